@@ -1,5 +1,5 @@
-import { type Config, readConfig } from '../src/config.ts'
-import type { Log } from '../src/log.ts'
+import { type Config, readConfig } from '@berth/server/config/config.ts'
+import type { Log } from '@berth/server/telemetry/log.ts'
 
 /** Where a Berth under measurement keeps its data. */
 export interface Place {

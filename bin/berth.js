@@ -9,10 +9,10 @@ if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
   const args = process.argv.slice(2)
   // Docker calls its credential helper by another name.
   if (/[/\\]docker-credential-[^/\\]*$/.test(process.argv[1])) {
-    const { credentialHelper } = await import('../src/cli/auth/credential-helper.ts')
-    process.exitCode = await credentialHelper(args[0], process.env)
-  } else if (args[0] !== 'auth' || args[1] !== 'token' || !(await printKeptToken(args.slice(2)))) {
-    const { main } = await import('../src/cli/main.ts')
+    const { runCredentialHelper } = await import('@berth/cli/session/credentials/credential-helper.ts')
+    process.exitCode = await runCredentialHelper(args[0], process.env)
+  } else if (args[0] !== 'auth' || args[1] !== 'token' || !(await printCachedToken(args.slice(2)))) {
+    const { main } = await import('@berth/cli/main.ts')
     await main(args)
   }
 } else {
@@ -40,9 +40,9 @@ if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
   }
 }
 
-async function printKeptToken(args) {
-  const { keptToken } = await import('../src/cli/auth/kept-token.ts')
-  const token = keptToken(args, process.env)
+async function printCachedToken(args) {
+  const { findCachedToken } = await import('@berth/cli/session/cached-token.ts')
+  const token = findCachedToken(args, process.env)
   if (token !== undefined) process.stdout.write(token)
   return token !== undefined
 }

@@ -1,3 +1,14 @@
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { IdentitiesService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { RoleBindingsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { RolesService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/roles_pb.js'
+import { SecurityTokenService } from '@berth/contract/gen/chainguard/platform/oidc/sts_pb.js'
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  PreconditionFailureSchema,
+} from '@berth/contract/gen/google/rpc/error_details_pb.js'
+import { StatusSchema } from '@berth/contract/gen/google/rpc/status_pb.js'
 import {
   create,
   type DescMessage,
@@ -9,17 +20,6 @@ import {
 } from '@bufbuild/protobuf'
 import { anyUnpack } from '@bufbuild/protobuf/wkt'
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { IdentitiesService } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
-import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
-import {
-  BadRequestSchema,
-  ErrorInfoSchema,
-  PreconditionFailureSchema,
-} from '#gen/google/rpc/error_details_pb.js'
-import { StatusSchema } from '#gen/google/rpc/status_pb.js'
 
 /**
  * Repeats docs/walkthrough.md with gRPC. Requires the development server and examples/issuer.ts, and the environment variables that the

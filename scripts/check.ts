@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 const steps = {
   types: () => command('tsc', '--project', '.'),
-  'types of the client in browsers': () => command('tsc', '--project', 'client'),
+  'types of the client in browsers': () => command('tsc', '--project', 'packages/client'),
   'format and lint': () => command('biome', 'check', '--error-on-warnings'),
   'unused code': () => command('knip'),
   'the contract': () => command('buf', 'lint'),
@@ -42,9 +42,10 @@ function generatedIsCurrent(): string {
   try {
     const failure =
       command('buf', 'generate', '--output', directory) ||
-      command('node', 'scripts/generate-client.ts', join(directory, 'client/generated'))
+      command('node', 'scripts/generate-client.ts', join(directory, 'packages/client/src/generated'))
     if (failure !== '') return failure
-    const filesIn = (root: string) => globSync('{gen,client/generated}/**/*.{js,ts,json}', { cwd: root })
+    const filesIn = (root: string) =>
+      globSync('packages/{contract/gen,client/src/generated}/**/*.{js,ts,json}', { cwd: root })
     const files = new Set([...filesIn('.'), ...filesIn(directory)])
     const stale = [...files].filter((file) => read(file) !== read(join(directory, file))).sort()
     return stale.length === 0 ? '' : `npm run generate changes ${stale.join(', ')}`

@@ -37,15 +37,23 @@ const tables: readonly Table[] = [
   { name: 'mix-up of providers', files: ['test/sign-in-mix-up.test.ts'], tests: /^R40/ },
   {
     name: 'who vouched',
-    files: ['src/core/vouching.test.ts', 'test/vouching.test.ts'],
+    files: ['packages/server/src/pipeline/vouching.test.ts', 'test/vouching.test.ts'],
     tests: /^(?:ADR 13|R12|R18|R19)/,
   },
   { name: 'members of JWTs', files: ['test/jwt-members.test.ts'], tests: /^R8/ },
   { name: 'before the body is read', files: ['test/headers-first.test.ts'], tests: /^R28|is refused/ },
-  { name: 'redirects', files: ['src/signin/redirect.test.ts'], tests: /^refuses(?: the (\d+) of)?/ },
+  {
+    name: 'redirects',
+    files: ['packages/server/src/signin/oauth/redirect-uri.test.ts'],
+    tests: /^refuses(?: the (\d+) of)?/,
+  },
   {
     name: 'SSRF: addresses and URLs',
-    files: ['src/sts/addresses.test.ts', 'src/sts/outbound.test.ts', 'test/sts-issuers.test.ts'],
+    files: [
+      'packages/server/src/runtime/outbound/address-guard.test.ts',
+      'packages/server/src/runtime/outbound/outbound.test.ts',
+      'test/sts-issuers.test.ts',
+    ],
     tests: /^R2: (?:.*?(\d+) )?/,
   },
   {

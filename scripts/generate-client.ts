@@ -1,5 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { mcp } from '@berth/contract/gen/annotations/mcp_pb.js'
+import { FieldBehavior, field_behavior } from '@berth/contract/gen/google/api/field_behavior_pb.js'
+import { currentFiles } from '@berth/contract/schema-files.ts'
+import { standardMethod } from '@berth/server/api/standard-methods.ts'
+import { type Route, routesOf } from '@berth/server/gateway/rest/routes.ts'
 import {
   type DescField,
   type DescMessage,
@@ -9,19 +14,14 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf'
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
-import { mcp } from '#gen/annotations/mcp_pb.js'
-import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.js'
-import { standardMethod } from '../src/core/standard-method.ts'
-import { currentFiles } from '../src/gateway/contract.ts'
-import { type Route, routesOf } from '../src/gateway/routes.ts'
 
 /**
- * `node scripts/generate-client.ts [directory]`: writes the generated part of the client, client/generated/, from the schema:
+ * `node scripts/generate-client.ts [directory]`: writes the generated part of the client, packages/client/src/generated/, from the schema:
  * types.ts, the messages in their JSON form, and operations.ts, the table of methods with the types of their arguments.
  */
 
-const [, , directory = 'client/generated'] = process.argv
-const head = '// Generated from proto/ by scripts/generate-client.ts: do not edit.\n'
+const [, , directory = 'packages/client/src/generated'] = process.argv
+const head = '// Generated from packages/contract/proto/ by scripts/generate-client.ts: do not edit.\n'
 
 /** The package of version 1 has no version in its name, and messages that later ones have too. */
 const VERSION_1 = 'chainguard.platform.iam'
@@ -33,7 +33,7 @@ const services = currentFiles.flatMap((file) => file.services)
 const routes = routesOf(services)
 /** By full name, as `buf generate` has just written them. */
 const comments = new Map<string, string>(
-  Object.entries(JSON.parse(readFileSync('gen/comments.json', 'utf8'))),
+  Object.entries(JSON.parse(readFileSync('packages/contract/gen/comments.json', 'utf8'))),
 )
 const usesOf = { request: new Set<DescMessage>(), answer: new Set<DescMessage>() }
 for (const { input, output } of services.flatMap((service) => service.methods)) {

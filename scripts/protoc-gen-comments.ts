@@ -17,7 +17,7 @@ import {
 } from '@bufbuild/protobuf/wkt'
 
 /**
- * A plugin of `buf generate`, which writes gen/comments.json: the comment of every element of our schema, by the element's full name.
+ * A plugin of `buf generate`, which writes packages/contract/gen/comments.json: the comment of every element of our schema, by the element's full name.
  * The generated code has none of them; the API's description (src/reference/) needs them while the server runs, and so does the
  * generator of the client.
  */

@@ -66,7 +66,7 @@ async function main(): Promise<number> {
 }
 
 function testFiles(): string[] {
-  const all = globSync('{src,test}/**/*.test.ts').sort()
+  const all = globSync('{packages,test}/**/*.test.ts').sort()
   return all
     .filter((file) => file.startsWith('test/long/') === options.long)
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))

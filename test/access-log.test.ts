@@ -6,22 +6,22 @@ import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../src/core/limits.ts'
-import type { AccessLine } from '../src/telemetry/access-log.ts'
-import { databases } from './support/databases.ts'
-import { grpcClient } from './support/grpc.ts'
-import { startPostgres, withoutPostgres } from './support/postgres.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import type { AccessLine } from '@berth/server/telemetry/access-log.ts'
+import { grpcClient } from './support/api/grpc.ts'
+import { call } from './support/api/rest.ts'
+import { databases } from './support/database/databases.ts'
+import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { digest, ociClient } from './support/registry/registry.ts'
+import { eventually } from './support/registry/transfers.ts'
 import {
   type Cleanup,
   type Environment,
   runBerth,
   serveBerth,
   temporaryDirectory,
-} from './support/process.ts'
-import { digest, ociClient } from './support/registry.ts'
-import { call } from './support/rest.ts'
-import { eventually } from './support/transfers.ts'
+} from './support/server/process.ts'
 
 /** One line for every request of a server process, whatever its protocol and however it ends. */
 
@@ -164,7 +164,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
     await t.test('registry: pushes, and requests without a token', async () => {
       const oci = ociClient({ url }, `Bearer ${berth.registryToken}`)
       const blob = randomBytes(1000)
-      const reply = await oci.ask('POST', `${organization}/r/blobs/uploads/?digest=${digest(blob)}`, {
+      const reply = await oci.request('POST', `${organization}/r/blobs/uploads/?digest=${digest(blob)}`, {
         body: blob,
         headers: named('oci-push'),
       })
@@ -181,7 +181,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
           bytes_in: blob.length,
         },
       )
-      await ociClient({ url }).ask('GET', 'acme/x/manifests/latest', { headers: named('oci-401') })
+      await ociClient({ url }).request('GET', 'acme/x/manifests/latest', { headers: named('oci-401') })
       assert.equal((await lineOf('oci-401')).status, 401)
     })
 

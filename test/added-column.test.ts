@@ -1,9 +1,9 @@
 import { test } from 'node:test'
+import { tableOwnership } from '@berth/server/storage/schema/table-ownership.ts'
 import { sql } from 'kysely'
-import { belongings } from '../src/storage/belongings.ts'
-import { onEveryDatabase } from './support/cast.ts'
-import { bearerOf } from './support/registry.ts'
-import { newSharedWork, nodeClient } from './support/two-nodes.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { bearerOf } from './support/registry/registry.ts'
+import { createCrossNodeWork, nodeClient } from './support/server/cross-node-work.ts'
 
 /** A newer version migrates the database while this one runs. */
 
@@ -15,12 +15,12 @@ onEveryDatabase(
       const { berth } = cast()
       const registry = (await bearerOf(berth, berth.owner)).replace('Bearer ', '')
       const node = nodeClient(berth.url, { api: berth.token, registry })
-      const work = newSharedWork(berth.organization)
+      const work = createCrossNodeWork(berth.organization)
       // Every connection has plans of the statements.
       const run = () => Promise.all([1, 2, 3, 4].map(() => work.run(node, node)))
       await run()
       const { kysely } = berth.berth.installation.store.db
-      for (const table of Object.keys(belongings))
+      for (const table of Object.keys(tableOwnership))
         await sql`alter table ${sql.table(table)} add column added_later integer not null default 0`.execute(
           kysely,
         )

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { givePassword, isSignedIn, PASSWORD } from './support/local-accounts.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
-import { call } from './support/rest.ts'
-import { webBrowser } from './support/web.ts'
+import { call } from './support/api/rest.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { isSignedIn, PASSWORD, setPassword } from './support/signin/local-accounts.ts'
+import { webBrowser } from './support/signin/web-browser.ts'
 
 /** A server that runs, and the operator's commands beside it. */
 async function running(t: TestContext) {
@@ -74,13 +74,13 @@ test('accounts are made, listed, closed, opened, reset and deleted while the ser
 
   assert.equal((await admin('accounts', 'disable', email)).stdout, `${email} is disabled\n`)
   assert.equal(await isSignedIn(browser), false)
-  assert.equal((await givePassword(browser, email)).status, 403)
+  assert.equal((await setPassword(browser, email)).status, 403)
   assert.equal((await json('accounts', 'enable', email)).state, 'enabled')
-  assert.equal((await givePassword(browser, email)).path, '/account')
+  assert.equal((await setPassword(browser, email)).path, '/account')
 
   const reset = await admin('accounts', 'reset-password', email)
   assert.equal(await isSignedIn(browser), false)
-  assert.equal((await givePassword(browser, email)).status, 401)
+  assert.equal((await setPassword(browser, email)).status, 401)
   const link = /http:\S+/.exec(reset.stdout)?.[0] ?? ''
   const owner = await choose(link, 'another purple wagon')
   assert.ok(await isSignedIn(owner))

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { limits } from '@berth/server/config/limits.ts'
+import type { CheckResult } from '@berth/server/operator/check.ts'
+import { newMasterKey } from '@berth/server/runtime/encryption.ts'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { limits } from '../src/core/limits.ts'
-import { newMasterKey } from '../src/core/sealed.ts'
-import type { CheckResult } from '../src/installation-checks.ts'
-import { onEveryDatabase } from './support/cast.ts'
-import { expectGolden } from './support/golden.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { assertGolden } from './support/golden.ts'
 import {
   type Cleanup,
   type Environment,
   runBerth,
   serveBerth,
   temporaryDirectory,
-} from './support/process.ts'
+} from './support/server/process.ts'
 
 /** `berth admin check` finds what is wrong with an installation and changes nothing. */
 
@@ -62,7 +62,7 @@ test('admin check finds nothing wrong with a new installation, and prints a line
   assert.equal(code, 0)
   const { stdout } = await runBerth(t, ['admin', 'check'], env)
   const text = stdout.replaceAll(env.BERTH_DATA_DIR, '<data>').replaceAll(/[\d.]+ GiB/g, '<size>')
-  expectGolden('admin-check.txt', text.replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>'))
+  assertGolden('admin-check.txt', text.replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>'))
 })
 
 test('admin check names what is wrong and what to do, and ends with exit code 1 if a check fails', async (t) => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { readConfig } from '../src/config.ts'
-import { openInstallation } from '../src/installation.ts'
-import { keyRotation } from '../src/sts/signing-keys.ts'
-import type { TestBerth } from './support/berth.ts'
-import { newClientTokens, newPerson, through } from './support/people.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
-import { call } from './support/rest.ts'
+import { readConfig } from '@berth/server/config/config.ts'
+import { openInstallation } from '@berth/server/installation/installation.ts'
+import { keyRotation } from '@berth/server/tokens/keys/signing-keys.ts'
+import { call } from './support/api/rest.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import type { TestBerth } from './support/server/test-berth.ts'
+import { createClientTokens, createPerson, voucherOf } from './support/signin/accounts.ts'
 
 test('admin keys and admin sessions work beside the running server, which notices', async (t) => {
   const dataDir = temporaryDirectory(t)
@@ -64,8 +64,8 @@ test('admin keys and admin sessions work beside the running server, which notice
   t.after(() => installation.close())
   const addresses = { baseUrl: server.url, authUrl: server.url }
   const beside = { berth: { installation, addresses } } as unknown as Pick<TestBerth, 'berth'>
-  const identity = await newPerson(beside, { email: 'ada@example.com' })
-  const sign = () => newClientTokens(beside, { identity })
+  const identity = await createPerson(beside, { email: 'ada@example.com' })
+  const sign = () => createClientTokens(beside, { identity })
   const [one, two] = [await sign(), await sign()]
   const sessions = await run('sessions', 'list', '--identity', identity, '--json')
   assert.deepEqual(
@@ -75,8 +75,8 @@ test('admin keys and admin sessions work beside the running server, which notice
     [one, two].map(({ session }) => [session, 'ada@example.com', 'client', 'berth-cli']).sort(),
   )
   const provider = `${first.organization.uid}/0123456789abcdef`
-  for (const voucher of [{ kind: 'account' } as const, through(provider)]) {
-    const { session } = await newClientTokens(beside, { identity: await newPerson(beside), voucher })
+  for (const voucher of [{ kind: 'account' } as const, voucherOf(provider)]) {
+    const { session } = await createClientTokens(beside, { identity: await createPerson(beside), voucher })
     const { json } = await run('sessions', 'list', '--json')
     const { vouchedBy, identityProvider } = json.sessions.find(({ id }: { id: string }) => id === session)
     assert.deepEqual([vouchedBy, identityProvider], [voucher.kind, 'provider' in voucher ? provider : ''])

@@ -4,16 +4,20 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { limits } from '../src/core/limits.ts'
-import { bytesAt, documentsAt, type Searching } from '../src/vulnerabilities/feeds/documents-in.ts'
-import { tarGzOf, tarOf, zipOf } from './support/archives.ts'
-import { temporaryDirectory } from './support/process.ts'
+import {
+  findDocuments,
+  type SearchOptions,
+  totalBytes,
+} from '@berth/advisory-formats/archives/find-documents.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { buildTar, buildTarGz, buildZip } from './support/advisories/archives.ts'
+import { temporaryDirectory } from './support/server/process.ts'
 
 /** What is found in files, folders and archives, and what is not taken from strangers. */
 
-async function found(path: string, searching?: Searching): Promise<string[]> {
+async function found(path: string, searching?: SearchOptions): Promise<string[]> {
   const lines = []
-  for await (const one of documentsAt(path, 'IN', searching)) {
+  for await (const one of findDocuments(path, 'IN', searching)) {
     if (one.kind === 'document') lines.push(`${one.name} = ${Buffer.from(one.content)}`)
     else lines.push(`${one.name} ${one.kind}${one.kind === 'refused' ? `: ${one.reason}` : ''}`)
   }
@@ -43,7 +47,7 @@ test('a folder gives its documents in the order of names, and tells what it leav
     'IN/one.JSON = {}',
     'IN/three.json.gz = {"c":3}',
   ])
-  assert.equal(await bytesAt(folder), 4 + 2 + gzipSync('{"c":3}').length)
+  assert.equal(await totalBytes(folder), 4 + 2 + gzipSync('{"c":3}').length)
 })
 
 test('security databases come after all other documents, from folders and archives', async (t) => {
@@ -53,7 +57,7 @@ test('security databases come after all other documents, from folders and archiv
   writeFileSync(join(folder, 'a', 'security.json'), secdb)
   writeFileSync(
     join(folder, 'b.zip'),
-    zipOf([
+    buildZip([
       { name: 'a.json', content: secdb },
       { name: 'b.json', content: '{}' },
     ]),
@@ -72,11 +76,11 @@ test('a file is opened by what it is, whatever it is called', async (t) => {
   assert.deepEqual(await found(file(t, '{"a":1}')), ['IN = {"a":1}'])
   assert.deepEqual(await found(file(t, gzipSync('{"a":1}'))), ['IN = {"a":1}'])
   const inside = ['IN:a.json = {"a":1}']
-  assert.deepEqual(await found(file(t, zipOf([member]))), inside)
-  assert.deepEqual(await found(file(t, await tarOf([member]))), inside)
-  assert.deepEqual(await found(file(t, await tarGzOf([member]))), inside)
-  assert.deepEqual(await found(file(t, gzipSync(zipOf([member])))), inside)
-  assert.deepEqual(await found(file(t, zipOf([]))), [])
+  assert.deepEqual(await found(file(t, buildZip([member]))), inside)
+  assert.deepEqual(await found(file(t, await buildTar([member]))), inside)
+  assert.deepEqual(await found(file(t, await buildTarGz([member]))), inside)
+  assert.deepEqual(await found(file(t, gzipSync(buildZip([member])))), inside)
+  assert.deepEqual(await found(file(t, buildZip([]))), [])
   for (const start of ['28b52ffd', 'fd377a585a00', '425a6839', '377abcaf271c', '526172211a07'])
     assert.deepEqual(await found(file(t, Buffer.from(`${start}0000`, 'hex'))), [
       'IN refused: is compressed in a way that is not read: use zip or gzip',
@@ -97,7 +101,7 @@ test('of an archive, what no feed has is told of and left out, and the rest is t
   const here = readdirSync('.')
   const bad = (as: (name: string) => string) =>
     paths.map(([name, problem]) => `IN:${as(name)} refused: ${problem}`)
-  const zip = zipOf([
+  const zip = buildZip([
     { name: 'dir/', content: '' },
     ...paths.map(([name]) => ({ name, content: '{}' })),
     { name: 'one.json', content: '1' },
@@ -105,7 +109,7 @@ test('of an archive, what no feed has is told of and left out, and the rest is t
     { name: 'link.json', content: '/etc/passwd', mode: 0o120777 },
     { name: 'pipe.json', mode: 0o010644 },
     { name: 'secret.json', content: '{}', encrypted: true },
-    { name: 'lying.json', content: '{"long":true}', saysBytes: 3 },
+    { name: 'lying.json', content: '{"long":true}', declaredBytes: 3 },
     { name: 'notes.md', content: '#' },
     { name: '.github/workflow.yaml', content: 'on: push' },
     { name: 'dir/last.yaml', content: 'z: 26', mode: 0o100644 },
@@ -124,7 +128,7 @@ test('of an archive, what no feed has is told of and left out, and the rest is t
     'IN:dir/last.yaml = z: 26',
   ])
 
-  const tar = await tarOf([
+  const tar = await buildTar([
     { name: 'dir/', type: 'directory' },
     ...paths.map(([name]) => ({ name, content: '{}' })),
     { name: 'one.json', content: '1' },
@@ -149,15 +153,15 @@ test('of an archive, what no feed has is told of and left out, and the rest is t
 })
 
 test('archives in archives are opened down to archiveNestingMax, and no deeper', async (t) => {
-  const within = (content: Buffer) => zipOf([{ name: 'in.zip', content }])
-  const document = zipOf([{ name: 'a.json', content: '{}' }])
+  const within = (content: Buffer) => buildZip([{ name: 'in.zip', content }])
+  const document = buildZip([{ name: 'a.json', content: '{}' }])
   assert.equal(limits.archiveNestingMax, 2)
   assert.deepEqual(await found(file(t, within(within(document)))), ['IN:in.zip:in.zip:a.json = {}'])
   assert.deepEqual(await found(file(t, within(within(within(document))))), [
     'IN:in.zip:in.zip:in.zip refused: lies in more than 2 archives',
   ])
-  const many = zipOf([
-    { name: 'a.tar.gz', content: await tarGzOf([{ name: 'b.json', content: '1' }]) },
+  const many = buildZip([
+    { name: 'a.tar.gz', content: await buildTarGz([{ name: 'b.json', content: '1' }]) },
     { name: 'c.json.gz', content: gzipSync('2') },
     { name: 'broken.zip', content: 'PK\x03\x04' },
     { name: 'd.json', content: '3' },
@@ -180,10 +184,10 @@ test('what unpacks to too much, or to too many files, ends where its limit is', 
   const zeros = Buffer.alloc(3 * 1024 ** 2, ' ')
   const noise = randomBytes(900_000)
   const one = { name: 'one.json', content: '1' }
-  const bomb = zipOf([
+  const bomb = buildZip([
     one,
     { name: 'bomb.json', content: zeros },
-    { name: 'lying.json', content: zeros, saysBytes: 1 },
+    { name: 'lying.json', content: zeros, declaredBytes: 1 },
   ])
   assert.deepEqual(await found(file(t, bomb), { bounds }), [
     'IN:one.json = 1',
@@ -191,7 +195,7 @@ test('what unpacks to too much, or to too many files, ends where its limit is', 
     'IN:lying.json refused: cannot be unpacked: too many bytes in the stream. expected 1. got at least 16384',
   ])
   assert.equal(limits.archiveRatioMax, 100)
-  const tar = await tarGzOf([one, { name: 'bomb.json', content: zeros.toString() }, one])
+  const tar = await buildTarGz([one, { name: 'bomb.json', content: zeros.toString() }, one])
   assert.deepEqual(await found(file(t, tar), { bounds }), [
     'IN:one.json = 1',
     'IN:bomb.json refused: must have at most 1 MiB',
@@ -200,9 +204,9 @@ test('what unpacks to too much, or to too many files, ends where its limit is', 
   assert.deepEqual(await found(file(t, gzipSync(zeros)), { bounds }), [
     'IN refused: unpacks to more than 100 times its size, as no feed does',
   ])
-  const files = zipOf([1, 2, 3, 4, 5, 6].map((at) => ({ name: `${at}.md`, content: '' })))
+  const files = buildZip([1, 2, 3, 4, 5, 6].map((at) => ({ name: `${at}.md`, content: '' })))
   assert.equal((await found(file(t, files), { bounds })).at(-1), 'IN refused: has more than 5 files')
-  const large = zipOf([1, 2, 3, 4, 5].map((at) => ({ name: `${at}.json`, content: noise })))
+  const large = buildZip([1, 2, 3, 4, 5].map((at) => ({ name: `${at}.json`, content: noise })))
   const lines = await found(file(t, large), { bounds })
   assert.equal(lines.length, 5)
   assert.match(lines.at(-1) ?? '', /^IN refused: unpacks to more than 0.004 GiB$/)
@@ -211,7 +215,7 @@ test('what unpacks to too much, or to too many files, ends where its limit is', 
 test('archives that are cut or damaged give what they have, and say that it is not all', async (t) => {
   const content = () => JSON.stringify({ noise: randomBytes(20_000).toString('base64') })
   const members = [1, 2, 3, 4].map((at) => ({ name: `${at}.json`, content: content() }))
-  const whole = await tarGzOf(members)
+  const whole = await buildTarGz(members)
   for (const [bytes, reason] of [
     [whole.subarray(0, whole.length / 2), /^IN refused: is cut off: it is not a whole gzip file$/],
     [
@@ -224,12 +228,12 @@ test('archives that are cut or damaged give what they have, and say that it is n
     assert.ok(lines.length > 1 && lines.length <= 5, String(lines.length))
     assert.match(lines.at(-1) ?? '', reason)
   }
-  const tar = await tarOf(members)
+  const tar = await buildTar(members)
   assert.match(
     (await found(file(t, tar.subarray(0, 60_000)))).at(-1) ?? '',
     /^IN refused: cannot be unpacked: Unexpected end/,
   )
-  const zip = zipOf(members)
+  const zip = buildZip(members)
   zip.fill(0xff, 1000, 1200)
   assert.deepEqual((await found(file(t, zip))).map((line) => line.slice(0, 19)).slice(1), [
     ...[2, 3, 4].map((at) => `IN:${at}.json = {"noise`),
@@ -238,10 +242,10 @@ test('archives that are cut or damaged give what they have, and say that it is n
 
 test('a search that is told to stop stops in the middle of an archive', async (t) => {
   const stop = new AbortController()
-  const path = file(t, zipOf([1, 2, 3].map((at) => ({ name: `${at}.json`, content: '{}' }))))
+  const path = file(t, buildZip([1, 2, 3].map((at) => ({ name: `${at}.json`, content: '{}' }))))
   const names: string[] = []
   await assert.rejects(async () => {
-    for await (const { name } of documentsAt(path, 'IN', { signal: stop.signal })) {
+    for await (const { name } of findDocuments(path, 'IN', { signal: stop.signal })) {
       names.push(name)
       stop.abort(new Error('enough'))
     }

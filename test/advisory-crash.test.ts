@@ -1,7 +1,7 @@
 import { test } from 'node:test'
-import { advisoryCrashRounds } from './support/advisory-crash.ts'
-import { startPostgres, withoutPostgres } from './support/postgres.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { advisoryCrashRounds } from './support/advisories/advisory-crash.ts'
+import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { temporaryDirectory } from './support/server/process.ts'
 
 const ROUNDS = 2
 

@@ -2,27 +2,27 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { test } from 'node:test'
+import type { EventRecord, Format, ParsedDocument } from '@berth/advisory-formats/advisory-record.ts'
 import { parse } from 'yaml'
-import type { AdvisoryDocument, EventRecord, Format } from '../src/vulnerabilities/advisory-record.ts'
 import {
-  type Collection,
-  collections,
+  corpora,
+  type DocumentCorpus,
   documentsIn,
   eventKinds,
-  mustRead,
-} from './support/advisory-documents.ts'
+  readOrThrow,
+} from './support/advisories/advisory-documents.ts'
 
 /** What is read of the real documents: how much of each kind, and that nothing in them goes missing without a word. */
 
 /** Everything is read once. */
-const documents = collections.flatMap((collection) =>
+const documents = corpora.flatMap((collection) =>
   documentsIn(collection).map((file) => ({
     ...file,
     collection,
-    document: mustRead(file.path, file.content),
+    document: readOrThrow(file.path, file.content),
   })),
 )
-const read = (collection: Collection, folder = '') =>
+const read = (collection: DocumentCorpus, folder = '') =>
   documents.filter(({ collection: its, path }) => its === collection && path.startsWith(folder))
 
 interface Counts {
@@ -34,7 +34,7 @@ interface Counts {
   readonly withdrawn?: number
 }
 
-function countsOf(read: readonly AdvisoryDocument[]): Required<Counts> {
+function countsOf(read: readonly ParsedDocument[]): Required<Counts> {
   const advisories = read.flatMap((document) => document.advisories)
   const repeated = read.flatMap(({ unmapped }) => unmapped.filter(({ path }) => path.endsWith(' (repeated)')))
   return {
@@ -168,8 +168,8 @@ const chosenCounts: Readonly<Record<string, Counts>> = {
   },
 }
 
-for (const collection of collections) {
-  const counts = { ...(collection.isWhole ? wholeCounts : chosenCounts), ...completeCounts }
+for (const collection of corpora) {
+  const counts = { ...(collection.isComplete ? wholeCounts : chosenCounts), ...completeCounts }
   for (const [folder, expected] of Object.entries(counts)) {
     test(`reads all of ${collection.root}/${folder}`, () => {
       assert.deepEqual(countsOf(read(collection, `${folder}/`).map(({ document }) => document)), {
@@ -210,7 +210,7 @@ const carried: Readonly<Record<Format, RegExp>> = {
   csaf: /^(document\.(publisher\.(name|namespace)|tracking\.id)|product_tree\.(branches\[\]\.)+product\.(name|product_identification_helper\.(purl|cpe))|vulnerabilities\[\]\.(cve|(threats|remediations)\[\]\.details|scores\[\]\.cvss_v3\.vectorString))$/,
 }
 
-for (const collection of collections) {
+for (const collection of corpora) {
   test(`says of everything in ${collection.root} where it went`, () => {
     for (const { path: file, content, document } of read(collection)) {
       const told = new Map(document.unmapped.map(({ path, count }) => [path, count]))
@@ -260,11 +260,11 @@ function leavesOf(root: unknown): Map<string, string[]> {
   return found
 }
 
-for (const collection of collections) {
+for (const collection of corpora) {
   test(`reads the same from ${collection.root} each time, as plain data, under keys of its own`, () => {
     for (const { path, content, document } of read(collection)) {
       assert.deepEqual(structuredClone(document), document, path)
-      assert.deepEqual(mustRead(`elsewhere/${basename(path)}`, content, document.format), document, path)
+      assert.deepEqual(readOrThrow(`elsewhere/${basename(path)}`, content, document.format), document, path)
       const keys = document.advisories.map(({ key }) => key)
       assert.equal(new Set(keys).size, keys.length, path)
       assert.ok(keys.every((key) => key.startsWith(`${document.format}:`)))
@@ -280,7 +280,7 @@ for (const collection of collections) {
   })
 }
 
-for (const collection of collections.filter(({ isWhole }) => isWhole)) {
+for (const collection of corpora.filter(({ isComplete: isWhole }) => isWhole)) {
   test('the database that was derived from the current documents says the same as they do', () => {
     const fixes = read(collection, 'secdb/wolfi-security-derived')
       .flatMap(({ document }) => document.advisories)
@@ -305,7 +305,7 @@ function outcome(type: EventRecord['type'] | undefined): string | undefined {
 }
 
 test('the chosen documents are few, and the README of each says where it is from', () => {
-  const files = documents.filter(({ collection }) => !collection.isWhole)
+  const files = documents.filter(({ collection }) => !collection.isComplete)
   const bytes = files.reduce((sum, { content }) => sum + content.length, 0)
   assert.ok(bytes < 400_000, `${bytes} bytes`)
   const sources = [...readFileSync('test/advisories/README.md', 'utf8').matchAll(/`([^`*]+)\*?`/g)].map(

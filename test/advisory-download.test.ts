@@ -3,23 +3,23 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { createOutbound } from '../src/sts/outbound.ts'
-import { DownloadError, type Downloading, download } from '../src/vulnerabilities/feeds/download.ts'
-import { etagOf, sendFile, startFeedServer, trustedCertificate } from './support/feed-server.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { DownloadError, type DownloadOptions, download } from '@berth/server/advisories/feeds/download.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { createOutbound } from '@berth/server/runtime/outbound/outbound.ts'
+import { etagOf, sendFile, startFeedServer, trustedCertificate } from './support/advisories/feed-server.ts'
+import { temporaryDirectory } from './support/server/process.ts'
 
 /** Files of advisories are fetched whole, in parts, or not at all. */
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128']
 
-function fetcher(t: TestContext, more: Partial<Downloading> = {}, privateNetworks = LOOPBACK) {
+function fetcher(t: TestContext, more: Partial<DownloadOptions> = {}, privateNetworks = LOOPBACK) {
   const outbound = createOutbound({ privateNetworks })
   t.after(() => outbound.close())
   const directory = temporaryDirectory(t)
   return {
     directory,
-    fetch: (url: string, own: Partial<Downloading> = {}) =>
+    fetch: (url: string, own: Partial<DownloadOptions> = {}) =>
       download(url, { outbound, directory, bounds: limits, ...more, ...own }),
   }
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { zipOf } from './support/archives.ts'
-import { type Api, apiOf } from './support/cast.ts'
-import { startNodes } from './support/feed-nodes.ts'
-import { startFeedServer } from './support/feed-server.ts'
-import { countOf, FEEDS, feedOnce, osvRecord } from './support/feeds.ts'
-import { withoutPostgres } from './support/postgres.ts'
+import { buildZip } from './support/advisories/archives.ts'
+import { startNodes } from './support/advisories/feed-nodes.ts'
+import { startFeedServer } from './support/advisories/feed-server.ts'
+import { countAdvisories, FEEDS, osvRecord, waitForFeed } from './support/advisories/feeds.ts'
+import { type Api, apiOf } from './support/api/api-fixture.ts'
+import { withoutPostgres } from './support/database/postgres.ts'
 
 /** Of several nodes one reads a feed, and another goes on when that one ends, well or badly. */
 
@@ -15,7 +15,7 @@ const LONG_LEASE_MS = 10 * 60 * 1000
 
 function archive(count: number): Buffer {
   const records = Array.from({ length: count }, (_, at) => osvRecord(at))
-  return zipOf(records.map((record, at) => ({ name: `${at}.json`, content: JSON.stringify(record) })))
+  return buildZip(records.map((record, at) => ({ name: `${at}.json`, content: JSON.stringify(record) })))
 }
 
 test('of two nodes one reads a feed', { skip: withoutPostgres }, async (t) => {
@@ -27,9 +27,9 @@ test('of two nodes one reads a feed', { skip: withoutPostgres }, async (t) => {
   ]
   const paths = Array.from({ length: FEED_COUNT }, (_, at) => `/${at}.zip`)
   for (const path of paths) server.files.set(path, archive(3))
-  const added = paths.map((path) => here.made(`${FEEDS}/${organization}`, { url: server.url + path }))
+  const added = paths.map((path) => here.create(`${FEEDS}/${organization}`, { url: server.url + path }))
   for (const { uid } of await Promise.all(added))
-    await feedOnce(there, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+    await waitForFeed(there, uid, ({ state }) => state === 'STATE_SUCCEEDED')
   assert.deepEqual(server.requests.map(({ path }) => path).sort(), paths)
 })
 
@@ -46,16 +46,16 @@ for (const [engine, how, signal, leaseMs] of [
     const { start, organization, token } = await startNodes(t, engine, [String(leaseMs)])
     const first = await start()
     const here = apiOf(first, token)
-    const { uid } = await here.made(`${FEEDS}/${organization}`, { url: `${server.url}/all.zip` })
-    await feedOnce(here, uid, ({ state }) => state === 'STATE_RUNNING')
-    for (let looks = 0; (await countOf(here, organization)) < 20; looks++) assert.ok(looks < 1000)
+    const { uid } = await here.create(`${FEEDS}/${organization}`, { url: `${server.url}/all.zip` })
+    await waitForFeed(here, uid, ({ state }) => state === 'STATE_RUNNING')
+    for (let looks = 0; (await countAdvisories(here, organization)) < 20; looks++) assert.ok(looks < 1000)
     first.child.kill(signal)
     await first.finished
     const there = apiOf(await start(), token)
-    const done = await countOf(there, organization)
+    const done = await countAdvisories(there, organization)
     assert.ok(done >= 20 && done < DOCUMENTS, String(done))
-    const feed = await feedOnce(there, uid, ({ state }) => state === 'STATE_SUCCEEDED')
-    assert.equal(await countOf(there, organization), DOCUMENTS)
+    const feed = await waitForFeed(there, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+    assert.equal(await countAdvisories(there, organization), DOCUMENTS)
     assert.deepEqual(
       [feed.lastRun.documents, feed.lastRun.unchanged, feed.lastRun.created],
       [DOCUMENTS, done, DOCUMENTS - done],

@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { tarOf, zipOf } from './support/archives.ts'
-import { apiOf } from './support/cast.ts'
-import { startNodes } from './support/feed-nodes.ts'
-import { startFeedServer } from './support/feed-server.ts'
-import { FEEDS, feedOnce, osvRecord } from './support/feeds.ts'
+import { buildTar, buildZip } from './support/advisories/archives.ts'
+import { startNodes } from './support/advisories/feed-nodes.ts'
+import { startFeedServer } from './support/advisories/feed-server.ts'
+import { FEEDS, osvRecord, waitForFeed } from './support/advisories/feeds.ts'
+import { apiOf } from './support/api/api-fixture.ts'
 
 /** Feeds of people who mean harm: each ends in bounded time and memory, and says in a line why. */
 
@@ -58,29 +58,29 @@ function laughs(): string {
 
 const nested = (depth: number): Buffer =>
   depth === 0
-    ? zipOf([good])
-    : zipOf(Array.from({ length: 4 }, (_, at) => ({ name: `${at}.zip`, content: nested(depth - 1) })))
+    ? buildZip([good])
+    : buildZip(Array.from({ length: 4 }, (_, at) => ({ name: `${at}.zip`, content: nested(depth - 1) })))
 
 async function hostileFeeds(): Promise<Hostile[]> {
   // Made before anything is sent: that takes longer than a transfer may stand still here.
   const bomb = gzipSync(spaces(100))
-  const pax = await tarOf([{ name: 'a.json', content: GOOD, pax: { size: '99999999999999' } } as never])
+  const pax = await buildTar([{ name: 'a.json', content: GOOD, pax: { size: '99999999999999' } } as never])
   return [
     {
       what: 'zip bomb: one file of 300 MiB in 300 KiB',
-      answer: zipOf([{ name: 'bomb.json', content: spaces(300) }, good]),
+      answer: buildZip([{ name: 'bomb.json', content: spaces(300) }, good]),
       told: /^must have at most 64 MiB$/,
       taken: 1,
     },
     {
       what: 'zip bomb that says it is small',
-      answer: zipOf([{ name: 'bomb.json', content: spaces(100), saysBytes: 2 }, good]),
+      answer: buildZip([{ name: 'bomb.json', content: spaces(100), declaredBytes: 2 }, good]),
       told: /^cannot be unpacked: too many bytes in the stream/,
       taken: 1,
     },
     {
       what: 'zip bomb: 300 files of 1 MiB in 300 KiB',
-      answer: zipOf(Array.from({ length: 300 }, (_, at) => ({ name: `${at}.json`, content: spaces(1) }))),
+      answer: buildZip(Array.from({ length: 300 }, (_, at) => ({ name: `${at}.json`, content: spaces(1) }))),
       told: /^the file unpacks to more than 100 times its size/,
     },
     {
@@ -90,7 +90,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
     },
     {
       what: 'gzip bomb in a tar.gz',
-      answer: gzipSync(Buffer.concat([(await tarOf([good])).subarray(0, 1024), spaces(200)])),
+      answer: gzipSync(Buffer.concat([(await buildTar([good])).subarray(0, 1024), spaces(200)])),
       told: /^the file (unpacks to more than 100 times|cannot be unpacked: Invalid tar header)/,
       taken: 1,
     },
@@ -106,7 +106,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
     },
     {
       what: 'paths that lead out of the archive',
-      answer: zipOf([
+      answer: buildZip([
         { name: '../../../etc/cron.d/x.json', content: GOOD },
         { name: '/etc/x.json', content: GOOD },
         good,
@@ -116,7 +116,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
     },
     {
       what: 'links and devices',
-      answer: await tarOf([
+      answer: await buildTar([
         { name: 'passwd.json', type: 'symlink', linkname: '/etc/passwd' },
         { name: 'hard.json', type: 'link', linkname: '/etc/passwd' },
         { name: 'sda.json', type: 'block-device' },
@@ -127,7 +127,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
     },
     {
       what: 'one name twice',
-      answer: zipOf([good, { name: 'good.json', content: JSON.stringify(osvRecord(2)) }]),
+      answer: buildZip([good, { name: 'good.json', content: JSON.stringify(osvRecord(2)) }]),
       told: /^is there twice$/,
       taken: 1,
     },
@@ -138,18 +138,18 @@ async function hostileFeeds(): Promise<Hostile[]> {
     },
     {
       what: 'zip that is cut off',
-      answer: zipOf([good, good]).subarray(0, -10),
+      answer: buildZip([good, good]).subarray(0, -10),
       told: /^the file cannot be unpacked: End of central directory/,
     },
     {
       what: 'YAML alias bomb',
-      answer: zipOf([{ name: 'laughs.yaml', content: laughs() }, good]),
+      answer: buildZip([{ name: 'laughs.yaml', content: laughs() }, good]),
       told: /alias/,
       taken: 1,
     },
     {
       what: 'JSON 100,000 levels deep',
-      answer: zipOf([{ name: 'deep.json', content: '['.repeat(100_000) }, good]),
+      answer: buildZip([{ name: 'deep.json', content: '['.repeat(100_000) }, good]),
       told: /deep|nest|level/,
       taken: 1,
     },
@@ -160,7 +160,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
     },
     {
       what: 'one line of 60 MB',
-      answer: zipOf([{ name: 'line.json', content: `{"id":"${'x'.repeat(60 * MIB)}"}` }, good]),
+      answer: buildZip([{ name: 'line.json', content: `{"id":"${'x'.repeat(60 * MIB)}"}` }, good]),
       told: /is no Wolfi, OSV|id/,
       taken: 1,
     },
@@ -173,7 +173,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
       ] as const
     ).map(([encoding, content, told]) => ({
       what: `wrong encoding: ${encoding}`,
-      answer: zipOf([{ name: 'bad.json', content }, good]),
+      answer: buildZip([{ name: 'bad.json', content }, good]),
       told,
       taken: 1,
     })),
@@ -268,8 +268,8 @@ test('feeds that mean harm end soon, take little and say why', async (t) => {
   for (const [at, { what, told, taken = 0 }] of feeds.entries()) {
     peakOf(pid)
     const startedMs = performance.now()
-    const { uid } = await api.made(`${FEEDS}/${organization}`, { url: `${server.url}/${at}` })
-    const feed = await feedOnce(api, uid, ({ state }) => /FAILED|SUCCEEDED/.test(state))
+    const { uid } = await api.create(`${FEEDS}/${organization}`, { url: `${server.url}/${at}` })
+    const feed = await waitForFeed(api, uid, ({ state }) => /FAILED|SUCCEEDED/.test(state))
     const ms = Math.round(performance.now() - startedMs)
     const peakMib = peakOf(pid)
     await api.delete(`${FEEDS}/${uid}`)
@@ -289,8 +289,8 @@ test('feeds that mean harm end soon, take little and say why', async (t) => {
     assert.ok(ms < 60_000, `${what}: ${ms} ms`)
   }
   server.answer = undefined
-  server.files.set('/good.zip', zipOf([good]))
-  const { uid } = await api.made(`${FEEDS}/${organization}`, { url: `${server.url}/good.zip` })
-  await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+  server.files.set('/good.zip', buildZip([good]))
+  const { uid } = await api.create(`${FEEDS}/${organization}`, { url: `${server.url}/good.zip` })
+  await waitForFeed(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
   assert.equal(node.child.exitCode, null)
 })

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { zipOf } from './support/archives.ts'
-import { newName, onEveryDatabase } from './support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { buildZip } from './support/advisories/archives.ts'
 import {
   etagOf,
   type FeedServer,
   sendFile,
   startFeedServer,
   trustedCertificate,
-} from './support/feed-server.ts'
-import { countOf, FEEDS, feedOnce, osvRecord } from './support/feeds.ts'
-import { cleanups } from './support/process.ts'
+} from './support/advisories/feed-server.ts'
+import { countAdvisories, FEEDS, osvRecord, waitForFeed } from './support/advisories/feeds.ts'
+import { newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import { cleanups } from './support/server/process.ts'
 
 /** Feeds are read when they are due, whatever their servers do. */
 
@@ -31,7 +31,7 @@ let lastPath = 0
 const newPath = () => `/${++lastPath}/all.zip`
 
 const archive = (records: readonly object[]) =>
-  zipOf(records.map((record, at) => ({ name: `${at}.json`, content: JSON.stringify(record) })))
+  buildZip(records.map((record, at) => ({ name: `${at}.json`, content: JSON.stringify(record) })))
 const some = (count: number, from = 1) => Array.from({ length: count }, (_, at) => osvRecord(from + at))
 
 onEveryDatabase(
@@ -41,7 +41,7 @@ onEveryDatabase(
       const { uid: group, member } = await cast().organization()
       const { api } = await member('advisories.admin')
       const path = newPath()
-      const add = (more: object = {}) => api.made(`${FEEDS}/${group}`, { url: server.url + path, ...more })
+      const add = (more: object = {}) => api.create(`${FEEDS}/${group}`, { url: server.url + path, ...more })
       return { api, group, path, add }
     }
     const metrics = async () => (await fetch(`${cast().berth.berth.metricsUrl}/metrics`)).text()
@@ -52,7 +52,7 @@ onEveryDatabase(
       const { api, group, path, add } = await prepare()
       server.files.set(path, archive([...some(20), { nothing: 'known' }]))
       const { uid } = await add({ interval: `${INTERVAL_MS / 1000}s` })
-      const first = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      const first = await waitForFeed(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
       const { rejections, ...counts } = first.lastRun
       assert.deepEqual(counts, {
         ...{ documents: 20, skipped: 0, rejected: 1, created: 20, updated: 0, unchanged: 0 },
@@ -65,15 +65,15 @@ onEveryDatabase(
       )
       assert.match(reason, /is no Wolfi, OSV, secdb, OpenVEX or CSAF document/)
       assert.equal(first.sourceEtag, etagOf(server.files.get(path) ?? Buffer.alloc(0)))
-      assert.equal(await countOf(api, group), 20)
+      assert.equal(await countAdvisories(api, group), 20)
       const waitsMs = Date.parse(first.nextAttemptTime) - Date.parse(first.lastSuccessTime)
       assert.ok(waitsMs >= INTERVAL_MS * 0.95 && waitsMs <= INTERVAL_MS * 1.05, String(waitsMs))
-      const audited = await cast().auditOf(group)
+      const audited = await cast().auditEventsOf(group)
       const imports = audited.filter(({ method }) => method.endsWith('/SyncAdvisoryFeed'))
       assert.deepEqual([imports.length, imports[0]?.actor], [20, 'system'])
 
       advance(INTERVAL_MS * 1.06)
-      const second = await feedOnce(
+      const second = await waitForFeed(
         api,
         uid,
         ({ lastSuccessTime }) => lastSuccessTime > first.lastSuccessTime,
@@ -82,7 +82,7 @@ onEveryDatabase(
       assert.equal(requestsTo(path)[1]?.headers['if-none-match'], first.sourceEtag)
       assert.deepEqual(second.lastRun, first.lastRun)
       assert.equal(second.updateTime, first.updateTime)
-      assert.equal((await cast().auditOf(group)).length, audited.length)
+      assert.equal((await cast().auditEventsOf(group)).length, audited.length)
 
       const withdrawn = {
         ...osvRecord(1),
@@ -91,7 +91,7 @@ onEveryDatabase(
       }
       server.files.set(path, archive([withdrawn, ...some(20, 2)]))
       advance(INTERVAL_MS * 1.06)
-      const third = await feedOnce(
+      const third = await waitForFeed(
         api,
         uid,
         ({ lastSuccessTime }) => lastSuccessTime > second.lastSuccessTime,
@@ -101,7 +101,7 @@ onEveryDatabase(
         [1, 19, 0],
         JSON.stringify(third.lastRun),
       )
-      assert.equal(await countOf(api, group), 20)
+      assert.equal(await countAdvisories(api, group), 20)
 
       const text = await metrics()
       assert.match(
@@ -119,7 +119,7 @@ onEveryDatabase(
       const { uid } = await add()
       let waitedMs = 0
       for (const failures of [1, 2, 3, 4]) {
-        const feed = await feedOnce(
+        const feed = await waitForFeed(
           api,
           uid,
           (one) => one.state === 'STATE_FAILED' && one.failures === failures,
@@ -132,18 +132,18 @@ onEveryDatabase(
         waitedMs += waitsMs
       }
       assert.ok(waitedMs > 0)
-      await feedOnce(api, uid, ({ failures }) => failures === 5)
+      await waitForFeed(api, uid, ({ failures }) => failures === 5)
       server.answer = (request, response) => {
         if (request.url === path) response.writeHead(429, { 'retry-after': '86400' }).end()
       }
-      await api.made(`${FEEDS}/${uid}:sync`, {})
-      const asked = await feedOnce(api, uid, ({ failures }) => failures === 6)
+      await api.create(`${FEEDS}/${uid}:sync`, {})
+      const asked = await waitForFeed(api, uid, ({ failures }) => failures === 6)
       assert.equal(asked.lastError, 'the server answered with status 429')
       assert.ok(Date.parse(asked.nextAttemptTime) - Date.parse(asked.lastAttemptTime) >= 86_400_000)
       server.answer = undefined
       server.files.set(path, archive(some(3)))
-      await api.made(`${FEEDS}/${uid}:sync`, {})
-      const mended = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      await api.create(`${FEEDS}/${uid}:sync`, {})
+      const mended = await waitForFeed(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
       assert.deepEqual([mended.failures, mended.lastError, mended.lastRun.created], [0, '', 3])
       assert.match(await metrics(), /^berth_advisory_feed_failures_total [6-9]/m)
     })
@@ -153,14 +153,14 @@ onEveryDatabase(
         [Buffer.from('<html>not here</html>'), /^nothing of it could be taken: /],
         [Buffer.from('PK\x03\x04 and no more'), /^the file cannot be unpacked: End of central directory/],
         [
-          zipOf([{ name: 'a.json', content: '{}' }]),
+          buildZip([{ name: 'a.json', content: '{}' }]),
           /^nothing of it could be taken: the document is no Wolfi, OSV/,
         ],
       ] as const) {
         const { api, path, add } = await prepare()
         server.files.set(path, content)
         const { uid } = await add()
-        const feed = await feedOnce(api, uid, ({ state }) => state === 'STATE_FAILED')
+        const feed = await waitForFeed(api, uid, ({ state }) => state === 'STATE_FAILED')
         assert.match(feed.lastError, reason)
         assert.equal(feed.sourceEtag, '')
         await api.delete(`${FEEDS}/${uid}`)
@@ -179,9 +179,9 @@ onEveryDatabase(
         response.write(content.subarray(0, 5000), () => setTimeout(() => response.destroy(), 500))
       }
       const { uid } = await add()
-      await feedOnce(api, uid, ({ state }) => state === 'STATE_FAILED')
-      await api.made(`${FEEDS}/${uid}:sync`, {})
-      const feed = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      await waitForFeed(api, uid, ({ state }) => state === 'STATE_FAILED')
+      await api.create(`${FEEDS}/${uid}:sync`, {})
+      const feed = await waitForFeed(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
       server.answer = undefined
       assert.equal(feed.lastRun.created, 60)
       assert.deepEqual(
@@ -195,22 +195,22 @@ onEveryDatabase(
         const { api, group, path, add } = await prepare()
         server.files.set(path, archive(some(500)))
         const { uid } = await add()
-        await feedOnce(api, uid, ({ state }) => state === 'STATE_RUNNING')
-        for (let looks = 0; (await countOf(api, group)) === 0; looks++) {
+        await waitForFeed(api, uid, ({ state }) => state === 'STATE_RUNNING')
+        for (let looks = 0; (await countAdvisories(api, group)) === 0; looks++) {
           assert.ok(looks < 1000)
           await new Promise((resolve) => setTimeout(resolve, 5))
         }
         if (end === 'remove') assert.equal((await api.delete(`${FEEDS}/${uid}`)).status, 200)
         else assert.equal((await api.patch(`${FEEDS}/${uid}`, { paused: true })).body.state, 'STATE_PAUSED')
         await new Promise((resolve) => setTimeout(resolve, 150))
-        const count = await countOf(api, group)
+        const count = await countAdvisories(api, group)
         assert.ok(count > 0 && count < 500, String(count))
         await new Promise((resolve) => setTimeout(resolve, 150))
-        assert.equal(await countOf(api, group), count)
+        assert.equal(await countAdvisories(api, group), count)
         if (end === 'remove') continue
         server.files.set(path, archive(some(30)))
         await api.patch(`${FEEDS}/${uid}`, { paused: false }, 'paused')
-        const feed = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+        const feed = await waitForFeed(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
         assert.equal(feed.lastRun.documents, 30)
       }
     })
@@ -219,9 +219,9 @@ onEveryDatabase(
       const { api, path, add } = await prepare()
       server.files.set(path, archive(some(50)))
       const { uid } = await add()
-      await feedOnce(api, uid, ({ state }) => state === 'STATE_RUNNING')
-      await api.made(`${FEEDS}/${uid}:sync`, { full: true })
-      const feed = await feedOnce(api, uid, ({ lastRun }) => lastRun?.unchanged === 50)
+      await waitForFeed(api, uid, ({ state }) => state === 'STATE_RUNNING')
+      await api.create(`${FEEDS}/${uid}:sync`, { full: true })
+      const feed = await waitForFeed(api, uid, ({ lastRun }) => lastRun?.unchanged === 50)
       assert.equal(feed.lastRun.created, 0)
       assert.equal(requestsTo(path).length, 2)
       assert.equal(requestsTo(path)[1]?.headers['if-none-match'], undefined)
@@ -237,13 +237,13 @@ onEveryDatabase(
         response.on('close', () => open.delete(response))
       }
       const uids: string[] = []
-      for (let n = 0; n < limits.feedsAtOnceMax + 1; n++)
+      for (let n = 0; n < limits.feedConcurrencyMax + 1; n++)
         uids.push((await hanging.add({ url: `${server.url}/hang/${newName('feed')}` })).uid)
-      const max = limits.feedsAtOncePerOrganizationMax
+      const max = limits.feedConcurrencyPerOrganizationMax
       while (open.size < max) await new Promise((resolve) => setTimeout(resolve, 10))
       server.files.set(other.path, archive(some(3)))
       const { uid } = await other.add()
-      const { lastRun } = await feedOnce(other.api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      const { lastRun } = await waitForFeed(other.api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
       assert.deepEqual([lastRun.created, open.size], [3, max])
       for (const feed of uids) await hanging.api.delete(`${FEEDS}/${feed}`)
       server.answer = undefined
@@ -253,10 +253,10 @@ onEveryDatabase(
       const { api, path, add } = await prepare()
       server.files.set(path, archive(some(3)))
       const { uid } = await add({ format: 'wolfi' })
-      const wrong = await feedOnce(api, uid, ({ state }) => state === 'STATE_FAILED')
+      const wrong = await waitForFeed(api, uid, ({ state }) => state === 'STATE_FAILED')
       assert.equal(wrong.lastRun.rejected, 3)
       await api.patch(`${FEEDS}/${uid}`, { format: 'osv' })
-      const right = await feedOnce(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
+      const right = await waitForFeed(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
       assert.equal(right.lastRun.created, 3)
     })
   },

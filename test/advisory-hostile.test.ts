@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Format } from '@berth/advisory-formats/advisory-record.ts'
+import { readDocument } from '@berth/advisory-formats/read-document.ts'
+import { parseJson } from '@berth/advisory-formats/syntax/parse-json.ts'
+import { limits } from '@berth/server/config/limits.ts'
 import fc from 'fast-check'
-import { limits } from '../src/core/limits.ts'
-import type { Format } from '../src/vulnerabilities/advisory-record.ts'
-import { jsonValue } from '../src/vulnerabilities/formats/json-text.ts'
-import { readDocument } from '../src/vulnerabilities/formats/read-document.ts'
-import { rejectionOf } from './support/advisory-documents.ts'
+import { rejectionOf } from './support/advisories/advisory-documents.ts'
 
 /** Documents that are not taken: the line and the reason of each, and that the worst of them take seconds and no more. */
 
@@ -225,7 +225,7 @@ const rejections: readonly (readonly [
   [
     'a long name of a package',
     osv(
-      `"affected": [{"package": {"ecosystem": "a",\n"name": "${'漢'.repeat(limits.advisoryThingBytesMax / 3 + 1)}"}}]`,
+      `"affected": [{"package": {"ecosystem": "a",\n"name": "${'漢'.repeat(limits.advisoryIndexedNameBytesMax / 3 + 1)}"}}]`,
     ),
     /^5: affected\[0\]\.package\.name gives a name of more than 512 bytes$/,
   ],
@@ -255,7 +255,7 @@ const rejections: readonly (readonly [
     'names that would be found in too many ways',
     `{"reponame": "a", "packages": [\n${Array.from({ length: 6000 }, (_, index) => `{"pkg": {"name": "${`${index}`.padEnd(500, 'a')}", "secfixes": {"1": ["CVE-2024-1000"]}}}`).join(',\n')}]}`,
     new RegExp(
-      `^\\d{3,}: packages\\[\\d+\\]\\.pkg\\.name is too much: .* may have ${limits.advisoryDocumentEndsBytesMax} bytes$`,
+      `^\\d{3,}: packages\\[\\d+\\]\\.pkg\\.name is too much: .* may have ${limits.advisoryDocumentSuffixBytesMax} bytes$`,
     ),
   ],
   [
@@ -423,7 +423,7 @@ test('takes the JSON that JSON.parse takes, but for what loses digits or names a
       }
       let reason = ''
       try {
-        jsonValue(json)
+        parseJson(json)
       } catch (error) {
         reason = (error as Error).message
       }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Uid } from '../src/core/uid.ts'
-import { importDocument } from '../src/vulnerabilities/import-documents.ts'
-import { mustRead } from './support/advisory-documents.ts'
-import { onEveryDatabase } from './support/cast.ts'
+import { importDocument } from '@berth/server/advisories/import/import-documents.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
+import { readOrThrow } from './support/advisories/advisory-documents.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
 
 /** One organization's large document keeps nobody else waiting. */
 
@@ -28,7 +28,7 @@ onEveryDatabase(
     test('lets others read, who see all of it or nothing', async (t) => {
       const { uid, member } = await cast().organization()
       const { api } = await member('advisories.admin')
-      const document = mustRead('vex.json', openvex)
+      const document = readOrThrow('vex.json', openvex)
       let isWritten = false
       const importing = importDocument(
         { name: 'vex.json', format: '', content: openvex },

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import { stringify } from 'yaml'
+import type { AdvisoryRecord, EventRecord } from '@berth/advisory-formats/advisory-record.ts'
 import {
   AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType,
   Severity_Type as SeverityType,
-} from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { limits } from '../src/core/limits.ts'
-import type { AdvisoryRecord, EventRecord } from '../src/vulnerabilities/advisory-record.ts'
-import { mustRead } from './support/advisory-documents.ts'
+} from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import fc from 'fast-check'
+import { stringify } from 'yaml'
+import { readOrThrow } from './support/advisories/advisory-documents.ts'
 
 /** What the fields of each format become, in the odd cases of real documents and in made ones. */
 
-const real = (path: string) => mustRead(path, readFileSync(`test/advisories/${path}`))
+const real = (path: string) => readOrThrow(path, readFileSync(`test/advisories/${path}`))
 
 /** An event in a line: `2023-01-08T18:02:03.647Z fixed 2.39.0-r1`. */
 function line({ timeMs, type }: EventRecord): string {
@@ -50,7 +50,7 @@ function told(record: AdvisoryRecord | undefined): Record<string, unknown> {
 }
 
 const unmappedOf = (text: string) =>
-  Object.fromEntries(mustRead('made', text).unmapped.map(({ path, count }) => [path, count]))
+  Object.fromEntries(readOrThrow('made', text).unmapped.map(({ path, count }) => [path, count]))
 
 test('wolfi: the first scan tells artifact and component, and ids that look like numbers stay text', () => {
   const { advisories } = real('wolfi/current/linkerd2.advisories.yaml')
@@ -75,7 +75,7 @@ test('wolfi: the first scan tells artifact and component, and ids that look like
 
 test('wolfi: events are in the order of time, and those of one time in that of the document', () => {
   const record = (...events: string[]) =>
-    mustRead(
+    readOrThrow(
       'made',
       `schema-version: "2"\npackage:\n  name: a\nadvisories:\n  - id: CGA-2222-2222-2222\n    events:\n${events
         .map((event) => {
@@ -101,7 +101,7 @@ test('wolfi: events are in the order of time, and those of one time in that of t
 
 test('wolfi: in the first form something may be fixed in no version that is told', () => {
   const fixed = '    - {timestamp: 2023-01-08T13:02:03Z, status: fixed}\n'
-  const [advisory] = mustRead(
+  const [advisory] = readOrThrow(
     'a.yaml',
     `package: {name: git}\nadvisories:\n  CVE-2023-10000:\n${fixed}`,
   ).advisories
@@ -238,7 +238,7 @@ test('osv: scores hold for the id and its aliases, of what is affected for that 
       { package: { ecosystem: 'Debian:13', name: 'a' } },
     ],
   })
-  const { advisories, scores } = mustRead('made', text)
+  const { advisories, scores } = readOrThrow('made', text)
   assert.deepEqual(
     advisories.map(({ key, artifactType, artifactArchitecture, aliases, events }) => [
       key,
@@ -283,7 +283,7 @@ test('osv: scores hold for the id and its aliases, of what is affected for that 
 test('osv: an id of the platform is no alias, and keeps the scores that none would find', () => {
   const severity = [{ type: 'CVSS_V2', score: 'AV:N/AC:L/Au:N/C:P/I:P/A:P' }]
   const affected = [{ package: { ecosystem: 'Wolfi', name: 'a' } }]
-  const [record] = mustRead('made', osv({ id: 'CGA-2222-2222-2222', severity, affected })).advisories
+  const [record] = readOrThrow('made', osv({ id: 'CGA-2222-2222-2222', severity, affected })).advisories
   assert.equal(record?.advisoryId, 'CGA-2222-2222-2222')
   assert.deepEqual(record?.aliases, [])
   assert.deepEqual(record?.severities, [{ type: SeverityType.CVSS_V2, score: 'AV:N/AC:L/Au:N/C:P/I:P/A:P' }])
@@ -297,7 +297,7 @@ test('osv: the year 1 is no time, and nothing is fixed before it was published',
     },
   ]
   const lines = (fields: object) => {
-    const document = mustRead('made', osv({ affected, ...fields }))
+    const document = readOrThrow('made', osv({ affected, ...fields }))
     return [document.revisionMs, ...document.advisories.flatMap(({ events }) => events.map(line))]
   }
   assert.deepEqual(lines({ modified: '0001-01-01T00:00:00Z', published: '2024-01-01T00:00:00Z' }), [
@@ -340,7 +340,7 @@ test('secdb: an advisory for each package and id, whatever the order, with what 
       },
     ],
   })
-  const { id, revisionMs, advisories } = mustRead('made', text)
+  const { id, revisionMs, advisories } = readOrThrow('made', text)
   const database = 'https://dl-cdn.alpinelinux.org/alpine/v3.19/main'
   assert.equal(id, `${database}#made`)
   assert.equal(revisionMs, undefined)
@@ -449,7 +449,7 @@ test('openvex: identifiers where there is no @id, notes of each status, and what
     { vulnerability: 'CVE-2024-10000', products: ['x'], status: 'maybe' },
     { vulnerability: 'CVE-2024-10000', status: 'fixed' },
   )
-  const { advisories } = mustRead('made', text)
+  const { advisories } = readOrThrow('made', text)
   assert.deepEqual(
     advisories.map(({ artifactName, artifactType, artifactArchitecture, product, events }) => [
       artifactName,
@@ -533,7 +533,7 @@ const csaf = (vulnerability: object, tree: object = {}) =>
   })
 
 test('csaf: remediations, for products and groups of them, are notes, and a refusal to fix is an event', () => {
-  const { id, advisories } = mustRead(
+  const { id, advisories } = readOrThrow(
     'made',
     csaf(
       {
@@ -595,7 +595,7 @@ test('csaf: remediations, for products and groups of them, are notes, and a refu
 test('the keys of records with long names stay short and different', () => {
   const long = (end: string) => `pkg:generic/a@${'a'.repeat(900)}${end}`
   const keys = ['1', '2'].map((end) => {
-    const [record] = mustRead(
+    const [record] = readOrThrow(
       'made',
       openvex({
         vulnerability: 'CVE-2024-10000',
@@ -664,7 +664,7 @@ test('wolfi: reads what was written', () => {
           events: events.map(([second, { type, data }]) => ({ timestamp: time(second), type, data })),
         })),
       }
-      const { id, advisories: records } = mustRead(
+      const { id, advisories: records } = readOrThrow(
         'made',
         isYaml ? stringify(tree, { version: '1.1', lineWidth: 40 }) : JSON.stringify(tree),
       )

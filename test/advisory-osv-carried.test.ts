@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AdvisoryRecord } from '@berth/advisory-formats/advisory-record.ts'
+import { osvRecord } from '@berth/advisory-formats/osv/write-osv.ts'
+import { defaultPublicationSettings } from '@berth/advisory-formats/publishing/publication-settings.ts'
+import { toPublishedAdvisory } from '@berth/advisory-formats/publishing/published-advisory.ts'
+import { hashRecord, toAdvisoryRow } from '@berth/server/advisories/storage/stored-advisory.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
 import { parse } from 'yaml'
-import type { Uid } from '../src/core/uid.ts'
-import type { AdvisoryRecord } from '../src/vulnerabilities/advisory-record.ts'
-import { osvRecord } from '../src/vulnerabilities/publish/osv.ts'
-import { publishedAdvisory } from '../src/vulnerabilities/publish/published-advisory.ts'
-import { defaultSettings } from '../src/vulnerabilities/publish/settings.ts'
-import { recordHash, rowOf } from '../src/vulnerabilities/stored-advisory.ts'
-import { collections, documentsIn, mustRead, rejectionOf } from './support/advisory-documents.ts'
-import { formatProblems } from './support/format-schemas.ts'
+import { corpora, documentsIn, readOrThrow, rejectionOf } from './support/advisories/advisory-documents.ts'
+import { formatProblems } from './support/advisories/format-schemas.ts'
 
 /** What OSV records say beyond the fields of advisories comes out again as it came in. */
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of OSV records.
 type Json = any
 
-const { distribution } = defaultSettings
+const { distribution } = defaultPublicationSettings
 
 function published(one: AdvisoryRecord): Json {
   const uid = `${'0'.repeat(40)}/${'1'.repeat(16)}` as Uid
-  const row = rowOf(uid, one, recordHash(one), { now: 0, before: undefined })
+  const row = toAdvisoryRow(uid, one, hashRecord(one), { now: 0, before: undefined })
   return osvRecord(
-    [publishedAdvisory(one.withdrawnMs === undefined ? row : { ...row, deleted_ms: one.withdrawnMs })],
+    [toPublishedAdvisory(one.withdrawnMs === undefined ? row : { ...row, deleted_ms: one.withdrawnMs })],
     distribution,
   )
 }
 
 const publishedOf = (name: string, text: string | Uint8Array): Json[] =>
-  mustRead(name, text, 'osv').advisories.map(published)
+  readOrThrow(name, text, 'osv').advisories.map(published)
 
 /** Everything that scanners match by, each fact once: package, range or version. */
 function matched(records: readonly Json[]): string[] {
@@ -45,7 +45,7 @@ function matched(records: readonly Json[]): string[] {
   return [...new Set(facts)].sort()
 }
 
-for (const collection of collections) {
+for (const collection of corpora) {
   test(`OSV records of ${collection.root} affect what they affected`, () => {
     let ranges = 0
     for (const { path, content } of documentsIn(collection, 'osv')) {
@@ -154,7 +154,7 @@ test('what all advisories of a record repeat stays bounded', () => {
     package: { ...pkg, name: `p${at}` },
     versions: ['1'],
   }))
-  // limits.advisoryCarriedCharsMax
+  // limits.advisoryExtensionCharsMax
   const details = 'x'.repeat(1024 * 1024)
   const long = publishedOf('a.json', example(packages, { details, summary: 'long' }))
   assert.equal(long.length, 100)

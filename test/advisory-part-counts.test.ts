@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { documentOf, record, write } from './support/advisories.ts'
-import { type Cast, onEveryDatabase } from './support/cast.ts'
+import { importParsed, parsedDocument, record } from './support/advisories/random-documents.ts'
+import { type ApiFixture, onEveryDatabase } from './support/api/api-fixture.ts'
 
 // How many advisories a free-text query finds, once it was asked and imports go on.
 
 const PARTS = ['open', 'go', 'cve-2024', '-1', 'x', 'e', 'ß', 'nothing']
 
-async function newGroups(cast: Cast) {
+async function newGroups(cast: ApiFixture) {
   const organization = await cast.organization()
   const { api } = await organization.member('advisories.admin')
   const folders: string[] = []
   for (const name of ['a', 'b'])
-    folders.push((await organization.owner.api.made(`iam/groups/${organization.uid}`, { name })).uid)
+    folders.push((await organization.owner.api.create(`iam/groups/${organization.uid}`, { name })).uid)
   const totalOf = async (query: string, within = organization.uid) =>
     Number(
       (await api.get('vulnerabilities/advisories', { query, 'uidp.descendants_of': within, page_size: '1' }))
@@ -39,7 +39,7 @@ onEveryDatabase(
         const some = random.slice(used, used + size)
         used += size
         const place = places[round % places.length] as string
-        await write(store, place, documentOf(`d${round % 7}`, some))
+        await importParsed(store, place, parsedDocument(`d${round % 7}`, some))
         const texts = await db.kysely
           .selectFrom('advisories')
           .select(['uid', 'search'])
@@ -73,8 +73,12 @@ onEveryDatabase(
       const advisory = { ...one, artifactName: 'abcdefgh', withdrawnMs: undefined } as NonNullable<typeof one>
       const all = () => Promise.all(Array.from('abcdefgh', (part) => totalOf(part)))
       for (let round = 0; round < 10; round++) {
-        const document = documentOf(`d${round}`, Array<typeof advisory>(5).fill(advisory))
-        await Promise.all([write(store, uid, document), totalOf('abcdefgh'.slice(0, 8 - (round % 8))), all()])
+        const document = parsedDocument(`d${round}`, Array<typeof advisory>(5).fill(advisory))
+        await Promise.all([
+          importParsed(store, uid, document),
+          totalOf('abcdefgh'.slice(0, 8 - (round % 8))),
+          all(),
+        ])
       }
       assert.deepEqual(await all(), Array(8).fill(50))
       assert.deepEqual(await all(), Array(8).fill(50))
@@ -86,7 +90,7 @@ onEveryDatabase(
       const [one] = fc.sample(record, { numRuns: 1, seed: 3 })
       const name = Array.from({ length: 30 }, (_, at) => String.fromCharCode(0x4e00 + at)).join('')
       const advisory = { ...one, artifactName: name, withdrawnMs: undefined } as NonNullable<typeof one>
-      await write(store, uid, documentOf('d', Array<typeof advisory>(5).fill(advisory)))
+      await importParsed(store, uid, parsedDocument('d', Array<typeof advisory>(5).fill(advisory)))
       // Of two characters or more, each of them once.
       const parts = Array.from({ length: 8 }, (_, more) =>
         Array.from({ length: 29 - more }, (_, at) => name.slice(at, at + 2 + more)),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Uid } from '@berth/server/api/uid.ts'
+import type { Db } from '@berth/server/storage/db.ts'
 import { CompiledQuery, sql } from 'kysely'
 import { loadDocuments } from '../bench/advisories/load.ts'
-import type { Uid } from '../src/core/uid.ts'
-import type { Db } from '../src/storage/db.ts'
-import { onEveryDatabase } from './support/cast.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
 
 // How the databases answer the filters of advisories: by what is looked for, and never by a look at every advisory.
 

@@ -2,34 +2,37 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { defaultPublicationSettings } from '@berth/advisory-formats/publishing/publication-settings.ts'
+import { artifactOfFileName, documentFileName } from '@berth/server/advisories/publish/build-feed.ts'
+import { createFeedBuilder } from '@berth/server/advisories/publish/feed-builder.ts'
+import { createFeedCache } from '@berth/server/advisories/publish/feed-cache.ts'
+import {
+  createPublishedFeeds,
+  type PublishedFeedRequest,
+} from '@berth/server/advisories/publish/published-feeds.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
+import type { BodyStream } from '@berth/server/port/http.ts'
 import fc from 'fast-check'
-import type { Uid } from '../src/core/uid.ts'
-import type { BodyStream } from '../src/http.ts'
-import { feedFiles } from '../src/vulnerabilities/publish/feed-files.ts'
-import { feedProcesses } from '../src/vulnerabilities/publish/feed-processes.ts'
-import { type FeedRequest, publishedFeeds } from '../src/vulnerabilities/publish/feeds.ts'
-import { artifactAt, locationOf } from '../src/vulnerabilities/publish/make-feed.ts'
-import { defaultSettings } from '../src/vulnerabilities/publish/settings.ts'
-import { documentOf, write } from './support/advisories.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { importParsed, parsedDocument } from './support/advisories/random-documents.ts'
+import { databases } from './support/database/databases.ts'
+import { temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** How feeds are made and kept. */
 
 describe('files of feeds', () => {
-  const keep = async (files: ReturnType<typeof feedFiles>, name: string, bytes: number) => {
-    const drafts = await files.drafts(name, true)
+  const keep = async (files: ReturnType<typeof createFeedCache>, name: string, bytes: number) => {
+    const drafts = await files.createDrafts(name, true)
     writeFileSync(drafts.file, Buffer.alloc(bytes))
     writeFileSync(String(drafts.compressed), Buffer.alloc(1))
-    await files.keep(name, drafts)
+    await files.commit(name, drafts)
   }
 
   test('are as many and as large as they may be: those go that nobody asked for the longest', async (t) => {
     const directory = temporaryDirectory(t)
     let now = Date.now()
     const clock = () => ++now
-    const files = feedFiles({ directory, clock, filesMax: 3, bytesMax: 100 })
+    const files = createFeedCache({ directory, clock, filesMax: 3, bytesMax: 100 })
     for (const name of ['a', 'b', 'c']) await keep(files, name, 10)
     assert.equal((await files.find('a'))?.bytes, 10)
     await keep(files, 'd', 10)
@@ -46,13 +49,13 @@ describe('files of feeds', () => {
 
   test('still count after a restart; drafts that a crash left are thrown away', async (t) => {
     const directory = temporaryDirectory(t)
-    await keep(feedFiles({ directory, clock: Date.now }), 'a', 10)
+    await keep(createFeedCache({ directory, clock: Date.now }), 'a', 10)
     const old = join(directory, 'b.123.part')
     writeFileSync(old, 'half')
     const hourAgo = Date.now() / 1000 - 60 * 60
     utimesSync(old, hourAgo, hourAgo)
     writeFileSync(join(directory, 'c.456.part'), 'of another process')
-    const again = feedFiles({ directory, clock: Date.now })
+    const again = createFeedCache({ directory, clock: Date.now })
     assert.deepEqual(await again.find('a'), {
       file: join(directory, 'a'),
       bytes: 10,
@@ -67,15 +70,18 @@ describe('files of feeds', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
         for (const artifact of [one, `~${one}`, 'index']) {
-          assert.notEqual(locationOf(artifact), 'index.json')
-          assert.match(locationOf(artifact), /^[\w.!~*'()%-]*\.json$/)
-          assert.equal(artifactAt(locationOf(artifact)), artifact.toWellFormed())
+          assert.notEqual(documentFileName(artifact), 'index.json')
+          assert.match(documentFileName(artifact), /^[\w.!~*'()%-]*\.json$/)
+          assert.equal(artifactOfFileName(documentFileName(artifact)), artifact.toWellFormed())
         }
-        assert.equal(locationOf(one) === locationOf(other), one.toWellFormed() === other.toWellFormed())
+        assert.equal(
+          documentFileName(one) === documentFileName(other),
+          one.toWellFormed() === other.toWellFormed(),
+        )
       }),
     )
-    assert.equal(artifactAt('index.json'), undefined)
-    assert.equal(artifactAt('%E0%A4%A.json'), undefined)
+    assert.equal(artifactOfFileName('index.json'), undefined)
+    assert.equal(artifactOfFileName('%E0%A4%A.json'), undefined)
   })
 })
 
@@ -106,15 +112,15 @@ describe('feeds', () => {
       updatedMs: at,
       withdrawnMs: undefined,
     }))
-    await write(berth.berth.installation.store, group(), documentOf('many', records))
+    await importParsed(berth.berth.installation.store, group(), parsedDocument('many', records))
   })
   after(() => berth.stop())
 
-  const request = (): FeedRequest => ({
+  const request = (): PublishedFeedRequest => ({
     group: group(),
     feed: 'osv/all.zip',
-    settings: defaultSettings,
-    address: 'https://berth.example/vulnerabilities/feeds',
+    settings: defaultPublicationSettings,
+    feedsUrl: 'https://berth.example/vulnerabilities/feeds',
     publisher: 'https://berth.example',
     revision: 1,
     changedMs: 0,
@@ -125,17 +131,21 @@ describe('feeds', () => {
     return Buffer.concat(pieces)
   }
   const setUp = (directory: string, waitMs: number) => {
-    const processes = feedProcesses(berth.berth.installation.store.db)
+    const processes = createFeedBuilder(berth.berth.installation.store.db)
     let makings = 0
     const counted = {
       ...processes,
-      make: (job: Parameters<typeof processes.make>[0]) => {
+      make: (job: Parameters<typeof processes.build>[0]) => {
         makings++
-        return processes.make(job)
+        return processes.build(job)
       },
     }
-    const files = feedFiles({ directory, clock: Date.now })
-    return { processes, made: () => makings, ...publishedFeeds({ files, processes: counted, waitMs }) }
+    const files = createFeedCache({ directory, clock: Date.now })
+    return {
+      processes,
+      made: () => makings,
+      ...createPublishedFeeds({ cache: files, builder: counted, waitMs }),
+    }
   }
 
   test('are made once for all who ask, and sent while they are made', async (t) => {
@@ -194,7 +204,7 @@ describe('feeds', () => {
     assert.deepEqual(readdirSync(directory), [])
     assert.ok(await serve('a', request(), { compressed: false }))
     await processes.close()
-    // limits.feedsWaitingMax may wait; each has limits.feedMakingMsMax and limits.feedMakingMemoryMib.
+    // limits.feedBuildsQueuedMax may wait; each has limits.feedBuildMsMax and limits.feedBuildMemoryMib.
     await assert.rejects(serve('b', request(), { compressed: false }), /stopping/)
   })
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
-import { OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { collections, documentsIn } from './support/advisory-documents.ts'
-import { type Cast, newName, type Organization, onEveryDatabase } from './support/cast.ts'
-import { formatProblems } from './support/format-schemas.ts'
-import { call } from './support/rest.ts'
+import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { corpora, documentsIn } from './support/advisories/advisory-documents.ts'
+import { formatProblems } from './support/advisories/format-schemas.ts'
+import { type ApiFixture, newName, type Organization, onEveryDatabase } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
 
 /** What groups publish, as scanners get it. */
 
@@ -52,21 +52,21 @@ function unzipped(zip: Buffer): Map<string, Json> {
   return files
 }
 
-const [{ root: SELECTION } = { root: '' }] = collections
-const selection = { root: SELECTION, isWhole: false }
+const [{ root: SELECTION } = { root: '' }] = corpora
+const selection = { root: SELECTION, isComplete: false }
 
-async function importInto({ admin }: Cast, group: string, folder: string): Promise<void> {
+async function importInto({ admin }: ApiFixture, group: string, folder: string): Promise<void> {
   const documents = documentsIn(selection, folder).map(({ path, content }) => ({
     name: path,
     content: content.toString('base64'),
   }))
-  await admin.made(`vulnerabilities/advisories/${group}:importDocuments`, { documents })
+  await admin.create(`vulnerabilities/advisories/${group}:importDocuments`, { documents })
 }
 
-const feedsOf = ({ berth }: Cast, group: string) => `${berth.url}/vulnerabilities/feeds/${group}`
+const feedsOf = ({ berth }: ApiFixture, group: string) => `${berth.url}/vulnerabilities/feeds/${group}`
 const bearer = ({ owner }: Organization) => ({ authorization: `Bearer ${owner.api.token}` })
 const publication = (group: string) => `vulnerabilities/advisoryPublications/${group}`
-const publish = async ({ admin }: Cast, group: string, body: object = { public: true }) => {
+const publish = async ({ admin }: ApiFixture, group: string, body: object = { public: true }) => {
   const reply = await admin.patch(publication(group), body)
   assert.equal(reply.status, 200, reply.text)
   return reply.body
@@ -75,7 +75,7 @@ const publish = async ({ admin }: Cast, group: string, body: object = { public: 
 onEveryDatabase('publishing advisories', (cast) => {
   test('publishes every advisory of a group, and of those below it, in each format', async () => {
     const organization = await cast().organization()
-    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
+    const { uid: folder } = await organization.owner.api.create(`iam/groups/${organization.uid}`, {
       name: newName('f'),
     })
     await importInto(cast(), organization.uid, 'wolfi/current')
@@ -180,10 +180,10 @@ onEveryDatabase('publishing advisories', (cast) => {
 
   test('lets everybody read what a public group publishes, and all that lies below it', async () => {
     const organization = await cast().organization()
-    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
+    const { uid: folder } = await organization.owner.api.create(`iam/groups/${organization.uid}`, {
       name: newName('f'),
     })
-    const { uid: inner } = await organization.owner.api.made(`iam/groups/${folder}`, { name: newName('f') })
+    const { uid: inner } = await organization.owner.api.create(`iam/groups/${folder}`, { name: newName('f') })
     await importInto(cast(), inner, 'wolfi/schema-fixtures')
     const status = async (group: string) =>
       (await get(`${feedsOf(cast(), group)}/secdb/security.json`)).status
@@ -236,7 +236,7 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.ok((await get(`${feeds}/osv/modified_id.csv`)).bytes.length > 0)
     await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
     assert.equal(await tagOf(), second, 'an import that changes nothing')
-    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
+    const { uid: folder } = await organization.owner.api.create(`iam/groups/${organization.uid}`, {
       name: newName('f'),
     })
     assert.equal(await tagOf(), second)
@@ -275,13 +275,13 @@ onEveryDatabase('publishing advisories', (cast) => {
 
   test('a record was modified when its severity was, so that mirrors fetch it again', async () => {
     const organization = await cast().organization()
-    const { uid: folder } = await organization.owner.api.made(`iam/groups/${organization.uid}`, {
+    const { uid: folder } = await organization.owner.api.create(`iam/groups/${organization.uid}`, {
       name: newName('f'),
     })
     const add = (group: string, document: object) => {
       const content = Buffer.from(JSON.stringify(document)).toString('base64')
       const documents = [{ name: 'a.json', content }]
-      return cast().admin.made(`vulnerabilities/advisories/${group}:importDocuments`, { documents })
+      return cast().admin.create(`vulnerabilities/advisories/${group}:importDocuments`, { documents })
     }
     const id = 'CVE-2024-600001'
     const statement = {
@@ -421,7 +421,7 @@ onEveryDatabase('publishing advisories', (cast) => {
     const [record] = unzipped((await get(`${feeds}/osv/all.zip`, bearer(organization))).bytes).values()
     assert.equal(record.affected[0].package.ecosystem, 'Alpine:v3.20')
     assert.match(record.affected[0].package.purl, /^pkg:apk\/alpine\//)
-    const audited = await cast().auditOf(organization.uid)
+    const audited = await cast().auditEventsOf(organization.uid)
     assert.ok(audited.some(({ method }) => method.endsWith('/UpdateAdvisoryPublication')))
     const stale = await call(
       'PATCH',

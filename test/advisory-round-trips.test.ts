@@ -1,27 +1,32 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import type { Uid } from '../src/core/uid.ts'
-import type { AdvisoryRecord, Format } from '../src/vulnerabilities/advisory-record.ts'
-import { readDocument } from '../src/vulnerabilities/formats/read-document.ts'
-import { hasStatements, openVexDocument } from '../src/vulnerabilities/publish/openvex.ts'
-import { osvRecord } from '../src/vulnerabilities/publish/osv.ts'
+import type { AdvisoryRecord, Format } from '@berth/advisory-formats/advisory-record.ts'
+import { osvRecord } from '@berth/advisory-formats/osv/write-osv.ts'
+import { defaultPublicationSettings } from '@berth/advisory-formats/publishing/publication-settings.ts'
 import {
   type PublishedAdvisory,
   packageOf,
-  publishedAdvisory,
-} from '../src/vulnerabilities/publish/published-advisory.ts'
-import { secdbBegin, secdbEnd, secdbPackage } from '../src/vulnerabilities/publish/secdb.ts'
-import { defaultSettings } from '../src/vulnerabilities/publish/settings.ts'
-import { recordHash, rowOf } from '../src/vulnerabilities/stored-advisory.ts'
-import { record } from './support/advisories.ts'
-import { type Collection, collections, documentsIn, mustRead } from './support/advisory-documents.ts'
-import { formatProblems } from './support/format-schemas.ts'
+  toPublishedAdvisory,
+} from '@berth/advisory-formats/publishing/published-advisory.ts'
+import { readDocument } from '@berth/advisory-formats/read-document.ts'
+import { secdbEntry, secdbFooter, secdbHeader } from '@berth/advisory-formats/secdb/write-secdb.ts'
+import { hasStatements, openVexDocument } from '@berth/advisory-formats/vex/write-openvex.ts'
+import { hashRecord, toAdvisoryRow } from '@berth/server/advisories/storage/stored-advisory.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
+import fc from 'fast-check'
+import {
+  corpora,
+  type DocumentCorpus,
+  documentsIn,
+  readOrThrow,
+} from './support/advisories/advisory-documents.ts'
+import { formatProblems } from './support/advisories/format-schemas.ts'
+import { record } from './support/advisories/random-documents.ts'
 
 /** What is published says the same when it is imported and published again, byte for byte. */
 
-const { distribution, secdb } = defaultSettings
+const { distribution, secdb } = defaultPublicationSettings
 const settings = { ...secdb, urlprefix: 'https://packages.wolfi.dev' }
 const NOW = Date.UTC(2025, 4, 7)
 let made = 0
@@ -30,8 +35,8 @@ function publishedOf(records: readonly AdvisoryRecord[]): PublishedAdvisory[] {
   return records.map((one) => {
     made = (made * 7 + 3) % 16 ** 8
     const uid = `${'0'.repeat(40)}/${made.toString(16).padStart(16, '0')}` as Uid
-    const row = rowOf(uid, one, recordHash(one), { now: NOW, before: undefined })
-    return publishedAdvisory(one.withdrawnMs === undefined ? row : { ...row, deleted_ms: one.withdrawnMs })
+    const row = toAdvisoryRow(uid, one, hashRecord(one), { now: NOW, before: undefined })
+    return toPublishedAdvisory(one.withdrawnMs === undefined ? row : { ...row, deleted_ms: one.withdrawnMs })
   })
 }
 
@@ -51,8 +56,8 @@ const writers: Readonly<
     )
     const entries = [...Map.groupBy(live, packageOf)]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .flatMap(([name, some]) => secdbPackage(name, some) ?? [])
-    return new Map([['security.json', secdbBegin(settings) + entries.join(',') + secdbEnd]])
+      .flatMap(([name, some]) => secdbEntry(name, some) ?? [])
+    return new Map([['security.json', secdbHeader(settings) + entries.join(',') + secdbFooter]])
   },
   openvex: (all) => {
     const live = all.filter(({ advisory }) => advisory.deleteTime === undefined)
@@ -79,7 +84,9 @@ function roundTrip(format: 'osv' | 'secdb' | 'openvex', records: readonly Adviso
   const first = writers[format](publishedOf(records))
   for (const [name, text] of first)
     assert.equal(formatProblems(format, JSON.parse(text)), '', `${name}: ${text}`)
-  const again = [...first].flatMap(([name, text]) => mustRead(name, text, format satisfies Format).advisories)
+  const again = [...first].flatMap(
+    ([name, text]) => readOrThrow(name, text, format satisfies Format).advisories,
+  )
   const second = writers[format](publishedOf(again))
   for (const [name, text] of first) assertSame(name, second.get(name), text)
   assert.deepEqual([...second.keys()], [...first.keys()])
@@ -100,7 +107,7 @@ const formats = Object.keys(writers) as (keyof typeof writers)[]
 /** Of the whole collection a part: all of it takes minutes on a busy machine. */
 const PART = 5
 
-function recordsIn(collection: Collection, folder = '.', every = 1): AdvisoryRecord[] {
+function recordsIn(collection: DocumentCorpus, folder = '.', every = 1): AdvisoryRecord[] {
   const files = documentsIn(collection, folder).filter((_, at) => at % every === 0)
   return files.flatMap(({ path, content }) => {
     const result = readDocument(path, '', content)
@@ -108,8 +115,8 @@ function recordsIn(collection: Collection, folder = '.', every = 1): AdvisoryRec
   })
 }
 
-for (const collection of collections) {
-  const { root, isWhole } = collection
+for (const collection of corpora) {
+  const { root, isComplete: isWhole } = collection
   for (const format of formats) {
     test(`real advisories of ${root} keep what ${format} carries`, () => {
       const records = recordsIn(collection, '.', isWhole ? PART : 1)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { recorder } from '../src/audit/recorder.ts'
-import { limits } from '../src/core/limits.ts'
-import type { AuditEvent } from '../src/storage/audit-events.ts'
-import type { Db } from '../src/storage/db.ts'
-import { startTestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
+import { createAuditRecorder } from '@berth/server/audit/recorder.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import type { AuditEvent } from '@berth/server/storage/changes/audit-events.ts'
+import type { Db } from '@berth/server/storage/db.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
 
 /** The recorder on a database of its own, where the front door cannot reach its bounds in a test's time. */
 
@@ -24,7 +24,7 @@ async function started(t: TestContext, database = databases[0]) {
       return real.transaction(work)
     },
   }
-  const audit = recorder({
+  const audit = createAuditRecorder({
     db,
     onError: () => {
       state.errors++
@@ -69,7 +69,7 @@ async function until(reached: () => boolean): Promise<void> {
 for (const database of databases) {
   test(`any number of events about one thing in one millisecond are all written (${database.name})`, async (t) => {
     const { audit, event, rows, state } = await started(t, database)
-    for (let n = 0; n < 2000; n++) audit.exchanged(event(), token)
+    for (let n = 0; n < 2000; n++) audit.recordExchange(event(), token)
     await audit.stop()
     assert.deepEqual([(await rows()).length, state.written, state.errors], [2000, 2000, 0])
   })
@@ -79,11 +79,11 @@ for (const database of databases) {
   test(`what no database stores keeps nothing else from being written (${database.name})`, async (t) => {
     const { audit, event, rows, state } = await started(t, database)
     for (let n = 0; n < 100; n++) {
-      audit.exchanged(event(), token)
-      if (n % 40 === 7) audit.exchanged(event({ method: null as never }), token)
+      audit.recordExchange(event(), token)
+      if (n % 40 === 7) audit.recordExchange(event({ method: null as never }), token)
     }
-    audit.refused(event({ method: null as never }), { code: 7, reason: 'bad' })
-    audit.refused(event(), { code: 7, reason: 'good' })
+    audit.recordDenial(event({ method: null as never }), { code: 7, reason: 'bad' })
+    audit.recordDenial(event(), { code: 7, reason: 'good' })
     await audit.stop()
     const written = await rows()
     assert.deepEqual([written.length, state.written, state.dropped], [101, 101, 4])
@@ -93,17 +93,17 @@ for (const database of databases) {
   test(`control characters of others are left out (${database.name})`, async (t) => {
     const { audit, event, rows } = await started(t, database)
     const foreign = { issuer: 'https://issuer\u0000.example', subject: 'job\r\n\u007f1' }
-    audit.refused(event({ address: '\u0000192.0.2.1' }), {
+    audit.recordDenial(event({ address: '\u0000192.0.2.1' }), {
       code: 7,
       reason: 'a\u0000b\u001fc',
       token: foreign,
     })
-    audit.refused(event(), {
+    audit.recordDenial(event(), {
       code: 7,
       reason: 'abc',
       token: { issuer: 'https://issuer.example', subject: 'job1' },
     })
-    audit.exchanged(event({ requestId: 'r\t' }), foreign)
+    audit.recordExchange(event({ requestId: 'r\t' }), foreign)
     await audit.stop()
     assert.deepEqual(
       (await rows()).map(({ reason, issuer, subject, address, request_id, n }) => [
@@ -127,8 +127,8 @@ test('the end waits for all that was recorded before it, also while something el
   const early = limits.auditExchangesMax / 2
   const gate = Promise.withResolvers<void>()
   state.waitFor = gate.promise
-  for (let n = 0; n < early; n++) audit.exchanged(event(), token)
-  for (let n = 0; n < early; n++) audit.exchanged(event(), token)
+  for (let n = 0; n < early; n++) audit.recordExchange(event(), token)
+  for (let n = 0; n < early; n++) audit.recordExchange(event(), token)
   const stopped = audit.stop()
   gate.resolve()
   await stopped
@@ -145,10 +145,10 @@ test('what differs only in who, where, why or how is not counted as one', async 
     event({ uid: `${event().uid}/0123456789abcdef` }),
   ]
   for (let n = 0; n < 3; n++) {
-    for (const refusal of refusals) audit.refused(refusal, { code: 7, reason: 'a' })
-    audit.refused(event(), { code: 16, reason: 'a' })
-    audit.refused(event(), { code: 7, reason: 'b' })
-    audit.refused(event(), { code: 7, reason: 'a', token })
+    for (const refusal of refusals) audit.recordDenial(refusal, { code: 7, reason: 'a' })
+    audit.recordDenial(event(), { code: 16, reason: 'a' })
+    audit.recordDenial(event(), { code: 7, reason: 'b' })
+    audit.recordDenial(event(), { code: 7, reason: 'a', token })
   }
   await audit.stop()
   const written = await rows()
@@ -158,30 +158,30 @@ test('what differs only in who, where, why or how is not counted as one', async 
   )
 })
 
-test('beyond auditRefusalsMax, auditRefusalsPerOrganizationMax and auditRefusalsPerActorMax refusals are counted and not kept', async (t) => {
+test('beyond auditDenialsMax, auditDenialsPerOrganizationMax and auditDenialsPerActorMax refusals are counted and not kept', async (t) => {
   const { audit, event, rows, state } = await started(t)
   const someone = () => randomBytes(20).toString('hex')
   const [here, actor] = [someone(), someone()]
   const refuse = (about: Partial<AuditEvent>, reason = 'a') =>
-    audit.refused(event(about), { code: 7, reason })
-  for (let n = 0; n < limits.auditRefusalsPerOrganizationMax + 5; n++) refuse({ uid: here, actor: someone() })
+    audit.recordDenial(event(about), { code: 7, reason })
+  for (let n = 0; n < limits.auditDenialsPerOrganizationMax + 5; n++) refuse({ uid: here, actor: someone() })
   assert.equal(state.dropped, 5)
-  for (let n = 0; n < limits.auditRefusalsPerActorMax + 5; n++) refuse({ uid: someone(), actor }, `${n}`)
+  for (let n = 0; n < limits.auditDenialsPerActorMax + 5; n++) refuse({ uid: someone(), actor }, `${n}`)
   assert.equal(state.dropped, 10)
-  const kept = limits.auditRefusalsPerOrganizationMax + limits.auditRefusalsPerActorMax
-  for (let n = 0; n < limits.auditRefusalsMax - kept; n++) refuse({ uid: someone(), actor: someone() })
+  const kept = limits.auditDenialsPerOrganizationMax + limits.auditDenialsPerActorMax
+  for (let n = 0; n < limits.auditDenialsMax - kept; n++) refuse({ uid: someone(), actor: someone() })
   assert.equal(state.dropped, 10)
   refuse({ uid: someone(), actor: someone() })
   assert.equal(state.dropped, 11)
   await audit.stop()
-  assert.equal((await rows()).length, limits.auditRefusalsMax)
-  assert.equal(state.written, limits.auditRefusalsMax)
+  assert.equal((await rows()).length, limits.auditDenialsMax)
+  assert.equal(state.written, limits.auditDenialsMax)
 })
 
 test('one more refusal of a kind that is there already is counted with it, however many there are', async (t) => {
   const { audit, event, rows, state } = await started(t)
-  const refuse = (n: number) => audit.refused(event(), { code: 7, reason: `reason ${n}` })
-  for (let n = 0; n < limits.auditRefusalsPerActorMax; n++) refuse(n)
+  const refuse = (n: number) => audit.recordDenial(event(), { code: 7, reason: `reason ${n}` })
+  for (let n = 0; n < limits.auditDenialsPerActorMax; n++) refuse(n)
   refuse(0)
   assert.equal(state.dropped, 0)
   await audit.stop()
@@ -191,12 +191,12 @@ test('one more refusal of a kind that is there already is counted with it, howev
 test('a database that fails gets later what it did not take, up to auditExchangesMax', async (t) => {
   const { audit, event, rows, state } = await started(t)
   state.fails = true
-  audit.refused(event(), { code: 7, reason: 'kept' })
-  for (let n = 0; n < 100; n++) audit.exchanged(event({ timeMs: 1_800_000_000_000 + n }), token)
+  audit.recordDenial(event(), { code: 7, reason: 'kept' })
+  for (let n = 0; n < 100; n++) audit.recordExchange(event({ timeMs: 1_800_000_000_000 + n }), token)
   await until(() => state.errors > 1)
   assert.deepEqual([state.written, state.dropped], [0, 0])
   for (let n = 0; n < limits.auditExchangesMax; n++)
-    audit.exchanged(event({ timeMs: 1_800_000_001_000 + n }), token)
+    audit.recordExchange(event({ timeMs: 1_800_000_001_000 + n }), token)
   const { errors } = state
   await until(() => state.errors > errors)
   assert.equal(state.dropped, 101)

@@ -1,48 +1,48 @@
 import assert from 'node:assert/strict'
 import { type KeyObject, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import type { DescMethodUnary } from '@bufbuild/protobuf'
-import fc from 'fast-check'
-import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { InvitationsService } from '#gen/berth/iam/v1/invitations_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { accessRule } from '../src/auth/authorize.ts'
-import { grantsReader } from '../src/auth/grants.ts'
 import {
   type CapabilitySet,
   capabilityByName,
-  encodeSet,
+  capabilitySetOf,
+  encodeCapabilitySet,
   includesAll,
-  setOf,
-} from '../src/core/capabilities.ts'
-import { managedRoleByUid, managedRoles } from '../src/core/managed-roles.ts'
-import { isWithin, randomUids, rootOf, type Uid } from '../src/core/uid.ts'
-import { databaseFile } from '../src/installation.ts'
-import { type Db, openSqliteDb } from '../src/storage/db.ts'
-import { migrate } from '../src/storage/migrate.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { expectGolden } from './support/golden.ts'
-import { type GrpcClient, type GrpcFailure, grpcClient } from './support/grpc.ts'
-import { signJws, unsigned } from './support/issuer.ts'
-import { emptyBody, hasRest, methods, requestAt, restRequestOf, shortName } from './support/methods.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/process.ts'
-import { makeTenant } from './support/requests.ts'
-import { call } from './support/rest.ts'
+} from '@berth/contract/capabilities.ts'
+import { InvitationsService } from '@berth/contract/gen/berth/iam/v1/invitations_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { isWithin, randomUids, rootOf, type Uid } from '@berth/server/api/uid.ts'
+import { createGrantsReader } from '@berth/server/iam/grants-reader.ts'
+import { managedRoleByUid, managedRoles } from '@berth/server/iam/managed-roles.ts'
+import { databaseFile } from '@berth/server/installation/installation.ts'
+import { accessRuleOf } from '@berth/server/pipeline/authorize.ts'
+import { type Db, openSqliteDb } from '@berth/server/storage/db.ts'
+import { migrate } from '@berth/server/storage/schema/migrate.ts'
+import type { DescMethodUnary } from '@bufbuild/protobuf'
+import fc from 'fast-check'
+import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { type GrpcClient, type GrpcFailure, grpcClient } from './support/api/grpc.ts'
+import { emptyBody, hasRest, methods, requestAt, restRequestOf, shortName } from './support/api/methods.ts'
+import { call } from './support/api/rest.ts'
+import { createTenant } from './support/api/sample-requests.ts'
 import {
-  bind,
+  bindRole,
   capabilitiesJson,
-  make,
-  makeGroup,
-  makeIdentity,
-  makeOrganization,
-  makeRole,
-} from './support/tenant.ts'
+  createGroup,
+  createIdentity,
+  createOrganization,
+  createResource,
+  createRole,
+} from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { assertGolden } from './support/golden.ts'
+import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { signJws, unsignedJws } from './support/tokens/issuer.ts'
 
 const sqlite = { name: 'sqlite', open: undefined } as const
 const unique = () => randomBytes(4).toString('hex')
-const isOpen = (method: DescMethodUnary) => accessRule(method).kind === 'open'
+const isOpen = (method: DescMethodUnary) => accessRuleOf(method).kind === 'open'
 const guarded = methods.filter((method) => !isOpen(method))
 
 /** The RPC code of a call, and what came back. */
@@ -76,13 +76,13 @@ describe('who may call what', () => {
   })
 
   test('each managed role, bound at an organization, may call exactly the methods of the reviewed table', async () => {
-    const organization = await makeOrganization(berth, 'matrix.example')
-    const identity = () => makeIdentity(berth, organization)
-    const tenant = await makeTenant(berth, organization)
+    const organization = await createOrganization(berth, 'matrix.example')
+    const identity = () => createIdentity(berth, organization)
+    const tenant = await createTenant(berth, organization)
     const callers: { name: string; token: string }[] = []
     for (const { name } of managedRoles) {
       const uid = await identity()
-      await bind(berth, organization, uid, name)
+      await bindRole(berth, organization, uid, name)
       callers.push({ name, token: await berth.tokenOf(uid) })
     }
     callers.push({ name: '(none)', token: await berth.tokenOf(await identity()) })
@@ -117,7 +117,7 @@ describe('who may call what', () => {
     }
     const legend = callers.map(({ name }, at) => `${String(at + 1).padStart(3)}  ${name}`)
     const head = `${''.padEnd(64)}${callers.map((_, at) => String(at + 1).padStart(3)).join('')}`
-    expectGolden(
+    assertGolden(
       'authz-matrix.txt',
       `Who may call what: a caller with one managed role on an organization, on objects in that organization.
 
@@ -149,7 +149,7 @@ ${rows.join('\n')}
     assert.equal((await groups(await sign({}))).status, 200, 'nothing else is wrong with what follows')
     const other = await generateKeyPair('ES256')
     const [publicJwk] = (await keys.published()).keys
-    const gone = await makeIdentity(berth, berth.organization)
+    const gone = await createIdentity(berth, berth.organization)
     const goneToken = await berth.tokenOf(gone)
     await call('DELETE', `${berth.url}/iam/v2beta1/identities/${gone}`, { token: berth.token })
     const signature = berth.token.split('.')[2] ?? ''
@@ -167,8 +167,8 @@ ${rows.join('\n')}
       'without audience': await sign({ aud: undefined }),
       'of another issuer': await sign({ iss: 'https://other.example' }),
       'with a list of issuers': await sign({ iss: [berth.url] }),
-      'with alg none': unsigned({ alg: 'none', kid, typ: 'at+jwt' }, good),
-      'with alg none and a signature': unsigned({ alg: 'none', kid, typ: 'at+jwt' }, good, signature),
+      'with alg none': unsignedJws({ alg: 'none', kid, typ: 'at+jwt' }, good),
+      'with alg none and a signature': unsignedJws({ alg: 'none', kid, typ: 'at+jwt' }, good, signature),
       'with HS256 and the public key': await signJws(good, Buffer.from(JSON.stringify(publicJwk)), {
         alg: 'HS256',
         kid,
@@ -179,7 +179,7 @@ ${rows.join('\n')}
         .setProtectedHeader({ alg: 'ES256', kid, typ: 'at+jwt', jwk: await exportJWK(other.publicKey) })
         .sign(other.privateKey),
       'of an unknown key id': await sign({}, key, 'unknown'),
-      'with a changed payload': unsigned(
+      'with a changed payload': unsignedJws(
         { alg: 'ES256', kid, typ: 'at+jwt' },
         { ...good, sub: gone },
         signature,
@@ -224,24 +224,24 @@ ${rows.join('\n')}
   })
 
   test('R17, R35: a stranger cannot tell what is hidden from what is missing, byte for byte, and another tenant is a stranger', async () => {
-    const mine = await makeOrganization(berth, `mine ${unique()}`)
-    const theirs = await makeOrganization(berth, `theirs ${unique()}`)
-    const stranger = await makeIdentity(berth, mine)
-    await bind(berth, mine, stranger, 'owner')
+    const mine = await createOrganization(berth, `mine ${unique()}`)
+    const theirs = await createOrganization(berth, `theirs ${unique()}`)
+    const stranger = await createIdentity(berth, mine)
+    await bindRole(berth, mine, stranger, 'owner')
     const token = await berth.tokenOf(stranger)
-    const identity = await makeIdentity(berth, theirs)
-    const role = await makeRole(berth, theirs, ['groups.list'])
+    const identity = await createIdentity(berth, theirs)
+    const role = await createRole(berth, theirs, ['groups.list'])
     const real = [
       theirs,
-      await makeGroup(berth, theirs, 'group'),
+      await createGroup(berth, theirs, 'group'),
       identity,
       role,
-      await bind(berth, theirs, identity, role),
-      (await make(berth, `/registry/v2beta1/repos/${theirs}`, { name: 'repo' })).uid as string,
+      await bindRole(berth, theirs, identity, role),
+      (await createResource(berth, `/registry/v2beta1/repos/${theirs}`, { name: 'repo' })).uid as string,
     ]
     const missing = [randomBytes(20).toString('hex'), `${theirs}/${'0'.repeat(16)}`]
     const answers = new Map<string, Set<string>>()
-    for (const method of guarded.filter((one) => accessRule(one).kind === 'scoped')) {
+    for (const method of guarded.filter((one) => accessRuleOf(one).kind === 'scoped')) {
       const seen = new Set<string>()
       for (const uid of [...real, ...missing]) {
         const { verb, path } = restRequestOf(method, uid)
@@ -266,13 +266,13 @@ ${rows.join('\n')}
   })
 
   test('R17, R24: lists show another tenant nothing, filters or not', async () => {
-    const theirs = await makeOrganization(berth, `hidden ${unique()}`)
-    const group = await makeGroup(berth, theirs, 'group')
-    const identity = await makeIdentity(berth, theirs)
-    await bind(berth, theirs, identity, 'viewer')
-    const mine = await makeOrganization(berth, `seeing ${unique()}`)
-    const stranger = await makeIdentity(berth, mine)
-    await bind(berth, mine, stranger, 'owner')
+    const theirs = await createOrganization(berth, `hidden ${unique()}`)
+    const group = await createGroup(berth, theirs, 'group')
+    const identity = await createIdentity(berth, theirs)
+    await bindRole(berth, theirs, identity, 'viewer')
+    const mine = await createOrganization(berth, `seeing ${unique()}`)
+    const stranger = await createIdentity(berth, mine)
+    await bindRole(berth, mine, stranger, 'owner')
     const token = await berth.tokenOf(stranger)
     for (const kind of ['groups', 'identities', 'roles', 'roleBindings']) {
       for (const filter of [
@@ -291,13 +291,13 @@ ${rows.join('\n')}
   })
 
   test('a binding holds in its group and below, not above and not beside', async () => {
-    const organization = await makeOrganization(berth, `tree ${unique()}`)
-    const one = await makeGroup(berth, organization, 'one')
-    const below = await makeGroup(berth, one, 'below')
-    const deeper = await makeGroup(berth, below, 'deeper')
-    const beside = await makeGroup(berth, organization, 'beside')
-    const identity = await makeIdentity(berth, organization)
-    await bind(berth, one, identity, 'viewer')
+    const organization = await createOrganization(berth, `tree ${unique()}`)
+    const one = await createGroup(berth, organization, 'one')
+    const below = await createGroup(berth, one, 'below')
+    const deeper = await createGroup(berth, below, 'deeper')
+    const beside = await createGroup(berth, organization, 'beside')
+    const identity = await createIdentity(berth, organization)
+    await bindRole(berth, one, identity, 'viewer')
     const token = await berth.tokenOf(identity)
     for (const [group, expected] of [
       [organization, 403],
@@ -317,11 +317,11 @@ ${rows.join('\n')}
   })
 
   test('a narrowed token does less than its identity, and never more', async () => {
-    const organization = await makeOrganization(berth, `narrow ${unique()}`)
-    const group = await makeGroup(berth, organization, 'group')
-    const identity = await makeIdentity(berth, organization)
-    await bind(berth, organization, identity, 'viewer')
-    const caps = (...names: string[]) => setOf(names.map((name) => capabilityByName(name) ?? 0))
+    const organization = await createOrganization(berth, `narrow ${unique()}`)
+    const group = await createGroup(berth, organization, 'group')
+    const identity = await createIdentity(berth, organization)
+    await bindRole(berth, organization, identity, 'viewer')
+    const caps = (...names: string[]) => capabilitySetOf(names.map((name) => capabilityByName(name) ?? 0))
     const groupsOnly = caps('groups.list')
     for (const [options, expected] of [
       [{}, [200, 200, 200, 403]],
@@ -352,7 +352,7 @@ ${rows.join('\n')}
         seen,
         expected,
         JSON.stringify(options, (_, value) =>
-          typeof value === 'bigint' ? encodeSet(value as CapabilitySet) : value,
+          typeof value === 'bigint' ? encodeCapabilitySet(value as CapabilitySet) : value,
         ),
       )
     }
@@ -367,9 +367,9 @@ ${rows.join('\n')}
   })
 
   test('only the platform’s administrator founds organizations and verifies them; an owner does neither', async () => {
-    const organization = await makeOrganization(berth, `owned ${unique()}`)
-    const owner = await makeIdentity(berth, organization)
-    await bind(berth, organization, owner, 'owner')
+    const organization = await createOrganization(berth, `owned ${unique()}`)
+    const owner = await createIdentity(berth, organization)
+    await bindRole(berth, organization, owner, 'owner')
     const ordinary = await berth.tokenOf(owner)
     const found = (token: string) =>
       call('POST', `${berth.url}/iam/v2beta1/groups`, { token, body: { name: unique() } })
@@ -394,8 +394,8 @@ ${rows.join('\n')}
   })
 
   test('R19: nobody grants by binding, role or change of either what they do not hold there', async () => {
-    const organization = await makeOrganization(berth, `escalate ${unique()}`)
-    const granting = await makeRole(
+    const organization = await createOrganization(berth, `escalate ${unique()}`)
+    const granting = await createRole(
       berth,
       organization,
       [
@@ -409,13 +409,13 @@ ${rows.join('\n')}
       ],
       'granting',
     )
-    const identity = await makeIdentity(berth, organization)
-    await bind(berth, organization, identity, granting)
+    const identity = await createIdentity(berth, organization)
+    await bindRole(berth, organization, identity, granting)
     const token = await berth.tokenOf(identity)
     const send = async (verb: string, path: string, body: object) =>
       (await call(verb, `${berth.url}/iam/v2beta1/${path}`, { token, body })).status
     const owner = managedRoles.find(({ name }) => name === 'owner')?.uid
-    const other = await makeIdentity(berth, organization)
+    const other = await createIdentity(berth, organization)
     const small = await send('POST', `roles/${organization}`, {
       name: 'small',
       capabilities: capabilitiesJson('groups.list'),
@@ -443,7 +443,7 @@ ${rows.join('\n')}
       }),
       403,
     )
-    const harmless = await bind(berth, organization, other, granting)
+    const harmless = await bindRole(berth, organization, other, granting)
     assert.equal(await send('PATCH', `roleBindings/${harmless}`, { roleUid: owner }), 403)
     assert.equal(
       await send('POST', `roleBindings/${organization}`, { identityUid: other, roleUid: granting }),
@@ -455,7 +455,7 @@ ${rows.join('\n')}
 test('with open organizations every signed-in identity founds one and owns it, and still sees no other', async (t) => {
   const berth = await startTestBerth(sqlite, { env: { BERTH_OPEN_ORGANIZATIONS: 'true' } })
   t.after(() => berth.stop())
-  const token = await berth.tokenOf(await makeIdentity(berth, berth.organization))
+  const token = await berth.tokenOf(await createIdentity(berth, berth.organization))
   const { body: founded, status } = await call('POST', `${berth.url}/iam/v2beta1/groups`, {
     token,
     body: { name: 'mine' },
@@ -490,8 +490,8 @@ for (const database of databases) {
       await berth.stop()
     })
     const { organization } = berth
-    const identity = await makeIdentity(berth, organization)
-    const role = await makeRole(berth, organization, ['groups.list'])
+    const identity = await createIdentity(berth, organization)
+    const role = await createRole(berth, organization, ['groups.list'])
     const token = await berth.tokenOf(identity)
     const status = async (): Promise<number> => {
       const { status: rest } = await call('GET', `${berth.url}/iam/v2beta1/groups/${organization}`, { token })
@@ -507,7 +507,7 @@ for (const database of databases) {
       return rest
     }
     assert.equal(await status(), 403)
-    const binding = await bind(berth, organization, identity, role)
+    const binding = await bindRole(berth, organization, identity, role)
     assert.equal(await status(), 200)
     const change = (capabilities: string[]) =>
       call('PATCH', `${berth.url}/iam/v2beta1/roles/${role}`, {
@@ -562,7 +562,7 @@ test('R12: two nodes over one PostgreSQL database start at once and agree on eve
   const env = { BERTH_DATA_DIR: dataDir, BERTH_DATABASE_URL: (await startPostgres(t)).url }
   const [one, two, { organization, token, tokenOf }] = await twoNodes(t, env)
   const admin = (node: Serving) => ({ url: node.url, token })
-  const identity = await makeIdentity(admin(one), organization)
+  const identity = await createIdentity(admin(one), organization)
   const caller = await tokenOf(identity)
   const statuses = () =>
     Promise.all(
@@ -574,7 +574,7 @@ test('R12: two nodes over one PostgreSQL database start at once and agree on eve
   assert.deepEqual(await statuses(), [403, 403])
   for (let round = 0; round < 5; round++) {
     const [writer, other] = round % 2 === 0 ? [one, two] : [two, one]
-    const binding = await bind(admin(writer), organization, identity, 'viewer')
+    const binding = await bindRole(admin(writer), organization, identity, 'viewer')
     assert.deepEqual(await statuses(), [200, 200])
     await call('DELETE', `${other.url}/iam/v2beta1/roleBindings/${binding}`, { token })
     assert.deepEqual(await statuses(), [403, 403])
@@ -638,15 +638,15 @@ test('R24: remembered permissions are those that a fresh look finds, whoever wri
     }),
     fc.record({ kind: fc.constant('ask' as const), who: index(3) }),
   )
-  const remembering = grantsReader({ db: own, clock: Date.now })
+  const remembering = createGrantsReader({ db: own, clock: Date.now })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
       const roots = [randomUids.root(), randomUids.root()]
       const groups = roots
-        .flatMap((root) => [root, randomUids.below(root)])
-        .flatMap((uid, at) => (at % 2 === 1 ? [uid, randomUids.below(uid)] : [uid]))
-      const identities = roots.map((root) => randomUids.below(root)).concat(randomUids.root())
-      const roles: Uid[] = roots.map((root) => randomUids.below(root)).concat(managedRoles[0]?.uid as Uid)
+        .flatMap((root) => [root, randomUids.child(root)])
+        .flatMap((uid, at) => (at % 2 === 1 ? [uid, randomUids.child(uid)] : [uid]))
+      const identities = roots.map((root) => randomUids.child(root)).concat(randomUids.root())
+      const roles: Uid[] = roots.map((root) => randomUids.child(root)).concat(managedRoles[0]?.uid as Uid)
       const model = {
         roles: new Map<string, CapabilitySet>(),
         bindings: new Map<string, { who: string; where: string; role: string }>(),
@@ -679,11 +679,13 @@ test('R24: remembered permissions are those that a fresh look finds, whoever wri
           .execute()
       }
       const expected = (who: string, at: string): CapabilitySet => {
-        let held = setOf([])
+        let held = capabilitySetOf([])
         for (const binding of model.bindings.values()) {
           if (binding.who !== who || !isWithin(at, binding.where)) continue
           const of =
-            managedRoleByUid.get(binding.role)?.capabilities ?? model.roles.get(binding.role) ?? setOf([])
+            managedRoleByUid.get(binding.role)?.capabilities ??
+            model.roles.get(binding.role) ??
+            capabilitySetOf([])
           held = (held | of) as CapabilitySet
         }
         return held
@@ -692,15 +694,15 @@ test('R24: remembered permissions are those that a fresh look finds, whoever wri
         const caller = { identity: who, scopes: undefined, capabilities: undefined, session: undefined }
         const [known, fresh] = [
           await remembering(caller),
-          await grantsReader({ db: own, clock: Date.now })(caller),
+          await createGrantsReader({ db: own, clock: Date.now })(caller),
         ]
         assert.ok(known && fresh)
-        for (const uid of [...groups, ...groups.map((group) => randomUids.below(group)), '']) {
+        for (const uid of [...groups, ...groups.map((group) => randomUids.child(group)), '']) {
           assert.equal(known.at(uid), fresh.at(uid))
           assert.equal(known.at(uid), expected(who, uid))
         }
-        const needed = setOf([capabilityByName('groups.list') ?? 0])
-        const holding = known.holding(needed)
+        const needed = capabilitySetOf([capabilityByName('groups.list') ?? 0])
+        const holding = known.scopesHolding(needed)
         for (const uid of groups)
           assert.equal(
             holding.some((scope) => isWithin(uid, scope)),
@@ -715,7 +717,7 @@ test('R24: remembered permissions are those that a fresh look finds, whoever wri
         const { kysely } = writers[one.by] as Db
         const role = roles[one.role] as Uid
         if (one.kind === 'role') {
-          model.roles.set(role, setOf(one.capabilities))
+          model.roles.set(role, capabilitySetOf(one.capabilities))
           await kysely
             .updateTable('roles')
             .set({ capabilities: JSON.stringify(one.capabilities) })
@@ -739,7 +741,7 @@ test('R24: remembered permissions are those that a fresh look finds, whoever wri
               .insertInto('role_bindings')
               .values({
                 root: rootOf(where),
-                uid: randomUids.below(where),
+                uid: randomUids.child(where),
                 parent: where,
                 identity_uid: who,
                 role_uid: role,

@@ -4,20 +4,22 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import {
-  admin,
-  adminOk,
-  blobFile,
-  copyOf,
+  blobPath,
+  copyInstallation,
+  createEmptyInstallation,
   damage,
-  emptyInstallation,
   expireLease,
   filesIn,
   newServedInstallation,
   PASSPHRASE,
-  serving,
-  until,
+  runAdmin,
+  runAdminJson,
+  startServing,
+  waitUntil,
   withPassphrase,
-} from './support/backups.ts'
+} from './support/database/backups.ts'
+import { openDatabase } from './support/database/open-database.ts'
+import { digest, pushBlob, pushImage, testImage } from './support/registry/registry.ts'
 import {
   cleanups,
   type Environment,
@@ -25,15 +27,13 @@ import {
   serveBerth,
   spawnBerth,
   temporaryDirectory,
-} from './support/process.ts'
-import { digest, pushBlob, pushImage, testImage } from './support/registry.ts'
-import { openDatabase } from './support/stored.ts'
+} from './support/server/process.ts'
 
 describe('backup and restore of a SQLite installation', () => {
   const t = cleanups()
   let env: Environment & { BERTH_DATA_DIR: string } = { BERTH_DATA_DIR: '' }
   let destination = ''
-  let server: Awaited<ReturnType<typeof serving>>
+  let server: Awaited<ReturnType<typeof startServing>>
   let image = testImage()
   let ids: string[] = []
 
@@ -45,23 +45,23 @@ describe('backup and restore of a SQLite installation', () => {
   const later = testImage()
 
   test('the second backup stores new images only', async () => {
-    const first = await adminOk(t, env, 'backup', destination)
+    const first = await runAdminJson(t, env, 'backup', destination)
     assert.deepEqual([first.masterKey, first.damaged], [true, []])
     assert.equal(first.blobs.added.count, image.blobs.length)
     await pushImage(server.client, `${server.root}/app`, later, '2')
-    const second = await adminOk(t, env, 'backup', destination)
+    const second = await runAdminJson(t, env, 'backup', destination)
     const added = later.blobs.reduce((sum, { length }) => sum + length, 0)
     assert.deepEqual(second.blobs.added, { count: later.blobs.length, bytes: added })
     const stored = filesIn(destination).filter((file) => file.startsWith('sha256/'))
-    const all = [...image.blobs, ...later.blobs].map(blobFile)
+    const all = [...image.blobs, ...later.blobs].map(blobPath)
     assert.deepEqual(stored.sort(), [...new Set(all)].sort())
     ids = [first.id, second.id]
-    const { backups } = await adminOk(t, env, 'backup', 'list', destination)
+    const { backups } = await runAdminJson(t, env, 'backup', 'list', destination)
     assert.deepEqual(
       backups.map(({ id, complete }: { id: string; complete: boolean }) => [id, complete]),
       ids.map((id) => [id, true]),
     )
-    assert.deepEqual((await adminOk(t, env, 'backup', 'verify', destination)).damaged, [])
+    assert.deepEqual((await runAdminJson(t, env, 'backup', 'verify', destination)).damaged, [])
     const metrics = await (await fetch(`${server.url}/metrics`)).text()
     assert.match(metrics, /^berth_backup_last_success_timestamp_seconds 1[\d.]+$/m)
     assert.ok(
@@ -70,18 +70,18 @@ describe('backup and restore of a SQLite installation', () => {
   })
 
   test('a restored installation has the state of its backup, and the same keys', async () => {
-    const to = emptyInstallation(t)
-    const restored = await adminOk(t, to, 'restore', destination, ids[0] ?? '')
+    const to = createEmptyInstallation(t)
+    const restored = await runAdminJson(t, to, 'restore', destination, ids[0] ?? '')
     assert.deepEqual([restored.backup, restored.scrub.wrong, restored.migrations], [ids[0], 0, []])
     assert.deepEqual(
       readFileSync(join(to.BERTH_DATA_DIR, 'master.key')),
       readFileSync(join(env.BERTH_DATA_DIR, 'master.key')),
     )
-    const there = await serving(t, to)
+    const there = await startServing(t, to)
     const { client, root } = there
     assert.equal(root, server.root)
-    assert.equal((await client.ask('GET', `${root}/app/manifests/1`)).status, 200)
-    assert.equal((await client.ask('GET', `${root}/app/manifests/2`)).status, 404)
+    assert.equal((await client.request('GET', `${root}/app/manifests/1`)).status, 200)
+    assert.equal((await client.request('GET', `${root}/app/manifests/2`)).status, 404)
     const keys = async (which: Environment) => {
       const db = await openDatabase(which)
       const rows = await db.kysely.selectFrom('signing_keys').selectAll().orderBy('kid').execute()
@@ -93,32 +93,32 @@ describe('backup and restore of a SQLite installation', () => {
   })
 
   test('an image that is damaged in the backup is named, and can be left out', async () => {
-    const damaged = copyOf(t, destination)
+    const damaged = copyInstallation(t, destination)
     const [, layer = Buffer.of()] = image.blobs
-    const file = blobFile(layer)
+    const file = blobPath(layer)
     damage(join(damaged, file))
-    const verified = await admin(t, env, 'backup', 'verify', damaged, '--json')
+    const verified = await runAdmin(t, env, 'backup', 'verify', damaged, '--json')
     assert.deepEqual([verified.code, verified.json.damaged], [5, [file]])
-    const to = emptyInstallation(t)
-    const refused = await admin(t, to, 'restore', damaged)
+    const to = createEmptyInstallation(t)
+    const refused = await runAdmin(t, to, 'restore', damaged)
     assert.equal(refused.code, 1)
     assert.match(refused.stderr, new RegExp(`the backup is damaged: ${file}: its checksum is another one`))
     const start = await runBerth(t, ['serve'], { ...to, BERTH_LISTEN: '127.0.0.1:0' })
     assert.equal(start.code, 1)
     assert.match(start.stderr, new RegExp(`the restore of backup ${ids[1]} .* is not finished`))
-    const left = await admin(t, to, 'restore', damaged, '--allow-damaged', '--json')
+    const left = await runAdmin(t, to, 'restore', damaged, '--allow-damaged', '--json')
     assert.deepEqual([left.code, left.json.damaged], [5, [file]])
-    const { client, stop } = await serving(t, to)
-    assert.equal((await client.ask('GET', `${server.root}/app/blobs/${digest(layer)}`)).status, 404)
+    const { client, stop } = await startServing(t, to)
+    assert.equal((await client.request('GET', `${server.root}/app/blobs/${digest(layer)}`)).status, 404)
     await pushBlob(client, `${server.root}/app`, layer)
-    assert.equal((await client.ask('GET', `${server.root}/app/blobs/${digest(layer)}`)).status, 200)
+    assert.equal((await client.request('GET', `${server.root}/app/blobs/${digest(layer)}`)).status, 200)
     await stop()
-    assert.equal((await admin(t, to, 'scrub')).code, 0)
+    assert.equal((await runAdmin(t, to, 'scrub')).code, 0)
   })
 
   test('a destination that is the bucket of the images, or no address, is refused', async () => {
     const bucket = { BERTH_BLOBS_S3_BUCKET: 'images', BERTH_BLOBS_S3_ENDPOINT: 'http://127.0.0.1:1' }
-    const list = (...words: string[]) => admin(t, { ...env, ...bucket }, 'backup', 'list', ...words)
+    const list = (...words: string[]) => runAdmin(t, { ...env, ...bucket }, 'backup', 'list', ...words)
     const same = await list('s3://images', '--s3-endpoint', 'HTTP://127.0.0.1:1/')
     assert.match(same.stderr, /overlaps with the bucket of the images/)
     assert.match((await list('s3:images')).stderr, /must be a directory or s3:\/\/BUCKET\/PREFIX/)
@@ -130,34 +130,34 @@ describe('backup and restore of a SQLite installation', () => {
     const store = temporaryDirectory(t)
     const running = spawnBerth(t, ['admin', 'backup', store], { ...env, ...withPassphrase })
     const stored = () => filesIn(store).filter((file) => file.startsWith('sha256/')).length
-    await until('the backup stored something', () => stored() > 3)
+    await waitUntil('the backup stored something', () => stored() > 3)
     running.child.kill('SIGKILL')
     assert.equal((await running.finished).signal, 'SIGKILL')
-    const { backups } = await adminOk(t, env, 'backup', 'list', store)
+    const { backups } = await runAdminJson(t, env, 'backup', 'list', store)
     assert.deepEqual(
       backups.map(({ complete }: { complete: boolean }) => complete),
       [false],
     )
-    assert.match((await admin(t, env, 'restore', store)).stderr, /contains no complete backup/)
-    const early = await admin(t, env, 'backup', store)
+    assert.match((await runAdmin(t, env, 'restore', store)).stderr, /contains no complete backup/)
+    const early = await runAdmin(t, env, 'backup', store)
     assert.match(early.stderr, /another backup of this installation is running, or ended without notice/)
     await expireLease(env)
     const before = stored()
-    const resumed = await adminOk(t, env, 'backup', store)
+    const resumed = await runAdminJson(t, env, 'backup', store)
     assert.ok(resumed.blobs.added.count <= resumed.blobs.count - before + 4)
     assert.ok(resumed.blobs.added.count < resumed.blobs.count)
-    assert.equal((await adminOk(t, env, 'backup', 'list', store)).backups.length, 1)
+    assert.equal((await runAdminJson(t, env, 'backup', 'list', store)).backups.length, 1)
     assert.deepEqual(filesIn(join(store, 'uploads')), [])
 
-    const to = emptyInstallation(t)
+    const to = createEmptyInstallation(t)
     const restoring = spawnBerth(t, ['admin', 'restore', store], { ...to, ...withPassphrase })
     const target = join(to.BERTH_DATA_DIR, 'blobs/sha256')
-    await until('the restore stored something', () => existsSync(target) && filesIn(target).length > 0)
+    await waitUntil('the restore stored something', () => existsSync(target) && filesIn(target).length > 0)
     restoring.child.kill('SIGKILL')
     assert.equal((await restoring.finished).signal, 'SIGKILL')
     const refused = await runBerth(t, ['serve'], { ...to, BERTH_LISTEN: '127.0.0.1:0' })
     assert.match(refused.stderr, /is not finished; run berth admin restore again/)
-    const restored = await adminOk(t, to, 'restore', store)
+    const restored = await runAdminJson(t, to, 'restore', store)
     assert.deepEqual([restored.scrub.wrong, restored.blobs.count], [0, resumed.blobs.count])
     const { child } = await serveBerth(t, to)
     child.kill('SIGKILL')

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { createDocumentReader } from '@berth/server/advisories/documents/document-reader.ts'
+import { importDocument } from '@berth/server/advisories/import/import-documents.ts'
+import type { Uid, UidGenerator } from '@berth/server/api/uid.ts'
+import type { Db } from '@berth/server/storage/db.ts'
+import type { Tables } from '@berth/server/storage/schema/tables.ts'
 import { documentOf } from '../bench/advisories/documents.ts'
 import { documentsFor, loadDocuments, nameOf } from '../bench/advisories/load.ts'
 import { yamlOf } from '../bench/advisories/yaml.ts'
-import type { Uid, UidSource } from '../src/core/uid.ts'
-import type { Db } from '../src/storage/db.ts'
-import type { Tables } from '../src/storage/tables.ts'
-import { documentReader } from '../src/vulnerabilities/document-reader.ts'
-import { importDocument } from '../src/vulnerabilities/import-documents.ts'
-import { onEveryDatabase } from './support/cast.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
 
 // The benchmark's half a million advisories are loaded past the API: row for row what an import writes.
 
@@ -25,12 +25,12 @@ const tables = [
 ] as const satisfies readonly (keyof Tables)[]
 
 /** Uids in a row, so that two groups get the same ones. */
-function numbered(): UidSource {
+function numbered(): UidGenerator {
   let last = 0
   return {
     root: () => assert.fail(),
-    below: () => assert.fail(),
-    belowInTime: (parent) => `${parent}/${(++last).toString(16).padStart(16, '0')}` as Uid,
+    child: () => assert.fail(),
+    timeOrderedChild: (parent) => `${parent}/${(++last).toString(16).padStart(16, '0')}` as Uid,
   }
 }
 
@@ -59,7 +59,7 @@ function printOf(row: object): string {
 }
 
 onEveryDatabase('advisories of the benchmark', (cast) => {
-  const reader = documentReader()
+  const reader = createDocumentReader()
   after(() => reader.close())
 
   test('loading them writes what importing them writes', async () => {

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type BlobSettings, openBlobs } from '../src/blobs/open.ts'
-import { type BlobStore, MissingBytes, type Upload } from '../src/blobs/store.ts'
-import { limits } from '../src/core/limits.ts'
-import { type S3Server, startS3, withoutS3 } from './support/s3.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { type BlobStore, MissingBytes, type Upload } from '@berth/server/registry/blobs/blob-store.ts'
+import { type BlobSettings, openBlobs } from '@berth/server/registry/blobs/open.ts'
+import { type S3Server, startS3, withoutS3 } from './support/registry/s3.ts'
 
 /** What every store of blobs does, whatever it keeps them in. */
 
@@ -93,10 +93,10 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
 
     const whole = (location: string, bytes: Buffer) =>
       read(blobs.read(location, { start: 0, end: bytes.length }))
-    const pending = async () => (await listed(blobs.uploads())).map(({ id }) => id)
+    const pending = async () => (await listed(blobs.listUploads())).map(({ id }) => id)
     const kept = async (bytes: Buffer, options?: { isLast?: boolean }) => {
       const location = newLocation()
-      await blobs.keep(await blobs.append(begun(), inChunks(bytes), options), location)
+      await blobs.commit(await blobs.append(begun(), inChunks(bytes), options), location)
       return location
     }
 
@@ -116,14 +116,14 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
           const upload = await blobs.append(begun(), inChunks(bytes), { isLast })
           assert.equal(upload.size, size)
           assert.deepEqual(
-            (await listed(blobs.blobs())).filter(({ location }) => location.includes(upload.id)),
+            (await listed(blobs.listBlobs())).filter(({ location }) => location.includes(upload.id)),
             [],
           )
           const location = newLocation()
-          await blobs.keep(upload, location)
+          await blobs.commit(upload, location)
           assert.ok((await whole(location, bytes)).equals(bytes))
           assert.ok(!(await pending()).includes(upload.id))
-          const stored = (await listed(blobs.blobs())).find((blob) => blob.location === location)
+          const stored = (await listed(blobs.listBlobs())).find((blob) => blob.location === location)
           assert.equal(stored?.size, size)
           assert.ok(Math.abs(Date.now() - stored.modifiedMs) < 60_000)
         }
@@ -142,9 +142,9 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
         from = to
       }
       assert.ok((await pending()).includes(upload.id))
-      assert.ok((await read(blobs.uploaded(upload))).equals(bytes))
+      assert.ok((await read(blobs.readUpload(upload))).equals(bytes))
       const location = newLocation()
-      await blobs.keep(upload, location)
+      await blobs.commit(upload, location)
       assert.ok((await whole(location, bytes)).equals(bytes))
     })
 
@@ -153,11 +153,11 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
         const bytes = randomBytes(size)
         const upload = await blobs.append(begun(), inChunks(bytes))
         const [first, second] = [newLocation(), newLocation()]
-        await blobs.keep(upload, first)
-        await blobs.restore(upload, first)
-        await blobs.keep(upload, second)
+        await blobs.commit(upload, first)
+        await blobs.revertCommit(upload, first)
+        await blobs.commit(upload, second)
         assert.ok((await whole(second, bytes)).equals(bytes))
-        const stored = (await listed(blobs.blobs())).map(({ location }) => location)
+        const stored = (await listed(blobs.listBlobs())).map(({ location }) => location)
         assert.deepEqual([stored.includes(first), stored.includes(second)], [false, true])
       })
 
@@ -169,7 +169,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       const second = await blobs.append(first, inChunks(bytes.subarray(PART + 50)))
       await assert.rejects(blobs.append(second, breaking(randomBytes(10))), /gone/)
       const location = newLocation()
-      await blobs.keep(second, location)
+      await blobs.commit(second, location)
       assert.ok((await whole(location, bytes)).equals(bytes))
     })
 
@@ -178,7 +178,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       await assert.rejects(blobs.append(upload, breaking(randomBytes(2 * PART))), /gone/)
       const bytes = randomBytes(100)
       const location = newLocation()
-      await blobs.keep(await blobs.append(upload, pieces(bytes)), location)
+      await blobs.commit(await blobs.append(upload, pieces(bytes)), location)
       assert.ok((await whole(location, bytes)).equals(bytes))
     })
 
@@ -199,12 +199,12 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       for (const size of [10, PART + 10]) await blobs.append(begun(), inChunks(randomBytes(size)))
       const ids = await pending()
       assert.equal(new Set(ids).size, ids.length)
-      for await (const upload of blobs.uploads()) {
+      for await (const upload of blobs.listUploads()) {
         assert.ok(Math.abs(Date.now() - upload.modifiedMs) < 60_000)
         assert.match(upload.id, /^[0-9a-z]+$/)
         await blobs.discard(upload)
       }
-      assert.deepEqual(await listed(blobs.uploads()), [])
+      assert.deepEqual(await listed(blobs.listUploads()), [])
     })
 
     test('ranges are read, and nothing of what is not there', async () => {
@@ -225,7 +225,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       const empty = await kept(Buffer.of())
       await assert.rejects(
         read(blobs.read(empty, { start: 0, end: 5 })),
-        (error) => error instanceof MissingBytes && error.found === 0,
+        (error) => error instanceof MissingBytes && error.foundBytes === 0,
       )
     })
 

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { AdvisoryDocumentsService } from '@berth/contract/gen/berth/vulnerabilities/v1/documents_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { RoleBindingsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { RolesService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/roles_pb.js'
+import { SecurityTokenService } from '@berth/contract/gen/chainguard/platform/oidc/sts_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
 import { create, type DescMethodUnary, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
-import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
-import { limits } from '../src/core/limits.ts'
-import { frame } from '../src/gateway/grpc-frame.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { restRequestOf } from './support/methods.ts'
-import { http2Request, http2Session } from './support/port.ts'
+import { restRequestOf } from './support/api/methods.ts'
+import { http2Request, http2Session } from './support/http/port.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** What a request may be built of, as a caller who may call everything meets it: the server's owner. */
 
@@ -68,7 +68,7 @@ describe('what is decoded', () => {
             'grpc-encoding': compressed ? 'gzip' : 'identity',
             authorization: `Bearer ${berth.token}`,
           },
-          frame(message, compressed),
+          encodeFrame(message, compressed),
         )
         assert.equal(headers['grpc-status'], '3')
         assert.match(
@@ -130,7 +130,7 @@ describe('what is decoded', () => {
             'content-type': 'application/grpc',
             authorization: `Bearer ${berth.token}`,
           },
-          frame(toBinary(method.input, create(method.input, { name } as never)), false),
+          encodeFrame(toBinary(method.input, create(method.input, { name } as never)), false),
         )
         assert.equal(trailers['grpc-status'] ?? headers['grpc-status'], '0')
         return fromBinary(method.output, body.subarray(5))
@@ -140,12 +140,15 @@ describe('what is decoded', () => {
     }
   })
 
-  test('R28: methods without a token read a small body only (openBodyBytesMax)', async (t) => {
-    const large = `aud=${'x'.repeat(limits.openBodyBytesMax)}`
+  test('R28: methods without a token read a small body only (unauthenticatedBodyBytesMax)', async (t) => {
+    const large = `aud=${'x'.repeat(limits.unauthenticatedBodyBytesMax)}`
     const { status, text } = await rest('POST', exchangePath, large, form)
     assert.equal(status, 413)
-    assert.match(text, new RegExp(`larger than ${limits.openBodyBytesMax} bytes`))
-    for (const message of [gzipSync(Buffer.alloc(limits.openBodyBytesMax + 1)), Buffer.alloc(100_000)]) {
+    assert.match(text, new RegExp(`larger than ${limits.unauthenticatedBodyBytesMax} bytes`))
+    for (const message of [
+      gzipSync(Buffer.alloc(limits.unauthenticatedBodyBytesMax + 1)),
+      Buffer.alloc(100_000),
+    ]) {
       const compressed = message.length < 1000
       const { headers } = await http2Request(
         http2Session(t, berth.url),
@@ -155,7 +158,7 @@ describe('what is decoded', () => {
           'content-type': 'application/grpc',
           'grpc-encoding': 'gzip',
         },
-        frame(message, compressed),
+        encodeFrame(message, compressed),
       )
       assert.equal(headers['grpc-status'], '3')
       assert.match(String(headers['grpc-message']), /larger than 65536 bytes/)

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { apiOf } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { claimsOf, decide, withQuery } from './support/oauth.ts'
-import { through } from './support/people.ts'
-import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { apiOf } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { voucherOf } from './support/signin/accounts.ts'
+import { claimsOf, submitConsent, withQuery } from './support/signin/oauth.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 const REDIRECT = 'http://localhost:49152/callback?token=true&error=true'
 
@@ -80,14 +85,18 @@ for (const database of databases)
     let browser: WebBrowser
     before(async () => {
       berth = await startTestBerth(database)
-      browser = await signedInBrowser(berth, berth.owner)
+      browser = await createSignedInBrowser(berth, berth.owner)
     })
     after(() => berth.stop())
 
     const get = async (token: string | null | undefined, path = '/iam/v2beta1/groups') =>
       (await fetch(berth.url + path, { headers: { authorization: `Bearer ${token}` } })).status
     const answerOf = async (changed: Fields = {}, decision = 'allow') => {
-      const { left, text } = await decide(browser, await browser.open(opened(changed)), decision)
+      const { redirectedTo: left, text } = await submitConsent(
+        browser,
+        await browser.open(opened(changed)),
+        decision,
+      )
       assert.ok(left, text)
       return left
     }
@@ -96,7 +105,7 @@ for (const database of databases)
       const consent = await browser.open(opened())
       for (const words of ['a program', 'auth0', 'this computer (localhost:49152)', 'one hour'])
         assert.ok(consent.text.includes(words), `${words} in: ${consent.text}`)
-      const { left } = await decide(browser, consent)
+      const { redirectedTo: left } = await submitConsent(browser, consent)
       assert.equal(`${left?.origin}${left?.pathname}`, 'http://localhost:49152/callback')
       assert.deepEqual([...(left?.searchParams.keys() ?? [])], ['token'])
       const token = left?.searchParams.get('token') ?? ''
@@ -119,7 +128,7 @@ for (const database of databases)
       assert.equal(left.searchParams.get('refresh_token'), null, 'what is narrowed is not renewed')
       assert.equal(await get(token), 200)
       const path = `${opened()}&scope=${encodeURIComponent(encoded)}&scope=default`
-      const { left: both } = await decide(browser, await browser.open(path))
+      const { redirectedTo: both } = await submitConsent(browser, await browser.open(path))
       const claims = claimsOf(both?.searchParams.get('token') ?? '')['berth'] as { scopes: string[] }
       assert.deepEqual(
         [...new Set(claims.scopes)],
@@ -146,19 +155,21 @@ for (const database of databases)
 
     for (const [what, changed] of refusedRedirects)
       test(`R38: a redirect that is ${what} gets nothing, not even an error (${refusedRedirects.length} rows)`, async () => {
-        const { status, left } = await browser.open(opened(changed))
+        const { status, redirectedTo: left } = await browser.open(opened(changed))
         assert.deepEqual([status, left], [400, undefined])
       })
 
     test('R38: two redirects get nothing', async () => {
-      const { status, left } = await browser.open(`${opened()}&redirect=${encodeURIComponent(REDIRECT)}`)
+      const { status, redirectedTo: left } = await browser.open(
+        `${opened()}&redirect=${encodeURIComponent(REDIRECT)}`,
+      )
       assert.deepEqual([status, left], [400, undefined])
     })
 
     for (const [what, changed] of refused)
       test(`${what}: refused with 400, at the client's address (${refused.length} rows)`, async () => {
         const audience = changed['audience']?.replace('BASE', berth.url)
-        const { left, text } = await browser.open(opened({ ...changed, audience }))
+        const { redirectedTo: left, text } = await browser.open(opened({ ...changed, audience }))
         assert.equal(left?.searchParams.get('status_code'), '400', text)
         assert.ok((left?.searchParams.get('error') ?? 'true') !== 'true')
         assert.equal(left?.searchParams.get('token'), null)
@@ -166,12 +177,12 @@ for (const database of databases)
 
     for (const name of repeated)
       test(`R40: ${name} twice: refused with 400 (${repeated.length} rows)`, async () => {
-        const { left } = await browser.open(`${opened()}&${name}=a&${name}=b`)
+        const { redirectedTo: left } = await browser.open(`${opened()}&${name}=a&${name}=b`)
         assert.equal(left?.searchParams.get('status_code'), '400')
       })
 
     test('an identity that the person may assume takes their place, and the token is for what was asked', async () => {
-      const { uid } = await apiOf(berth, berth.token).made(`iam/identities/${berth.organization}`, {
+      const { uid } = await apiOf(berth, berth.token).create(`iam/identities/${berth.organization}`, {
         name: 'shared',
         claimMatch: { issuer: berth.url, subject: berth.owner },
       })
@@ -180,7 +191,7 @@ for (const database of databases)
         opened({ identity: uid, audience: registry, create_refresh_token: 'true' }),
       )
       assert.ok(consent.text.includes(uid) && consent.text.includes('one hour'), consent.text)
-      const { left } = await decide(browser, consent)
+      const { redirectedTo: left } = await submitConsent(browser, consent)
       const claims = claimsOf(left?.searchParams.get('token') ?? '')
       assert.equal(claims['sub'], uid)
       assert.equal(claims['aud'], registry)
@@ -195,7 +206,7 @@ for (const database of databases)
     })
 
     test('an invite that is none is refused before anybody is asked', async () => {
-      const { left } = await browser.open(opened({ invite: 'bm9uZQ==' }))
+      const { redirectedTo: left } = await browser.open(opened({ invite: 'bm9uZQ==' }))
       assert.equal(left?.searchParams.get('status_code'), '403')
     })
 
@@ -240,8 +251,14 @@ for (const database of databases)
           (await browser.open(opened({ client_id: undefined, idp_id: idp }))).path,
           /^\/sign-in(\/provider)?\?.*request=/,
         )
-      const sso = await signedInBrowser(berth, berth.owner, { method: 'provider', voucher: through(uid) })
+      const sso = await createSignedInBrowser(berth, berth.owner, {
+        method: 'provider',
+        voucher: voucherOf(uid),
+      })
       const consent = await sso.open(opened({ client_id: undefined, idp_id: 'default' }))
-      assert.equal(await get((await decide(sso, consent)).left?.searchParams.get('token')), 200)
+      assert.equal(
+        await get((await submitConsent(sso, consent)).redirectedTo?.searchParams.get('token')),
+        200,
+      )
     })
   })

@@ -2,13 +2,19 @@ import assert from 'node:assert/strict'
 import { constants } from 'node:http2'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { type BodyBudget, bodyBudget } from '../src/body-budget.ts'
-import { grpcHandler } from '../src/gateway/grpc.ts'
-import { frame } from '../src/gateway/grpc-frame.ts'
-import type { HttpHandler } from '../src/http.ts'
-import { http2Request, http2Session, type RawConnection, rawConnection, startPort } from './support/port.ts'
-import { eventually } from './support/transfers.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
+import { createGrpcHandler } from '@berth/server/gateway/grpc/handler.ts'
+import { type BodyBudget, createBodyBudget } from '@berth/server/port/body-budget.ts'
+import type { HttpHandler } from '@berth/server/port/http.ts'
+import {
+  http2Request,
+  http2Session,
+  type RawConnection,
+  rawConnection,
+  startPort,
+} from './support/http/port.ts'
+import { eventually } from './support/registry/transfers.ts'
 
 const MIB = 1024 * 1024
 
@@ -23,7 +29,7 @@ const post = { ':path': '/', ':method': 'POST' }
 
 describe('bodies that wait in memory', () => {
   test('R28: of one HTTP/2 connection stay within its budget, and the other requests on it go on', async (t) => {
-    const budget = bodyBudget({ perConnectionMax: 4 * MIB, totalMax: 64 * MIB })
+    const budget = createBodyBudget({ perConnectionMax: 4 * MIB, totalMax: 64 * MIB })
     const server = await startPort(t, { http: counting, budget })
     const session = http2Session(t, server.url)
     const first = session.request({ ...post, 'content-length': 3 * MIB + 1 })
@@ -47,7 +53,7 @@ describe('bodies that wait in memory', () => {
   })
 
   test('R28: of 100 half-sent messages of 16 MiB stay within the budget, and are freed with their connection', async (t) => {
-    const budget = bodyBudget({ perConnectionMax: 4 * MIB, totalMax: 64 * MIB })
+    const budget = createBodyBudget({ perConnectionMax: 4 * MIB, totalMax: 64 * MIB })
     const server = await startPort(t, { http: counting, budget })
     const session = http2Session(t, server.url)
     const statuses: number[] = []
@@ -67,7 +73,7 @@ describe('bodies that wait in memory', () => {
   })
 
   test('R28: of many HTTP/1.1 connections stay within the budget of the process', async (t) => {
-    const budget = bodyBudget({ perConnectionMax: 4 * MIB, totalMax: 8 * MIB })
+    const budget = createBodyBudget({ perConnectionMax: 4 * MIB, totalMax: 8 * MIB })
     const server = await startPort(t, { http: counting, budget })
     const head = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${4 * MIB}\r\n\r\n`
     const attackers: RawConnection[] = []
@@ -93,7 +99,7 @@ describe('bodies that wait in memory', () => {
   })
 
   test('R28: of clients that go away before they are read fail, whatever the version of HTTP', async (t) => {
-    const budget = bodyBudget({ perConnectionMax: 4 * MIB, totalMax: 8 * MIB })
+    const budget = createBodyBudget({ perConnectionMax: 4 * MIB, totalMax: 8 * MIB })
     const gone = Promise.withResolvers<void>()
     const codes: unknown[] = []
     let requests = 0
@@ -129,7 +135,7 @@ describe('bodies that wait in memory', () => {
   })
 
   test('R28: of compressed gRPC messages are freed when the call ends while they are unpacked', async (t) => {
-    const budget = bodyBudget({ perConnectionMax: 4 * MIB, totalMax: 64 * MIB })
+    const budget = createBodyBudget({ perConnectionMax: 4 * MIB, totalMax: 64 * MIB })
     let peak = 0
     const watched: BodyBudget = {
       open(connection) {
@@ -146,7 +152,7 @@ describe('bodies that wait in memory', () => {
         return budget.buffered
       },
     }
-    const grpc = grpcHandler({
+    const grpc = createGrpcHandler({
       authorizeHeaders: () => () => Promise.reject(new Error('zeros are no message')),
       services: [GroupsService],
       errorDomain: 'test.example',
@@ -154,7 +160,7 @@ describe('bodies that wait in memory', () => {
       budget: watched,
     })
     const server = await startPort(t, { grpc })
-    const message = frame(gzipSync(Buffer.alloc(MIB)), true)
+    const message = encodeFrame(gzipSync(Buffer.alloc(MIB)), true)
     const path = `/${GroupsService.typeName}/GetGroup`
     for (let at = 0; at < 20; at++) {
       const session = http2Session(t, server.url)
@@ -176,7 +182,7 @@ describe('bodies that wait in memory', () => {
   })
 
   test('R28: behind a request that runs are freed with their connection', async (t) => {
-    const budget = bodyBudget({ perConnectionMax: 4 * MIB, totalMax: 8 * MIB })
+    const budget = createBodyBudget({ perConnectionMax: 4 * MIB, totalMax: 8 * MIB })
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     let running = 0
     const server = await startPort(t, {
@@ -202,7 +208,7 @@ describe('bodies that wait in memory', () => {
   })
 
   test('R28: are freed when they do not arrive in time', async (t) => {
-    const budget = bodyBudget({ perConnectionMax: 4 * MIB, totalMax: 8 * MIB })
+    const budget = createBodyBudget({ perConnectionMax: 4 * MIB, totalMax: 8 * MIB })
     const server = await startPort(t, { http: counting, budget, limits: { requestTimeoutMs: 200 } })
     const one = await rawConnection(t, server.port)
     one.socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nhalf')

@@ -3,12 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { zipOf } from './support/archives.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { commandLine, told } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
-import { osvRecord } from './support/feeds.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { buildZip } from './support/advisories/archives.ts'
+import { osvRecord } from './support/advisories/feeds.ts'
+import { commandLine, waitForOutput } from './support/cli/command-line.ts'
+import { databases } from './support/database/databases.ts'
+import { temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** Advisories on the command line: whatever goes in, and how it is shown. */
 
@@ -68,7 +68,7 @@ describe('advisories on the command line', () => {
       name: `${n}.json`,
       content: JSON.stringify(osvRecord(n, { summary: 'bad' })),
     }))
-    writeFileSync(join(here, 'all.zip'), zipOf([...many, { name: '../up.json', content: '{}' }]))
+    writeFileSync(join(here, 'all.zip'), buildZip([...many, { name: '../up.json', content: '{}' }]))
     writeFileSync(join(here, 'score.json.gz'), gzipSync(JSON.stringify(score)))
     const sources = ['docs', 'all.zip', 'score.json.gz']
     const run = (...more: string[]) =>
@@ -216,7 +216,7 @@ describe('advisories on the command line', () => {
     const records = Array.from({ length: 300 }, (_, n) => osvRecord(n, { details }))
     writeFileSync(
       join(here, 'all.zip'),
-      zipOf(records.map((record, n) => ({ name: `${n}.json`, content: JSON.stringify(record) }))),
+      buildZip(records.map((record, n) => ({ name: `${n}.json`, content: JSON.stringify(record) }))),
     )
     const args = ['advisories', 'import', join(here, 'all.zip'), '--parent', group, '--json']
     const running = cli.start(args)
@@ -226,7 +226,7 @@ describe('advisories on the command line', () => {
       if (stdout !== '') break
     }
     running.child.kill('SIGINT')
-    await told(running, /stopping after what is under way/)
+    await waitForOutput(running, /stopping after what is under way/)
     const { code, stdout } = await running.finished
     assert.equal(code, 130)
     const stopped = json(stdout)

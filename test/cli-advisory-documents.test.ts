@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { commandLine } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
-import { osvRecord } from './support/feeds.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { osvRecord } from './support/advisories/feeds.ts'
+import { commandLine } from './support/cli/command-line.ts'
+import { databases } from './support/database/databases.ts'
+import { temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** What was imported can be looked at and taken away again on the command line. */
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { collections, documentsIn } from './support/advisory-documents.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { apiOf } from './support/cast.ts'
-import { commandLine } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { corpora, documentsIn } from './support/advisories/advisory-documents.ts'
+import { apiOf } from './support/api/api-fixture.ts'
+import { commandLine } from './support/cli/command-line.ts'
+import { databases } from './support/database/databases.ts'
+import { temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** The command line takes advisories elsewhere, and says who may read them. */
 
@@ -18,15 +18,15 @@ describe('berth advisories export', () => {
   before(async () => {
     if (database === undefined) throw new Error('there is no database')
     berth = await startTestBerth(database)
-    const [collection] = collections
-    const documents = documentsIn(collection ?? { root: '', isWhole: false }, 'secdb').map(
+    const [collection] = corpora
+    const documents = documentsIn(collection ?? { root: '', isComplete: false }, 'secdb').map(
       ({ path, content }) => ({
         name: path,
         content: content.toString('base64'),
       }),
     )
     const { organization } = berth
-    await apiOf(berth, berth.token).made(`vulnerabilities/advisories/${organization}:importDocuments`, {
+    await apiOf(berth, berth.token).create(`vulnerabilities/advisories/${organization}:importDocuments`, {
       documents,
     })
   })

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import { zipOf } from './support/archives.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { commandLine } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
-import { startFeedServer } from './support/feed-server.ts'
-import { osvRecord } from './support/feeds.ts'
+import { buildZip } from './support/advisories/archives.ts'
+import { startFeedServer } from './support/advisories/feed-server.ts'
+import { osvRecord } from './support/advisories/feeds.ts'
+import { commandLine } from './support/cli/command-line.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** Advisories from elsewhere on the command line: fetched once, or by the server again and again. */
 
@@ -32,7 +32,7 @@ describe('feeds on the command line', () => {
 
   test('an address is fetched into the cache, and what cannot be fetched is told and stops nothing', async (t) => {
     const server = await startFeedServer(t)
-    server.files.set('/all.zip', zipOf([{ name: 'a.json', content: JSON.stringify(osvRecord(1)) }]))
+    server.files.set('/all.zip', buildZip([{ name: 'a.json', content: JSON.stringify(osvRecord(1)) }]))
     const cli = at(t)
     const group = await folder(cli, 'addresses')
     const run = (urls: string[], ...more: string[]) =>
@@ -64,7 +64,7 @@ describe('feeds on the command line', () => {
     const url = `${server.url}/all.zip`
     server.files.set(
       '/all.zip',
-      zipOf([
+      buildZip([
         { name: 'a.json', content: JSON.stringify(osvRecord(1)) },
         { name: 'b.json', content: '[' },
       ]),

@@ -4,12 +4,19 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { exportJWK, generateKeyPair } from 'jose'
 import { parse } from 'yaml'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { managedRole } from './support/cast.ts'
-import { commandLine } from './support/command-line.ts'
-import { cleanups } from './support/process.ts'
-import { bind, make, makeGroup, makeIdentity, makeOrganization, makeRole } from './support/tenant.ts'
-import { keys, typed, withoutTerminal } from './support/terminal.ts'
+import { managedRole } from './support/api/api-fixture.ts'
+import {
+  bindRole,
+  createGroup,
+  createIdentity,
+  createOrganization,
+  createResource,
+  createRole,
+} from './support/api/tenant.ts'
+import { commandLine } from './support/cli/command-line.ts'
+import { keys, runInTerminal, withoutTerminal } from './support/cli/terminal.ts'
+import { cleanups } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /**
  * The commands of `berth iam` and `berth images` as somebody uses them. On SQLite alone: what a command does is a request, and what
@@ -34,7 +41,7 @@ describe('commands', { concurrency: 3 }, () => {
   /** Somebody in an organization of their own, who may do everything. */
   const inOrganization = async (name: string) => {
     const cli = commandLine(cleanup, berth.url, { BERTH_TOKEN: berth.token })
-    return { cli, organization: await makeOrganization(berth, name), ...using(cli) }
+    return { cli, organization: await createOrganization(berth, name), ...using(cli) }
   }
   const using = (cli: ReturnType<typeof commandLine>) => ({
     ok: (...args: string[]) => cli.ok(args),
@@ -253,11 +260,11 @@ describe('commands', { concurrency: 3 }, () => {
       },
     })
     const there = { url: old.url, token }
-    await makeIdentity(there, old.organization, keysUntil(-DAY_MS), 'gone')
-    await makeIdentity(there, old.organization, keysUntil(DAY_MS), 'good')
-    const roleUid = await makeRole(there, old.organization, ['groups.list'])
+    await createIdentity(there, old.organization, keysUntil(-DAY_MS), 'gone')
+    await createIdentity(there, old.organization, keysUntil(DAY_MS), 'good')
+    const roleUid = await createRole(there, old.organization, ['groups.list'])
     for (const ttl of ['3600s', '604800s'])
-      await make(there, `/iam/v2beta1/groupInvites/${old.organization}`, { roleUid, ttl })
+      await createResource(there, `/iam/v2beta1/groupInvites/${old.organization}`, { roleUid, ttl })
     const { ok, told, refused } = using(commandLine(cleanup, old.url, { BERTH_TOKEN: token }))
     const expired = ['iam', 'identities', 'list', '--expired', '-o', 'csv']
     assert.match(await ok(...expired), /^ID.*\n\S+,gone,static,.*\n$/)
@@ -333,8 +340,8 @@ describe('commands', { concurrency: 3 }, () => {
   test('a role is given, changed and taken away by names', async () => {
     const { ok, json, refused, told, organization } = await inOrganization('five')
     const bindings = (...args: string[]) => ['iam', 'role-bindings', ...args]
-    await makeIdentity(berth, organization, undefined, 'worker')
-    await makeRole(berth, organization, ['groups.list'], 'looker')
+    await createIdentity(berth, organization, undefined, 'worker')
+    await createRole(berth, organization, ['groups.list'], 'looker')
     const made = await ok(
       ...bindings('create', '--identity', 'five/worker', '--role', 'looker', '--parent', 'five'),
     )
@@ -344,7 +351,7 @@ describe('commands', { concurrency: 3 }, () => {
       await ok(...bindings('list', '--role', 'looker')),
       new RegExp(`^ID +IDENTITY +ROLE +GROUP +ACCEPTED THROUGH\n${uid} +worker +looker +five *\n$`),
     )
-    const provider = await make(berth, `/iam/v2beta1/identityProviders/${organization}`, {
+    const provider = await createResource(berth, `/iam/v2beta1/identityProviders/${organization}`, {
       name: 'login',
       defaultRole: managedRole('viewer'),
       oidc: { issuer: 'https://login.example', clientId: 'berth', clientSecret: 'x' },
@@ -546,7 +553,7 @@ describe('commands', { concurrency: 3 }, () => {
 
     const digest = `sha256:${'ab'.repeat(32)}`
     for (const name of ['1.27', 'latest', '1.27-20260101', '1.27.3-r1'])
-      await make(berth, `/registry/v2beta1/tags/${nginx.uid}`, { name, digest })
+      await createResource(berth, `/registry/v2beta1/tags/${nginx.uid}`, { name, digest })
     const names = async (...args: string[]) =>
       (await json('images', ...args)).items
         .map(({ repo, name }: Record<string, string>) => `${repo}:${name}`)
@@ -591,7 +598,7 @@ describe('commands', { concurrency: 3 }, () => {
   test('lists are fetched whole, page by page', async () => {
     const { ok, json, organization } = await inOrganization('ten')
     const names = Array.from({ length: 205 }, (_, at) => `folder-${String(at).padStart(3, '0')}`)
-    for (const name of names) await makeGroup(berth, organization, name)
+    for (const name of names) await createGroup(berth, organization, name)
     const list = ['iam', 'folders', 'list', 'ten']
     assert.equal((await ok(...list, '-o', 'id')).trim().split('\n').length, names.length)
     const { items } = await json(...list)
@@ -675,9 +682,9 @@ describe('commands', { concurrency: 3 }, () => {
 
   test('a name that several have is told with their uids, and a path says which', async () => {
     const { json, refused, organization } = await inOrganization('twelve')
-    const team = await makeGroup(berth, organization, 'team')
-    const one = await makeIdentity(berth, organization, undefined, 'twin')
-    const other = await makeIdentity(berth, team, undefined, 'twin')
+    const team = await createGroup(berth, organization, 'team')
+    const one = await createIdentity(berth, organization, undefined, 'twin')
+    const other = await createIdentity(berth, team, undefined, 'twin')
     const describe = ['iam', 'identities', 'describe']
     await refused(
       2,
@@ -691,9 +698,9 @@ describe('commands', { concurrency: 3 }, () => {
   })
 
   test('who may not do something hears that, and how to see what they may', async () => {
-    const organization = await makeOrganization(berth, 'thirteen')
-    const viewer = await makeIdentity(berth, organization, undefined, 'reader')
-    await bind(berth, organization, viewer, 'viewer')
+    const organization = await createOrganization(berth, 'thirteen')
+    const viewer = await createIdentity(berth, organization, undefined, 'reader')
+    await bindRole(berth, organization, viewer, 'viewer')
     const { ok, refused } = using(
       commandLine(cleanup, berth.url, { BERTH_TOKEN: await berth.tokenOf(viewer) }),
     )
@@ -721,9 +728,9 @@ describe('commands', { concurrency: 3 }, () => {
   describe('at a terminal', { skip: withoutTerminal }, () => {
     test('what was not said is picked from a list, by a part of its name', async () => {
       const { cli, organization } = await inOrganization('fourteen')
-      const folder = await makeGroup(berth, organization, 'team')
-      await makeIdentity(berth, folder, undefined, 'picked')
-      const { code, text } = await typed(
+      const folder = await createGroup(berth, organization, 'team')
+      await createIdentity(berth, folder, undefined, 'picked')
+      const { code, text } = await runInTerminal(
         cli,
         ['iam', 'role-bindings', 'create'],
         [
@@ -745,17 +752,17 @@ describe('commands', { concurrency: 3 }, () => {
       const { cli, ok } = await inOrganization('fifteen')
       const remove = ['iam', 'organizations', 'delete', 'fifteen']
       for (const answer of [`n${keys.enter}`, keys.enter, keys.stop]) {
-        const no = await typed(cli, remove, [[/Delete fifteen \(\S+\)\? \(y\/N\)/, answer]])
+        const no = await runInTerminal(cli, remove, [[/Delete fifteen \(\S+\)\? \(y\/N\)/, answer]])
         assert.deepEqual([no.code, /berth: nothing was done/.test(no.text)], [2, true], no.text)
       }
       assert.match(await ok('iam', 'organizations', 'describe', 'fifteen', '-o', 'id'), UID)
-      const yes = await typed(cli, remove, [[/\(y\/N\)/, `y${keys.enter}`]])
+      const yes = await runInTerminal(cli, remove, [[/\(y\/N\)/, `y${keys.enter}`]])
       assert.match(yes.text, /deleted fifteen \(\S+\)\n$/)
     })
 
     test('names are asked for; tables fit, in bold heads, and NO_COLOR is heeded', async () => {
       const { cli, organization } = await inOrganization('sixteen')
-      const made = await typed(
+      const made = await runInTerminal(
         cli,
         ['iam', 'folders', 'create', '--parent', 'sixteen'],
         [[/Name of the folder\?/, `typed${keys.enter}`]],
@@ -763,13 +770,13 @@ describe('commands', { concurrency: 3 }, () => {
       assert.match(made.text, /\nNAME +typed\n/)
       const long =
         'a description of many words that does not fit beside the others on a line of a hundred columns'
-      await make(berth, `/iam/v2beta1/groups/${organization}`, { name: 'wordy', description: long })
+      await createResource(berth, `/iam/v2beta1/groups/${organization}`, { name: 'wordy', description: long })
       const list = ['iam', 'folders', 'list', 'sixteen']
-      const table = await typed(cli, list)
+      const table = await runInTerminal(cli, list)
       assert.ok(table.raw.includes('\u001b[1mID'))
       for (const line of table.text.split('\n')) assert.ok(line.length <= 100, line)
       assert.match(table.text, /wordy +a description of.*…\n/)
-      const plain = await typed({ env: { ...cli.env, NO_COLOR: '1' } }, [...list, '-o', 'wide'])
+      const plain = await runInTerminal({ env: { ...cli.env, NO_COLOR: '1' } }, [...list, '-o', 'wide'])
       assert.ok(!plain.raw.includes('\u001b['))
       assert.ok(plain.text.replaceAll(/\n +/g, ' ').includes(long), plain.text)
     })

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runBerth, temporaryDirectory } from './support/process.ts'
+import { runBerth, temporaryDirectory } from './support/server/process.ts'
 
 /** What a shell offers after the words so far. */
 

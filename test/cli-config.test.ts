@@ -11,12 +11,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import { properties } from '@berth/cli/config/settings.ts'
+import { readConfig } from '@berth/server/config/config.ts'
 import { parse } from 'yaml'
-import { properties } from '../src/cli/client/settings.ts'
-import { readConfig } from '../src/config.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { type CommandLine, commandLine } from './support/command-line.ts'
-import { cleanups } from './support/process.ts'
+import { type CommandLine, commandLine } from './support/cli/command-line.ts'
+import { cleanups } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** The configuration file, and what counts before what. */
 

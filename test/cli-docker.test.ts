@@ -12,13 +12,13 @@ import {
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { type CommandLine, commandLine, signedInCommandLine } from './support/command-line.ts'
-import { anyDatabase } from './support/databases.ts'
-import { exchange } from './support/exchange.ts'
-import { SUBJECT, startIssuer } from './support/issuer.ts'
-import { cleanups, program } from './support/process.ts'
-import { bind, makeIdentity } from './support/tenant.ts'
+import { bindRole, createIdentity } from './support/api/tenant.ts'
+import { type CommandLine, commandLine, signedInCommandLine } from './support/cli/command-line.ts'
+import { anyDatabase } from './support/database/databases.ts'
+import { cleanups, program } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { exchange } from './support/tokens/exchange.ts'
+import { SUBJECT, startIssuer } from './support/tokens/issuer.ts'
 
 /** What container tools get from the command line: a credential helper, pull tokens, and a provider for the kubelet. */
 
@@ -225,10 +225,10 @@ for (const database of anyDatabase)
 
     test('the kubelet gets what the service account of the pod may pull with', async () => {
       const issuer = await startIssuer(cleanup)
-      const identity = await makeIdentity(berth, berth.organization, {
+      const identity = await createIdentity(berth, berth.organization, {
         claimMatch: { issuer: issuer.name, subject: SUBJECT },
       })
-      await bind(berth, berth.organization, identity, 'registry.pull')
+      await bindRole(berth, berth.organization, identity, 'registry.pull')
       const cli = commandLine(cleanup, berth.url)
       const request = async (more = {}) =>
         JSON.stringify({

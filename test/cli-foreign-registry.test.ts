@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startTestBerth } from './support/berth.ts'
-import { commandLine } from './support/command-line.ts'
-import { startDockerRegistry, withoutDockerRegistry } from './support/docker-registry.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { commandLine } from './support/cli/command-line.ts'
+import { startDockerRegistry, withoutDockerRegistry } from './support/registry/docker-registry.ts'
 import {
   bearerOf,
   descriptor,
+  imageFromManifest,
   ociClient,
-  pushable,
   pushImage,
   putManifest,
   testImage,
   types,
-} from './support/registry.ts'
+} from './support/registry/registry.ts'
+import { temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
 
 /** The command line and a registry by other people. */
 
@@ -32,7 +32,7 @@ test('images go to another registry and back, with what belongs to them', {
     ...descriptor,
     platform: { os: 'linux', architecture: at === 0 ? 'amd64' : 'arm64' },
   }))
-  const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests })
+  const index = imageFromManifest({ schemaVersion: 2, mediaType: types.index, manifests })
   await putManifest(client, name, '1', index)
   const [empty] = [Buffer.from('{}')]
   const signature = testImage({
@@ -51,7 +51,10 @@ test('images go to another registry and back, with what belongs to them', {
   assert.deepEqual([inside.blobs, inside.blobsMounted], [0, 4])
   const back = await json('copy', `${host}/a/app:1`, `${berth.organization}/back:1`, '--referrers')
   assert.deepEqual([back.digest, back.referrers], [index.digest, 1])
-  const { json: referrers } = await client.ask('GET', `${berth.organization}/back/referrers/${index.digest}`)
+  const { json: referrers } = await client.request(
+    'GET',
+    `${berth.organization}/back/referrers/${index.digest}`,
+  )
   assert.equal(referrers.manifests[0].digest, signature.digest)
   const directory = join(temporaryDirectory(t), 'layout')
   await json('pull', `${host}/a/app:1`, directory, '--platform', 'linux/arm64')

@@ -2,26 +2,26 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { type CommandLine, commandLine } from './support/command-line.ts'
-import { cleanups, temporaryDirectory } from './support/process.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { type CommandLine, commandLine } from './support/cli/command-line.ts'
+import { runInTerminal, withoutTerminal } from './support/cli/terminal.ts'
 import {
   bearerOf,
   descriptor,
   digest,
   hostOf,
+  imageFromManifest,
   type OciClient,
   ociClient,
-  pushable,
   pushBlob,
   pushImage,
   putManifest,
   testImage,
   types,
-} from './support/registry.ts'
-import { type Passing, registryProxy } from './support/registry-proxy.ts'
-import { typed, withoutTerminal } from './support/terminal.ts'
+} from './support/registry/registry.ts'
+import { type ProxiedRequest, startRegistryProxy } from './support/registry/registry-proxy.ts'
+import { cleanups, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /**
  * The command line copies images between two servers, and through networks and registries that do not behave. On SQLite alone: what the
@@ -61,7 +61,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
   const copied = async (cli: CommandLine, ...args: string[]) =>
     JSON.parse(await cli.ok(['images', 'copy', ...args, '--json']))
   const digestAt = async (at: OciClient, name: string, reference: string) => {
-    const reply = await at.ask('HEAD', `${name}/manifests/${reference}`)
+    const reply = await at.request('HEAD', `${name}/manifests/${reference}`)
     return reply.status === 200 ? reply.headers.get('docker-content-digest') : undefined
   }
   const indexOf = async (at: OciClient, name: string, tag: string, more: readonly object[] = []) => {
@@ -69,7 +69,11 @@ describe('berth images copy', { concurrency: 3 }, () => {
     for (const image of images) await pushImage(at, name, image)
     const platforms = ['amd64', 'arm64'].map((architecture) => ({ os: 'linux', architecture }))
     const manifests = images.map(({ descriptor }, at) => ({ ...descriptor, platform: platforms[at] }))
-    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests: [...manifests, ...more] })
+    const index = imageFromManifest({
+      schemaVersion: 2,
+      mediaType: types.index,
+      manifests: [...manifests, ...more],
+    })
     assert.equal((await putManifest(at, name, tag, index)).status, 201)
     return { index, images }
   }
@@ -82,7 +86,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
       config: descriptor(types.empty, config),
       layers: [descriptor('application/x.signature', layer)],
     }
-    const made = pushable(content)
+    const made = imageFromManifest(content)
     assert.equal((await putManifest(at, name, made.digest, made)).status, 201)
     return made
   }
@@ -236,7 +240,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
 
   test('R34: a registry that names a stranger as its token service gets nobody’s credentials', async () => {
     let asked = 0
-    const thief = await registryProxy(cleanup, there.url, ({ reply }) => {
+    const thief = await startRegistryProxy(cleanup, there.url, ({ reply }) => {
       asked += 1
       reply.writeHead(200, { 'content-type': 'application/json' }).end('{"token":"x"}')
     })
@@ -246,7 +250,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
       ['http://registry.example.com/token', ['--token-host', 'registry.example.com'], /over plain http/],
       ['nowhere', [], /a token service that is no address/],
     ] as const) {
-      const liar = await registryProxy(cleanup, there.url, ({ pass }) =>
+      const liar = await startRegistryProxy(cleanup, there.url, ({ pass }) =>
         pass({
           headers: (headers) => {
             if (headers['www-authenticate'] !== undefined)
@@ -263,8 +267,8 @@ describe('berth images copy', { concurrency: 3 }, () => {
   })
 
   /** A registry whose tokens come from the real one behind it: a host that the person names. */
-  const behind = async (handle: (passing: Passing) => void) => {
-    const proxy = await registryProxy(cleanup, there.url, handle)
+  const behind = async (handle: (passing: ProxiedRequest) => void) => {
+    const proxy = await startRegistryProxy(cleanup, there.url, handle)
     return { ...proxy, cli: somebody(proxy.host), flags: ['--token-host', hostOf(there)] }
   }
 
@@ -291,7 +295,10 @@ describe('berth images copy', { concurrency: 3 }, () => {
     assert.equal(code, 1, stderr)
     assert.match(stderr, /bytes with the digest sha256:.* the blob is damaged there, and was not taken\n$/)
     assert.equal(await digestAt(client, target, '1'), undefined)
-    assert.equal((await client.ask('HEAD', `${target}/blobs/${digest(image.blobs[1] ?? '')}`)).status, 404)
+    assert.equal(
+      (await client.request('HEAD', `${target}/blobs/${digest(image.blobs[1] ?? '')}`)).status,
+      404,
+    )
   })
 
   test('a connection that breaks in the middle of a layer goes on where it broke, both ways', async () => {
@@ -338,7 +345,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const name = inThere()
     await pushImage(foreign, name, image, '1')
     const bytes = new Map(image.blobs.map((blob) => [digest(blob), blob]))
-    const store = await registryProxy(cleanup, there.url, ({ request: { url = '' }, reply }) => {
+    const store = await startRegistryProxy(cleanup, there.url, ({ request: { url = '' }, reply }) => {
       reply.writeHead(200).end(bytes.get(url.slice(1)))
     })
     const redirecting = await behind(({ request: { url = '', method }, reply, pass }) => {
@@ -368,14 +375,14 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const word = `${old.host}/${target}:1`
     const out = await copied(old.cli, `${name}:1`, word, '--referrers', ...old.flags)
     assert.equal(out.referrers, 2)
-    const list = await foreign.ask('GET', `${target}/manifests/${image.digest.replace(':', '-')}`)
+    const list = await foreign.request('GET', `${target}/manifests/${image.digest.replace(':', '-')}`)
     assert.deepEqual(
       list.json.manifests.map(({ digest }: { digest: string }) => digest).sort(),
       [one.digest, two.digest].sort(),
     )
     const back = inHere()
     assert.equal((await copied(old.cli, word, back, '--referrers', ...old.flags)).referrers, 2)
-    const { json } = await client.ask('GET', `${back}/referrers/${image.digest}`)
+    const { json } = await client.request('GET', `${back}/referrers/${image.digest}`)
     assert.equal(json.manifests.length, 2)
   })
 
@@ -384,7 +391,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const name = inHere()
     const [config, layer] = [Buffer.from('anything'), Buffer.from(newName('chart'))]
     for (const blob of [config, layer]) await pushBlob(client, name, blob)
-    const artifact = pushable({
+    const artifact = imageFromManifest({
       ...{ schemaVersion: 2, mediaType: types.image },
       config: descriptor('application/x.config', config),
       layers: [descriptor('text/x-layer; charset=utf-8', layer)],
@@ -400,11 +407,11 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const mixed = await copied(cli, `${name}:mixed`, word)
     assert.deepEqual([mixed.digest, mixed.blobs], [index.digest, 5])
     // Tags that are none lead nowhere.
-    const liar = await registryProxy(cleanup, there.url, ({ reply }) => {
+    const liar = await startRegistryProxy(cleanup, there.url, ({ reply }) => {
       reply.writeHead(200, { 'content-type': 'application/json' }).end('{"tags":["../../x","a b","ok"]}')
     })
     assert.equal(await cli.ok(['images', 'list', `${liar.host}/a/b`, '-o', 'id']), 'ok\n')
-    const strange = await registryProxy(cleanup, there.url, ({ reply }) => {
+    const strange = await startRegistryProxy(cleanup, there.url, ({ reply }) => {
       const type = 'application/vnd.docker.distribution.manifest.v1+prettyjws'
       reply.writeHead(200, { 'content-type': type }).end('{"schemaVersion":1,"fsLayers":[]}')
     })
@@ -437,7 +444,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const name = inHere()
     await pushImage(client, name, testImage({}, { layerBytes: 8 * MIB }), '1')
     const destination = `${hostOf(there)}/${inThere()}:1`
-    const seen = await typed(cli, ['images', 'copy', `${name}:1`, destination])
+    const seen = await runInTerminal(cli, ['images', 'copy', `${name}:1`, destination])
     assert.equal(seen.code, 0)
     assert.match(seen.raw, /\[[#.]{24}\] +\d+% \S+ [KM]?i?B of 8\.0 MiB, \S+ [KM]?i?B\/s/)
     const { stderr } = await cli.run(['images', 'copy', `${name}:1`, `${destination}-2`])

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { commandLine } from './support/command-line.ts'
-import { databases } from './support/databases.ts'
-import { bearerOf, ociClient, pushImage, putManifest, testImage } from './support/registry.ts'
+import { commandLine } from './support/cli/command-line.ts'
+import { databases } from './support/database/databases.ts'
+import { bearerOf, ociClient, pushImage, putManifest, testImage } from './support/registry/registry.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** Policies of repos on the command line. */
 
@@ -24,7 +24,7 @@ describe('policies on the command line', () => {
     for (const tag of ['main-1', 'main-2', 'main-3', 'latest']) await putManifest(client, name, tag, image)
     const cli = commandLine(t, berth.url, { BERTH_TOKEN: berth.token })
     const policy = (...args: string[]) => cli.run(['images', 'policy', ...args])
-    const tags = async () => (await client.ask('GET', `${name}/tags/list`)).json.tags as string[]
+    const tags = async () => (await client.request('GET', `${name}/tags/list`)).json.tags as string[]
     return { client, name, image, policy, tags }
   }
 
@@ -69,7 +69,7 @@ describe('policies on the command line', () => {
     for (let times = 0; (await tags()).includes('main-1') && times < 200; times++)
       await new Promise((resolve) => setTimeout(resolve, 25))
     assert.deepEqual(await tags(), ['latest', 'main-2', 'main-3', 'v1'])
-    await client.ask('DELETE', `${name}/manifests/latest`)
+    await client.request('DELETE', `${name}/manifests/latest`)
     await pushImage(client, name, testImage(), 'other')
     const applied = await policy('apply', 'web', '--yes', '-o', 'json')
     assert.equal(applied.code, 0, applied.stderr)

@@ -2,26 +2,26 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { type CommandLine, commandLine } from './support/command-line.ts'
-import { cleanups, temporaryDirectory } from './support/process.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { createOrganization } from './support/api/tenant.ts'
+import { type CommandLine, commandLine } from './support/cli/command-line.ts'
+import { runInTerminal, withoutTerminal } from './support/cli/terminal.ts'
 import {
   bearerOf,
   descriptor,
   digest,
   hostOf,
+  imageFromManifest,
   type OciClient,
   ociClient,
-  pushable,
   pushImage,
   putManifest,
   testImage,
   types,
-} from './support/registry.ts'
-import { registryProxy } from './support/registry-proxy.ts'
-import { makeOrganization } from './support/tenant.ts'
-import { typed, withoutTerminal } from './support/terminal.ts'
+} from './support/registry/registry.ts'
+import { startRegistryProxy } from './support/registry/registry-proxy.ts'
+import { cleanups, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** The commands of `berth images` that name images. On SQLite alone: what a command does is a request. */
 
@@ -36,7 +36,7 @@ describe('berth images', { concurrency: 3 }, () => {
     berth = await startTestBerth(sqlite)
     client = ociClient(berth, await bearerOf(berth, berth.owner))
     cli = commandLine(cleanup, berth.url, { BERTH_TOKEN: berth.token })
-    await makeOrganization(berth, 'acme')
+    await createOrganization(berth, 'acme')
   })
   after(async () => {
     await cleanup.run()
@@ -65,7 +65,7 @@ describe('berth images', { concurrency: 3 }, () => {
       platform: { os: 'linux', architecture: ['amd64', 'arm64'][at] },
     }))
     const annotations = { 'org.opencontainers.image.title': 'App' }
-    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests, annotations })
+    const index = imageFromManifest({ schemaVersion: 2, mediaType: types.index, manifests, annotations })
     await putManifest(client, repo, '1', index)
 
     assert.equal(await images('manifest', `${repo}:1`), index.manifest.toString())
@@ -208,12 +208,12 @@ describe('berth images', { concurrency: 3 }, () => {
 
   test('a list that is none, that goes in circles or that never ends is refused', async () => {
     const subject = `sha256:${'a'.repeat(64)}`
-    const manifest = pushable({
+    const manifest = imageFromManifest({
       ...{ schemaVersion: 2, mediaType: types.image, layers: [] },
       config: { mediaType: types.empty, digest: subject, size: 2 },
     })
     let page = (_at: number): { readonly link?: string; readonly body: string } => ({ body: '' })
-    const liar = await registryProxy(cleanup, berth.url, ({ request: { url = '' }, reply }) => {
+    const liar = await startRegistryProxy(cleanup, berth.url, ({ request: { url = '' }, reply }) => {
       if (url.includes('/manifests/'))
         return void reply.writeHead(200, { 'content-type': types.image }).end(manifest.manifest)
       const { link, body } = page(Number(new URL(url, 'http://x').searchParams.get('page')))
@@ -270,7 +270,7 @@ describe('berth images', { concurrency: 3 }, () => {
     )
     const one = manifestOf(config)
     const many = indexOf(each(10_001, () => one))
-    const endless = await registryProxy(cleanup, berth.url, ({ request: { url = '' }, reply }) => {
+    const endless = await startRegistryProxy(cleanup, berth.url, ({ request: { url = '' }, reply }) => {
       const { type, bytes } = kept.get(url.split('/').at(-1) ?? '') ?? { type: '', bytes: Buffer.alloc(0) }
       reply.writeHead(bytes.length === 0 ? 404 : 200, { 'content-type': type }).end(bytes)
     })
@@ -287,7 +287,7 @@ describe('berth images', { concurrency: 3 }, () => {
 
   test('what registries say forges no line, and turns none around', async () => {
     const message = 'no\nberth: all is well\u202e \u009b31m \u001b[31m'
-    const liar = await registryProxy(cleanup, berth.url, ({ reply }) => {
+    const liar = await startRegistryProxy(cleanup, berth.url, ({ reply }) => {
       reply.writeHead(400).end(JSON.stringify({ errors: [{ code: 'DENIED', message }] }))
     })
     const { code, stderr } = await cli.run(['images', 'digest', `${liar.host}/a/b:1`])
@@ -305,7 +305,14 @@ describe('berth images', { concurrency: 3 }, () => {
     assert.equal((await json('describe', `${repo}:1`)).annotations.evil, annotations.evil)
     for (const command of ['manifest', 'describe'])
       for (const format of ['table', 'json', 'yaml', 'csv']) {
-        const { raw, code } = await typed(cli, ['images', command, `${repo}:1`, '--no-color', '-o', format])
+        const { raw, code } = await runInTerminal(cli, [
+          'images',
+          command,
+          `${repo}:1`,
+          '--no-color',
+          '-o',
+          format,
+        ])
         assert.equal(code, 0, raw)
         if (`${command} ${format}` !== 'manifest csv') assert.match(raw, /31m/)
         assert.doesNotMatch(raw.replaceAll('\r\n', '\n'), /[^\P{Cc}\n]|\u202e/u, `${command} ${format}`)

@@ -3,14 +3,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { signedInPage, startBrowser, withoutBrowser } from './support/browser.ts'
-import { type CommandLine, commandLine, signIn, told } from './support/command-line.ts'
-import { anyDatabase } from './support/databases.ts'
-import { decide } from './support/oauth.ts'
-import { newPerson } from './support/people.ts'
-import { cleanups } from './support/process.ts'
-import { signedInBrowser, type WebBrowser } from './support/web.ts'
+import { type CommandLine, commandLine, signIn, waitForOutput } from './support/cli/command-line.ts'
+import { anyDatabase } from './support/database/databases.ts'
+import { cleanups } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
+import { submitConsent } from './support/signin/oauth.ts'
+import { createSignedInBrowser, type WebBrowser } from './support/signin/web-browser.ts'
 
 /** People sign in from a terminal, and what stays on their disk. */
 
@@ -33,7 +33,7 @@ for (const database of anyDatabase)
     let browser: WebBrowser
     before(async () => {
       berth = await startTestBerth(database)
-      browser = await signedInBrowser(berth, berth.owner)
+      browser = await createSignedInBrowser(berth, berth.owner)
     })
     after(async () => {
       await cleanup.run()
@@ -98,8 +98,8 @@ for (const database of anyDatabase)
       const cli = newcomer()
       await signIn(cli, browser)
       await cli.ok(['auth', 'token', '--audience', registry()])
-      const other = await newPerson(berth)
-      await signIn(cli, await signedInBrowser(berth, other))
+      const other = await createPerson(berth)
+      await signIn(cli, await createSignedInBrowser(berth, other))
       for (const args of [[], ['--audience', registry()]])
         assert.equal(decodeJwt(await cli.ok(['auth', 'token', ...args])).sub, other)
     })
@@ -194,8 +194,8 @@ for (const database of anyDatabase)
     test('the command ends with the reason when the person says no', async () => {
       const cli = newcomer()
       const running = cli.start(['auth', 'login'])
-      const page = await browser.open(await told(running, /http\S+\/oauth\/authorize\?\S+/))
-      const { left } = await decide(browser, page, 'refuse')
+      const page = await browser.open(await waitForOutput(running, /http\S+\/oauth\/authorize\?\S+/))
+      const { redirectedTo: left } = await submitConsent(browser, page, 'refuse')
       assert.ok(left)
       // Somebody else's page sends the browser here too: that says nothing about this sign-in.
       const foreign = new URL(left)
@@ -213,9 +213,9 @@ for (const database of anyDatabase)
     test('an answer that names another issuer is refused', async () => {
       const cli = newcomer()
       const running = cli.start(['auth', 'login'])
-      const { left } = await decide(
+      const { redirectedTo: left } = await submitConsent(
         browser,
-        await browser.open(await told(running, /http\S+\/oauth\/authorize\?\S+/)),
+        await browser.open(await waitForOutput(running, /http\S+\/oauth\/authorize\?\S+/)),
       )
       assert.equal(left?.searchParams.get('iss'), berth.url)
       left.searchParams.set('iss', 'https://evil.example')
@@ -227,9 +227,9 @@ for (const database of anyDatabase)
     test('without a browser here, a code is confirmed on another device, or refused there', async () => {
       const begin = async (cli: CommandLine, decision: string) => {
         const running = cli.start(['auth', 'login', '--headless'])
-        const code = await told(running, /\b[B-Z]{4}-[B-Z]{4}\b/)
+        const code = await waitForOutput(running, /\b[B-Z]{4}-[B-Z]{4}\b/)
         const page = await browser.submit(await browser.open('/device'), { user_code: code }, -1)
-        await decide(browser, page, decision)
+        await submitConsent(browser, page, decision)
         return running
       }
       const cli = newcomer()
@@ -251,11 +251,13 @@ for (const database of anyDatabase)
         BERTH_AUTH_MODE: 'headless',
       })
       const running = cli.start(['auth', 'login', '--audience', berth.url, '--audience', registry()])
-      const address = await told(running, /http\S+\/oauth\?headless_code=\S+/)
-      const shown = /shows the code (\S{8})\./.exec((await told(running, /shows the code .*/)) ?? '')?.[1]
+      const address = await waitForOutput(running, /http\S+\/oauth\?headless_code=\S+/)
+      const shown = /shows the code (\S{8})\./.exec(
+        (await waitForOutput(running, /shows the code .*/)) ?? '',
+      )?.[1]
       const consent = await browser.open(address)
       assert.ok(shown && consent.text.includes(shown), consent.text)
-      await decide(browser, consent)
+      await submitConsent(browser, consent)
       const { code, stderr } = await running.finished
       assert.equal(code, 0, stderr)
       assert.equal(decodeJwt(await cli.ok(['auth', 'token'])).sub, berth.owner)
@@ -264,8 +266,8 @@ for (const database of anyDatabase)
 
     test('an account is deleted by its owner alone, who is asked first', async () => {
       const cli = newcomer()
-      const person = await newPerson(berth)
-      await signIn(cli, await signedInBrowser(berth, person))
+      const person = await createPerson(berth)
+      await signIn(cli, await createSignedInBrowser(berth, person))
       const elsewhere = join(cacheOf(cli), 'elsewhere', 'refresh-token')
       mkdirSync(join(elsewhere, '..'))
       writeFileSync(elsewhere, 'of another server')
@@ -280,8 +282,8 @@ for (const database of anyDatabase)
 
     test('a session that was ended elsewhere is told as such, once, and then as not signed in', async () => {
       const cli = newcomer()
-      const person = await newPerson(berth)
-      await signIn(cli, await signedInBrowser(berth, person))
+      const person = await createPerson(berth)
+      await signIn(cli, await createSignedInBrowser(berth, person))
       await berth.berth.installation.store.db.kysely
         .deleteFrom('sessions')
         .where('identity_uid', '=', person)
@@ -301,7 +303,7 @@ for (const database of anyDatabase)
         })
         const cli = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'unknown.example.com' })
         const running = cli.start(['auth', 'login'])
-        await page.goto(await told(running, /http\S+\/oauth\/authorize\?\S+/))
+        await page.goto(await waitForOutput(running, /http\S+\/oauth\/authorize\?\S+/))
         await page.getByRole('button', { name: 'Allow' }).click()
         await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
         assert.match(page.url(), /^http:\/\/127\.0\.0\.1:\d+\/callback\?/)

@@ -14,13 +14,13 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import { cacheDirectory, configDirectory } from '@berth/cli/config/user-directories.ts'
 import { decodeJwt } from 'jose'
-import { cacheDirectory, configDirectory } from '../src/cli/client/user-directories.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { type CommandLine, commandLine, signedInCommandLine } from './support/command-line.ts'
-import { anyDatabase } from './support/databases.ts'
-import { unsigned } from './support/issuer.ts'
-import { cleanups, runBerth, temporaryDirectory } from './support/process.ts'
+import { type CommandLine, commandLine, signedInCommandLine } from './support/cli/command-line.ts'
+import { anyDatabase } from './support/database/databases.ts'
+import { cleanups, runBerth, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { unsignedJws } from './support/tokens/issuer.ts'
 
 /** `berth auth token`: kept, renewed, shared between programs, and printed by little. */
 
@@ -34,7 +34,7 @@ function keep(cli: CommandLine, url: string, kind: string, text: string): void {
 }
 
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
-const accessToken = (seconds: number) => unsigned({ alg: 'ES256' }, { exp: inSeconds(seconds), sub: 'x' })
+const accessToken = (seconds: number) => unsignedJws({ alg: 'ES256' }, { exp: inSeconds(seconds), sub: 'x' })
 /** In the shape of one of the server. */
 const refreshToken = (seconds: number) =>
   Buffer.from(JSON.stringify({ exp: inSeconds(seconds), secret: 'x' })).toString('base64')

@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { awsKeys, startAwsSts } from './support/aws-sts.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { type CommandLine, commandLine } from './support/command-line.ts'
-import { anyDatabase } from './support/databases.ts'
-import { SUBJECT, startIssuer, type TestIssuer } from './support/issuer.ts'
-import { cleanups } from './support/process.ts'
-import { bind, makeIdentity } from './support/tenant.ts'
+import { bindRole, createIdentity } from './support/api/tenant.ts'
+import { type CommandLine, commandLine } from './support/cli/command-line.ts'
+import { anyDatabase } from './support/database/databases.ts'
+import { cleanups } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { awsKeys, startAwsSts } from './support/tokens/aws-sts.ts'
+import { SUBJECT, startIssuer, type TestIssuer } from './support/tokens/issuer.ts'
 
 /** Workloads sign in with tokens of their own, wherever these come from. */
 
@@ -27,10 +27,10 @@ for (const database of anyDatabase)
       aws = await startAwsSts(cleanup)
       berth = await startTestBerth(database, { env: { BERTH_AWS_STS_ENDPOINT: aws.url } })
       issuer = await startIssuer(cleanup)
-      identity = await makeIdentity(berth, berth.organization, {
+      identity = await createIdentity(berth, berth.organization, {
         claimMatch: { issuer: issuer.name, subject: SUBJECT },
       })
-      await bind(berth, berth.organization, identity, 'viewer')
+      await bindRole(berth, berth.organization, identity, 'viewer')
     })
     after(async () => {
       await cleanup.run()
@@ -190,7 +190,7 @@ for (const database of anyDatabase)
     test('AWS credentials of the environment sign who they are', async () => {
       const { role, user } = awsKeys
       for (const key of [role, user]) {
-        const uid = await makeIdentity(berth, berth.organization, {
+        const uid = await createIdentity(berth, berth.organization, {
           awsIdentity: { awsAccount: key.account, arn: key.arn, userId: key.userId },
         })
         const cli = job({

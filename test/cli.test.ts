@@ -6,15 +6,21 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { loadAllCommands } from '@berth/cli/main.ts'
 import type { Command } from 'commander'
 import { decodeJwt } from 'jose'
-import { everyCommand } from '../src/cli/main.ts'
-import { expectGolden } from './support/golden.ts'
-import { rawConnection } from './support/port.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { type Finished, runBerth, serveBerth, spawnBerth, temporaryDirectory } from './support/process.ts'
-import { call } from './support/rest.ts'
-import { bind, makeIdentity } from './support/tenant.ts'
+import { call } from './support/api/rest.ts'
+import { bindRole, createIdentity } from './support/api/tenant.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { assertGolden } from './support/golden.ts'
+import { rawConnection } from './support/http/port.ts'
+import {
+  type Finished,
+  runBerth,
+  serveBerth,
+  spawnBerth,
+  temporaryDirectory,
+} from './support/server/process.ts'
 
 /** Exactly these lines on standard error, nothing on standard output, and exit code 1. */
 function assertRefused(finished: Finished, ...lines: (string | RegExp)[]): void {
@@ -294,7 +300,7 @@ test('admin token prints a token and no newline, for the running server and with
   assert.equal(await list(await token()), 200)
 
   const [organization] = (await call('GET', `${url}/iam/v2beta1/groups`, { token: before })).body.groups
-  const identity = await makeIdentity({ url, token: before }, organization.uid)
+  const identity = await createIdentity({ url, token: before }, organization.uid)
   const own = await token('--identity', identity)
   assert.equal(decodeJwt(own).sub, identity)
   assert.equal(await list(own), 200)
@@ -333,8 +339,8 @@ test('admin organization shows and changes what holds for an organization, at on
       `organization  ${uid}  acme\nstatus        ready\nlimits        repos=9\nusage         role_bindings=1\n`,
     ],
   )
-  const member = await makeIdentity({ url, token }, uid)
-  await bind({ url, token }, uid, member, 'viewer')
+  const member = await createIdentity({ url, token }, uid)
+  await bindRole({ url, token }, uid, member, 'viewer')
   const { stdout: theirs } = await runBerth(t, ['admin', 'token', '--identity', member], env)
   const get = async () => (await call('GET', `${url}/iam/v2beta1/groups/${uid}`, { token: theirs })).status
   assert.equal(await get(), 200)
@@ -500,8 +506,8 @@ test('help is as reviewed, for every command', async (t) => {
       ...command.commands.flatMap((inner) => pagesOf(inner, [...words, inner.name()])),
     ]
   }
-  const pages = pagesOf(await everyCommand(), [])
-  expectGolden('cli-help.txt', pages.join('\n'))
+  const pages = pagesOf(await loadAllCommands(), [])
+  assertGolden('cli-help.txt', pages.join('\n'))
   // The pages are what the program itself prints, which loads the commands of the first word alone.
   for (const words of [[], ['iam', 'folders', 'create'], ['images'], ['admin', 'accounts']]) {
     const { code, stdout, stderr } = await runBerth(t, [...words, '--help'])

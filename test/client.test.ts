@@ -8,14 +8,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { type BerthClient, BerthError, type ClientOptions, createBerthClient } from '../client/berth.ts'
-import { operations } from '../client/generated/operations.ts'
-import type { Operation } from '../client/operation.ts'
-import { currentFiles } from '../src/gateway/contract.ts'
-import { routesOf } from '../src/gateway/routes.ts'
-import { claimMatch, managedRole, newName, onEveryDatabase } from './support/cast.ts'
-import { startIssuer } from './support/issuer.ts'
-import type { Cleanup } from './support/process.ts'
+import { type BerthClient, BerthError, type ClientOptions, createBerthClient } from '@berth/client/berth.ts'
+import { operations } from '@berth/client/generated/operations.ts'
+import type { Operation } from '@berth/client/operation.ts'
+import { currentFiles } from '@berth/contract/schema-files.ts'
+import { routesOf } from '@berth/server/gateway/rest/routes.ts'
+import { claimMatch, managedRole, newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import type { Cleanup } from './support/server/process.ts'
+import { startIssuer } from './support/tokens/issuer.ts'
 
 /** The client of client/, against the server it is for, and against servers that fail. */
 
@@ -239,11 +239,11 @@ onEveryDatabase(
       const { uid, owner } = await cast().organization()
       const directory = mkdtempSync(join(tmpdir(), 'berth-test-'))
       t.after(() => rmSync(directory, { recursive: true }))
-      const blocks = readFileSync('client/README.md', 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)
+      const blocks = readFileSync('packages/client/README.md', 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)
       const source = [...blocks]
         .map(([, block]) => block)
         .join('')
-        .replace("'berth/client'", `'${resolve('client/berth.ts')}'`)
+        .replace("'berth/client'", `'${resolve('packages/client/src/berth.ts')}'`)
         .replaceAll('http://127.0.0.1:8080', cast().berth.url)
       const file = join(directory, 'readme.ts')
       writeFileSync(file, source)

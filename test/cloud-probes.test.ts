@@ -4,18 +4,18 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { create } from '@bufbuild/protobuf'
 import {
   AccountAssociation_AmazonSchema,
   AccountAssociation_AzureSchema,
   AccountAssociation_GoogleSchema,
-} from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
-import type { ProbeResult } from '../src/cloud/probe.ts'
-import { cloudProbes } from '../src/cloud/probes.ts'
-import { limits } from '../src/core/limits.ts'
-import { createOutbound, type OutboundOptions } from '../src/sts/outbound.ts'
-import { accounts, startClouds } from './support/clouds.ts'
-import type { Answer } from './support/issuer.ts'
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import type { ProbeResult } from '@berth/server/iam/cloud/probe.ts'
+import { cloudProbes } from '@berth/server/iam/cloud/probes.ts'
+import { createOutbound, type OutboundOptions } from '@berth/server/runtime/outbound/outbound.ts'
+import { create } from '@bufbuild/protobuf'
+import { cloudAccounts, startClouds } from './support/tokens/clouds.ts'
+import type { Responder } from './support/tokens/issuer.ts'
 
 /** What a probe makes of everything that a provider can answer, and of one that does not. */
 
@@ -47,7 +47,7 @@ function checksAt(t: TestContext, url: string, options: Partial<OutboundOptions>
     },
   )
   const call = (signal?: AbortSignal) => ({ group: GROUP, signal })
-  const { amazon, google, azure } = accounts
+  const { amazon, google, azure } = cloudAccounts
   return {
     issued,
     checks: {
@@ -77,7 +77,7 @@ function assertNotReady(result: ProbeResult, reason: string, what: string): void
 }
 
 const reply =
-  (status: number, body: string | Buffer, headers: Record<string, string> = {}): Answer =>
+  (status: number, body: string | Buffer, headers: Record<string, string> = {}): Responder =>
   (_request, response) =>
     response.writeHead(status, headers).end(body)
 
@@ -85,7 +85,7 @@ test('R3: whatever a provider answers, the result says it in words of ours', asy
   const clouds = await cloudsFor(t)
   const { checks } = checksAt(t, clouds.url)
   const json = (value: unknown) => JSON.stringify(value)
-  const answers: [reason: string, Answer][] = [
+  const answers: [reason: string, Responder][] = [
     ['unexpected answer', reply(200, '')],
     ['unexpected answer', reply(200, 'mark')],
     ['unexpected answer', reply(200, '[]')],
@@ -205,7 +205,7 @@ test('each exchange is the one that the provider publishes', async (t) => {
 
 test('R15: a provider that is slow or that nobody waits for is one that cannot be reached', async (t) => {
   const clouds = await cloudsFor(t)
-  const answers: Record<string, Answer> = {
+  const answers: Record<string, Responder> = {
     'no headers': () => {},
     'no body': (_request, response) => response.writeHead(200).flushHeaders(),
     'one byte at a time': (_request, response) => {
@@ -266,10 +266,14 @@ test('what would lead a request elsewhere is told apart before anything is asked
   const clouds = await cloudsFor(t)
   const { checks, issued } = checksAt(t, clouds.url)
   for (const tenantId of ['..', '.', 'a/b', 'a?b', 'a#b', '%2e%2e', 'a..b', '', '-/../v1', 'ä'])
-    assertNotReady(await checks.azure(undefined, { ...accounts.azure, tenantId }), 'not configured', tenantId)
+    assertNotReady(
+      await checks.azure(undefined, { ...cloudAccounts.azure, tenantId }),
+      'not configured',
+      tenantId,
+    )
   for (const projectNumber of ['1/../2', 'acme', '', ' 1', '1'.repeat(21)])
     assertNotReady(
-      await checks.google(undefined, { ...accounts.google, projectNumber }),
+      await checks.google(undefined, { ...cloudAccounts.google, projectNumber }),
       'not configured',
       projectNumber,
     )

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { capabilityName } from '@berth/contract/capabilities.ts'
+import { iam, iam_scope } from '@berth/contract/gen/annotations/auth_pb.js'
+import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
+import { GroupInvites } from '@berth/contract/gen/chainguard/platform/iam/group_invites_pb.js'
+import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
+import { contractFiles, grpcStandardFiles } from '@berth/contract/schema-files.ts'
 import { type DescField, type DescMessage, type DescMethod, getOption, hasOption } from '@bufbuild/protobuf'
-import { iam, iam_scope } from '#gen/annotations/auth_pb.js'
-import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { GroupInvites } from '#gen/chainguard/platform/iam/group_invites_pb.js'
-import { http } from '#gen/google/api/annotations_pb.js'
-import { nameOf } from '../src/core/capabilities.ts'
-import { contractFiles, healthAndReflection } from '../src/gateway/contract.ts'
 
 const methodsOf = (files: typeof contractFiles): DescMethod[] =>
   files.flatMap((file) => file.services).flatMap((service) => service.methods)
@@ -62,7 +62,7 @@ for (const method of methodsOf(contractFiles)) {
       assert.ok(mode.case !== undefined)
       if (mode.case === 'disabled') return
       const { capabilities, unscoped } = mode.value
-      for (const capability of capabilities) assert.ok(nameOf(capability), Capability[capability])
+      for (const capability of capabilities) assert.ok(capabilityName(capability), Capability[capability])
       if (unscoped) return
       assert.ok(capabilities.length > 0, 'a scoped method that needs no capability')
       const [scope, ...more] = scopeFields(method.input)
@@ -83,7 +83,7 @@ test('no two methods share an HTTP binding', () => {
 })
 
 test('the standard services of gRPC have neither binding nor access rule', () => {
-  for (const method of methodsOf(healthAndReflection)) {
+  for (const method of methodsOf(grpcStandardFiles)) {
     assert.ok(!hasOption(method, http) && !hasOption(method, iam), method.toString())
   }
 })

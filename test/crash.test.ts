@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
-import { crashRounds } from './support/crash.ts'
-import { startPostgres, withoutPostgres } from './support/postgres.ts'
-import { runBerth, spawnBerth, temporaryDirectory } from './support/process.ts'
+import { crashRounds } from './support/database/crash.ts'
+import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { runBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
 
 const ROUNDS = 3
 

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { connect as connectHttp2, constants } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { ApiError, Code } from '@berth/server/api/errors.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { RequestContext, runInContext } from '@berth/server/pipeline/request-context.ts'
+import { type Db, inTransaction, openPostgresDb, openSqliteDb } from '@berth/server/storage/db.ts'
+import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import pg from 'pg'
-import { ApiError, Code } from '../src/core/errors.ts'
-import { limits } from '../src/core/limits.ts'
-import { RequestContext, runInContext } from '../src/core/request-context.ts'
-import { type Db, inTransaction, openPostgresDb, openSqliteDb } from '../src/storage/db.ts'
-import { migrate } from '../src/storage/migrate.ts'
-import { startTestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { faultProxy } from './support/fault-proxy.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { databases } from './support/database/databases.ts'
+import { startFaultProxy } from './support/http/fault-proxy.ts'
+import { temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
 
 /** Work of a client that went away ends: over each version of HTTP, and where the database cannot be asked to cancel it. */
 
@@ -80,7 +80,7 @@ async function pidOf(db: Db) {
 test('a statement that cannot be cancelled ends with its connection, and the pool recovers', {
   skip,
 }, async (t) => {
-  const proxy = await faultProxy(t, serverUrl)
+  const proxy = await startFaultProxy(t, serverUrl)
   const errors: Error[] = []
   const db = await openPostgresDb(proxy.through(serverUrl), { onError: (error) => errors.push(error) })
   t.after(() => db.close())
@@ -101,7 +101,7 @@ test('a statement that cannot be cancelled ends with its connection, and the poo
 test('a cancel request that is not answered within databaseCancelMsMax ends the connection', {
   skip,
 }, async (t) => {
-  const proxy = await faultProxy(t, serverUrl)
+  const proxy = await startFaultProxy(t, serverUrl)
   const db = await openPostgresDb(proxy.through(serverUrl), { onError() {} })
   t.after(() => db.close())
   const observer = await session(t)

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { Health, HealthCheckResponse_ServingStatus } from '@berth/contract/gen/grpc/health/v1/health_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import { Status } from '@grpc/grpc-js/build/src/constants.js'
 import pg from 'pg'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { Health, HealthCheckResponse_ServingStatus } from '#gen/grpc/health/v1/health_pb.js'
-import { limits } from '../src/core/limits.ts'
-import { type FaultProxy, faultProxy } from './support/fault-proxy.ts'
-import { type GrpcFailure, grpcClient } from './support/grpc.ts'
-import { type OwnPostgres, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { cleanups, temporaryDirectory } from './support/process.ts'
+import { type GrpcFailure, grpcClient } from './support/api/grpc.ts'
 import {
   assertUnavailable,
   eventually,
-  load,
-  recovered,
-  type Watched,
-  watchServer,
-} from './support/through-faults.ts'
+  type ObservedServer,
+  runLoad,
+  startObservedServer,
+  waitForRecovery,
+} from './support/database/database-outage.ts'
+import { type OwnPostgres, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { type FaultProxy, startFaultProxy } from './support/http/fault-proxy.ts'
+import { cleanups, temporaryDirectory } from './support/server/process.ts'
 
 /** One server process, which is never restarted, and a real PostgreSQL behind a path that fails in every way. */
 
@@ -25,22 +25,26 @@ describe('a server whose database fails', { skip: withoutPostgres }, () => {
   const t = cleanups()
   let postgres: OwnPostgres
   let path: FaultProxy
-  let node: Watched
+  let node: ObservedServer
 
   before(async () => {
     postgres = await startPostgres(t)
-    path = await faultProxy(t, postgres.url)
+    path = await startFaultProxy(t, postgres.url)
     const env = {
       BERTH_DATA_DIR: temporaryDirectory(t),
       BERTH_LOG_LEVEL: 'error',
       BERTH_DATABASE_POOL_MAX: '8',
     }
-    node = await watchServer(t, { ...env, BERTH_DATABASE_URL: path.through(postgres.url) }, postgres.url)
+    node = await startObservedServer(
+      t,
+      { ...env, BERTH_DATABASE_URL: path.through(postgres.url) },
+      postgres.url,
+    )
   })
   after(() => t.run())
 
   test('opens as many connections as BERTH_DATABASE_POOL_MAX, and one that watches', async (t) => {
-    const running = load(t, node, 24)
+    const running = runLoad(t, node, 24)
     // All callers are of one organization, which has its share, and background work has another.
     await eventually(() => path.open() >= 5)
     assert.equal((await node.get('/readyz')).status, 200)
@@ -49,15 +53,15 @@ describe('a server whose database fails', { skip: withoutPostgres }, () => {
   })
 
   test('idle connections that were lost without a sign cost no request: they are tried first', async (t) => {
-    await recovered(node.write)
-    await sleep(limits.databaseTrustMs)
+    await waitForRecovery(node.write)
+    await sleep(limits.databaseValidateAfterMs)
     assert.ok(path.loseOpen() > 0)
-    t.diagnostic(`first success after ${await recovered(node.write)} ms`)
-    t.diagnostic(`/readyz after ${await recovered(() => readyz(node))} ms`)
+    t.diagnostic(`first success after ${await waitForRecovery(node.write)} ms`)
+    t.diagnostic(`/readyz after ${await waitForRecovery(() => readyz(node))} ms`)
   })
 
   test('connections that are lost while statements run cost these, and new ones take over', async (t) => {
-    const running = load(t, node, 16)
+    const running = runLoad(t, node, 16)
     await eventually(() => (running.seen.get('200/0') ?? 0) > 50)
     assert.ok(path.loseOpen() >= 4)
     const before = running.seen.get('200/0') ?? 0
@@ -68,11 +72,11 @@ describe('a server whose database fails', { skip: withoutPostgres }, () => {
   })
 
   test('replies that are lost, and connections that are reset, ended or cut in a reply, cost these requests', async (t) => {
-    const running = load(t, node, 8)
+    const running = runLoad(t, node, 8)
     await path.apply({ kind: 'drop replies' })
     await sleep(200)
     await path.apply({ kind: 'pass' })
-    t.diagnostic(`after lost replies: first success after ${await recovered(node.write)} ms`)
+    t.diagnostic(`after lost replies: first success after ${await waitForRecovery(node.write)} ms`)
     for (const fault of [path.resetOpen, path.endOpen, path.resetOpen]) {
       await sleep(100)
       fault()
@@ -85,12 +89,12 @@ describe('a server whose database fails', { skip: withoutPostgres }, () => {
     path.resetOpen()
     await sleep(150)
     await path.apply({ kind: 'pass' })
-    t.diagnostic(`after cuts: first success after ${await recovered(node.write)} ms`)
+    t.diagnostic(`after cuts: first success after ${await waitForRecovery(node.write)} ms`)
     assert.deepEqual(await running.stop(), [])
   })
 
   test('a path that drops everything is 503 with Retry-After over REST, gRPC and OCI, and /readyz says so in time', async (t) => {
-    await recovered(node.write)
+    await waitForRecovery(node.write)
     await path.apply({ kind: 'drop' })
     const grpc = grpcClient(node.serving.url)
     t.after(() => grpc.close())
@@ -115,18 +119,18 @@ describe('a server whose database fails', { skip: withoutPostgres }, () => {
     assert.match(await ready.text(), /database: /)
     assert.equal(health.status, HealthCheckResponse_ServingStatus.NOT_SERVING)
     await path.apply({ kind: 'pass' })
-    t.diagnostic(`first success after ${await recovered(node.write)} ms`)
-    t.diagnostic(`/readyz after ${await recovered(() => readyz(node))} ms`)
+    t.diagnostic(`first success after ${await waitForRecovery(node.write)} ms`)
+    t.diagnostic(`/readyz after ${await waitForRecovery(() => readyz(node))} ms`)
   })
 
   test('a database that is stopped (SIGSTOP) under load recovers when it continues', async (t) => {
-    const running = load(t, node, 16)
+    const running = runLoad(t, node, 16)
     await eventually(() => (running.seen.get('200/0') ?? 0) > 50)
     postgres.freeze()
     assertUnavailable(await readyz(node))
     await eventually(() => (running.seen.get('503/14') ?? 0) > 0)
     postgres.thaw()
-    t.diagnostic(`first success after ${await recovered(node.write)} ms`)
+    t.diagnostic(`first success after ${await waitForRecovery(node.write)} ms`)
     assert.deepEqual(await running.stop(), [])
   })
 
@@ -149,8 +153,8 @@ describe('a server whose database fails', { skip: withoutPostgres }, () => {
     assert.equal((await node.read()).status, 200)
     await admin.query('set default_transaction_read_only = off')
     await setReadOnly(false)
-    t.diagnostic(`first write after ${await recovered(node.write)} ms`)
-    assert.equal((await recovered(() => readyz(node))) < 20_000, true)
+    t.diagnostic(`first write after ${await waitForRecovery(node.write)} ms`)
+    assert.equal((await waitForRecovery(() => readyz(node))) < 20_000, true)
   })
 
   test('SIGTERM ends the process while the database is silent', async (t) => {
@@ -166,7 +170,7 @@ describe('a server whose database fails', { skip: withoutPostgres }, () => {
   })
 })
 
-async function readyz({ serving }: Watched) {
+async function readyz({ serving }: ObservedServer) {
   const response = await fetch(`${serving.url}/readyz`)
   const text = await response.text()
   const body = response.status === 200 ? undefined : JSON.parse(text)

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { startPgbouncer, withoutPgbouncer } from './support/pgbouncer.ts'
-import { freePort, startPostgres, startStandby, withoutPostgres } from './support/postgres.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
 import {
   assertUnavailable,
   eventually,
-  load,
-  recovered,
-  watched,
-  watchServer,
-} from './support/through-faults.ts'
+  observe,
+  runLoad,
+  startObservedServer,
+  waitForRecovery,
+} from './support/database/database-outage.ts'
+import { startPgbouncer, withoutPgbouncer } from './support/database/pgbouncer.ts'
+import { freePort, startPostgres, startStandby, withoutPostgres } from './support/database/postgres.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
 /** Several servers behind one address, and a pooler before one. */
 
@@ -21,13 +21,13 @@ test('a node passes by a standby that is named first, and follows it when it is 
   const primary = await startPostgres(t)
   const standby = await startStandby(t, primary)
   const url = `postgres://berth@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres?target_session_attrs=read-write`
-  const node = await watchServer(
+  const node = await startObservedServer(
     t,
     { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_LOG_LEVEL: 'error', BERTH_DATABASE_URL: url },
     url,
   )
   assert.equal((await node.write()).status, 200)
-  const running = load(t, node, 4)
+  const running = runLoad(t, node, 4)
   await eventually(() => (running.seen.get('200/0') ?? 0) > 20)
   await primary.kill()
   // Nothing accepts writes now, and the standby must not be taken for something that does.
@@ -36,7 +36,7 @@ test('a node passes by a standby that is named first, and follows it when it is 
   assert.equal(ready.status, 503)
   assert.match(await ready.text(), /database: /)
   standby.promote()
-  t.diagnostic(`first write after ${await recovered(node.write)} ms`)
+  t.diagnostic(`first write after ${await waitForRecovery(node.write)} ms`)
   assert.deepEqual(await running.stop(), [])
   assert.equal((await node.get('/readyz')).status, 200)
 })
@@ -63,8 +63,8 @@ test('two nodes work through PgBouncer in transaction mode, migrations at their 
   )
   const { stdout: made } = await runBerth(t, ['admin', 'bootstrap', '--json'], env)
   const { token, organization } = JSON.parse(made)
-  const nodes = started.map((serving) => watched({ serving, token, organization: organization.uid }))
-  const all = nodes.map((node) => load(t, node, 8))
+  const nodes = started.map((serving) => observe({ serving, token, organization: organization.uid }))
+  const all = nodes.map((node) => runLoad(t, node, 8))
   await eventually(() => all.every(({ seen }) => (seen.get('200/0') ?? 0) > 60))
   for (const one of all) {
     assert.deepEqual(await one.stop(), [])

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { dividePool } from '@berth/server/storage/engines/postgres/connection-permits.ts'
 import pg from 'pg'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { limits } from '../src/core/limits.ts'
-import { sharesOf } from '../src/storage/connection-shares.ts'
-import { type Cast, newName, onEveryDatabase } from './support/cast.ts'
-import type { GrpcFailure } from './support/grpc.ts'
-import { bearerOf, pushImage, registryOf, testImage } from './support/registry.ts'
+import { type ApiFixture, newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import type { GrpcFailure } from './support/api/grpc.ts'
+import { bearerOf, createRegistryFixture, pushImage, testImage } from './support/registry/registry.ts'
 
 /** One organization, a locked row or a client that hangs up does not take the database connections of the others (ADR 18). */
 
 const POOL = 16
-const shares = sharesOf(POOL)
+const shares = dividePool(POOL)
 const WAIT_MS = 30_000
 
 /** Fails when the condition does not come true. */
@@ -29,7 +29,7 @@ async function answer(url: string, request: RequestInit = {}) {
   return { status: response.status, retryAfter, text: await response.text() }
 }
 
-const suite = (cast: () => Cast) => {
+const suite = (cast: () => ApiFixture) => {
   let url = ''
   let observer: pg.Client
   const pool = () => cast().berth.berth.installation.store.db.pool()
@@ -71,7 +71,7 @@ const suite = (cast: () => Cast) => {
   /** An organization with an image in a repo, and what changes or reads that repo by each protocol. */
   async function tenant() {
     const { berth } = cast()
-    const { organization, owner, name, root } = await registryOf(cast())
+    const { organization, owner, name, root } = await createRegistryFixture(cast())
     const { api } = organization.owner
     const image = await pushImage(owner, name, testImage(), 'first')
     const { repos } = (await api.get('registry/repos', { 'uidp.descendantsOf': root })).body
@@ -118,7 +118,7 @@ const suite = (cast: () => Cast) => {
   async function works({ api, owner, name, root, repo, update, updateByGrpc }: Tenant): Promise<void> {
     for (let n = 0; n < 5; n++) {
       await pushImage(owner, name, testImage(), newName('tag'))
-      assert.equal((await owner.ask('GET', `${name}/manifests/first`)).status, 200)
+      assert.equal((await owner.request('GET', `${name}/manifests/first`)).status, 200)
       assert.equal((await update(newName('text'))).status, 200)
       assert.equal(await updateByGrpc(newName('text')), undefined)
       assert.equal((await api.get(`registry/repos`, { uid: repo })).status, 200)
@@ -142,8 +142,8 @@ const suite = (cast: () => Cast) => {
     const changes = Array.from({ length: 20 }, () => changing.update(newName('text')))
     const calls = Array.from({ length: 20 }, () => calling.updateByGrpc(newName('text')))
     await until('changes wait for locks', async () => (await lockWaiters()) > shares.transactions.perShare)
-    assert.ok((await lockWaiters()) <= shares.transactions.all)
-    assert.equal((await pushing.owner.ask('GET', `${pushing.name}/manifests/first`)).status, 200)
+    assert.ok((await lockWaiters()) <= shares.transactions.total)
+    assert.equal((await pushing.owner.request('GET', `${pushing.name}/manifests/first`)).status, 200)
     await works(other)
     const replies = await Promise.all([...pushes, ...changes])
     for (const { status, retryAfter, text } of replies) {
@@ -180,7 +180,7 @@ const suite = (cast: () => Cast) => {
     await idle()
     assert.ok(pool().cancelled > cancelled)
     await unlock()
-    const { json } = await one.owner.ask('GET', `${one.name}/tags/list`)
+    const { json } = await one.owner.request('GET', `${one.name}/tags/list`)
     assert.deepEqual(json.tags, ['first'])
     await works(one)
     assert.deepEqual(cast().berth.errors, [])

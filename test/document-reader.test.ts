@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import type { ReadResult } from '../src/vulnerabilities/advisory-record.ts'
-import { documentReader } from '../src/vulnerabilities/document-reader.ts'
+import type { ReadResult } from '@berth/advisory-formats/advisory-record.ts'
+import { createDocumentReader } from '@berth/server/advisories/documents/document-reader.ts'
+import { limits } from '@berth/server/config/limits.ts'
 
 /** The process that reads documents: whatever one of them does to it, the next is read. */
 
@@ -24,7 +24,7 @@ const large = Buffer.from(
 const reasonOf = (result: ReadResult) => ('rejection' in result ? result.rejection.reason : '')
 
 test('a document that takes too long is refused, and those that wait behind it are read', async (t) => {
-  const reader = documentReader({ ...limits, documentReadingMsMax: 400 })
+  const reader = createDocumentReader({ ...limits, documentParseMsMax: 400 })
   t.after(() => reader.close())
   const [slow, next] = await Promise.all([
     reader.read('slow.json', '', large),
@@ -35,14 +35,14 @@ test('a document that takes too long is refused, and those that wait behind it a
 })
 
 test('a document that takes too much memory is refused, and the next is read', async (t) => {
-  const reader = documentReader({ ...limits, documentReadingMemoryMib: 64 })
+  const reader = createDocumentReader({ ...limits, documentParseMemoryMib: 64 })
   t.after(() => reader.close())
   assert.match(reasonOf(await reader.read('large.json', '', large)), /^needs more than 64 MiB to be read$/)
   assert.equal(reasonOf(await reader.read('next.json', '', small)), '')
 })
 
 test('closing ends what is being read', async () => {
-  const reader = documentReader()
+  const reader = createDocumentReader()
   const reading = reader.read('large.json', '', large)
   await new Promise((resolve) => setTimeout(resolve, 100))
   await reader.close()

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
+import { codeName } from '@berth/server/api/errors.ts'
+import { accessRuleOf } from '@berth/server/pipeline/authorize.ts'
 import { create, type DescMethodUnary, getOption, type JsonObject, toJson } from '@bufbuild/protobuf'
-import { http } from '#gen/google/api/annotations_pb.js'
-import { accessRule } from '../src/auth/authorize.ts'
-import { codeName } from '../src/core/errors.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { expectGolden } from './support/golden.ts'
-import { type GrpcClient, type GrpcFailure, grpcClient } from './support/grpc.ts'
-import { hasRest, methods, requestAt, shortName } from './support/methods.ts'
-import { makeTenant, type Tenant } from './support/requests.ts'
-import { call } from './support/rest.ts'
-import { bind, makeIdentity, makeOrganization } from './support/tenant.ts'
+import { type GrpcClient, type GrpcFailure, grpcClient } from './support/api/grpc.ts'
+import { hasRest, methods, requestAt, shortName } from './support/api/methods.ts'
+import { call } from './support/api/rest.ts'
+import { createTenant, type Tenant } from './support/api/sample-requests.ts'
+import { bindRole, createIdentity, createOrganization } from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { assertGolden } from './support/golden.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** Each method of the contract, as the owner of an organization may call it: by gRPC, by REST, and by the names of v2. */
 
@@ -70,10 +70,10 @@ for (const database of databases) {
     before(async () => {
       berth = await startTestBerth(database)
       client = grpcClient(berth.url)
-      const organization = await makeOrganization(berth, 'every.example')
-      tenant = await makeTenant(berth, organization)
-      const owner = await makeIdentity(berth, organization)
-      await bind(berth, organization, owner, 'owner')
+      const organization = await createOrganization(berth, 'every.example')
+      tenant = await createTenant(berth, organization)
+      const owner = await createIdentity(berth, organization)
+      await bindRole(berth, organization, owner, 'owner')
       token = await berth.tokenOf(owner)
       // The owner's e-mail address is of the organization's own domain.
       await call('PATCH', `${berth.url}/iam/v2beta1/groups/${organization}`, {
@@ -125,9 +125,9 @@ for (const database of databases) {
         )
         const outcome =
           code === 0 ? 'works' : Object.entries(codeName).find(([number]) => Number(number) === code)?.[1]
-        rows.push(`${shortName(method).padEnd(64)} ${accessRule(method).kind.padEnd(10)} ${outcome}`)
+        rows.push(`${shortName(method).padEnd(64)} ${accessRuleOf(method).kind.padEnd(10)} ${outcome}`)
       }
-      expectGolden(
+      assertGolden(
         'methods.txt',
         `Every method, called by an organization's owner with a request that fits: the same by gRPC, by REST, under v2beta1 and v2 and both spellings of v1, on every database.
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Engine } from '@berth/server/storage/db.ts'
+import { migrations } from '@berth/server/storage/schema/migrate.ts'
 import {
   DummyDriver,
   Kysely,
@@ -10,9 +12,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { Engine } from '../src/storage/db.ts'
-import { migrations } from '../src/storage/migrate.ts'
-import { previousRelease } from './support/previous-release.ts'
+import { previousRelease } from './support/server/previous-release.ts'
 
 /**
  * The previous release runs on the schema of this version (ADR 24), so migrations that it does not have only expand: they add tables,

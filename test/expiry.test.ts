@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { eventRow, insertEvents } from '../src/storage/audit-events.ts'
-import { inTransaction } from '../src/storage/db.ts'
-import { pending } from '../src/storage/pending.ts'
-import { startTestBerth } from './support/berth.ts'
-import { apiOf, newName, onEveryDatabase } from './support/cast.ts'
-import { newPerson, newSession } from './support/people.ts'
-import { call } from './support/rest.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { eventRow, insertEvents } from '@berth/server/storage/changes/audit-events.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { pendingStore } from '@berth/server/storage/pending-store.ts'
+import { apiOf, newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
+import { createPerson, createSession } from './support/signin/accounts.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -52,12 +52,15 @@ onEveryDatabase(
     test('what a sign-in left behind goes when it has expired: its steps, sessions with their groups, guesses', async () => {
       const { berth } = cast()
       const { store } = berth.berth.installation
-      const [short, long] = [pending<number>(store, 'short', -1), pending<number>(store, 'long', 90 * DAY_MS)]
-      const kept = await long.keep(1)
-      for (let n = 0; n < 250; n++) await short.keep(n)
-      const identity = await newPerson(berth)
-      const ended = await newSession(berth, { identity, groups: ['a', 'b'] }, { lifetimeMs: -1 })
-      const lasting = await newSession(berth, { identity, groups: ['c'] }, { lifetimeMs: 90 * DAY_MS })
+      const [short, long] = [
+        pendingStore<number>(store, 'short', -1),
+        pendingStore<number>(store, 'long', 90 * DAY_MS),
+      ]
+      const kept = await long.add(1)
+      for (let n = 0; n < 250; n++) await short.add(n)
+      const identity = await createPerson(berth)
+      const ended = await createSession(berth, { identity, groups: ['a', 'b'] }, { lifetimeMs: -1 })
+      const lasting = await createSession(berth, { identity, groups: ['c'] }, { lifetimeMs: 90 * DAY_MS })
       const since = store.clock() - 2 * DAY_MS
       await inTransaction(db(), (tx) =>
         tx.insertInto('guesses').values({ key: 'somebody', n: 3, since_ms: since }).execute(),
@@ -164,7 +167,7 @@ test('a database that fails does not end the deleting', async (t) => {
   )
   t.after(() => berth.stop())
   const { db } = berth.berth.installation.store
-  await apiOf(berth, berth.token).made('iam/groups', { name: newName('org') })
+  await apiOf(berth, berth.token).create('iam/groups', { name: newName('org') })
   const { read } = db
   Object.assign(db, {
     read: () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { faultProxy } from './support/fault-proxy.ts'
+import { startFaultProxy } from './support/http/fault-proxy.ts'
 
 /** The faults that other tests rely on. */
 
@@ -30,7 +30,7 @@ async function echoed(socket: Socket, text: string): Promise<string> {
 }
 
 test('a proxy without a fault forwards both ways', async (t) => {
-  const proxy = await faultProxy(t, await echoServer(t))
+  const proxy = await startFaultProxy(t, await echoServer(t))
   assert.equal(proxy.through('postgres://a:b@db.example:5432/c'), `postgres://a:b@127.0.0.1:${proxy.port}/c`)
   const socket = await client(t, proxy.port)
   assert.equal(await echoed(socket, 'one'), 'one')
@@ -38,7 +38,7 @@ test('a proxy without a fault forwards both ways', async (t) => {
 })
 
 test('a stalled path delivers everything once it passes again', async (t) => {
-  const proxy = await faultProxy(t, await echoServer(t))
+  const proxy = await startFaultProxy(t, await echoServer(t))
   const socket = await client(t, proxy.port)
   await echoed(socket, 'one')
   await proxy.apply({ kind: 'stall' })
@@ -51,7 +51,7 @@ test('a stalled path delivers everything once it passes again', async (t) => {
 })
 
 test('connections that are lost stay silent for good, and new ones work', async (t) => {
-  const proxy = await faultProxy(t, await echoServer(t))
+  const proxy = await startFaultProxy(t, await echoServer(t))
   const socket = await client(t, proxy.port)
   await echoed(socket, 'one')
   assert.equal(proxy.loseOpen(), 1)
@@ -68,7 +68,7 @@ test('a half-open path forwards requests and loses replies', async (t) => {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => void server.close())
-  const proxy = await faultProxy(t, (server.address() as AddressInfo).port)
+  const proxy = await startFaultProxy(t, (server.address() as AddressInfo).port)
   await proxy.apply({ kind: 'drop replies' })
   const socket = await client(t, proxy.port)
   socket.write('one')
@@ -77,7 +77,7 @@ test('a half-open path forwards requests and loses replies', async (t) => {
 })
 
 test('connections are reset, cut in the middle of a reply, and refused', async (t) => {
-  const proxy = await faultProxy(t, await echoServer(t))
+  const proxy = await startFaultProxy(t, await echoServer(t))
   const socket = await client(t, proxy.port)
   await echoed(socket, 'one')
   proxy.resetOpen()

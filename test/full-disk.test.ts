@@ -4,31 +4,31 @@ import { chownSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { openPostgresDb } from '@berth/server/storage/db.ts'
+import { keyRotation } from '@berth/server/tokens/keys/signing-keys.ts'
 import { CompiledQuery } from 'kysely'
 import pg from 'pg'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../src/core/limits.ts'
-import { openPostgresDb } from '../src/storage/db.ts'
-import { keyRotation } from '../src/sts/signing-keys.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { type GrpcFailure, grpcClient } from './support/grpc.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { type GrpcFailure, grpcClient } from './support/api/grpc.ts'
+import { call, type RestReply } from './support/api/rest.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { smallDisk, withoutSmallDisks } from './support/database/small-disk.ts'
 import {
   bearerOf,
   digest,
+  imageFromManifest,
   type OciClient,
   type OciReply,
   ociClient,
-  pushable,
   pushBlob,
   pushImage,
   putManifest,
   testImage,
-} from './support/registry.ts'
-import { call, type RestReply } from './support/rest.ts'
-import { smallDisk, withoutSmallDisks } from './support/small-disk.ts'
+} from './support/registry/registry.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 const sqlite = { name: 'sqlite', open: undefined } as const
 const onFullDisk = { skip: withoutSmallDisks }
@@ -87,10 +87,10 @@ async function eventually(holds: () => Promise<boolean>): Promise<void> {
 }
 
 async function beginUpload(client: OciClient, name: string, bytes: Uint8Array): Promise<string> {
-  const begun = await client.ask('POST', `${name}/blobs/uploads/`)
+  const begun = await client.request('POST', `${name}/blobs/uploads/`)
   assert.equal(begun.status, 202)
   const path = begun.headers.get('location')!.slice('/v2/'.length)
-  const reply = await client.ask('PATCH', path, { body: bytes })
+  const reply = await client.request('PATCH', path, { body: bytes })
   assert.equal(reply.status, 202, reply.bytes.toString())
   return path
 }
@@ -118,10 +118,10 @@ test(
     const path = await beginUpload(client, name, first)
     const large = randomBytes(24 * MIB)
     // Known beforehand, and found out on the way.
-    assertRegistryFull(await client.ask('PATCH', path, { body: large }))
-    const streamed = await client.ask('PATCH', path, { body: streamOf(large) })
+    assertRegistryFull(await client.request('PATCH', path, { body: large }))
+    const streamed = await client.request('PATCH', path, { body: streamOf(large) })
     assertRegistryFull(streamed)
-    const range = (await client.ask('GET', path)).headers.get('range') ?? ''
+    const range = (await client.request('GET', path)).headers.get('range') ?? ''
     const arrived = Number(range.split('-')[1]) + 1 - first.length
     assert.ok(arrived >= 8 * MIB && arrived < large.length, range)
 
@@ -130,17 +130,17 @@ test(
     assert.equal(group.status, 200, group.text)
     disk.fill(6 * MIB)
     assertRegistryFull(
-      await client.ask('POST', `${name}/blobs/uploads/?digest=${digest(first)}`, { body: first }),
+      await client.request('POST', `${name}/blobs/uploads/?digest=${digest(first)}`, { body: first }),
     )
     await eventually(async () =>
       (await (await fetch(`${url}/readyz`)).text()).includes('disk of blobs: full'),
     )
     assert.ok(berth.warnings.some(({ message }) => message.startsWith('a disk is full')))
-    assert.equal((await client.ask('GET', `${name}/manifests/v1`)).status, 200)
+    assert.equal((await client.request('GET', `${name}/manifests/v1`)).status, 200)
     const report = await runBerth(t, ['admin', 'collect', '--dry-run'], { BERTH_DATA_DIR: disk.path })
     assert.equal(report.code, 0, report.stderr)
 
-    assert.equal((await client.ask('DELETE', path)).status, 204)
+    assert.equal((await client.request('DELETE', path)).status, 204)
     disk.free()
     await eventually(async () => (await (await fetch(`${url}/readyz`)).text()) === 'ok\n')
     await pushBlob(client, name, first)
@@ -159,24 +159,24 @@ test('a full disk of the blobs refuses pushes alone', onFullDisk, async (t) => {
   const path = await beginUpload(client, name, first)
   disk.fill(64 * KIB)
   const rest = randomBytes(MIB)
-  for (const body of [rest, streamOf(rest)]) assertRegistryFull(await client.ask('PATCH', path, { body }))
-  assertRegistryFull(await client.ask('PUT', `${path}?digest=${digest(rest)}`, { body: rest }))
+  for (const body of [rest, streamOf(rest)]) assertRegistryFull(await client.request('PATCH', path, { body }))
+  assertRegistryFull(await client.request('PUT', `${path}?digest=${digest(rest)}`, { body: rest }))
   assertRegistryFull(
-    await client.ask('POST', `${name}/blobs/uploads/?digest=${digest(rest)}`, { body: rest }),
+    await client.request('POST', `${name}/blobs/uploads/?digest=${digest(rest)}`, { body: rest }),
   )
   for (const blob of image.blobs)
-    assert.equal((await client.ask('GET', `${name}/blobs/${digest(blob)}`)).status, 200)
+    assert.equal((await client.request('GET', `${name}/blobs/${digest(blob)}`)).status, 200)
   // Manifests are in the database.
   assert.equal((await putManifest(client, name, 'v2', image)).status, 201)
   const body = { name: newName('g') }
   const group = await call('POST', `${url}/iam/v2beta1/groups/${organization}`, { token, body })
   assert.equal(group.status, 200, group.text)
   disk.free()
-  const range = (await client.ask('GET', path)).headers.get('range')
+  const range = (await client.request('GET', path)).headers.get('range')
   assert.equal(range, `0-${first.length - 1}`)
-  assert.equal((await client.ask('PATCH', path, { body: rest })).status, 202)
+  assert.equal((await client.request('PATCH', path, { body: rest })).status, 202)
   const whole = digest(Buffer.concat([first, rest]))
-  assert.equal((await client.ask('PUT', `${path}?digest=${whole}`)).status, 201)
+  assert.equal((await client.request('PUT', `${path}?digest=${whole}`)).status, 201)
   assert.equal(berth.errors.length, 1, JSON.stringify(berth.errors))
 })
 
@@ -184,7 +184,7 @@ test('garbage collection frees space on a disk that is full for everything else'
   const disk = smallDisk(t, 24)
   const berth = await startTestBerth(sqlite, {
     env: { BERTH_DATA_DIR: disk.path, BERTH_DISK_RESERVE: '0', BERTH_COLLECTION_GRACE: '1h' },
-    collection: { pollMs: 100 },
+    garbageCollection: { pollMs: 100 },
   })
   t.after(() => berth.stop())
   const client = ociClient(berth, await bearerOf(berth, berth.owner))
@@ -211,7 +211,7 @@ test('garbage collection frees space on a disk that is full for everything else'
   )
   for (const uid of acknowledged)
     assert.equal((await call('GET', `${groups}/${uid}`, { token })).status, 200, uid)
-  assert.equal((await authorized.ask('GET', `${name}/manifests/v1`)).status, 200)
+  assert.equal((await authorized.request('GET', `${name}/manifests/v1`)).status, 200)
 })
 
 test('a server starts on a full disk and serves reads', onFullDisk, async (t) => {
@@ -264,8 +264,8 @@ test('a PostgreSQL without disk space refuses writes with a reason, and recovers
   const { refusal, acknowledged } = await fillDatabase(berth)
   assertFull(refusal)
   const content = { ...JSON.parse(image.manifest.toString()), annotations: { x: newName('x').repeat(9000) } }
-  assertRegistryFull(await putManifest(client, name, 'v2', pushable(content)))
-  assert.equal((await client.ask('GET', `${name}/manifests/v1`)).status, 200)
+  assertRegistryFull(await putManifest(client, name, 'v2', imageFromManifest(content)))
+  assert.equal((await client.request('GET', `${name}/manifests/v1`)).status, 200)
   assert.equal((await call('GET', `${url}/iam/v2beta1/groups`, { token })).status, 200)
   const ready = await (await fetch(`${url}/readyz`)).text()
   assert.match(ready, /^ok\n.*the database: full, writes are refused\n/s)
@@ -273,7 +273,7 @@ test('a PostgreSQL without disk space refuses writes with a reason, and recovers
   const body = { name: newName('g'), description: 'x'.repeat(500) }
   const group = await call('POST', `${url}/iam/v2beta1/groups/${organization}`, { token, body })
   assert.equal(group.status, 200, group.text)
-  assert.equal((await putManifest(client, name, 'v2', pushable(content))).status, 201)
+  assert.equal((await putManifest(client, name, 'v2', imageFromManifest(content))).status, 201)
   for (const uid of acknowledged)
     assert.equal((await call('GET', `${url}/iam/v2beta1/groups/${uid}`, { token })).status, 200, uid)
   assert.ok(berth.errors.length <= 1, JSON.stringify(berth.errors))
@@ -293,7 +293,7 @@ test('a database that takes no writes breaks neither pulls of clients that push 
   )
   berth.advance(limits.linkRefreshMs + 60_000)
   for (const method of ['HEAD', 'GET'])
-    assert.equal((await client.ask(method, `${name}/blobs/${digest(image.blobs[0]!)}`)).status, 200)
+    assert.equal((await client.request(method, `${name}/blobs/${digest(image.blobs[0]!)}`)).status, 200)
   // The last day of the signing key.
   berth.advance(keyRotation.signsForMs - 12 * 60 * 60 * 1000)
   const published = async () => (await call('GET', `${berth.url}/.well-known/jwks.json`)).body.keys.length
@@ -332,21 +332,21 @@ test(
       viaGrpc,
       (error: GrpcFailure) => error.code === 8 && /no free space/.test(error.details),
     )
-    assertRegistryFull(await client.ask('PATCH', path, { body: second }))
+    assertRegistryFull(await client.request('PATCH', path, { body: second }))
     assertRegistryFull(
-      await client.ask('POST', `${name}/blobs/uploads/?digest=${digest(second)}`, { body: second }),
+      await client.request('POST', `${name}/blobs/uploads/?digest=${digest(second)}`, { body: second }),
     )
     const content = { ...JSON.parse(image.manifest.toString()), annotations: { x: 'y'.repeat(250_000) } }
-    assertRegistryFull(await putManifest(client, name, 'v2', pushable(content)))
+    assertRegistryFull(await putManifest(client, name, 'v2', imageFromManifest(content)))
 
     const groups = await call('GET', `${url}/iam/v2beta1/groups?uidp.descendants_of=${organization}`, {
       token,
     })
     assert.equal(groups.status, 200)
-    assert.equal((await client.ask('GET', `${name}/manifests/v1`)).status, 200)
+    assert.equal((await client.request('GET', `${name}/manifests/v1`)).status, 200)
     for (const blob of image.blobs)
       for (const method of ['HEAD', 'GET'])
-        assert.equal((await client.ask(method, `${name}/blobs/${digest(blob)}`)).status, 200)
+        assert.equal((await client.request(method, `${name}/blobs/${digest(blob)}`)).status, 200)
     const ready = await fetch(`${url}/readyz`)
     assert.equal(ready.status, 200)
     const remarks = await ready.text()
@@ -362,11 +362,11 @@ test(
     assert.match(metrics, /berth_disk_free_bytes\{directory="data"\} \d{1,5}\n/)
 
     disk.free()
-    const status = await client.ask('GET', path)
+    const status = await client.request('GET', path)
     assert.equal(status.headers.get('range'), `0-${first.length - 1}`)
-    assert.equal((await eventuallyOk(() => client.ask('PATCH', path, { body: second }))).status, 202)
+    assert.equal((await eventuallyOk(() => client.request('PATCH', path, { body: second }))).status, 202)
     const whole = digest(Buffer.concat([first, second]))
-    assert.equal((await client.ask('PUT', `${path}?digest=${whole}`)).status, 201)
+    assert.equal((await client.request('PUT', `${path}?digest=${whole}`)).status, 201)
     await pushImage(client, name)
     const again = await call('POST', `${url}/iam/v2beta1/groups/${organization}`, {
       token,

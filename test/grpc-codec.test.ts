@@ -3,6 +3,19 @@ import { once } from 'node:events'
 import { connect, constants } from 'node:http2'
 import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import {
+  GetGroupRequestSchema,
+  type Group,
+  GroupSchema,
+  GroupsService,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { BadRequestSchema, ErrorInfoSchema } from '@berth/contract/gen/google/rpc/error_details_pb.js'
+import { StatusSchema } from '@berth/contract/gen/google/rpc/status_pb.js'
+import { invalidArgument } from '@berth/server/api/errors.ts'
+import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
+import { createGrpcHandler, type GrpcOptions } from '@berth/server/gateway/grpc/handler.ts'
+import type { IncomingCall } from '@berth/server/pipeline/call.ts'
+import { createUnreadReplies } from '@berth/server/port/unread-replies.ts'
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import {
   type CallOptions,
@@ -13,28 +26,15 @@ import {
   type ServiceError,
   status as Status,
 } from '@grpc/grpc-js'
-import {
-  GetGroupRequestSchema,
-  type Group,
-  GroupSchema,
-  GroupsService,
-} from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { BadRequestSchema, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
-import { StatusSchema } from '#gen/google/rpc/status_pb.js'
-import type { Incoming } from '../src/core/call.ts'
-import { invalidArgument } from '../src/core/errors.ts'
-import { type GrpcOptions, grpcHandler } from '../src/gateway/grpc.ts'
-import { frame } from '../src/gateway/grpc-frame.ts'
-import { unreadReplies } from '../src/unread-replies.ts'
-import { admitted } from './support/admitted.ts'
-import { http2Request, http2Session, startPort } from './support/port.ts'
+import { allowAll } from './support/api/allow-all-pipeline.ts'
+import { http2Request, http2Session, startPort } from './support/http/port.ts'
 
 const path = '/chainguard.platform.iam.v2beta1.GroupsService/GetGroup'
 
 type GroupInit = MessageInitShape<typeof GroupSchema>
 
 /** What the handler of a test does with a uid. */
-type Answer = (uid: string, incoming: Incoming) => Promise<GroupInit> | GroupInit
+type Answer = (uid: string, incoming: IncomingCall) => Promise<GroupInit> | GroupInit
 
 const echo: Answer = (uid) => ({ uid, name: 'echo' })
 
@@ -46,8 +46,8 @@ async function startGrpc(
 ) {
   const errors: object[] = []
   const log = { error: (fields: object) => errors.push(fields), debug() {} }
-  const grpc = grpcHandler({
-    authorizeHeaders: admitted(async (method, message, incoming) => {
+  const grpc = createGrpcHandler({
+    authorizeHeaders: allowAll(async (method, message, incoming) => {
       assert.equal(method.name, 'GetGroup')
       const { uid } = message as unknown as { uid: string }
       return create(GroupSchema, await answer(uid, incoming))
@@ -127,11 +127,11 @@ async function rawCall(t: TestContext, url: string, headers: object, body?: Uint
 }
 
 const requestBytes = (uid: string) => toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid }))
-const requestFrame = (uid: string) => frame(requestBytes(uid), false)
+const requestFrame = (uid: string) => encodeFrame(requestBytes(uid), false)
 
 describe('unary calls', () => {
   test('go to dispatch and come back', async (t) => {
-    let seen: Incoming | undefined
+    let seen: IncomingCall | undefined
     const server = await startGrpc(t, (uid, incoming) => {
       seen = incoming
       return { uid, name: 'é' }
@@ -141,7 +141,7 @@ describe('unary calls', () => {
     const { group, headers } = await getGroup(grpcClient(t, server.port), 'u1', {}, metadata)
     assert.deepEqual([group.uid, group.name], ['u1', 'é'])
     assert.equal(seen?.protocol, 'grpc')
-    assert.equal(seen?.authorization, 'Bearer abc')
+    assert.equal(seen?.authorizationHeader, 'Bearer abc')
     assert.deepEqual(headers.get('x-request-id'), [seen?.requestId])
   })
 
@@ -277,9 +277,13 @@ describe('errors', () => {
       Status.INTERNAL,
       Buffer.concat([requestFrame('a'), requestFrame('b').subarray(0, 6)]),
     ],
-    ['bytes that are no message', Status.INTERNAL, frame(Buffer.from([0x0a, 0x7f, 1]), false)],
+    ['bytes that are no message', Status.INTERNAL, encodeFrame(Buffer.from([0x0a, 0x7f, 1]), false)],
     ['a flag that does not exist', Status.INTERNAL, Buffer.from([2, 0, 0, 0, 0])],
-    ['a compressed message without an encoding', Status.INTERNAL, frame(gzipSync(requestBytes('a')), true)],
+    [
+      'a compressed message without an encoding',
+      Status.INTERNAL,
+      encodeFrame(gzipSync(requestBytes('a')), true),
+    ],
   ] as const) {
     test(`${kind} in a unary call has status ${expected}`, async (t) => {
       const server = await startGrpc(t)
@@ -427,7 +431,7 @@ describe('deadlines and cancellation', () => {
   })
 
   test('a signal that is asked for too late is aborted already', async (t) => {
-    let late: Incoming | undefined
+    let late: IncomingCall | undefined
     const server = await startGrpc(t, (_, incoming) => {
       late = incoming
       return new Promise<never>(() => {})
@@ -479,13 +483,18 @@ describe('compression', () => {
   test('what unpacks to more than the limit is refused', async (t) => {
     const server = await startGrpc(t)
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024))
-    const reply = await rawCall(t, server.url, { 'grpc-encoding': 'gzip' }, frame(bomb, true))
+    const reply = await rawCall(t, server.url, { 'grpc-encoding': 'gzip' }, encodeFrame(bomb, true))
     assert.equal(reply.grpcStatus, Status.INVALID_ARGUMENT)
   })
 
   test('what is not gzip is a protocol error', async (t) => {
     const server = await startGrpc(t)
-    const reply = await rawCall(t, server.url, { 'grpc-encoding': 'gzip' }, frame(requestBytes('u'), true))
+    const reply = await rawCall(
+      t,
+      server.url,
+      { 'grpc-encoding': 'gzip' },
+      encodeFrame(requestBytes('u'), true),
+    )
     assert.equal(reply.grpcStatus, Status.INTERNAL)
     assert.equal(server.errors.length, 0)
   })
@@ -518,7 +527,7 @@ test('calls that run when the server stops are answered', async (t) => {
 })
 
 test('R28: a client that takes nothing of its reply is cut off, and the reply is counted until then (stalledReplyMs)', async (t) => {
-  const unread = unreadReplies()
+  const unread = createUnreadReplies()
   const { url } = await startGrpc(t, () => ({ name: 'a'.repeat(1000) }), {
     unread,
     limits: { stalledReplyMs: 200 },
@@ -526,7 +535,7 @@ test('R28: a client that takes nothing of its reply is cut off, and the reply is
   const session = connect(url, { settings: { initialWindowSize: 0 } })
   t.after(() => session.destroy())
   const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' })
-  stream.end(frame(toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid: 'a' })), false))
+  stream.end(encodeFrame(toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid: 'a' })), false))
   stream.on('error', () => undefined)
   await once(stream, 'response')
   assert.ok(unread.bytes > 1000)

@@ -1,6 +1,23 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import {
+  HealthCheckRequestSchema,
+  type HealthCheckResponse,
+  HealthCheckResponseSchema,
+  HealthListRequestSchema,
+  HealthListResponseSchema,
+} from '@berth/contract/gen/grpc/health/v1/health_pb.js'
+import {
+  type ServerReflectionRequest,
+  ServerReflectionRequestSchema,
+  type ServerReflectionResponse,
+  ServerReflectionResponseSchema,
+} from '@berth/contract/gen/grpc/reflection/v1/reflection_pb.js'
+import { contractFiles } from '@berth/contract/schema-files.ts'
+import { createGrpcHandler } from '@berth/server/gateway/grpc/handler.ts'
+import { createHealthService } from '@berth/server/gateway/grpc/health.ts'
+import { createReflectionMethods } from '@berth/server/gateway/grpc/reflection.ts'
+import {
   create,
   createFileRegistry,
   type DescMessage,
@@ -10,34 +27,17 @@ import {
 } from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { Client, credentials, type ServiceError, status as Status } from '@grpc/grpc-js'
-import {
-  HealthCheckRequestSchema,
-  type HealthCheckResponse,
-  HealthCheckResponseSchema,
-  HealthListRequestSchema,
-  HealthListResponseSchema,
-} from '#gen/grpc/health/v1/health_pb.js'
-import {
-  type ServerReflectionRequest,
-  ServerReflectionRequestSchema,
-  type ServerReflectionResponse,
-  ServerReflectionResponseSchema,
-} from '#gen/grpc/reflection/v1/reflection_pb.js'
-import { contractFiles } from '../src/gateway/contract.ts'
-import { grpcHandler } from '../src/gateway/grpc.ts'
-import { healthService } from '../src/gateway/grpc-health.ts'
-import { reflectionMethods } from '../src/gateway/grpc-reflection.ts'
-import { startPort } from './support/port.ts'
+import { startPort } from './support/http/port.ts'
 
 const groups = 'chainguard.platform.iam.v2beta1.GroupsService'
 const [serving, notServing, serviceUnknown] = [1, 2, 3]
 
 async function start(t: TestContext) {
-  const health = healthService([groups])
-  const grpc = grpcHandler({
+  const health = createHealthService([groups])
+  const grpc = createGrpcHandler({
     authorizeHeaders: () => Promise.reject(new Error('no unary method')),
     services: [],
-    streaming: [...health.methods, ...reflectionMethods(contractFiles, [groups])],
+    streaming: [...health.methods, ...createReflectionMethods(contractFiles, [groups])],
     errorDomain: 'test.example',
     log: { error: () => assert.fail('nothing to log'), debug() {} },
   })

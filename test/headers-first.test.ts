@@ -2,26 +2,32 @@ import assert from 'node:assert/strict'
 import type { ClientHttp2Session, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AdvisoryDocumentsService } from '@berth/contract/gen/berth/vulnerabilities/v1/documents_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { RoleBindingsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
+import { fullMethodName } from '@berth/server/api/method-name.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
+import { accessRuleOf } from '@berth/server/pipeline/authorize.ts'
 import { create, type DescMethodUnary, getOption, toBinary } from '@bufbuild/protobuf'
-import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { http } from '#gen/google/api/annotations_pb.js'
-import { accessRule } from '../src/auth/authorize.ts'
-import { limits } from '../src/core/limits.ts'
-import { fullNameOf } from '../src/core/method-name.ts'
-import { frame } from '../src/gateway/grpc-frame.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { hasRest, methods, requestAt, restRequestOf, shortName } from './support/methods.ts'
-import { http2Session, rawConnection } from './support/port.ts'
-import { call } from './support/rest.ts'
-import { bind, make, makeIdentity, makeOrganization, makeRole } from './support/tenant.ts'
+import { hasRest, methods, requestAt, restRequestOf, shortName } from './support/api/methods.ts'
+import { call } from './support/api/rest.ts'
+import {
+  bindRole,
+  createIdentity,
+  createOrganization,
+  createResource,
+  createRole,
+} from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { http2Session, rawConnection } from './support/http/port.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** What refuses a request is decided before its body is sent: the answers below arrive although nothing follows the headers. */
 
-const guarded = methods.filter((method) => accessRule(method).kind !== 'open')
-const scoped = guarded.filter((method) => accessRule(method).kind === 'scoped')
+const guarded = methods.filter((method) => accessRuleOf(method).kind !== 'open')
+const scoped = guarded.filter((method) => accessRuleOf(method).kind === 'scoped')
 const takesBody = (method: DescMethodUnary) => hasRest(method) && getOption(method, http).body !== ''
 
 interface Unfinished {
@@ -85,8 +91,8 @@ for (const database of databases) {
     let withoutRole: string
     before(async () => {
       berth = await startTestBerth(database)
-      organization = await makeOrganization(berth, 'headers.example')
-      withoutRole = await berth.tokenOf(await makeIdentity(berth, organization))
+      organization = await createOrganization(berth, 'headers.example')
+      withoutRole = await berth.tokenOf(await createIdentity(berth, organization))
     })
     after(() => berth.stop())
 
@@ -118,9 +124,9 @@ for (const database of databases) {
 
     test('R28: a scope in the path is authorized as it is with a body: the same error, word for word', async (t) => {
       const session = http2Session(t, berth.url)
-      const elsewhere = await makeOrganization(berth, 'elsewhere.example')
-      const identity = await makeIdentity(berth, elsewhere)
-      await bind(berth, elsewhere, identity, 'owner')
+      const elsewhere = await createOrganization(berth, 'elsewhere.example')
+      const identity = await createIdentity(berth, elsewhere)
+      await bindRole(berth, elsewhere, identity, 'owner')
       const ownerElsewhere = await berth.tokenOf(identity)
       for (const path of [
         `/iam/v2beta1/identities/${organization}`,
@@ -170,9 +176,9 @@ for (const database of databases) {
     })
 
     test('a caller with the capability elsewhere is refused by the scope in the message', async (t) => {
-      const elsewhere = await makeOrganization(berth, 'elsewhere-too.example')
-      const identity = await makeIdentity(berth, elsewhere)
-      await bind(berth, elsewhere, identity, 'owner')
+      const elsewhere = await createOrganization(berth, 'elsewhere-too.example')
+      const identity = await createIdentity(berth, elsewhere)
+      await bindRole(berth, elsewhere, identity, 'owner')
       const method = GroupsService.method.deleteGroup
       const bytes = toBinary(method.input, create(method.input, requestAt(method, organization)))
       const session = http2Session(t, berth.url)
@@ -181,7 +187,7 @@ for (const database of databases) {
         ...grpcHeaders(method),
         authorization: `Bearer ${await berth.tokenOf(identity)}`,
       })
-      stream.end(frame(bytes, false))
+      stream.end(encodeFrame(bytes, false))
       const [headers] = await new Promise<[IncomingHttpHeaders]>((resolve, reject) => {
         stream.on('response', (received) => resolve([received]))
         stream.on('error', reject)
@@ -191,13 +197,13 @@ for (const database of databases) {
     })
 
     test('a refusal before the body is counted, and in the audit log', async (t) => {
-      const identity = await makeIdentity(berth, organization)
+      const identity = await createIdentity(berth, organization)
       const token = await berth.tokenOf(identity)
       const session = http2Session(t, berth.url)
       const method = GroupsService.method.updateGroup
       const counted = async (protocol: string) => {
         const text = await (await fetch(`${berth.url}/metrics`)).text()
-        const series = `berth_requests_total{method="${fullNameOf(method)}",protocol="${protocol}",code="PERMISSION_DENIED"} `
+        const series = `berth_requests_total{method="${fullMethodName(method)}",protocol="${protocol}",code="PERMISSION_DENIED"} `
         return Number(
           text
             .split('\n')
@@ -217,14 +223,14 @@ for (const database of databases) {
         berth.token,
       )
       const [event] = body.events
-      assert.equal(event.method, fullNameOf(method))
+      assert.equal(event.method, fullMethodName(method))
       assert.equal(event.code, 7)
     })
 
     test('R12: a right that is lost while the body is on its way counts no more (grantsMaxAgeMs)', async (t) => {
-      const identity = await makeIdentity(berth, organization)
-      const role = await makeRole(berth, organization, ['roles.create', 'roles.list'], 'late')
-      const { uid: binding } = await make(berth, `/iam/v2beta1/roleBindings/${organization}`, {
+      const identity = await createIdentity(berth, organization)
+      const role = await createRole(berth, organization, ['roles.create', 'roles.list'], 'late')
+      const { uid: binding } = await createResource(berth, `/iam/v2beta1/roleBindings/${organization}`, {
         identityUid: identity,
         roleUid: role,
       })

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { fetchHeadless, newClient } from './support/headless.ts'
-import { claimsOf, decide, withQuery } from './support/oauth.ts'
-import { newPerson } from './support/people.ts'
-import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { fetchHeadlessToken, newClient } from './support/signin/headless.ts'
+import { claimsOf, submitConsent, withQuery } from './support/signin/oauth.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 for (const database of databases)
   describe(`the headless flow of the public SDK on ${database.name}`, () => {
@@ -14,10 +19,10 @@ for (const database of databases)
     let browser: WebBrowser
     before(async () => {
       berth = await startTestBerth(database)
-      browser = await signedInBrowser(berth, berth.owner)
+      browser = await createSignedInBrowser(berth, berth.owner)
     })
     after(() => berth.stop())
-    const resultOf = (code: string) => fetchHeadless(berth.url, code)
+    const resultOf = (code: string) => fetchHeadlessToken(berth.url, code)
 
     test('R36: the page names the code and asks; what comes of it is for the holder of the key alone', async () => {
       const client = newClient()
@@ -25,7 +30,7 @@ for (const database of databases)
       assert.ok(consent.text.includes(client.code.slice(0, 8)), consent.text)
       assert.ok(!consent.text.includes(client.code))
       assert.equal(await resultOf(client.code), undefined, 'nothing is there before the consent')
-      assert.match((await decide(browser, consent)).text, /You are signed in/)
+      assert.match((await submitConsent(browser, consent)).text, /You are signed in/)
 
       const result = await resultOf(client.code)
       assert.ok(result)
@@ -43,17 +48,20 @@ for (const database of databases)
         (await webBrowser(berth.url).open(`/oauth?headless_code=${code}`)).path,
         /^\/sign-in\?request=/,
       )
-      await decide(browser, await browser.open(`/oauth?headless_code=${code}`), 'refuse')
+      await submitConsent(browser, await browser.open(`/oauth?headless_code=${code}`), 'refuse')
       assert.equal(await resultOf(code), undefined)
     })
 
     test('R40: a code is answered once, by whoever agrees first', async () => {
       const client = newClient()
-      const other = await signedInBrowser(berth, await newPerson(berth, { email: 'grace@example.com' }))
+      const other = await createSignedInBrowser(
+        berth,
+        await createPerson(berth, { email: 'grace@example.com' }),
+      )
       const path = `/oauth?headless_code=${client.code}`
       const [first, second] = [await browser.open(path), await other.open(path)]
-      await decide(browser, first)
-      assert.equal((await decide(other, second)).status, 404)
+      await submitConsent(browser, first)
+      assert.equal((await submitConsent(other, second)).status, 404)
       const result = await resultOf(client.code)
       assert.equal(result && claimsOf(client.open(result))['sub'], berth.owner)
     })
@@ -77,7 +85,9 @@ for (const database of databases)
     ]
     for (const [what, changed] of refused)
       test(`${what} is refused on a page (${refused.length} rows)`, async () => {
-        const { status, left } = await browser.open(withQuery('/oauth', { headless_code: code, ...changed }))
+        const { status, redirectedTo: left } = await browser.open(
+          withQuery('/oauth', { headless_code: code, ...changed }),
+        )
         assert.deepEqual([status, left], [400, undefined])
       })
 
@@ -88,7 +98,7 @@ for (const database of databases)
 
     test('R16: what nobody fetched in time is gone', async () => {
       const client = newClient()
-      await decide(browser, await browser.open(`/oauth?headless_code=${client.code}`))
+      await submitConsent(browser, await browser.open(`/oauth?headless_code=${client.code}`))
       berth.advance(limits.headlessResultMs + 1)
       assert.equal(await resultOf(client.code), undefined)
     })

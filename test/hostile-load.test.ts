@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { catalogue } from './support/hostile-load/catalogue.ts'
+import { catalogue } from './support/hostile-load/hostile-catalog.ts'
 import { runHostileLoad } from './support/hostile-load/suite.ts'
 
 test('the catalogue of hostile requests has at least 200, through every entrance, each with a name of its own', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import type { HttpHandler } from '../src/http.ts'
-import type { ListenOptions } from '../src/listen.ts'
-import { unreadReplies } from '../src/unread-replies.ts'
-import { http2Request, http2Session, rawConnection, startPort } from './support/port.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import type { HttpHandler } from '@berth/server/port/http.ts'
+import type { ListenOptions } from '@berth/server/port/listen.ts'
+import { createUnreadReplies } from '@berth/server/port/unread-replies.ts'
+import { http2Request, http2Session, rawConnection, startPort } from './support/http/port.ts'
 import {
   END_HEADERS,
   END_STREAM,
@@ -16,8 +16,8 @@ import {
   rawFrame,
   rawHttp2,
   uint32,
-} from './support/raw-http2.ts'
-import { eventually } from './support/transfers.ts'
+} from './support/http/raw-http2.ts'
+import { eventually } from './support/registry/transfers.ts'
 
 const whole = END_STREAM | END_HEADERS
 const CANCEL = uint32(8)
@@ -154,7 +154,7 @@ describe('HTTP/2 clients that are hostile otherwise', () => {
   })
 
   test('R28: replies that clients do not read are cut off for new ones, the oldest first (unreadReplyBytesMax)', async (t) => {
-    const unread = unreadReplies(16 * 1024 * 1024)
+    const unread = createUnreadReplies(16 * 1024 * 1024)
     const http: HttpHandler = ({ url }) => ({
       status: 200,
       headers: {},

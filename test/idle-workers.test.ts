@@ -3,11 +3,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createDocumentReader } from '@berth/server/advisories/documents/document-reader.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { readerPool } from '@berth/server/storage/engines/sqlite/reader-pool.ts'
 import Database from 'better-sqlite3'
-import { limits } from '../src/core/limits.ts'
-import { readerPool } from '../src/storage/reader-pool.ts'
-import { documentReader } from '../src/vulnerabilities/document-reader.ts'
-import { temporaryDirectory } from './support/process.ts'
+import { temporaryDirectory } from './support/server/process.ts'
 
 /** Processes and threads end when they have had no work for some time, and start again with the next. */
 
@@ -33,7 +33,7 @@ const document = Buffer.from(
 test('the process that reads documents ends after workerProcessIdleMs without work', { skip }, async (t) => {
   assert.equal(limits.workerProcessIdleMs, 60_000)
   const before = children()
-  const reader = documentReader({ ...limits, workerProcessIdleMs: 50 })
+  const reader = createDocumentReader({ ...limits, workerProcessIdleMs: 50 })
   t.after(() => reader.close())
   for (let n = 0; n < 2; n++) {
     assert.ok(!('rejection' in (await reader.read('a.json', '', document))))

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { apiOf, newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { codeFlow, decide, postForm, redemption, withQuery } from './support/oauth.ts'
-import { newPerson } from './support/people.ts'
-import { signedInBrowser, type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { apiOf, newName } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { codeFlow, postForm, submitConsent, tokenRequest, withQuery } from './support/signin/oauth.ts'
+import {
+  createSignedInBrowser,
+  type WebBrowser,
+  type WebPage,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 const viewer = managedRoleByName.get('viewer')?.uid
 
@@ -20,12 +25,12 @@ for (const database of databases)
 
     const invite = async (options: object = {}): Promise<{ uid: string; code: string }> => {
       const body = { roleUid: viewer, ttl: '3600s', ...options }
-      const made = await apiOf(berth, berth.token).made(`iam/groupInvites/${berth.organization}`, body)
+      const made = await apiOf(berth, berth.token).create(`iam/groupInvites/${berth.organization}`, body)
       return made as { uid: string; code: string }
     }
     const guest = async (email = `${newName('guest')}@example.com`) => {
-      const identity = await newPerson(berth, { email })
-      return { identity, email, browser: await signedInBrowser(berth, identity) }
+      const identity = await createPerson(berth, { email })
+      return { identity, email, browser: await createSignedInBrowser(berth, identity) }
     }
     const rolesOf = async (identity: string) => {
       const { body } = await apiOf(berth, berth.token).get('iam/roleBindings', {
@@ -46,7 +51,7 @@ for (const database of databases)
       const consent = await come(browser, code)
       for (const words of ['default', 'viewer', email]) assert.ok(consent.text.includes(words), consent.text)
       assert.deepEqual(await rolesOf(identity), [], 'nothing is accepted before')
-      const done = await decide(browser, consent)
+      const done = await submitConsent(browser, consent)
       assert.match(done.text, /Welcome to default.*the role viewer/)
       assert.deepEqual(await rolesOf(identity), ['viewer'])
       const late = await guest()
@@ -62,7 +67,7 @@ for (const database of databases)
       const { browser, identity } = await guest()
       const offer = await browser.submit(await browser.open('/invite'), { code: ` ${code} ` }, -1)
       const consent = await browser.submit(offer, { step: 'accept' }, -1)
-      await decide(browser, consent)
+      await submitConsent(browser, consent)
       assert.deepEqual(await rolesOf(identity), ['viewer'])
     })
 
@@ -74,7 +79,7 @@ for (const database of databases)
     test('whoever does not want to does not join', async () => {
       const { code } = await invite()
       const { browser, identity } = await guest()
-      await decide(browser, await come(browser, code), 'refuse')
+      await submitConsent(browser, await come(browser, code), 'refuse')
       assert.deepEqual(await rolesOf(identity), [])
     })
 
@@ -82,7 +87,7 @@ for (const database of databases)
       const { code } = await invite()
       const { browser, identity } = await guest()
       for (let times = 0; times < 2; times++)
-        assert.match((await decide(browser, await come(browser, code))).text, /Welcome to default/)
+        assert.match((await submitConsent(browser, await come(browser, code))).text, /Welcome to default/)
       assert.deepEqual(await rolesOf(identity), ['viewer'])
     })
 
@@ -90,24 +95,24 @@ for (const database of databases)
       const mine = await guest()
       const { code } = await invite({ email: mine.email.toUpperCase() })
       const other = await guest()
-      const refused = await decide(other.browser, await come(other.browser, code))
+      const refused = await submitConsent(other.browser, await come(other.browser, code))
       assert.match(refused.text, /not valid, has expired, was used, or is for somebody else/)
       assert.deepEqual(await rolesOf(other.identity), [])
-      await decide(mine.browser, await come(mine.browser, code))
+      await submitConsent(mine.browser, await come(mine.browser, code))
       assert.deepEqual(await rolesOf(mine.identity), ['viewer'])
     })
 
     test('R25: an address that nobody has proven does not do for an invite', async () => {
       const email = `${newName('guest')}@example.com`
-      const identity = await newPerson(berth, { email })
+      const identity = await createPerson(berth, { email })
       await berth.berth.installation.store.db.kysely
         .updateTable('identities')
         .set({ email: '', email_unverified: email })
         .where('uid', '=', identity)
         .execute()
       const { code } = await invite({ email })
-      const browser = await signedInBrowser(berth, identity)
-      await decide(browser, await come(browser, code))
+      const browser = await createSignedInBrowser(berth, identity)
+      await submitConsent(browser, await come(browser, code))
       assert.deepEqual(await rolesOf(identity), [])
     })
 
@@ -115,7 +120,9 @@ for (const database of databases)
       const { code } = await invite({ singleUse: true })
       const guests = await Promise.all(Array.from({ length: 10 }, () => guest()))
       const consents = await Promise.all(guests.map(({ browser }) => come(browser, code)))
-      await Promise.all(guests.map(({ browser }, at) => decide(browser, consents[at] ?? assert.fail())))
+      await Promise.all(
+        guests.map(({ browser }, at) => submitConsent(browser, consents[at] ?? assert.fail())),
+      )
       const joined = (await Promise.all(guests.map(({ identity }) => rolesOf(identity)))).flat()
       assert.deepEqual(joined, ['viewer'])
     })
@@ -148,7 +155,7 @@ for (const database of databases)
       const { browser, identity } = await guest()
       const consent = await come(browser, code)
       berth.advance(61_000)
-      assert.match((await decide(browser, consent)).text, /not valid, has expired/)
+      assert.match((await submitConsent(browser, consent)).text, /not valid, has expired/)
       assert.deepEqual(await rolesOf(identity), [])
     })
 
@@ -157,7 +164,7 @@ for (const database of databases)
       const { browser, identity } = await guest()
       const consent = await come(browser, code)
       await apiOf(berth, berth.token).delete(`iam/groupInvites/${uid}`)
-      await decide(browser, consent)
+      await submitConsent(browser, consent)
       assert.deepEqual(await rolesOf(identity), [])
     })
 
@@ -178,7 +185,7 @@ for (const database of databases)
       })
       const consent = await browser.open(path)
       assert.ok(consent.text.includes('You also join') && consent.text.includes('viewer'), consent.text)
-      const { left } = await decide(browser, consent)
+      const { redirectedTo: left } = await submitConsent(browser, consent)
       assert.ok(left?.searchParams.get('token'))
       assert.deepEqual(await rolesOf(identity), ['viewer'])
     })
@@ -192,7 +199,7 @@ for (const database of databases)
         client_id: 'auth0',
         invite: code,
       })
-      const { left } = await decide(browser, await browser.open(path))
+      const { redirectedTo: left } = await submitConsent(browser, await browser.open(path))
       assert.equal(left?.searchParams.get('token'), null)
       assert.equal(left?.searchParams.get('status_code'), '403')
     })
@@ -214,7 +221,7 @@ for (const database of databases)
         const email = `${newName('new')}@example.com`
         const consent = await register(browser, signIn, email)
         assert.match(consent.path, /^\/oauth\/continue/, consent.text)
-        assert.match((await decide(browser, consent)).text, /Welcome to default/)
+        assert.match((await submitConsent(browser, consent)).text, /Welcome to default/)
         const account = await berth.berth.installation.store.db.kysely
           .selectFrom('accounts')
           .select('identity_uid')
@@ -226,8 +233,8 @@ for (const database of databases)
         const flow = codeFlow()
         const again = await later.open(withQuery('/oauth/authorize', flow.parameters))
         const back = await later.submit(again, { email, password: PASSWORD })
-        const { left } = await decide(later, back)
-        const fields = redemption(flow, left?.searchParams.get('code') ?? '')
+        const { redirectedTo: left } = await submitConsent(later, back)
+        const fields = tokenRequest(flow, left?.searchParams.get('code') ?? '')
         assert.equal(
           (await postForm(berth.url, '/oauth/token', fields)).status,
           200,
@@ -269,8 +276,8 @@ for (const database of databases)
         const email = `${newName('new')}@example.com`
         const [open, locked] = [await invite(), await invite({ email })]
         const browser = webBrowser(berth.url)
-        await decide(browser, await register(browser, await come(browser, open.code), email))
-        const refused = await decide(browser, await come(browser, locked.code))
+        await submitConsent(browser, await register(browser, await come(browser, open.code), email))
+        const refused = await submitConsent(browser, await come(browser, locked.code))
         assert.match(refused.text, /is for somebody else/)
       })
     })
@@ -278,7 +285,7 @@ for (const database of databases)
     test('accepting is in the audit log, about the binding that it made', async () => {
       const { code } = await invite()
       const { browser, identity } = await guest()
-      await decide(browser, await come(browser, code))
+      await submitConsent(browser, await come(browser, code))
       const rows = await berth.berth.installation.store.db.kysely
         .selectFrom('audit_events')
         .select(['parent', 'root'])

@@ -6,15 +6,15 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { limits } from '../src/core/limits.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { managedRole, newName } from './support/cast.ts'
-import { type Asked, exchange, statusOf } from './support/exchange.ts'
-import { type Answer, newSigner, SUBJECT, startIssuer, type TestIssuer } from './support/issuer.ts'
-import { newPerson } from './support/people.ts'
-import { cleanups, temporaryDirectory } from './support/process.ts'
-import { call } from './support/rest.ts'
-import { make, makeIdentity } from './support/tenant.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { managedRole, newName } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
+import { createIdentity, createResource } from './support/api/tenant.ts'
+import { cleanups, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { type ExchangeParameters, exchange, statusOf } from './support/tokens/exchange.ts'
+import { newSigner, type Responder, SUBJECT, startIssuer, type TestIssuer } from './support/tokens/issuer.ts'
 
 /**
  * Issuers that fail, lie or lead elsewhere, through the front door: those of workloads, of the operator and of organizations. Names
@@ -25,30 +25,30 @@ const MARK = 'mark7d1f'
 const CLIENT = 'berth'
 
 const json =
-  (value: unknown): Answer =>
+  (value: unknown): Responder =>
   (_request, response) =>
     response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
 const status =
-  (code: number): Answer =>
+  (code: number): Responder =>
   (_request, response) =>
     response.writeHead(code, MARK, { 'retry-after': '60', [MARK]: MARK }).end(MARK)
 const redirect =
-  (location: string): Answer =>
+  (location: string): Responder =>
   (_request, response) =>
     response.writeHead(302, { location }).end(MARK)
 /** The metadata as it should be, and something else for the keys, or the keys elsewhere. */
 const keys =
-  (answer: Answer) =>
-  (issuer: TestIssuer): Answer =>
+  (answer: Responder) =>
+  (issuer: TestIssuer): Responder =>
   (request, response) =>
     request.url === '/keys'
       ? answer(request, response)
       : json({ issuer: issuer.name, jwks_uri: `${issuer.name}/keys` })(request, response)
 const metadata =
   (changed: object) =>
-  (issuer: TestIssuer): Answer =>
+  (issuer: TestIssuer): Responder =>
     json({ issuer: issuer.name, jwks_uri: `${issuer.name}/keys`, ...changed })
-const always = (answer: Answer) => (): Answer => answer
+const always = (answer: Responder) => (): Responder => answer
 
 const TRY_AGAIN = '503/14'
 const NO = '401/16'
@@ -56,7 +56,7 @@ const NO = '401/16'
 /** What an issuer does, and what comes of a token that it signed. `inner`: a server where nothing may be fetched from. */
 const faults = (
   inner: string,
-): Readonly<Record<string, readonly [(issuer: TestIssuer) => Answer, string]>> => ({
+): Readonly<Record<string, readonly [(issuer: TestIssuer) => Responder, string]>> => ({
   'answers 429': [always(status(429)), TRY_AGAIN],
   'answers 500': [always(status(500)), TRY_AGAIN],
   'answers 503': [always(status(503)), TRY_AGAIN],
@@ -165,16 +165,16 @@ describe('issuers that fail', () => {
       kind === "the operator's provider" ? (operators.get(fault) ?? assert.fail()) : await startIssuer(suite)
     const aud = kind === 'an identity' ? berth.url : CLIENT
     const exp = Math.floor(Date.now() / 1000) + 9000
-    const ask = async (asked: Asked) =>
+    const ask = async (asked: ExchangeParameters) =>
       exchange(berth.url, await issuer.sign({ aud, exp }), { aud: berth.url, ...asked })
     if (kind === 'an identity') {
       const claimMatch = { issuer: issuer.name, subject: SUBJECT }
-      const identity = await makeIdentity(berth, berth.organization, { claimMatch })
+      const identity = await createIdentity(berth, berth.organization, { claimMatch })
       return { issuer, ask: () => ask({ identity }) }
     }
-    await newPerson(berth, { issuer: issuer.name, subject: SUBJECT })
+    await createPerson(berth, { issuer: issuer.name, subject: SUBJECT })
     if (kind === "the operator's provider") return { issuer, ask: () => ask({}) }
-    const { uid } = await make(berth, `/iam/v2beta1/identityProviders/${berth.organization}`, {
+    const { uid } = await createResource(berth, `/iam/v2beta1/identityProviders/${berth.organization}`, {
       name: newName('login'),
       defaultRole: managedRole('viewer'),
       oidc: { issuer: issuer.name, clientId: CLIENT, clientSecret: 's' },

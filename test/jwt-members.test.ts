@@ -3,13 +3,13 @@ import { sign } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { onEveryDatabase } from './support/cast.ts'
-import { exchange, statusOf } from './support/exchange.ts'
-import { newSigner, SUBJECT, signJws, startIssuer, type TestIssuer } from './support/issuer.ts'
-import { cleanups, temporaryDirectory } from './support/process.ts'
-import { call } from './support/rest.ts'
-import { makeIdentity } from './support/tenant.ts'
-import { confirmed, webBrowser } from './support/web.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
+import { createIdentity } from './support/api/tenant.ts'
+import { cleanups, temporaryDirectory } from './support/server/process.ts'
+import { confirm, webBrowser } from './support/signin/web-browser.ts'
+import { exchange, statusOf } from './support/tokens/exchange.ts'
+import { newSigner, SUBJECT, signJws, startIssuer, type TestIssuer } from './support/tokens/issuer.ts'
 
 /** A signed token in which an object has a member twice is refused wherever tokens are read: readers differ in which one they take. */
 
@@ -44,7 +44,7 @@ onEveryDatabase(
       const { berth } = cast()
       const issuer = await startIssuer(t)
       const claimMatch = { issuer: issuer.name, subject: SUBJECT }
-      const identity = await makeIdentity(berth, berth.organization, { claimMatch })
+      const identity = await createIdentity(berth, berth.organization, { claimMatch })
       const { signer } = issuer
       const claims = [
         ['iss', issuer.name],
@@ -149,7 +149,7 @@ onEveryDatabase(
       const signedIn = async () => {
         const browser = webBrowser(berth.url)
         const asked = await browser.open('/sign-in/provider?with=twice')
-        const left = (await confirmed(browser, asked)).left ?? assert.fail()
+        const left = (await confirm(browser, asked)).redirectedTo ?? assert.fail()
         nonce = left.searchParams.get('nonce') ?? ''
         const back = new URL(left.searchParams.get('redirect_uri') ?? '')
         back.searchParams.set('code', 'c')

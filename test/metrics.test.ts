@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { startTestBerth } from './support/berth.ts'
-import { onEveryDatabase } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { FEEDS } from './support/feeds.ts'
-import { serveBerth, temporaryDirectory } from './support/process.ts'
-import { versionOneOf } from './support/version-one.ts'
+import { FEEDS } from './support/advisories/feeds.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { v1ClientOf } from './support/api/v1-client.ts'
+import { databases } from './support/database/databases.ts'
+import { serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
 
 /** The public port reports on the process; only the operator's own listener names tenants. */
 
@@ -23,9 +23,9 @@ for (const { title, options } of [
       const tenant = async () => {
         const { uid, owner, member } = await cast().organization()
         const { api } = await member('advisories.admin')
-        const feed = await api.made(`${FEEDS}/${uid}`, { url: 'https://feeds.example/all.zip' })
-        const repo = await owner.api.made(`registry/repos/${uid}`, { name: 'metric-repo' })
-        await versionOneOf(cast(), owner.api).get('iam/groups')
+        const feed = await api.create(`${FEEDS}/${uid}`, { url: 'https://feeds.example/all.zip' })
+        const repo = await owner.api.create(`registry/repos/${uid}`, { name: 'metric-repo' })
+        await v1ClientOf(cast(), owner.api).get('iam/groups')
         const { name } = (await owner.api.get(`iam/groups/${uid}`)).body
         return { names: [uid, owner.uid, feed.uid, repo.uid, name, 'feeds.example'], feed, owner }
       }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { startTestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { DASHBOARD, isInstalled, metricsIn, panels, RULES } from './support/monitoring.ts'
+import { databases } from './support/database/databases.ts'
+import { DASHBOARD, isInstalled, metricsIn, panels, RULES } from './support/server/monitoring.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
 
 /** What operators get to watch Berth: its metrics, how they are documented, the dashboard and the alerts. */
 

@@ -1,21 +1,26 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import {
+  authorizationCodeOf,
   CLIENT,
   claimsOf,
   codeFlow,
-  codeOf,
-  decide,
   postForm,
   REDIRECT,
-  redemption,
+  submitConsent,
+  tokenRequest,
   withQuery,
-} from './support/oauth.ts'
-import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
+} from './support/signin/oauth.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 const OTHER_CLIENT = 'portal'
 const OTHER_REDIRECT = 'https://portal.example.com/done'
@@ -110,7 +115,7 @@ for (const database of databases)
       berth = await startTestBerth(database, {
         env: { BERTH_OAUTH_CLIENTS: `${OTHER_CLIENT}=${OTHER_REDIRECT}` },
       })
-      browser = await signedInBrowser(berth, berth.owner)
+      browser = await createSignedInBrowser(berth, berth.owner)
     })
     after(() => berth.stop())
     const token = (fields: Fields) => postForm(berth.url, '/oauth/token', fields)
@@ -137,13 +142,13 @@ for (const database of databases)
         consent.headers.get('content-security-policy') ?? '',
         /form-action 'self' http:\/\/127\.0\.0\.1:49152$/,
       )
-      const { left } = await decide(browser, consent)
+      const { redirectedTo: left } = await submitConsent(browser, consent)
       assert.deepEqual([...(left?.searchParams.keys() ?? [])], ['code', 'state', 'iss'])
       assert.equal(left?.origin + (left?.pathname ?? ''), REDIRECT)
       assert.equal(left?.searchParams.get('state'), flow.state)
       assert.equal(left?.searchParams.get('iss'), berth.url)
 
-      const { status, headers, body } = await token(redemption(flow, left?.searchParams.get('code') ?? ''))
+      const { status, headers, body } = await token(tokenRequest(flow, left?.searchParams.get('code') ?? ''))
       assert.equal(status, 200, JSON.stringify(body))
       assert.equal(headers.get('cache-control'), 'no-store')
       assert.equal(headers.get('pragma'), 'no-cache')
@@ -164,11 +169,11 @@ for (const database of databases)
 
     test('an ID token says when somebody signed in, not when they agreed (OpenID Connect Core 1.0 section 2)', async () => {
       const signedInS = Math.floor(berth.berth.installation.store.clock() / 1000)
-      const early = await signedInBrowser(berth, berth.owner)
+      const early = await createSignedInBrowser(berth, berth.owner)
       berth.advance(3 * 60 * 60 * 1000)
       try {
         const flow = codeFlow({ scope: 'openid' })
-        const { body } = await token(redemption(flow, await codeOf(early, flow)))
+        const { body } = await token(tokenRequest(flow, await authorizationCodeOf(early, flow)))
         const claims = claimsOf(body.id_token ?? '')
         assert.ok(Math.abs(Number(claims['auth_time']) - signedInS) < 60, String(claims['auth_time']))
         assert.ok(Number(claims['iat']) - signedInS > 3 * 60 * 60 - 60)
@@ -179,7 +184,7 @@ for (const database of databases)
 
     test('an ID token opens nothing', async () => {
       const flow = codeFlow({ scope: 'openid' })
-      const { body } = await token(redemption(flow, await codeOf(browser, flow)))
+      const { body } = await token(tokenRequest(flow, await authorizationCodeOf(browser, flow)))
       const groups = await fetch(`${berth.url}/iam/v2beta1/groups`, {
         headers: { authorization: `Bearer ${body.id_token}` },
       })
@@ -189,15 +194,15 @@ for (const database of databases)
     test('whoever is not signed in is asked to, and comes back to the consent', async () => {
       const stranger = webBrowser(berth.url, { follow: false })
       const first = await stranger.open(withQuery('/oauth/authorize', codeFlow().parameters))
-      const consent = await stranger.open(first.left?.href ?? '')
-      assert.match(consent.left?.pathname ?? '', /^\/sign-in$/)
-      assert.ok(consent.left?.searchParams.get('request'))
+      const consent = await stranger.open(first.redirectedTo?.href ?? '')
+      assert.match(consent.redirectedTo?.pathname ?? '', /^\/sign-in$/)
+      assert.ok(consent.redirectedTo?.searchParams.get('request'))
     })
 
     test('whoever refuses sends the client an error with its state, and no code', async () => {
       const flow = codeFlow()
       const consent = await browser.open(withQuery('/oauth/authorize', flow.parameters))
-      const { left } = await decide(browser, consent, 'refuse')
+      const { redirectedTo: left } = await submitConsent(browser, consent, 'refuse')
       assert.equal(left?.searchParams.get('error'), 'access_denied')
       assert.equal(left?.searchParams.get('state'), flow.state)
       assert.equal(left?.searchParams.get('code'), null)
@@ -206,7 +211,9 @@ for (const database of databases)
     for (const [what, changed, error] of refusedRequests)
       test(`R40: ${what}: ${error}, at the redirect (${refusedRequests.length} rows)`, async () => {
         const flow = codeFlow(changed)
-        const { left, text } = await browser.open(withQuery('/oauth/authorize', flow.parameters))
+        const { redirectedTo: left, text } = await browser.open(
+          withQuery('/oauth/authorize', flow.parameters),
+        )
         assert.equal(left?.searchParams.get('error'), error, text)
         assert.equal(left?.searchParams.get('code'), null)
         assert.equal(left?.searchParams.get('iss'), berth.url)
@@ -215,16 +222,18 @@ for (const database of databases)
     for (const name of repeated)
       test(`R40: ${name} twice: invalid_request, at the redirect`, async () => {
         const path = `${withQuery('/oauth/authorize', codeFlow().parameters)}&${name}=a&${name}=b`
-        const { left } = await browser.open(path)
+        const { redirectedTo: left } = await browser.open(path)
         assert.equal(left?.searchParams.get('error'), 'invalid_request')
         if (name === 'state') assert.equal(left?.searchParams.get('state'), null)
       })
 
     for (const [what, changed] of strayRequests)
       test(`R38: ${what}: a page, and no redirect (${strayRequests.length} rows)`, async () => {
-        const { status, left, text } = await browser.open(
-          withQuery('/oauth/authorize', codeFlow(changed).parameters),
-        )
+        const {
+          status,
+          redirectedTo: left,
+          text,
+        } = await browser.open(withQuery('/oauth/authorize', codeFlow(changed).parameters))
         assert.equal(status, 400)
         assert.equal(left, undefined)
         assert.match(text, /is not (a program|an address)|control characters/)
@@ -234,7 +243,7 @@ for (const database of databases)
       test(`R38: ${name} twice: a page, and no redirect`, async () => {
         const { parameters } = codeFlow()
         const path = `${withQuery('/oauth/authorize', parameters)}&${name}=${encodeURIComponent(parameters[name] ?? '')}`
-        const { status, left } = await browser.open(path)
+        const { status, redirectedTo: left } = await browser.open(path)
         assert.deepEqual([status, left], [400, undefined])
       })
 
@@ -242,7 +251,7 @@ for (const database of databases)
       test(`R40: a redemption with ${what}: ${error} (${refusedRedemptions.length} rows)`, async () => {
         const flow = codeFlow()
         const { status, body, headers } = await token({
-          ...redemption(flow, await codeOf(browser, flow)),
+          ...tokenRequest(flow, await authorizationCodeOf(browser, flow)),
           ...changed,
         })
         assert.equal(body.error, error, JSON.stringify(body))
@@ -255,7 +264,7 @@ for (const database of databases)
       test(`R40: a redemption with ${name} twice: invalid_request`, async () => {
         const flow = codeFlow()
         const fields = new URLSearchParams(
-          redemption(flow, await codeOf(browser, flow)) as Record<string, string>,
+          tokenRequest(flow, await authorizationCodeOf(browser, flow)) as Record<string, string>,
         )
         fields.append(name, fields.get(name) ?? '')
         const { status, body } = await postForm(berth.url, '/oauth/token', fields)
@@ -264,25 +273,25 @@ for (const database of databases)
 
     test('R40: a failed attempt uses up a code: whoever shows it without the verifier has stolen it', async () => {
       const flow = codeFlow()
-      const code = await codeOf(browser, flow)
+      const code = await authorizationCodeOf(browser, flow)
       assert.equal(
-        (await token({ ...redemption(flow, code), code_verifier: 'a'.repeat(43) })).body.error,
+        (await token({ ...tokenRequest(flow, code), code_verifier: 'a'.repeat(43) })).body.error,
         'invalid_grant',
       )
-      assert.equal((await token(redemption(flow, code))).body.error, 'invalid_grant')
+      assert.equal((await token(tokenRequest(flow, code))).body.error, 'invalid_grant')
     })
 
     test('R40: a code that expired is refused', async () => {
       const flow = codeFlow()
-      const code = await codeOf(browser, flow)
+      const code = await authorizationCodeOf(browser, flow)
       berth.advance(limits.authorizationCodeMs + 1)
-      assert.match((await token(redemption(flow, code))).body.error_description ?? '', /expired/)
+      assert.match((await token(tokenRequest(flow, code))).body.error_description ?? '', /expired/)
     })
 
     test("R40: one person's code does not go with another's verifier", async () => {
       const [one, other] = [codeFlow(), codeFlow()]
-      const code = await codeOf(browser, one)
-      assert.equal((await token(redemption(other, code))).body.error, 'invalid_grant')
+      const code = await authorizationCodeOf(browser, one)
+      assert.equal((await token(tokenRequest(other, code))).body.error, 'invalid_grant')
     })
 
     test('R40: no other secret of a sign-in passes for a code, nor a code for one of them', async () => {
@@ -291,8 +300,8 @@ for (const database of databases)
       const request = consent.forms.at(-1)?.fields['request'] ?? ''
       const secrets = [request, browser.cookies.get('berth') ?? '', browser.cookies.get('berth-flow') ?? '']
       for (const secret of secrets)
-        assert.equal((await token(redemption(flow, secret))).body.error, 'invalid_grant')
-      const code = (await decide(browser, consent)).left?.searchParams.get('code') ?? ''
+        assert.equal((await token(tokenRequest(flow, secret))).body.error, 'invalid_grant')
+      const code = (await submitConsent(browser, consent)).redirectedTo?.searchParams.get('code') ?? ''
       assert.equal((await browser.open(withQuery('/oauth/continue', { request: code }))).status, 404)
       const device = {
         grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
@@ -301,33 +310,33 @@ for (const database of databases)
       }
       assert.equal((await token(device)).body.error, 'invalid_grant')
       assert.equal((await refresh(code)).body.error, 'invalid_grant')
-      assert.equal((await token(redemption(flow, code))).status, 200, 'and none of that used it up')
+      assert.equal((await token(tokenRequest(flow, code))).status, 200, 'and none of that used it up')
     })
 
     test('R40: a code that is shown again gives nothing, and ends what it gave', async () => {
       const flow = codeFlow()
-      const code = await codeOf(browser, flow)
-      const { body } = await token(redemption(flow, code))
+      const code = await authorizationCodeOf(browser, flow)
+      const { body } = await token(tokenRequest(flow, code))
       assert.equal(await apiStatus(body.access_token), 200)
-      assert.equal((await token(redemption(flow, code))).body.error, 'invalid_grant')
+      assert.equal((await token(tokenRequest(flow, code))).body.error, 'invalid_grant')
       assert.equal(await apiStatus(body.access_token), 401)
       assert.equal((await refresh(body.refresh_token)).body.error, 'invalid_grant')
     })
 
     test('R40: also when whoever shows it again knows nothing but the code, and after an hour less a second', async () => {
       const flow = codeFlow()
-      const code = await codeOf(browser, flow)
-      const { body } = await token(redemption(flow, code))
+      const code = await authorizationCodeOf(browser, flow)
+      const { body } = await token(tokenRequest(flow, code))
       berth.advance(59 * 60 * 1000)
       assert.equal(await apiStatus(body.access_token), 200)
-      await token({ ...redemption(flow, code), code_verifier: 'a'.repeat(43), redirect_uri: 'x' })
+      await token({ ...tokenRequest(flow, code), code_verifier: 'a'.repeat(43), redirect_uri: 'x' })
       assert.equal(await apiStatus(body.access_token), 401)
     })
 
     test('R40: of 20 redemptions at once one succeeds at most, and what it made is ended by the others', async () => {
       const flow = codeFlow()
-      const code = await codeOf(browser, flow)
-      const replies = await Promise.all(Array.from({ length: 20 }, () => token(redemption(flow, code))))
+      const code = await authorizationCodeOf(browser, flow)
+      const replies = await Promise.all(Array.from({ length: 20 }, () => token(tokenRequest(flow, code))))
       const given = replies.filter(({ status }) => status === 200)
       assert.ok(given.length <= 1)
       for (const { body } of given) assert.equal(await apiStatus(body.access_token), 401)
@@ -337,7 +346,7 @@ for (const database of databases)
     describe('the refresh token', () => {
       const given = async () => {
         const flow = codeFlow({ audience: berth.url })
-        const { body } = await token(redemption(flow, await codeOf(browser, flow)))
+        const { body } = await token(tokenRequest(flow, await authorizationCodeOf(browser, flow)))
         assert.ok(body.access_token && body.refresh_token)
         return { access: body.access_token, refresh: body.refresh_token }
       }

@@ -1,12 +1,25 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { inTransaction } from '../src/storage/db.ts'
-import { endSessions } from '../src/sts/sessions.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { codeFlow, codeOf, decide, postForm, redemption, withQuery } from './support/oauth.ts'
-import { newPerson } from './support/people.ts'
-import { type Fields, signedInBrowser, type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { endSessions } from '@berth/server/tokens/sessions/sessions.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import {
+  authorizationCodeOf,
+  codeFlow,
+  postForm,
+  submitConsent,
+  tokenRequest,
+  withQuery,
+} from './support/signin/oauth.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  type WebPage,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 const AUTHORIZATION_MS = 15 * 60 * 1000
 
@@ -17,8 +30,8 @@ for (const database of databases)
     let other: string
     before(async () => {
       berth = await startTestBerth(database)
-      browser = await signedInBrowser(berth, berth.owner)
-      other = await newPerson(berth, { email: 'grace@example.com' })
+      browser = await createSignedInBrowser(berth, berth.owner)
+      other = await createPerson(berth, { email: 'grace@example.com' })
     })
     after(() => berth.stop())
 
@@ -48,7 +61,7 @@ for (const database of databases)
       [
         "another browser's form token",
         async (page) => {
-          const elsewhere = await signedInBrowser(berth, other)
+          const elsewhere = await createSignedInBrowser(berth, other)
           const { forms } = await begin(elsewhere)
           const token = forms.at(-1)?.fields['form_token']
           return browser.submit(page, { form_token: token, decision: 'allow' }, own(page))
@@ -70,7 +83,7 @@ for (const database of databases)
       [
         "another browser's request",
         async (page) => {
-          const elsewhere = await signedInBrowser(berth, other)
+          const elsewhere = await createSignedInBrowser(berth, other)
           const { forms } = await begin(elsewhere)
           return browser.submit(
             page,
@@ -85,7 +98,7 @@ for (const database of databases)
         (page) => {
           const flow = browser.cookies.get('berth-flow') ?? ''
           browser.cookies.set('berth-flow', 'b'.repeat(43))
-          return decide(browser, page).finally(() => browser.cookies.set('berth-flow', flow))
+          return submitConsent(browser, page).finally(() => browser.cookies.set('berth-flow', flow))
         },
         404,
       ],
@@ -98,31 +111,31 @@ for (const database of databases)
         const before = await kept()
         const page = await send(await begin())
         assert.equal(page.status, status, page.text)
-        assert.equal(page.left, undefined)
+        assert.equal(page.redirectedTo, undefined)
         assert.equal(await kept(), before)
       })
 
     test('R40: a consent counts once: the same form again gives no second code', async () => {
       const page = await begin()
-      assert.ok((await decide(browser, page)).left?.searchParams.get('code'))
-      assert.equal((await decide(browser, page)).status, 404)
+      assert.ok((await submitConsent(browser, page)).redirectedTo?.searchParams.get('code'))
+      assert.equal((await submitConsent(browser, page)).status, 404)
     })
 
     test('R40: of 20 consents at once one gives a code', async () => {
       const page = await begin()
-      const answers = await Promise.all(Array.from({ length: 20 }, () => decide(browser, page)))
-      assert.equal(answers.filter(({ left }) => left?.searchParams.has('code')).length, 1)
+      const answers = await Promise.all(Array.from({ length: 20 }, () => submitConsent(browser, page)))
+      assert.equal(answers.filter(({ redirectedTo: left }) => left?.searchParams.has('code')).length, 1)
     })
 
     test('R40: a refused request cannot be allowed afterwards', async () => {
       const page = await begin()
-      await decide(browser, page, 'refuse')
-      assert.equal((await decide(browser, page)).status, 404)
+      await submitConsent(browser, page, 'refuse')
+      assert.equal((await submitConsent(browser, page)).status, 404)
     })
 
     test('R40: somebody who gets the address of a request cannot go on with it in their own browser', async () => {
       const page = await begin()
-      const elsewhere = await signedInBrowser(berth, other)
+      const elsewhere = await createSignedInBrowser(berth, other)
       assert.equal((await elsewhere.open(page.path)).status, 404)
       await begin(elsewhere)
       assert.equal((await elsewhere.open(page.path)).status, 404, 'also not with a flow of their own')
@@ -130,35 +143,35 @@ for (const database of databases)
 
     test('R40: a consent that was shown to one person is not taken from another', async () => {
       const page = await begin()
-      const mixed = await signedInBrowser(berth, other)
+      const mixed = await createSignedInBrowser(berth, other)
       mixed.cookies.set('berth-flow', browser.cookies.get('berth-flow') ?? '')
-      assert.equal((await decide(mixed, page)).status, 403)
+      assert.equal((await submitConsent(mixed, page)).status, 403)
     })
 
     test('"use another account" signs out and keeps the request', async () => {
-      const mine = await signedInBrowser(berth, other)
+      const mine = await createSignedInBrowser(berth, other)
       const page = await begin(mine)
       assert.ok(page.text.includes('grace'))
       const before = mine.cookies.get('berth')
-      const asked = await decide(mine, page, 'switch')
+      const asked = await submitConsent(mine, page, 'switch')
       assert.match(asked.path, /^\/sign-in\?request=/)
       assert.notEqual(mine.cookies.get('berth'), before)
-      const { secret } = await signedInBrowser(berth, berth.owner).then(({ cookies }) => ({
+      const { secret } = await createSignedInBrowser(berth, berth.owner).then(({ cookies }) => ({
         secret: cookies.get('berth'),
       }))
       mine.cookies.set('berth', secret ?? '')
       const again = await mine.open(page.path)
       assert.ok(again.text.includes('owner'), again.text)
-      assert.ok((await decide(mine, again)).left?.searchParams.get('code'))
+      assert.ok((await submitConsent(mine, again)).redirectedTo?.searchParams.get('code'))
     })
 
     test('R12: what somebody agreed to ends when they are signed out before the client comes', async () => {
-      const mine = await signedInBrowser(berth, other)
+      const mine = await createSignedInBrowser(berth, other)
       const flow = codeFlow()
-      const code = await codeOf(mine, flow)
+      const code = await authorizationCodeOf(mine, flow)
       const { store } = berth.berth.installation
       await inTransaction(store.db, (tx) => endSessions(tx, 'identity_uid', other))
-      const { body } = await postForm(berth.url, '/oauth/token', redemption(flow, code))
+      const { body } = await postForm(berth.url, '/oauth/token', tokenRequest(flow, code))
       assert.equal(body.error, 'invalid_grant')
     })
 
@@ -186,11 +199,11 @@ for (const database of databases)
       const page = await begin()
       berth.advance(AUTHORIZATION_MS + 1)
       assert.equal((await browser.open(page.path)).status, 404)
-      assert.equal((await decide(browser, page)).status, 404)
+      assert.equal((await submitConsent(browser, page)).status, 404)
     })
 
     test('every decision is in the audit log', async () => {
-      await decide(browser, await begin())
+      await submitConsent(browser, await begin())
       const rows = await berth.berth.installation.store.db.kysely
         .selectFrom('audit_events')
         .select(['actor', 'parent', 'method'])

@@ -1,23 +1,28 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { newUserCode, shownUserCode } from '../src/signin/user-code.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { apiOf } from './support/cast.ts'
-import { databases } from './support/databases.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { formatUserCode, newUserCode } from '@berth/server/signin/oauth/device/user-code.ts'
+import { apiOf } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
 import {
+  authorizationCodeOf,
   CLIENT,
   claimsOf,
   codeFlow,
-  codeOf,
-  decide,
   postForm,
-  redemption,
+  submitConsent,
   type TokenReply,
+  tokenRequest,
   withQuery,
-} from './support/oauth.ts'
-import { newPerson } from './support/people.ts'
-import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
+} from './support/signin/oauth.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
@@ -38,7 +43,7 @@ for (const database of databases)
       berth = await startTestBerth(database, {
         env: { BERTH_OAUTH_CLIENTS: 'portal=https://portal.example.com/done' },
       })
-      browser = await signedInBrowser(berth, berth.owner)
+      browser = await createSignedInBrowser(berth, berth.owner)
     })
     after(() => berth.stop())
 
@@ -73,7 +78,7 @@ for (const database of databases)
       const consent = await typeCode(waiting.user_code.toLowerCase().replace('-', ' '))
       for (const words of [waiting.user_code, 'Berth command line', '127.0.0.1', 'UTC', 'owner'])
         assert.ok(consent.text.includes(words), `${words} in: ${consent.text}`)
-      const done = await decide(browser, consent)
+      const done = await submitConsent(browser, consent)
       assert.match(done.text, /The device is let in/)
 
       const { status, body } = await poll(waiting)
@@ -89,12 +94,12 @@ for (const database of databases)
     })
 
     test('the token service takes the ID token of a device in exchange, and none that is for a client alone', async () => {
-      const { uid } = await apiOf(berth, berth.token).made(`iam/identities/${berth.organization}`, {
+      const { uid } = await apiOf(berth, berth.token).create(`iam/identities/${berth.organization}`, {
         name: 'shared',
         claimMatch: { issuer: berth.url, subject: berth.owner },
       })
       const waiting = await begin()
-      await decide(browser, await typeCode(waiting.user_code))
+      await submitConsent(browser, await typeCode(waiting.user_code))
       const { body } = await poll(waiting)
       const exchange = (bearer: string | undefined) =>
         fetch(`${berth.url}/sts/exchange?${new URLSearchParams({ aud: berth.url, identity: uid })}`, {
@@ -105,7 +110,11 @@ for (const database of databases)
       assert.equal(claimsOf(((await reply.json()) as { token: string }).token)['sub'], uid)
 
       const flow = codeFlow({ scope: 'openid' })
-      const other = await postForm(berth.url, '/oauth/token', redemption(flow, await codeOf(browser, flow)))
+      const other = await postForm(
+        berth.url,
+        '/oauth/token',
+        tokenRequest(flow, await authorizationCodeOf(browser, flow)),
+      )
       assert.notEqual((await exchange(other.body.id_token)).status, 200)
     })
 
@@ -134,7 +143,7 @@ for (const database of databases)
 
     test('a person who refuses ends the wait', async () => {
       const waiting = await begin()
-      await decide(browser, await typeCode(waiting.user_code), 'refuse')
+      await submitConsent(browser, await typeCode(waiting.user_code), 'refuse')
       assert.equal((await poll(waiting)).body.error, 'access_denied')
       assert.equal((await poll(waiting)).body.error, 'access_denied', 'and it stays so')
     })
@@ -183,14 +192,14 @@ for (const database of databases)
     for (const [what, fields, error, status] of refusedPolls)
       test(`R40: a device that was let in gets nothing with ${what}: ${error} (${refusedPolls.length} rows)`, async () => {
         const waiting = await begin()
-        await decide(browser, await typeCode(waiting.user_code))
+        await submitConsent(browser, await typeCode(waiting.user_code))
         const reply = await poll(waiting, fields)
         assert.deepEqual([reply.status, reply.body.error], [status, error])
       })
 
     test('R40: the code that a person types is no device_code', async () => {
       const waiting = await begin()
-      await decide(browser, await typeCode(waiting.user_code))
+      await submitConsent(browser, await typeCode(waiting.user_code))
       for (const code of [waiting.user_code, waiting.user_code.replace('-', '')])
         assert.equal((await poll(waiting, { device_code: code })).body.error, 'invalid_grant')
     })
@@ -217,10 +226,13 @@ for (const database of databases)
 
     test('R40: a code is confirmed once: whoever types it afterwards finds nothing', async () => {
       const waiting = await begin()
-      const other = await signedInBrowser(berth, await newPerson(berth, { email: 'grace@example.com' }))
+      const other = await createSignedInBrowser(
+        berth,
+        await createPerson(berth, { email: 'grace@example.com' }),
+      )
       const [first, second] = [await typeCode(waiting.user_code), await typeCode(waiting.user_code, other)]
-      await decide(browser, first)
-      assert.equal((await decide(other, second)).status, 404)
+      await submitConsent(browser, first)
+      assert.equal((await submitConsent(other, second)).status, 404)
       assert.equal((await typeCode(waiting.user_code, other)).status, 400)
       const { body } = await poll(waiting)
       assert.equal(claimsOf(body.access_token ?? '')['sub'], berth.owner)
@@ -228,7 +240,7 @@ for (const database of databases)
 
     test('R40: of 20 devices that ask at once with one code, one gets tokens', async () => {
       const waiting = await begin()
-      await decide(browser, await typeCode(waiting.user_code))
+      await submitConsent(browser, await typeCode(waiting.user_code))
       const replies = await Promise.all(Array.from({ length: 20 }, () => poll(waiting)))
       assert.equal(replies.filter(({ status }) => status === 200).length, 1)
       for (const { status, body } of replies) if (status !== 200) assert.equal(body.error, 'invalid_grant')
@@ -240,12 +252,12 @@ for (const database of databases)
       berth.advance(limits.deviceCodeMs + 1)
       assert.equal((await poll(waiting)).body.error, 'expired_token')
       assert.equal((await typeCode(waiting.user_code)).status, 400)
-      assert.equal((await decide(browser, consent)).status, 404)
+      assert.equal((await submitConsent(browser, consent)).status, 404)
     })
 
     test('R16: what was confirmed and not fetched in time has expired', async () => {
       const waiting = await begin()
-      await decide(browser, await typeCode(waiting.user_code))
+      await submitConsent(browser, await typeCode(waiting.user_code))
       berth.advance(limits.deviceCodeMs + 1)
       assert.equal((await poll(waiting)).body.error, 'expired_token')
     })
@@ -258,7 +270,7 @@ for (const database of databases)
       const fresh = await begin()
       const statuses = []
       for (let guesses = 0; guesses < limits.guessesPerAddressMax; guesses++)
-        statuses.push((await guess(shownUserCode(newUserCode()))).status)
+        statuses.push((await guess(formatUserCode(newUserCode()))).status)
       assert.deepEqual([...new Set(statuses)], [400])
       const late = await guess(fresh.user_code)
       assert.equal(late.status, 429)

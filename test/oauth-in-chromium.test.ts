@@ -4,9 +4,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { signedInPage, startBrowser, withoutBrowser } from './support/browser.ts'
-import { CLIENT, codeFlow, postForm, redemption, withQuery } from './support/oauth.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
+import { CLIENT, codeFlow, postForm, tokenRequest, withQuery } from './support/signin/oauth.ts'
 
 /** The pages of the flows in a real browser, which keeps to their policy. `BERTH_TEST_SCREENSHOTS` names a directory for pictures. */
 
@@ -60,7 +60,7 @@ describe('flows in Chromium', { skip: withoutBrowser }, () => {
       await page.getByRole('button', { name: 'Allow' }).click()
       await page.getByText('the client has it').waitFor()
       const code = answers.at(-1)?.searchParams.get('code') ?? ''
-      const fields = { ...redemption(flow, code), redirect_uri: redirect }
+      const fields = { ...tokenRequest(flow, code), redirect_uri: redirect }
       assert.equal((await postForm(berth.url, '/oauth/token', fields)).status, 200)
       assert.deepEqual(problems, [])
       await page.context().close()

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
+import { contractFiles } from '@berth/contract/schema-files.ts'
+import { routesOf } from '@berth/server/gateway/rest/routes.ts'
+import { auditExportPath } from '@berth/server/reference/audit-export.ts'
+import { readComments } from '@berth/server/reference/comments.ts'
+import { publishedAdvisories } from '@berth/server/reference/published-advisories.ts'
+import { serverEndpoints } from '@berth/server/reference/server-endpoints.ts'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { contractFiles } from '../src/gateway/contract.ts'
-import { routesOf } from '../src/gateway/routes.ts'
-import { readComments } from '../src/reference/comments.ts'
-import { eventExportPath } from '../src/reference/event-export.ts'
-import { otherDocuments } from '../src/reference/other-documents.ts'
-import { publishedAdvisories } from '../src/reference/published-advisories.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { expectGolden } from './support/golden.ts'
-import { assertDescribed, describedApi, pointerTo, schemaChecks } from './support/openapi.ts'
+import { assertDescribed, describeServedApi, pointerTo, schemaChecks } from './support/api/openapi.ts'
+import { assertGolden } from './support/golden.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 const version = '0.0.0'
-const { document, operations } = describedApi('https://berth.example.com', version)
+const { document, operations } = describeServedApi('https://berth.example.com', version)
 const everyOperation = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
 )
 
 test('the description is the one on record', () => {
-  expectGolden('openapi.json', `${JSON.stringify(document, null, 1)}\n`)
+  assertGolden('openapi.json', `${JSON.stringify(document, null, 1)}\n`)
 })
 
 test('the description is valid OpenAPI 3.1', async () => {
@@ -37,8 +37,8 @@ test('every route of the server is described, and nothing else is', () => {
 
   const placed = [
     ...operations.map(({ path, httpMethod }) => `${httpMethod} ${path}`),
-    ...Object.keys({ ...otherDocuments, ...publishedAdvisories }).map((path) => `get ${path}`),
-    `get ${eventExportPath}`,
+    ...Object.keys({ ...serverEndpoints, ...publishedAdvisories }).map((path) => `get ${path}`),
+    `get ${auditExportPath}`,
   ]
   assert.deepEqual(everyOperation.map(({ path, method }) => `${method} ${path}`).sort(), placed.sort())
 })
@@ -240,7 +240,7 @@ describe('/openapi.json', () => {
     assert.equal(reply.headers.get('content-type'), 'application/json')
     assert.equal(reply.headers.get('cache-control'), 'public, max-age=300')
     const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-    const own = describedApi(berth.url, packageJson.version).document
+    const own = describeServedApi(berth.url, packageJson.version).document
     assert.deepEqual(await reply.json(), JSON.parse(JSON.stringify(own)))
 
     const etag = reply.headers.get('etag') ?? ''
@@ -286,7 +286,7 @@ describe('/openapi.json', () => {
   })
 
   test('what it says besides the API is there', async () => {
-    for (const path of Object.keys(otherDocuments)) {
+    for (const path of Object.keys(serverEndpoints)) {
       const reply = await fetch(berth.url + path)
       const text = await reply.text()
       assert.equal(reply.status, 200, path)

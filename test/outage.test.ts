@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { startTestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { call } from './support/rest.ts'
+import { call } from './support/api/rest.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
 
 const postgres = databases.find(({ name }) => name === 'postgres')
 

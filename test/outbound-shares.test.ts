@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { limits } from '../src/core/limits.ts'
-import { type Cast, managedRole, newName, onEveryDatabase } from './support/cast.ts'
-import { exchange, statusOf } from './support/exchange.ts'
-import { type HangingServer, startHangingServer } from './support/hanging-server.ts'
-import { newSigner, SUBJECT, signJws, startIssuer } from './support/issuer.ts'
-import { cleanups } from './support/process.ts'
-import { confirmed, webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { type ApiFixture, managedRole, newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import { type HangingServer, startHangingServer } from './support/http/hanging-server.ts'
+import { cleanups } from './support/server/process.ts'
+import { confirm, webBrowser } from './support/signin/web-browser.ts'
+import { exchange, statusOf } from './support/tokens/exchange.ts'
+import { newSigner, SUBJECT, signJws, startIssuer } from './support/tokens/issuer.ts'
 
 /** Issuers and providers of one organization that hang take its share of outbound requests, and nothing of others. */
 
@@ -25,9 +25,12 @@ async function untilShareIsFull(): Promise<void> {
 }
 
 onEveryDatabase('outbound requests', (cast) => {
-  const identityOf = async (issuer: string, { uid, owner }: Awaited<ReturnType<Cast['organization']>>) =>
+  const identityOf = async (
+    issuer: string,
+    { uid, owner }: Awaited<ReturnType<ApiFixture['organization']>>,
+  ) =>
     (
-      await owner.api.made(`iam/identities/${uid}`, {
+      await owner.api.create(`iam/identities/${uid}`, {
         name: newName('robot'),
         claimMatch: { issuer, subject: SUBJECT },
       })
@@ -44,7 +47,7 @@ onEveryDatabase('outbound requests', (cast) => {
     )
   }
   /** Exchanges for identities of one organization whose issuers do not answer, more than all turns there are. */
-  const hang = async (organization: Awaited<ReturnType<Cast['organization']>>) => {
+  const hang = async (organization: Awaited<ReturnType<ApiFixture['organization']>>) => {
     const { url } = cast().berth
     const names = Array.from(
       { length: limits.outboundConcurrencyMax + 8 },
@@ -90,7 +93,7 @@ onEveryDatabase('outbound requests', (cast) => {
     const [attacker, other] = [await cast().organization(), await cast().organization()]
     const providerOf = async (issuer: string, { uid, owner }: typeof other) =>
       (
-        await owner.api.made(`iam/identityProviders/${uid}`, {
+        await owner.api.create(`iam/identityProviders/${uid}`, {
           name: newName('login'),
           defaultRole: managedRole('viewer'),
           oidc: { issuer, clientId: 'berth', clientSecret: 's' },
@@ -99,7 +102,7 @@ onEveryDatabase('outbound requests', (cast) => {
     const leave = async (provider: string) => {
       const browser = webBrowser(url)
       const asked = await browser.open(`/sign-in/provider?with=${encodeURIComponent(provider)}`)
-      return confirmed(browser, asked)
+      return confirm(browser, asked)
     }
     const issuer = await startIssuer(t)
     issuer.answer = (_request, response) =>
@@ -122,7 +125,7 @@ onEveryDatabase('outbound requests', (cast) => {
     const stuck = providers.map(leave)
     await untilShareIsFull()
     const left = await leave(good)
-    assert.ok(left.left?.href.startsWith(`${issuer.name}/authorize?`), left.text)
+    assert.ok(left.redirectedTo?.href.startsWith(`${issuer.name}/authorize?`), left.text)
     for (const reply of await Promise.all(stuck)) assert.equal(reply.status, 503)
     assert.equal((await hanging.open()).most, SHARE)
   })

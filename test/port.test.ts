@@ -3,8 +3,8 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
-import { selfSignedCertificate } from './support/certificate.ts'
-import { http2Request, http2Session, rawConnection, startPort } from './support/port.ts'
+import { selfSignedCertificate } from './support/http/certificate.ts'
+import { http2Request, http2Session, rawConnection, startPort } from './support/http/port.ts'
 
 const body = (raw: string) => JSON.parse(raw.slice(raw.indexOf('\r\n\r\n') + 4))
 const reasonOf = (error: { details: { reason: string }[] }) => error.details[0]?.reason

@@ -4,21 +4,25 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { GroupSchema, GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import {
+  ErrorInfoSchema,
+  QuotaFailureSchema,
+  RetryInfoSchema,
+} from '@berth/contract/gen/google/rpc/error_details_pb.js'
+import { StatusSchema } from '@berth/contract/gen/google/rpc/status_pb.js'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { anyUnpack } from '@bufbuild/protobuf/wkt'
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import Database from 'better-sqlite3'
 import { sql } from 'kysely'
-import { GroupSchema, GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { ErrorInfoSchema, QuotaFailureSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.js'
-import { StatusSchema } from '#gen/google/rpc/status_pb.js'
-import { type Cast, newName, onEveryDatabase } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { startIssuer } from './support/issuer.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { cleanups, runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
-import { call, type RestReply } from './support/rest.ts'
-import { makeIdentity } from './support/tenant.ts'
+import { type ApiFixture, newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import { call, type RestReply } from './support/api/rest.ts'
+import { createIdentity } from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { cleanups, runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { startIssuer } from './support/tokens/issuer.ts'
 
 /** Rate limits through the front door. Windows are so long that none ends in a test, except where that is what is tested. */
 
@@ -80,7 +84,7 @@ function getOverGrpc(url: string, uid: string, token: string): Promise<GrpcAnswe
   })
 }
 
-async function metric({ berth }: Cast, line: string): Promise<number> {
+async function metric({ berth }: ApiFixture, line: string): Promise<number> {
   const text = await (await fetch(`${berth.url}/metrics`)).text()
   return Number(
     text
@@ -197,7 +201,7 @@ function perIdentity(title: string, env: Record<string, string>, only?: 'sqlite'
         const { berth } = cast()
         const issuer = await startIssuer(t)
         const { uid } = await cast().organization()
-        const identity = await makeIdentity(
+        const identity = await createIdentity(
           berth,
           uid,
           { claimMatch: { issuer: issuer.name, subject: 'me' } },

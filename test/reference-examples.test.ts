@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { parentOf } from '../src/core/uid.ts'
+import { parentOf } from '@berth/server/api/uid.ts'
 import {
   type Api,
   claimMatch,
@@ -8,13 +8,13 @@ import {
   newName,
   type Organization,
   onEveryDatabase,
-} from './support/cast.ts'
-import { describedApi } from './support/openapi.ts'
-import { call } from './support/rest.ts'
+} from './support/api/api-fixture.ts'
+import { describeServedApi } from './support/api/openapi.ts'
+import { call } from './support/api/rest.ts'
 
 /** The examples of the reference, sent to a server as its readers would send them. */
 
-const { document } = describedApi('http://127.0.0.1', '0')
+const { document } = describeServedApi('http://127.0.0.1', '0')
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method, ...operation })),
 )
@@ -67,7 +67,7 @@ const sent = operations.filter(
 async function stage({ uid: root, owner: { api } }: Organization, admin: Api, operationId: string) {
   const stands: [there: string, here: string][] = []
   const stand = async (kind: string, path: string, body: object, caller = api) => {
-    const made = await caller.made(path, body)
+    const made = await caller.create(path, body)
     stands.push([String(answerOf(described(`Get${kind}`))?.['uid']), made.uid])
     return made
   }

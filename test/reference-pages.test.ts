@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { startBrowser, withoutBrowser } from './support/browser.ts'
-import { describedApi } from './support/openapi.ts'
-import { call } from './support/rest.ts'
+import { describeServedApi } from './support/api/openapi.ts'
+import { call } from './support/api/rest.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 
-const { document } = describedApi('http://127.0.0.1', '0')
+const { document } = describeServedApi('http://127.0.0.1', '0')
 
 describe('/docs', () => {
   let berth: TestBerth

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
-import { digest, ociClient, pushBlob, pushImage, testImage } from './support/registry.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { digest, ociClient, pushBlob, pushImage, testImage } from './support/registry/registry.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
 test('berth admin collect and scrub work beside the running server, and tell what they do', async (t) => {
   const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
@@ -36,15 +36,15 @@ test('berth admin collect and scrub work beside the running server, and tell wha
     strays: none,
     organizations: [{ name: 'acme', uid, links: one, uploads: none }],
   })
-  assert.equal((await client.ask('HEAD', `${name}/blobs/${digest(loose)}`)).status, 200)
+  assert.equal((await client.request('HEAD', `${name}/blobs/${digest(loose)}`)).status, 200)
   const told = await run('collect', '--grace', '0s')
   assert.match(
     told.stdout,
     /^GONE +NUMBER +BYTES +WHAT\norphans +0 +0 B .*\nlinks +1 +2\.9 KiB .*\nblobs +1 +2\.9 KiB /,
   )
   assert.match(told.stdout, new RegExp(`\nacme +${uid} +1 +2\\.9 KiB +0\n$`))
-  assert.equal((await client.ask('HEAD', `${name}/blobs/${digest(loose)}`)).status, 404)
-  assert.equal((await client.ask('GET', `${name}/manifests/1.0`)).status, 200)
+  assert.equal((await client.request('HEAD', `${name}/blobs/${digest(loose)}`)).status, 404)
+  assert.equal((await client.request('GET', `${name}/manifests/1.0`)).status, 200)
   const metrics = await (await fetch(`${server.url}/metrics`)).text()
   assert.match(metrics, /^berth_registry_collection_last_success_timestamp_seconds 1[\d.]+$/m)
 
@@ -68,7 +68,7 @@ test('berth admin collect and scrub work beside the running server, and tell wha
   assert.equal(repaired.code, 5)
   assert.match(repaired.stdout, new RegExp(name))
   await pushBlob(client, name, layer)
-  assert.ok((await client.ask('GET', `${name}/blobs/${digest(layer)}`)).bytes.equals(layer))
+  assert.ok((await client.request('GET', `${name}/blobs/${digest(layer)}`)).bytes.equals(layer))
   assert.equal((await run('scrub', '--limit', '1')).code, 0)
   const rest = await run('scrub', '--continue', '--json')
   assert.deepEqual([rest.json.blobs, rest.json.manifests, rest.json.position], [1, 1, ''])
@@ -76,9 +76,8 @@ test('berth admin collect and scrub work beside the running server, and tell wha
 })
 
 test('the limits of collection leave a push its time', () => {
-  const { collectionGraceMsMin, collectionGraceMsDefault, linkRefreshMs, strayAgeMsMin, blobKeepingMsMax } =
-    limits
-  assert.ok(linkRefreshMs < collectionGraceMsMin && collectionGraceMsMin < collectionGraceMsDefault)
+  const { gcGraceMsMin, gcGraceMsDefault, linkRefreshMs, untrackedBlobAgeMsMin, blobCommitMsMax } = limits
+  assert.ok(linkRefreshMs < gcGraceMsMin && gcGraceMsMin < gcGraceMsDefault)
   // With room for clocks that differ.
-  assert.ok(strayAgeMsMin >= 2 * blobKeepingMsMax)
+  assert.ok(untrackedBlobAgeMsMin >= 2 * blobCommitMsMax)
 })

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect } from 'node:tls'
-import { limits } from '../src/core/limits.ts'
-import { expiryWarning, readTlsFiles } from '../src/tls-files.ts'
-import { selfSignedCertificate } from './support/certificate.ts'
-import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/process.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { expiryWarning, readTlsFiles } from '@berth/server/port/tls/tls-files.ts'
+import { selfSignedCertificate } from './support/http/certificate.ts'
+import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
 /** What changes while a server runs: by SIGHUP, and by files that are replaced. */
 

@@ -4,11 +4,11 @@ import { constants } from 'node:http2'
 import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ApiError, Code } from '../src/core/errors.ts'
-import { limits } from '../src/core/limits.ts'
-import type { HttpHandler, HttpRequest } from '../src/http.ts'
-import { http2Session, rawConnection, startPort } from './support/port.ts'
-import { END_HEADERS, postRoot, rawFrame, rawHttp2, uint32 } from './support/raw-http2.ts'
+import { ApiError, Code } from '@berth/server/api/errors.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import type { HttpHandler, HttpRequest } from '@berth/server/port/http.ts'
+import { http2Session, rawConnection, startPort } from './support/http/port.ts'
+import { END_HEADERS, postRoot, rawFrame, rawHttp2, uint32 } from './support/http/raw-http2.ts'
 
 /** Answers with how many bytes came, and their hash. */
 const swallowing: HttpHandler = async (request) => {

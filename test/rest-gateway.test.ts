@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { create, type DescMethod, type Message } from '@bufbuild/protobuf'
-import { EmptySchema, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import {
   type CreateGroupRequest,
   GroupSchema,
@@ -9,15 +7,15 @@ import {
   type ListGroupsRequest,
   ListGroupsResponseSchema,
   type UpdateGroupRequest,
-} from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { file_chainguard_platform_iam_v2beta1_identities as identities } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { file_chainguard_platform_iam_v2beta1_identities as identities } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import {
   type ExchangeRequest,
   RawTokenSchema,
   file_chainguard_platform_oidc_sts as sts,
-} from '#gen/chainguard/platform/oidc/sts_pb.js'
-import { file_chainguard_platform_registry_v2beta1_repos as repos } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import type { Dispatch, Incoming } from '../src/core/call.ts'
+} from '@berth/contract/gen/chainguard/platform/oidc/sts_pb.js'
+import { file_chainguard_platform_registry_v2beta1_repos as repos } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { contractFiles } from '@berth/contract/schema-files.ts'
 import {
   ApiError,
   Code,
@@ -26,17 +24,19 @@ import {
   notFound,
   unauthenticated,
   unavailable,
-} from '../src/core/errors.ts'
-import { etagOf } from '../src/core/etag.ts'
-import { contractFiles } from '../src/gateway/contract.ts'
-import { type RestOptions, restHandler } from '../src/gateway/rest.ts'
-import type { HttpReply, HttpRequest } from '../src/http.ts'
-import { admitted } from './support/admitted.ts'
+} from '@berth/server/api/errors.ts'
+import { etagOf } from '@berth/server/api/etag.ts'
+import { createRestHandler, type RestOptions } from '@berth/server/gateway/rest/handler.ts'
+import type { Dispatch, IncomingCall } from '@berth/server/pipeline/call.ts'
+import type { HttpReply, HttpRequest } from '@berth/server/port/http.ts'
+import { create, type DescMethod, type Message } from '@bufbuild/protobuf'
+import { EmptySchema, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { allowAll } from './support/api/allow-all-pipeline.ts'
 
 interface Seen {
   method: DescMethod
   message: Message
-  incoming: Incoming
+  incoming: IncomingCall
 }
 
 const group = create(GroupSchema, { uid: 'ab/cd', name: 'n', createTime: timestampFromMs(1735787045000) })
@@ -51,8 +51,8 @@ const replies: Readonly<Record<string, Message>> = {
 function gateway(more: Partial<RestOptions> = {}) {
   const seen: Seen[] = []
   const logged: object[] = []
-  const handler = restHandler({
-    authorizeHeaders: admitted(async (method, message, incoming) => {
+  const handler = createRestHandler({
+    authorizeHeaders: allowAll(async (method, message, incoming) => {
       seen.push({ method, message, incoming })
       return replies[method.name] ?? group
     }),
@@ -114,7 +114,7 @@ test('a Get gives the resource as JSON that nobody stores', async () => {
   assert.equal(method.name, 'GetGroup')
   assert.deepEqual(message, { $typeName: 'chainguard.platform.iam.v2beta1.GetGroupRequest', uid: 'ab/cd' })
   assert.deepEqual(
-    [incoming.protocol, incoming.requestId, incoming.authorization, incoming.address],
+    [incoming.protocol, incoming.requestId, incoming.authorizationHeader, incoming.address],
     ['rest', 'r1', 'Bearer x', '127.0.0.1'],
   )
 })
@@ -258,7 +258,7 @@ test('the token is looked at after the route and before anything else', async ()
 
 test('a challenge says whether a token was presented', async () => {
   const { call } = gateway({
-    authorizeHeaders: admitted(async () => Promise.reject(unauthenticated('bad token'))),
+    authorizeHeaders: allowAll(async () => Promise.reject(unauthenticated('bad token'))),
   })
   const without = await call('GET /iam/v2beta1/groups')
   assert.deepEqual([without.status, without.json.code], [401, 16])
@@ -269,18 +269,18 @@ test('a challenge says whether a token was presented', async () => {
 
 test('errors of the services are passed on', async () => {
   const missing = await gateway({
-    authorizeHeaders: admitted(async () => Promise.reject(notFound('iam.chainguard.dev/Group', 'ab'))),
+    authorizeHeaders: allowAll(async () => Promise.reject(notFound('iam.chainguard.dev/Group', 'ab'))),
   }).call('GET /iam/v2beta1/groups/ab')
   assert.deepEqual([missing.status, missing.json.details[1].resourceName], [404, 'ab'])
   const busy = await gateway({
-    authorizeHeaders: admitted(async () => Promise.reject(unavailable('busy', 1500))),
+    authorizeHeaders: allowAll(async () => Promise.reject(unavailable('busy', 1500))),
   }).call('GET /iam/v2beta1/groups/ab')
   assert.deepEqual([busy.status, busy.headers['retry-after']], [503, '2'])
 })
 
 test('an error may have an HTTP status of its own', async () => {
-  const handler = restHandler({
-    authorizeHeaders: admitted(async () => group),
+  const handler = createRestHandler({
+    authorizeHeaders: allowAll(async () => group),
     services: groups.services,
     errorDomain: 'x',
     log: { error: () => undefined },
@@ -302,7 +302,7 @@ test('an error may have an HTTP status of its own', async () => {
 
 test('violations name fields as the caller spelled them', async () => {
   const error = invalidArgument('claimMatch.subjectPattern', 'is bad')
-  const { call } = gateway({ authorizeHeaders: admitted(async () => Promise.reject(error)) })
+  const { call } = gateway({ authorizeHeaders: allowAll(async () => Promise.reject(error)) })
   const path = 'POST /iam/v2beta1/identities/ab'
   const proto = await call(path, { body: '{"claim_match":{"subject_pattern":"x"}}' })
   assert.equal(violation(proto.json).field, 'claim_match.subject_pattern')
@@ -315,14 +315,14 @@ test('violations name fields as the caller spelled them', async () => {
 
 test('violations of the mask and of lists name the parameter of the specification', async () => {
   const error = invalidArguments([{ field: 'update_mask', description: 'is bad' }])
-  const mask = await gateway({ authorizeHeaders: admitted(async () => Promise.reject(error)) }).call(
+  const mask = await gateway({ authorizeHeaders: allowAll(async () => Promise.reject(error)) }).call(
     'PATCH /iam/v2beta1/groups/ab?update_mask=x',
     { body: '{}' },
   )
   assert.equal(violation(mask.json).field, 'updateMask')
   assert.equal(mask.json.message, 'Invalid argument: updateMask: is bad')
   const page = await gateway({
-    authorizeHeaders: admitted(async () => Promise.reject(invalidArgument('page_size', 'is bad'))),
+    authorizeHeaders: allowAll(async () => Promise.reject(invalidArgument('page_size', 'is bad'))),
   }).call('GET /iam/v2beta1/groups?pageSize=-1')
   assert.equal(violation(page.json).field, 'page_size')
 })
@@ -337,7 +337,7 @@ test('an unexpected failure is logged and tells the caller nothing but the reque
     async () => ({ $typeName: 'x', groups: 5 }) as Message,
   ]
   for (const dispatch of failures) {
-    const { call, logged } = gateway({ authorizeHeaders: admitted(dispatch) })
+    const { call, logged } = gateway({ authorizeHeaders: allowAll(dispatch) })
     const reply = await call('GET /iam/v2beta1/groups')
     assert.deepEqual([reply.status, reply.json.code], [500, 13])
     assert.match(reply.json.message, /request r1/)
@@ -347,7 +347,7 @@ test('an unexpected failure is logged and tells the caller nothing but the reque
 })
 
 test('a handler that takes too long is given up with code 4 (handlerTimeoutMs)', async () => {
-  const { call } = gateway({ authorizeHeaders: admitted(() => new Promise(() => {})), handlerTimeoutMs: 20 })
+  const { call } = gateway({ authorizeHeaders: allowAll(() => new Promise(() => {})), handlerTimeoutMs: 20 })
   const reply = await call('GET /iam/v2beta1/groups')
   assert.deepEqual([reply.status, reply.json.code], [504, 4])
 })

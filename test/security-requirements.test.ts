@@ -42,13 +42,12 @@ const named = new Set(sections.map(({ name }) => name))
 /** Files in which a number is a reference; golden files and generated ones hold data. */
 const files = globSync(
   [
-    'src/**/*.{ts,js}',
+    'packages/{server,cli,client,advisory-formats,contract}/src/**/*.{ts,js}',
     'test/**/*.ts',
     'docs/**/*.md',
-    'proto/**/*.proto',
+    'packages/contract/proto/**/*.proto',
     'bench/**/*.ts',
     'scripts/*.ts',
-    'client/*.ts',
     '*.md',
   ],
   { cwd: root },

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { limits } from '@berth/server/config/limits.ts'
 import { sql } from 'kysely'
-import { limits } from '../src/core/limits.ts'
-import { startPostgres, withoutPostgres } from './support/postgres.ts'
-import { type Environment, runBerth, serveBerth, spawnBerth, temporaryDirectory } from './support/process.ts'
-import { call } from './support/rest.ts'
-import { openDatabase } from './support/stored.ts'
+import { call } from './support/api/rest.ts'
+import { openDatabase } from './support/database/open-database.ts'
+import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import {
+  type Environment,
+  runBerth,
+  serveBerth,
+  spawnBerth,
+  temporaryDirectory,
+} from './support/server/process.ts'
 
 /** One server for each SQLite database, and none on the database of a newer version. */
 

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { organizationSettings } from '../src/organization-settings.ts'
-import { sessionBySecret } from '../src/sts/sessions.ts'
-import { startTestBerth } from './support/berth.ts'
-import { apiOf, managedRole, newName, onEveryDatabase } from './support/cast.ts'
-import { endSession, newAccount, newPerson, newSession, through } from './support/people.ts'
-import { call } from './support/rest.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
+import { sessionBySecret } from '@berth/server/tokens/sessions/sessions.ts'
+import { apiOf, managedRole, newName, onEveryDatabase } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
+import { startTestBerth } from './support/server/test-berth.ts'
+import {
+  createAccount,
+  createPerson,
+  createSession,
+  endSession,
+  voucherOf,
+} from './support/signin/accounts.ts'
 
 /** Access tokens that came of a session: they end with it, and have the roles of its groups. */
 
@@ -16,12 +22,12 @@ onEveryDatabase('the access token of a session', (cast) => {
   /** Somebody with a role in an organization, and the API as they see it through a session. */
   const signedIn = async (role = 'viewer') => {
     const organization = await cast().organization()
-    const identity = await newPerson(cast().berth)
-    const binding = await cast().admin.made(`iam/roleBindings/${organization.uid}`, {
+    const identity = await createPerson(cast().berth)
+    const binding = await cast().admin.create(`iam/roleBindings/${organization.uid}`, {
       identityUid: identity,
       roleUid: managedRole(role),
     })
-    const session = await newSession(cast().berth, { identity })
+    const session = await createSession(cast().berth, { identity })
     const api = apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: session.id }))
     const group = `iam/groups/${organization.uid}`
     return { organization, identity, binding, session, api, group }
@@ -30,19 +36,19 @@ onEveryDatabase('the access token of a session', (cast) => {
   const fromProvider = async (groups: readonly string[]) => {
     const organization = await cast().organization()
     const { api: owner } = organization.owner
-    const provider = await owner.made(`iam/identityProviders/${organization.uid}`, {
+    const provider = await owner.create(`iam/identityProviders/${organization.uid}`, {
       name: 'login',
       defaultRole: managedRole('viewer'),
       oidc,
     })
     const map = (externalGroupId: string, role: string) =>
-      owner.made(`iam/externalGroupRoleMappings/${provider.uid}`, {
+      owner.create(`iam/externalGroupRoleMappings/${provider.uid}`, {
         externalGroupId,
         roleUid: managedRole(role),
         scope: organization.uid,
       })
-    const identity = await newPerson(cast().berth)
-    const session = await newSession(cast().berth, { identity, voucher: through(provider.uid), groups })
+    const identity = await createPerson(cast().berth)
+    const session = await createSession(cast().berth, { identity, voucher: voucherOf(provider.uid), groups })
     const api = apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: session.id }))
     const group = `iam/groups/${organization.uid}`
     return { organization, owner, provider: provider.uid as string, map, identity, session, api, group }
@@ -58,7 +64,7 @@ onEveryDatabase('the access token of a session', (cast) => {
 
   test('R12: ends with its session, by REST and gRPC, while others of the same person go on', async () => {
     const { identity, session, api, group } = await signedIn()
-    const other = await newSession(cast().berth, { identity })
+    const other = await createSession(cast().berth, { identity })
     const second = apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: other.id }))
     const without = apiOf(cast().berth, await cast().berth.tokenOf(identity))
     for (const each of [api, second, without]) assert.equal((await each.get(group)).status, 200)
@@ -73,7 +79,7 @@ onEveryDatabase('the access token of a session', (cast) => {
 
   test('R16: ends when its session expires, whatever has been cleared away', async () => {
     const { identity, group } = await signedIn()
-    const session = await newSession(cast().berth, { identity }, { lifetimeMs: 60_000 })
+    const session = await createSession(cast().berth, { identity }, { lifetimeMs: 60_000 })
     const api = apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: session.id }))
     assert.equal((await api.get(group)).status, 200)
     cast().berth.advance(61_000)
@@ -88,15 +94,15 @@ onEveryDatabase('the access token of a session', (cast) => {
 
   test('R12: a disabled account ends the API use of its sessions, also of one that begins in that moment', async () => {
     const { identity, api, group } = await signedIn()
-    const account = await newAccount(cast().berth, identity)
+    const account = await createAccount(cast().berth, identity)
     assert.equal((await api.get(group)).status, 200)
     const { kysely } = cast().berth.berth.installation.store.db
     await kysely.updateTable('accounts').set({ disabled: 1 }).where('id', '=', account).execute()
     await assertEnded(api, group)
-    const late = await newSession(cast().berth, { identity })
+    const late = await createSession(cast().berth, { identity })
     await assertEnded(apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: late.id })), group)
     const { store } = cast().berth.berth.installation
-    const browser = await newSession(cast().berth, { identity }, { kind: 'browser' })
+    const browser = await createSession(cast().berth, { identity }, { kind: 'browser' })
     assert.equal(await sessionBySecret(store, 'browser', browser.secret), undefined)
   })
 
@@ -109,7 +115,7 @@ onEveryDatabase('the access token of a session', (cast) => {
 
   test('R12: deleting the identity ends its sessions and deletes its account and passkeys', async () => {
     const { identity, binding, api, group } = await signedIn()
-    const account = await newAccount(cast().berth, identity)
+    const account = await createAccount(cast().berth, identity)
     assert.equal((await api.get(group)).status, 200)
     await cast().admin.delete(`iam/roleBindings/${binding.uid}`)
     const reply = await cast().admin.delete(`iam/identities/${identity}`)
@@ -143,7 +149,7 @@ onEveryDatabase('the access token of a session', (cast) => {
         [],
       )
     // A sign-in that was under way in that moment.
-    const late = await newSession(cast().berth, { identity, voucher: through(provider) })
+    const late = await createSession(cast().berth, { identity, voucher: voucherOf(provider) })
     await assertEnded(apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: late.id })), group)
   })
 
@@ -169,7 +175,11 @@ onEveryDatabase('the access token of a session', (cast) => {
     const { identity, provider, api, group, map } = await fromProvider(['devs'])
     await map('devs', 'viewer')
     assert.equal((await api.get(group)).status, 200)
-    const next = await newSession(cast().berth, { identity, voucher: through(provider), groups: ['guests'] })
+    const next = await createSession(cast().berth, {
+      identity,
+      voucher: voucherOf(provider),
+      groups: ['guests'],
+    })
     const now = apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: next.id }))
     assert.equal((await now.get(group)).status, 403)
   })
@@ -210,11 +220,11 @@ onEveryDatabase('the access token of a session', (cast) => {
 
   test('R19: whoever has a role through a group hands out no more than it', async () => {
     const { api, map, organization } = await fromProvider(['admins'])
-    const role = await organization.owner.api.made(`iam/roles/${organization.uid}`, {
+    const role = await organization.owner.api.create(`iam/roles/${organization.uid}`, {
       name: newName('binder'),
       capabilities: ['CAP_IAM_ROLE_BINDINGS_CREATE', 'CAP_IAM_GROUPS_LIST'],
     })
-    await organization.owner.api.made(
+    await organization.owner.api.create(
       `iam/externalGroupRoleMappings/${(await map('x', 'viewer')).identityProviderUid}`,
       { externalGroupId: 'admins', roleUid: role.uid, scope: organization.uid },
     )
@@ -240,15 +250,15 @@ test('a session costs no statement more than a token without one', async (t) => 
     },
   )
   t.after(() => berth.stop())
-  const identity = await newPerson(berth)
+  const identity = await createPerson(berth)
   const admin = apiOf(berth, berth.token)
-  const { uid } = await admin.made('iam/groups', { name: newName('org') })
-  await admin.made(`iam/roleBindings/${uid}`, { identityUid: identity, roleUid: managedRole('viewer') })
-  const { id } = await newSession(berth, { identity })
+  const { uid } = await admin.create('iam/groups', { name: newName('org') })
+  await admin.create(`iam/roleBindings/${uid}`, { identityUid: identity, roleUid: managedRole('viewer') })
+  const { id } = await createSession(berth, { identity })
   const costOf = async (token: string) => {
     await apiOf(berth, token).get(`iam/groups/${uid}`)
     // What was remembered of the caller is not any more.
-    await newPerson(berth)
+    await createPerson(berth)
     const before = statements
     assert.equal((await apiOf(berth, token).get(`iam/groups/${uid}`)).status, 200)
     const cold = statements

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
-import { webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { webBrowser } from './support/signin/web-browser.ts'
 
 test('R41: nodes that start together on an empty database print one link, which is good; setup-link replaces it', {
   skip: withoutPostgres,

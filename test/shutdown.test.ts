@@ -4,10 +4,10 @@ import { request } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { limits } from '../src/core/limits.ts'
-import { startFreezingProxy } from './support/freezing-proxy.ts'
-import { startPostgres, withoutPostgres } from './support/postgres.ts'
-import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/process.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { startFreezingProxy } from './support/http/freezing-proxy.ts'
+import { runBerth, type Serving, serveBerth, temporaryDirectory } from './support/server/process.ts'
 
 const WAIT_MS_MAX = 30_000
 /** Of the shutdown with a database that does not answer. */

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { accountById } from '../src/signin/accounts.ts'
-import type { AccountRow } from '../src/storage/tables.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { givePassword, isSignedIn, localAccount, PASSWORD, sendForm } from './support/local-accounts.ts'
-import { newPerson, newSession } from './support/people.ts'
-import { call } from './support/rest.ts'
-import { type Fields, signedInBrowser, type WebBrowser, webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { accountById } from '@berth/server/signin/accounts/accounts.ts'
+import type { AccountRow } from '@berth/server/storage/schema/tables.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson, createSession } from './support/signin/accounts.ts'
+import { isSignedIn, localAccount, PASSWORD, sendForm, setPassword } from './support/signin/local-accounts.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/signin/web-browser.ts'
 
 for (const database of databases) {
   describe(`the page of the account (${database.name})`, () => {
@@ -74,15 +79,15 @@ for (const database of databases) {
         })
         .execute()
       await kysely.updateTable('accounts').set({ passkey_required: 1 }).where('id', '=', account.id).execute()
-      const page = await givePassword(webBrowser(berth.url), email)
+      const page = await setPassword(webBrowser(berth.url), email)
       assert.equal(page.path, '/sign-in/second-factor')
       assert.match(page.text, /Browsers take passkeys only for a host name/)
     })
 
     test('another password takes the current one, and ends all other sessions', async () => {
       const other = webBrowser(berth.url)
-      await givePassword(other, email)
-      const client = await newSession(berth, { identity: account.identity_uid, method: 'password' })
+      await setPassword(other, email)
+      const client = await createSession(berth, { identity: account.identity_uid, method: 'password' })
       const next = 'a different long password'
       assert.equal(
         (await send('/account/password', { current: 'not the password', password: next })).status,
@@ -102,16 +107,16 @@ for (const database of databases) {
         .where('id', '=', client.id)
         .execute()
       assert.equal(rows.length, 0)
-      assert.equal((await givePassword(webBrowser(berth.url), email)).status, 401)
-      assert.equal((await givePassword(webBrowser(berth.url), email, next)).path, '/account')
+      assert.equal((await setPassword(webBrowser(berth.url), email)).status, 401)
+      assert.equal((await setPassword(webBrowser(berth.url), email, next)).path, '/account')
     })
 
     test('R12: sessions of browsers and clients are listed and end one by one, and all but this one', async () => {
       const phone = webBrowser(berth.url, {
         headers: { 'user-agent': 'Mozilla/5.0 (Android) Firefox/140.0' },
       })
-      await givePassword(phone, email)
-      const { id } = await newSession(berth, { identity: account.identity_uid, method: 'password' })
+      await setPassword(phone, email)
+      const { id } = await createSession(berth, { identity: account.identity_uid, method: 'password' })
       const token = await berth.tokenOf(account.identity_uid, { session: id } as object)
       assert.equal((await call('GET', `${berth.url}/iam/v2beta1/groups`, { token })).status, 200)
 
@@ -143,22 +148,22 @@ for (const database of databases) {
       berth.advance(limits.recentSignInMs)
       const again = await sendForm(browser, page, '/account/delete', { email })
       assert.match(again.text, /Sign in again to go on/)
-      await givePassword(browser, email)
+      await setPassword(browser, email)
       const sent = await sendForm(browser, await browser.open('/account/delete'), '/account/delete', {
         email: email.toUpperCase(),
       })
       assert.match(sent.text, /Your account is deleted/)
       assert.equal(await isSignedIn(browser), false)
       assert.equal(await row(), undefined)
-      assert.equal((await givePassword(webBrowser(berth.url), email)).status, 401)
+      assert.equal((await setPassword(webBrowser(berth.url), email)).status, 401)
       const token = await berth.tokenOf(berth.owner)
       const identity = `${berth.url}/iam/v2beta1/identities/${account.identity_uid}`
       assert.equal((await call('GET', identity, { token })).status, 404)
     })
 
     test('somebody whom a provider vouches for sees their sessions, and nothing of passwords', async () => {
-      const identity = await newPerson(berth, { email: 'grace@example.com' })
-      const guest = await signedInBrowser(berth, identity, { method: 'provider' })
+      const identity = await createPerson(berth, { email: 'grace@example.com' })
+      const guest = await createSignedInBrowser(berth, identity, { method: 'provider' })
       const page = await guest.open('/account')
       assert.match(page.text, /grace@example\.com/)
       assert.doesNotMatch(page.text, /Change your password|Delete your account|Passkeys/)
@@ -170,7 +175,7 @@ for (const database of databases) {
     test('every change is an event of the audit log', async () => {
       await send('/account/name', { name: 'Countess' })
       await send('/account/password', { current: PASSWORD, password: 'a different long password' })
-      await givePassword(webBrowser(berth.url), email, 'a different long password')
+      await setPassword(webBrowser(berth.url), email, 'a different long password')
       await send('/account/sessions/end-others')
       const events = await berth.berth.installation.store.db.kysely
         .selectFrom('audit_events')
@@ -186,7 +191,7 @@ for (const database of databases) {
     /** What somebody sends who has another account. */
     const crossings: Readonly<Record<string, () => Promise<[path: string, fields: Fields]>>> = {
       'end a session of somebody else': async () => {
-        const { id } = await newSession(berth, { identity: account.identity_uid, method: 'password' })
+        const { id } = await createSession(berth, { identity: account.identity_uid, method: 'password' })
         return ['/account/sessions/end', { id }]
       },
       'end a session that never was': async () => ['/account/sessions/end', { id: '0'.repeat(32) }],

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { countBeginning } from '../src/signin/beginnings.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { newClient } from './support/headless.ts'
-import { codeFlow, postForm, withQuery } from './support/oauth.ts'
-import { signedInBrowser, webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { countAttempt } from '@berth/server/signin/rate-limits/attempts.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { newClient } from './support/signin/headless.ts'
+import { codeFlow, postForm, withQuery } from './support/signin/oauth.ts'
+import { createSignedInBrowser, webBrowser } from './support/signin/web-browser.ts'
 
 /** What anybody may begin, and how much of it from one address. */
 
-const { beginningsPerAddressMax, beginningWindowMs } = limits
+const { signInAttemptsPerAddressMax, signInAttemptWindowMs } = limits
 
 for (const database of databases) {
   describe(`beginning to sign in (${database.name})`, () => {
@@ -25,8 +25,8 @@ for (const database of databases) {
     const from = (address: string) =>
       webBrowser(berth.url, { headers: { 'x-forwarded-for': address }, follow: false })
     const store = () => berth.berth.installation.store
-    const useUp = async (what: Parameters<typeof countBeginning>[1], address: string, left = 0) => {
-      for (let n = left; n < beginningsPerAddressMax; n++) await countBeginning(store(), what, address)
+    const useUp = async (what: Parameters<typeof countAttempt>[1], address: string, left = 0) => {
+      for (let n = left; n < signInAttemptsPerAddressMax; n++) await countAttempt(store(), what, address)
     }
     const kept = async () => {
       const { n } = await store()
@@ -41,7 +41,7 @@ for (const database of databases) {
       ['the headless flow', () => `/oauth?headless_code=${newClient().code}`],
     ]
 
-    test('beginningsPerAddressMax of one address, by whatever flow; then a page that says when, and nothing is kept', async () => {
+    test('signInAttemptsPerAddressMax of one address, by whatever flow; then a page that says when, and nothing is kept', async () => {
       const address = newAddress()
       await useUp('sign-in', address, flows.length)
       for (const [name, path] of flows) assert.equal((await from(address).open(path())).status, 303, name)
@@ -51,19 +51,19 @@ for (const database of databases) {
         assert.equal(page.status, 429, name)
         assert.match(page.text, /Too many sign-ins were begun from this address; try again in 15 minutes/)
         const seconds = Number(page.headers.get('retry-after'))
-        assert.ok(seconds > 0 && seconds <= beginningWindowMs / 1000, String(seconds))
+        assert.ok(seconds > 0 && seconds <= signInAttemptWindowMs / 1000, String(seconds))
       }
       assert.equal(await kept(), before)
     })
 
-    test('other addresses go on, and so does this one after beginningWindowMs', async () => {
+    test('other addresses go on, and so does this one after signInAttemptWindowMs', async () => {
       const address = newAddress()
       await useUp('sign-in', address)
       const [[, path]] = flows as [(typeof flows)[number]]
       assert.equal((await from(address).open(path())).status, 429)
       assert.equal((await from(address.replace(/1$/, '2')).open(path())).status, 429, 'its /64')
       assert.equal((await from(newAddress()).open(path())).status, 303)
-      berth.advance(beginningWindowMs)
+      berth.advance(signInAttemptWindowMs)
       assert.equal((await from(address).open(path())).status, 303)
     })
 
@@ -127,7 +127,7 @@ for (const database of databases) {
     })
 
     test('whoever is signed in is bounded as well: the request is kept for them too', async () => {
-      const browser = await signedInBrowser(berth, berth.owner)
+      const browser = await createSignedInBrowser(berth, berth.owner)
       await useUp('sign-in', '127.0.0.1')
       const [[, path]] = flows as [(typeof flows)[number]]
       assert.equal((await browser.open(path())).status, 429)

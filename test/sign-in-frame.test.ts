@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { givePassword, localAccount, sendForm, setupPath } from './support/local-accounts.ts'
-import { type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { localAccount, sendForm, setPassword, setupPath } from './support/signin/local-accounts.ts'
+import { type WebBrowser, type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
 /** What holds for every page of the sign-in. */
 
@@ -169,7 +169,7 @@ describe('the frame of the sign-in pages', () => {
 
   const quoted = encodeURIComponent(MARK)
   const reflections: Readonly<Record<string, (browser: WebBrowser) => Promise<WebPage>>> = {
-    'the e-mail of a failed sign-in': (browser) => givePassword(browser, MARK, 'wrong wrong wrong'),
+    'the e-mail of a failed sign-in': (browser) => setPassword(browser, MARK, 'wrong wrong wrong'),
     'the request of a sign-in': (browser) => browser.open(`/sign-in?request=${quoted}`),
     'the news of a sign-in': (browser) => browser.open(`/sign-in?done=${quoted}&again=${quoted}`),
     'a path': (browser) => browser.open(`/sign-in/${quoted}`),

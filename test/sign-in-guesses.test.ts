@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ApiError } from '../src/core/errors.ts'
-import { limits } from '../src/core/limits.ts'
-import { byAccount, byAddress, type GuessKey, guess } from '../src/signin/guesses.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { givePassword, localAccount, newLocalAccount, PASSWORD } from './support/local-accounts.ts'
-import { webBrowser } from './support/web.ts'
+import { ApiError } from '@berth/server/api/errors.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import {
+  byAccount,
+  byAddress,
+  type GuessKey,
+  limitGuesses,
+} from '@berth/server/signin/rate-limits/guesses.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { localAccount, newLocalAccount, PASSWORD, setPassword } from './support/signin/local-accounts.ts'
+import { webBrowser } from './support/signin/web-browser.ts'
 
 const {
   guessesPerAddressMax,
@@ -31,7 +36,7 @@ for (const database of databases) {
     /** Milliseconds to wait; 0: the guess was looked at. */
     const tryOnce = async (keys: readonly GuessKey[], right = false): Promise<number> => {
       try {
-        await guess(berth.berth.installation.store, keys, async () => (right ? 'found' : undefined))
+        await limitGuesses(berth.berth.installation.store, keys, async () => (right ? 'found' : undefined))
         return 0
       } catch (error) {
         assert.ok(error instanceof ApiError)
@@ -50,22 +55,22 @@ for (const database of databases) {
       await localAccount(berth, email)
       const address = newAddress()
       for (let at = 0; at < guessesPerAccountAndAddressMax; at++)
-        assert.equal((await givePassword(from(address), email, 'wrong wrong wrong')).status, 401)
-      const waiting = await givePassword(from(address), email)
+        assert.equal((await setPassword(from(address), email, 'wrong wrong wrong')).status, 401)
+      const waiting = await setPassword(from(address), email)
       assert.equal(waiting.status, 429, 'the right password is not looked at')
       const seconds = Number(waiting.headers.get('retry-after'))
       assert.ok(seconds > 800 && seconds <= guessWindowMs / 1000, String(seconds))
       assert.match(waiting.text, /Too many wrong guesses; try again in 15 minutes/)
-      assert.equal((await givePassword(from(newAddress()), email)).path, '/account', 'from elsewhere')
+      assert.equal((await setPassword(from(newAddress()), email)).path, '/account', 'from elsewhere')
       berth.advance(guessWindowMs)
-      assert.equal((await givePassword(from(address), email)).path, '/account')
+      assert.equal((await setPassword(from(address), email)).path, '/account')
     })
 
     test('an address without an account is counted like one with', async () => {
       const address = newAddress()
       for (let at = 0; at < guessesPerAccountAndAddressMax; at++)
-        assert.equal((await givePassword(from(address), 'nobody@example.com')).status, 401)
-      assert.equal((await givePassword(from(address), 'Nobody@Example.com')).status, 429)
+        assert.equal((await setPassword(from(address), 'nobody@example.com')).status, 401)
+      assert.equal((await setPassword(from(address), 'Nobody@Example.com')).status, 429)
     })
 
     test('right ones do not count, and do not take back what was wrong', async () => {
@@ -111,8 +116,8 @@ for (const database of databases) {
       const home = newAddress()
       const { account } = await localAccount(berth, email, from(home))
       await tryOften(guessesPerAccountMax, () => byAccount(account.id, newAddress(), false))
-      assert.equal((await givePassword(from(newAddress()), email)).status, 429)
-      assert.equal((await givePassword(from(home), email)).path, '/account')
+      assert.equal((await setPassword(from(newAddress()), email)).status, 429)
+      assert.equal((await setPassword(from(home), email)).path, '/account')
     })
 
     test('whoever has to wait does not make anybody else wait', async () => {
@@ -130,7 +135,7 @@ for (const database of databases) {
         assert.equal((await from(address).open(`/setup?code=${at}`)).status, 404)
       for (const path of ['/setup?code=x', '/sign-in/choose-password?code=x'])
         assert.equal((await from(address).open(path)).status, 429, path)
-      assert.equal((await givePassword(from(address), account.email)).status, 429)
+      assert.equal((await setPassword(from(address), account.email)).status, 429)
       const rows = await berth.berth.installation.store.db.kysely.selectFrom('guesses').selectAll().execute()
       assert.ok(!JSON.stringify(rows).includes('example.com') && !JSON.stringify(rows).includes(PASSWORD))
     })

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { startBrowser, withoutBrowser } from './support/browser.ts'
-import { databases } from './support/databases.ts'
-import { PASSWORD, setupPath } from './support/local-accounts.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
+import { PASSWORD, setupPath } from './support/signin/local-accounts.ts'
 
 /** How the pages of the sign-in look and are read out. */
 
 const [database] = databases
 if (database === undefined) throw new Error('no database')
-const shortcomings = readFileSync(new URL('support/page-shortcomings.js', import.meta.url), 'utf8')
+const shortcomings = readFileSync(new URL('./support/signin/page-problems.js', import.meta.url), 'utf8')
 
 describe('the look of the sign-in pages', { skip: withoutBrowser }, () => {
   let berth: TestBerth

@@ -2,20 +2,26 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { crossSite, isSignedIn, linksTo, type MixUp, mixUp } from './support/mix-up.ts'
-import { cleanups, temporaryDirectory } from './support/process.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { createOrganization, createResource } from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { cleanups, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import {
+  crossSite,
+  isSignedIn,
+  type MixUpAttack,
+  providerLinks,
+  runMixUpAttack,
+} from './support/signin/mix-up-attack.ts'
 import {
   type MaliciousProvider,
   nodeProvider,
   type ProviderProcess,
   providerSecret,
   startMaliciousProvider,
-} from './support/real-providers.ts'
-import { make, makeOrganization } from './support/tenant.ts'
-import { linkOf, webBrowser } from './support/web.ts'
+} from './support/signin/real-providers.ts'
+import { linkOf, webBrowser } from './support/signin/web-browser.ts'
 
 /** Codes of one identity provider never reach another one: confidential clients, proof keys, providers in processes of their own. */
 
@@ -51,7 +57,7 @@ for (const database of databases) {
       clean.after(() => berth.stop())
 
       const add = async (organization: string, name: string, issuer: string, old = false) => {
-        const { uid } = await make(berth, `/iam/v2beta1/identityProviders/${organization}`, {
+        const { uid } = await createResource(berth, `/iam/v2beta1/identityProviders/${organization}`, {
           name,
           defaultRole: managedRoleByName.get('viewer')?.uid,
           oidc: { issuer, clientId: 'acme', clientSecret: providerSecret, pkceEnabled: true },
@@ -64,7 +70,7 @@ for (const database of databases) {
             .execute()
         return uid
       }
-      const attackers = await makeOrganization(berth, 'attackers')
+      const attackers = await createOrganization(berth, 'attackers')
       evilUid = await add(attackers, 'evil', evil.issuer)
       oldEvilUid = await add(attackers, 'old evil', oldEvil.issuer, true)
       for (const [at, [name, provider]] of Object.entries(honest).entries()) {
@@ -93,14 +99,14 @@ for (const database of databases) {
             [oldEvil, oldEvilUid],
           ] as const)
             for (const redirectUri of [undefined, callback()])
-              for (const [how, link] of Object.entries(linksTo(uid))) {
-                const attack: MixUp = {
+              for (const [how, link] of Object.entries(providerLinks(uid))) {
+                const attack: MixUpAttack = {
                   honest: id,
                   provider: attackers,
                   victim: provider.users[0],
                   redirectUri,
                 }
-                const { stolen, status, victim, attacker } = await mixUp(berth, attack, link)
+                const { stolen, status, victim, attacker } = await runMixUpAttack(berth, attack, link)
                 assert.deepEqual(stolen, [], how)
                 assert.ok([403, 404].includes(status), `${how}: ${status}`)
                 assert.equal(await isSignedIn(victim), false, how)
@@ -119,9 +125,9 @@ for (const database of databases) {
         { referer: 'https://elsewhere.example/' },
         {},
       ])
-        for (const [how, link] of Object.entries(linksTo(evilUid))) {
+        for (const [how, link] of Object.entries(providerLinks(evilUid))) {
           const page = await webBrowser(berth.url, { headers }).open(link)
-          assert.equal(page.left, undefined, `${how} ${JSON.stringify(headers)}`)
+          assert.equal(page.redirectedTo, undefined, `${how} ${JSON.stringify(headers)}`)
           assert.equal(page.status, 200)
           assert.match(page.text, /^Sign in to attackers with evil\?/)
           assert.match(page.text, /has not verified the organization attackers/)
@@ -145,9 +151,9 @@ for (const database of databases) {
         changed('confirmed', 'A'.repeat(43)),
         changed('confirmed', ''),
       ])
-        assert.equal((await browser.open(other)).left, undefined, other)
-      assert.equal((await webBrowser(berth.url).open(link.href)).left, undefined, 'another browser')
-      assert.equal((await browser.open(link.href)).left?.origin, evil.issuer)
+        assert.equal((await browser.open(other)).redirectedTo, undefined, other)
+      assert.equal((await webBrowser(berth.url).open(link.href)).redirectedTo, undefined, 'another browser')
+      assert.equal((await browser.open(link.href)).redirectedTo?.origin, evil.issuer)
     })
   })
 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { countBeginning } from '../src/signin/beginnings.ts'
-import { databases } from './support/databases.ts'
-import { givePassword, localAccount, sendForm } from './support/local-accounts.ts'
-import { startNodes } from './support/nodes.ts'
-import { codeFlow, postForm, withQuery } from './support/oauth.ts'
-import { type WebBrowser, webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { countAttempt } from '@berth/server/signin/rate-limits/attempts.ts'
+import { databases } from './support/database/databases.ts'
+import { startNodes } from './support/server/nodes.ts'
+import { localAccount, sendForm, setPassword } from './support/signin/local-accounts.ts'
+import { codeFlow, postForm, withQuery } from './support/signin/oauth.ts'
+import { type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
 
 /** What is counted of guesses and of beginnings is counted for all nodes together. */
 
-const { guessesPerAccountAndAddressMax, guessesPerAddressMax, beginningsPerAddressMax } = limits
+const { guessesPerAccountAndAddressMax, guessesPerAddressMax, signInAttemptsPerAddressMax } = limits
 
 for (const database of databases) {
   test(`guesses and beginnings at either of two nodes count at both (${database.name})`, async (t) => {
@@ -54,13 +54,13 @@ for (const database of databases) {
       const more = 4
       assert.deepEqual(
         await guesses(guessesPerAccountAndAddressMax + more, address, async (browser) => {
-          return (await givePassword(browser, email, 'wrong wrong wrong')).status
+          return (await setPassword(browser, email, 'wrong wrong wrong')).status
         }),
         { 401: guessesPerAccountAndAddressMax, 429: more },
       )
-      for (const browser of browsers(address)) assert.equal((await givePassword(browser, email)).status, 429)
+      for (const browser of browsers(address)) assert.equal((await setPassword(browser, email)).status, 429)
       for (const browser of browsers(newAddress()))
-        assert.equal((await givePassword(browser, email)).path, '/account')
+        assert.equal((await setPassword(browser, email)).path, '/account')
     })
 
     const kinds: readonly (readonly [string, number, (browser: WebBrowser) => Promise<number>])[] = [
@@ -109,8 +109,8 @@ for (const database of databases) {
     await t.test('beginnings', async () => {
       const address = newAddress()
       const begin = (what: 'sign-in' | 'device', from: number) =>
-        countBeginning(all[from]?.berth.berth.installation.store ?? assert.fail(), what, address)
-      for (let n = 0; n < beginningsPerAddressMax; n++)
+        countAttempt(all[from]?.berth.berth.installation.store ?? assert.fail(), what, address)
+      for (let n = 0; n < signInAttemptsPerAddressMax; n++)
         for (const what of ['sign-in', 'device'] as const) await begin(what, n % 2)
       for (const [n, browser] of browsers(address).entries()) {
         const page = await browser.open(withQuery('/oauth/authorize', codeFlow().parameters))

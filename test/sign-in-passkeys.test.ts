@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { limits } from '@berth/server/config/limits.ts'
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
-import { limits } from '../src/core/limits.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { startBrowser, withoutBrowser } from './support/browser.ts'
-import { newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { newLocalAccount, PASSWORD, passwordPath } from './support/local-accounts.ts'
-import { freePort } from './support/postgres.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { freePort } from './support/database/postgres.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
+import { newLocalAccount, PASSWORD, passwordPath } from './support/signin/local-accounts.ts'
 
 /** Passkeys, in a browser with an authenticator that is made of software. */
 

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { createAccount, disableAccount } from '../src/signin/accounts.ts'
-import { inTransaction } from '../src/storage/db.ts'
-import type { AccountRow } from '../src/storage/tables.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { createAccount, setAccountDisabled } from '@berth/server/signin/accounts/accounts.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import type { AccountRow } from '@berth/server/storage/schema/tables.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import {
-  givePassword,
   isSignedIn,
   localAccount,
   newLocalAccount,
   PASSWORD,
   passwordPath,
   sendForm,
-} from './support/local-accounts.ts'
-import { type Fields, type WebBrowser, webBrowser } from './support/web.ts'
+  setPassword,
+} from './support/signin/local-accounts.ts'
+import { type Fields, type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
 
 for (const database of databases) {
   describe(`signing in with a password (${database.name})`, () => {
@@ -32,7 +32,7 @@ for (const database of databases) {
 
     test('the right password signs in, however the address is written, and signing out ends it', async () => {
       const browser = webBrowser(berth.url)
-      const page = await givePassword(browser, ` ${email.toUpperCase()} `)
+      const page = await setPassword(browser, ` ${email.toUpperCase()} `)
       assert.equal(page.path, '/account')
       assert.equal((await browser.open('/sign-in')).path, '/account')
       const secret = browser.cookies.get('berth') ?? ''
@@ -47,8 +47,8 @@ for (const database of databases) {
 
     test('a wrong password and an unknown address get the same answer', async () => {
       const [wrong, unknown] = [
-        await givePassword(webBrowser(berth.url), email, 'another password'),
-        await givePassword(webBrowser(berth.url), 'nobody@example.com', 'another password'),
+        await setPassword(webBrowser(berth.url), email, 'another password'),
+        await setPassword(webBrowser(berth.url), 'nobody@example.com', 'another password'),
       ]
       for (const page of [wrong, unknown]) {
         assert.equal(page.status, 401)
@@ -62,7 +62,7 @@ for (const database of databases) {
       await planted.open('/sign-in')
       const victim = webBrowser(berth.url)
       victim.cookies.set('berth', planted.cookies.get('berth') ?? '')
-      await givePassword(victim, email)
+      await setPassword(victim, email)
       assert.ok(await isSignedIn(victim))
       assert.notEqual(victim.cookies.get('berth'), planted.cookies.get('berth'))
       assert.equal(await isSignedIn(planted), false)
@@ -70,10 +70,10 @@ for (const database of databases) {
 
     test('signing in again ends the session before', async () => {
       const browser = webBrowser(berth.url)
-      await givePassword(browser, email)
+      await setPassword(browser, email)
       const earlier = webBrowser(berth.url)
       earlier.cookies.set('berth', browser.cookies.get('berth') ?? '')
-      await givePassword(browser, email)
+      await setPassword(browser, email)
       assert.ok(await isSignedIn(browser))
       assert.equal(await isSignedIn(earlier), false)
     })
@@ -83,15 +83,15 @@ for (const database of databases) {
       const eve = `${newName('eve')}@example.com`
       const { account: hers, browser } = await localAccount(berth, eve)
       const turn = (disabled: boolean) =>
-        inTransaction(store.db, (tx) => disableAccount(store, tx, hers, disabled))
+        inTransaction(store.db, (tx) => setAccountDisabled(store, tx, hers, disabled))
       await turn(true)
       assert.equal(await isSignedIn(browser), false)
-      const refused = await givePassword(browser, eve)
+      const refused = await setPassword(browser, eve)
       assert.equal(refused.status, 403)
       assert.match(refused.text, /disabled/)
-      assert.equal((await givePassword(webBrowser(berth.url), eve, 'wrong wrong wrong')).status, 401)
+      assert.equal((await setPassword(webBrowser(berth.url), eve, 'wrong wrong wrong')).status, 401)
       await turn(false)
-      assert.equal((await givePassword(browser, eve)).path, '/account')
+      assert.equal((await setPassword(browser, eve)).path, '/account')
     })
 
     test('a hash with other parameters is renewed by a sign-in', async () => {
@@ -116,11 +116,11 @@ for (const database of databases) {
       const hash = async () =>
         (await store.db.kysely.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst())
           ?.password_hash ?? ''
-      assert.equal((await givePassword(webBrowser(berth.url), old, 'not this password')).status, 401)
+      assert.equal((await setPassword(webBrowser(berth.url), old, 'not this password')).status, 401)
       assert.equal(await hash(), passwordHash)
-      assert.equal((await givePassword(webBrowser(berth.url), old)).path, '/account')
+      assert.equal((await setPassword(webBrowser(berth.url), old)).path, '/account')
       assert.match(await hash(), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-      assert.equal((await givePassword(webBrowser(berth.url), old)).path, '/account')
+      assert.equal((await setPassword(webBrowser(berth.url), old)).path, '/account')
     })
 
     describe('a link to choose a password', () => {
@@ -145,9 +145,9 @@ for (const database of databases) {
         assert.equal(await isSignedIn(browser), false)
         assert.equal((await webBrowser(berth.url).open(path)).status, 404)
         assert.equal((await webBrowser(berth.url).open(other)).status, 404, 'another password is chosen')
-        assert.equal((await givePassword(webBrowser(berth.url), mine)).status, 401)
+        assert.equal((await setPassword(webBrowser(berth.url), mine)).status, 401)
         assert.equal(
-          (await givePassword(webBrowser(berth.url), mine, 'another purple wagon')).path,
+          (await setPassword(webBrowser(berth.url), mine, 'another purple wagon')).path,
           '/account',
         )
       })
@@ -172,7 +172,7 @@ for (const database of databases) {
       'a form token from before the sign-in': async (browser, good) => {
         const own = webBrowser(berth.url)
         const before = (await own.open('/sign-in')).forms[0]?.fields['form_token']
-        await givePassword(own, email)
+        await setPassword(own, email)
         return (await own.post('/sign-out', { form_token: before })).status === 403
           ? status(browser, { ...good, form_token: before })
           : 0
@@ -233,7 +233,7 @@ for (const database of databases) {
 
     test('signing in and being refused are events of the audit log', async () => {
       const { db } = berth.berth.installation.store
-      await givePassword(webBrowser(berth.url), email)
+      await setPassword(webBrowser(berth.url), email)
       const events = await db.kysely
         .selectFrom('audit_events')
         .select(['method', 'code'])
@@ -248,7 +248,7 @@ for (const database of databases) {
 
     test('a form of a page that is over says so instead of failing', async () => {
       const browser = webBrowser(berth.url)
-      await givePassword(browser, email)
+      await setPassword(browser, email)
       const page = await browser.open('/account')
       browser.cookies.clear()
       const answer = await sendForm(browser, page, '/account/name', { name: 'Eve' })

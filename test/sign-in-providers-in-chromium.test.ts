@@ -5,16 +5,20 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import type { Browser } from 'playwright-core'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { startBrowser, withoutBrowser } from './support/browser.ts'
-import { codeFlow, withQuery } from './support/oauth.ts'
-import { cleanups } from './support/process.ts'
-import { make, makeOrganization, verifyOrganization } from './support/tenant.ts'
-import { startUpstreamProvider, UPSTREAM_CLIENT, type UpstreamProvider } from './support/upstream-provider.ts'
+import { createOrganization, createResource, verifyOrganization } from './support/api/tenant.ts'
+import { cleanups } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
+import { codeFlow, withQuery } from './support/signin/oauth.ts'
+import {
+  startUpstreamProvider,
+  UPSTREAM_CLIENT,
+  type UpstreamProvider,
+} from './support/signin/upstream-provider.ts'
 
-const shortcomings = readFileSync(new URL('support/page-shortcomings.js', import.meta.url), 'utf8')
+const shortcomings = readFileSync(new URL('./support/signin/page-problems.js', import.meta.url), 'utf8')
 
 /** The way to a provider in a real browser, which applies the policy of a page to where its forms are sent on as well. */
 
@@ -35,7 +39,7 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
   })
 
   test('whoever types the name of their organization gets to its provider and comes back signed in', async () => {
-    const { uid } = await make(berth, `/iam/v2beta1/identityProviders/${berth.organization}`, {
+    const { uid } = await createResource(berth, `/iam/v2beta1/identityProviders/${berth.organization}`, {
       name: 'own',
       defaultRole: managedRoleByName.get('viewer')?.uid,
       oidc: {
@@ -71,9 +75,9 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
   })
 
   test('R40: a link of another site leads to a page that asks, readable in light and dark, and only its button continues', async () => {
-    const { uid } = await make(
+    const { uid } = await createResource(
       berth,
-      `/iam/v2beta1/identityProviders/${await makeOrganization(berth, 'acme')}`,
+      `/iam/v2beta1/identityProviders/${await createOrganization(berth, 'acme')}`,
       {
         name: 'okta',
         defaultRole: managedRoleByName.get('viewer')?.uid,

@@ -3,35 +3,46 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { IdentityProviderSchema } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
-import { IdentityProviderSchema } from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
-import { limits } from '../src/core/limits.ts'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { exchange } from './support/exchange.ts'
-import { codeFlow, codeOf, decide, postForm, redemption, withQuery } from './support/oauth.ts'
-import { newPerson } from './support/people.ts'
-import { cleanups } from './support/process.ts'
-import { call } from './support/rest.ts'
-import { make, makeOrganization, verifyOrganization } from './support/tenant.ts'
-import { startUpstreamProvider, UPSTREAM_CLIENT, type UpstreamProvider } from './support/upstream-provider.ts'
+import { call } from './support/api/rest.ts'
+import { createOrganization, createResource, verifyOrganization } from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { cleanups } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
 import {
-  confirmed,
+  authorizationCodeOf,
+  codeFlow,
+  postForm,
+  submitConsent,
+  tokenRequest,
+  withQuery,
+} from './support/signin/oauth.ts'
+import {
+  startUpstreamProvider,
+  UPSTREAM_CLIENT,
+  type UpstreamProvider,
+} from './support/signin/upstream-provider.ts'
+import {
+  confirm,
+  createSignedInBrowser,
   linkOf,
-  signedInBrowser,
   type WebBrowser,
   type WebPage,
   webBrowser,
-} from './support/web.ts'
+} from './support/signin/web-browser.ts'
+import { exchange } from './support/tokens/exchange.ts'
 
 const role = (name: string) => managedRoleByName.get(name)?.uid ?? ''
 
 /** Goes to the provider and comes back with what it answered; `left` is the address of the callback. */
 async function away(upstream: UpstreamProvider, page: WebPage): Promise<URL> {
-  assert.ok(page.left, `nobody is sent away: ${page.status} ${page.text}`)
-  assert.equal(page.left.origin, upstream.issuer)
-  const { left, status, text } = await webBrowser(upstream.issuer).open(page.left.href)
+  assert.ok(page.redirectedTo, `nobody is sent away: ${page.status} ${page.text}`)
+  assert.equal(page.redirectedTo.origin, upstream.issuer)
+  const { redirectedTo: left, status, text } = await webBrowser(upstream.issuer).open(page.redirectedTo.href)
   assert.ok(left, `the provider keeps them: ${status} ${text}`)
   return left
 }
@@ -51,7 +62,7 @@ for (const database of databases) {
       return { sub: `person ${people}`, email: `p${people}@example.com`, email_verified: true, ...more }
     }
     const makeProvider = (changed: object = {}, oidc: object = {}) =>
-      make(berth, `/iam/v2beta1/identityProviders/${berth.organization}`, {
+      createResource(berth, `/iam/v2beta1/identityProviders/${berth.organization}`, {
         name: 'own',
         defaultRole: role('viewer'),
         oidc: {
@@ -71,7 +82,7 @@ for (const database of databases) {
       request?: string,
     ) => browser.open((await away(upstream, await leave(browser, provider, request))).href)
     const leave = async (browser: WebBrowser, provider: string, request?: string) =>
-      confirmed(browser, await browser.open(withQuery('/sign-in/provider', { with: provider, request })))
+      confirm(browser, await browser.open(withQuery('/sign-in/provider', { with: provider, request })))
     const cookieSession = async (browser: WebBrowser) =>
       (await browser.open('/account')).status === 200 && (await browser.open('/account')).path === '/account'
 
@@ -128,7 +139,7 @@ for (const database of databases) {
     }
 
     test('state, nonce and a proof key go along, and the secret does not', async () => {
-      const { left } = await leave(webBrowser(berth.url), 'shared')
+      const { redirectedTo: left } = await leave(webBrowser(berth.url), 'shared')
       assert.deepEqual(
         [...(left?.searchParams.keys() ?? [])].sort(),
         [
@@ -151,8 +162,8 @@ for (const database of databases) {
       const browser = webBrowser(berth.url)
       await enter(browser, own, provider.uid)
       const flow = codeFlow()
-      const code = await codeOf(browser, flow)
-      const { body } = await postForm(berth.url, '/oauth/token', redemption(flow, code))
+      const code = await authorizationCodeOf(browser, flow)
+      const { body } = await postForm(berth.url, '/oauth/token', tokenRequest(flow, code))
       const token = body.access_token ?? assert.fail(JSON.stringify(body))
       const groups = `${berth.url}/iam/v2beta1/groups/${berth.organization}`
       assert.equal((await call('GET', groups, { token })).status, 200)
@@ -192,7 +203,7 @@ for (const database of databases) {
 
     test('groups give their mapped roles for as long as the provider says so at the sign-in (R22)', async () => {
       const provider = await makeProvider({ name: 'groups' })
-      await make(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider.uid}`, {
+      await createResource(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider.uid}`, {
         externalGroupId: 'admins',
         roleUid: role('owner'),
         scope: berth.organization,
@@ -206,7 +217,7 @@ for (const database of databases) {
         const { body } = await postForm(
           berth.url,
           '/oauth/token',
-          redemption(flow, await codeOf(browser, flow)),
+          tokenRequest(flow, await authorizationCodeOf(browser, flow)),
         )
         return body
       }
@@ -224,7 +235,7 @@ for (const database of databases) {
 
     test('an invite is accepted on the way', async () => {
       const provider = await makeProvider({ name: 'invited' })
-      const invite = await make(berth, `/iam/v2beta1/groupInvites/${berth.organization}`, {
+      const invite = await createResource(berth, `/iam/v2beta1/groupInvites/${berth.organization}`, {
         roleUid: role('editor'),
         ttl: '3600s',
         singleUse: true,
@@ -239,8 +250,8 @@ for (const database of databases) {
           invite: (invite as unknown as { code: string }).code,
         }),
       )
-      const came = await browser.open((await away(own, await confirmed(browser, begun))).href)
-      const { left } = await decide(browser, came)
+      const came = await browser.open((await away(own, await confirm(browser, begun))).href)
+      const { redirectedTo: left } = await submitConsent(browser, came)
       assert.ok(left?.searchParams.get('token'), String(left))
       const rows = await berth.berth.installation.store.db.kysely
         .selectFrom('role_bindings')
@@ -256,12 +267,12 @@ for (const database of databases) {
       const to = async (parameters: Record<string, string>) => {
         const browser = webBrowser(berth.url)
         const path = withQuery('/oauth/authorize', { ...codeFlow().parameters, ...parameters })
-        return confirmed(browser, await browser.open(path))
+        return confirm(browser, await browser.open(path))
       }
-      assert.equal((await to({ idp_id: provider.uid })).left?.origin, own.issuer)
-      assert.equal((await to({ connection: 'shared' })).left?.origin, shared.issuer)
+      assert.equal((await to({ idp_id: provider.uid })).redirectedTo?.origin, own.issuer)
+      assert.equal((await to({ connection: 'shared' })).redirectedTo?.origin, shared.issuer)
       const unknown = await to({ idp_id: `${berth.organization}/0123456789abcdef` })
-      assert.equal(unknown.left?.searchParams.get('error'), 'invalid_request')
+      assert.equal(unknown.redirectedTo?.searchParams.get('error'), 'invalid_request')
     })
 
     test('a stranger who is not to be registered is told so, and nothing is kept of them', async () => {
@@ -275,7 +286,7 @@ for (const database of databases) {
           skip_registration: 'true',
         }),
       )
-      const { left } = await browser.open((await away(shared, begun)).href)
+      const { redirectedTo: left } = await browser.open((await away(shared, begun)).href)
       assert.equal(left?.searchParams.get('status_code'), '404')
       assert.equal(left?.searchParams.get('token'), null)
       assert.equal(await cookieSession(browser), false)
@@ -391,14 +402,14 @@ for (const database of databases) {
       }
       const provider = await makeProvider({ name: 'evil' }, { issuer: evil.issuer })
       // The attacker leaves for the operator's provider, and keeps proof key and nonce of that.
-      const theirs = (await leave(webBrowser(berth.url), 'shared')).left ?? assert.fail()
+      const theirs = (await leave(webBrowser(berth.url), 'shared')).redirectedTo ?? assert.fail()
       // The victim leaves for the organization's, which sends them on with these and their own state.
       const victim = webBrowser(berth.url)
-      const departed = (await leave(victim, provider.uid)).left ?? assert.fail()
+      const departed = (await leave(victim, provider.uid)).redirectedTo ?? assert.fail()
       assert.equal(departed.origin, evil.issuer)
       shared.person = somebody()
       theirs.searchParams.set('state', departed.searchParams.get('state') ?? '')
-      const back = (await webBrowser(shared.issuer).open(theirs.href)).left ?? assert.fail()
+      const back = (await webBrowser(shared.issuer).open(theirs.href)).redirectedTo ?? assert.fail()
       assert.ok(back.searchParams.has('code'))
       // A provider that tells nobody who it is.
       back.searchParams.delete('iss')
@@ -417,13 +428,13 @@ for (const database of databases) {
       for (const headers of sites) {
         const stranger = webBrowser(berth.url, { headers })
         const page = await stranger.open('/sign-in/provider?with=shared')
-        assert.equal(page.left, undefined, JSON.stringify(headers))
+        assert.equal(page.redirectedTo, undefined, JSON.stringify(headers))
         assert.match(page.text, /Sign in with The shared one\? /)
         const link = linkOf(page, /class="button" href="([^"]+)"/) ?? assert.fail(page.html)
-        assert.equal((await webBrowser(berth.url).open(link)).left, undefined, 'another browser')
-        assert.equal((await stranger.open(link)).left?.origin, shared.issuer)
+        assert.equal((await webBrowser(berth.url).open(link)).redirectedTo, undefined, 'another browser')
+        assert.equal((await stranger.open(link)).redirectedTo?.origin, shared.issuer)
 
-        const own = await signedInBrowser(berth, berth.owner)
+        const own = await createSignedInBrowser(berth, berth.owner)
         const asking = webBrowser(berth.url, { headers })
         asking.cookies.set('berth', own.cookies.get('berth') ?? '')
         const asked = await asking.open(
@@ -434,7 +445,7 @@ for (const database of databases) {
         const request = new URL(asked.path, berth.url).searchParams.get('request') ?? ''
         for (const query of [{ with: 'shared', request }, { with: 'shared' }]) {
           const again = await asking.open(withQuery('/sign-in/provider', query))
-          assert.equal(again.left, undefined)
+          assert.equal(again.redirectedTo, undefined)
           assert.match(again.text, /It ends the session that you have in this browser now/)
         }
 
@@ -442,11 +453,11 @@ for (const database of databases) {
         const fromClient = await webBrowser(berth.url, { headers }).open(
           withQuery('/oauth/authorize', { ...codeFlow().parameters, connection: 'shared' }),
         )
-        assert.equal(fromClient.left?.origin, shared.issuer)
+        assert.equal(fromClient.redirectedTo?.origin, shared.issuer)
       }
       const browser = webBrowser(berth.url)
       const offered = linkOf(await browser.open('/sign-in'), /href="([^"]*with=shared[^"]*)"/)
-      assert.equal((await browser.open(offered ?? assert.fail())).left?.origin, shared.issuer)
+      assert.equal((await browser.open(offered ?? assert.fail())).redirectedTo?.origin, shared.issuer)
     })
 
     const faults: Readonly<Record<string, NonNullable<UpstreamProvider['answer']>>> = {
@@ -480,7 +491,7 @@ for (const database of databases) {
           assert.ok(!page.html.includes('169.254') && !page.html.includes('other.example'), 'R3')
           // It is asked again, not remembered as broken.
           faulty.answer = undefined
-          assert.ok((await leave(webBrowser(berth.url), provider.uid)).left)
+          assert.ok((await leave(webBrowser(berth.url), provider.uid)).redirectedTo)
         })
       }
     })
@@ -531,14 +542,16 @@ for (const database of databases) {
 
     test('the name of an organization says nothing about unverified ones: same answer for unknown, unverified and without a provider', async () => {
       const named = async (name: string) => {
-        const { status, text, left } = await webBrowser(berth.url).open(
-          withQuery('/sign-in/provider', { organization: name }),
-        )
+        const {
+          status,
+          text,
+          redirectedTo: left,
+        } = await webBrowser(berth.url).open(withQuery('/sign-in/provider', { organization: name }))
         return { status, text, left }
       }
       const add = async (name: string) => {
-        const organization = await makeOrganization(berth, name)
-        await make(berth, `/iam/v2beta1/identityProviders/${organization}`, {
+        const organization = await createOrganization(berth, name)
+        await createResource(berth, `/iam/v2beta1/identityProviders/${organization}`, {
           name: 'own',
           defaultRole: role('viewer'),
           oidc: { issuer: own.issuer, clientId: 'x', clientSecret: 'x' },
@@ -547,7 +560,7 @@ for (const database of databases) {
       }
       await add('unverified')
       const verified = await add('verified')
-      await verifyOrganization(berth, await makeOrganization(berth, 'without'))
+      await verifyOrganization(berth, await createOrganization(berth, 'without'))
       await verifyOrganization(berth, verified)
       const unknown = await named('unknown')
       assert.equal(unknown.status, 404)
@@ -584,8 +597,8 @@ for (const database of databases) {
       await changed.where('uid', '=', provider).execute()
 
       assert.equal((await leave(webBrowser(berth.url), provider)).status, 404)
-      const someone = await newPerson(berth)
-      const other = await newPerson(berth, { issuer: berth.url, subject: someone })
+      const someone = await createPerson(berth)
+      const other = await createPerson(berth, { issuer: berth.url, subject: someone })
       const token = await berth.tokenOf(someone)
       for (const identity of [undefined, other]) {
         const asked = { aud: berth.url, identity_provider: provider, ...(identity && { identity }) }

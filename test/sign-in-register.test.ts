@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { localAccount, newLocalAccount, PASSWORD, sendForm } from './support/local-accounts.ts'
-import { codeFlow, withQuery } from './support/oauth.ts'
-import { call } from './support/rest.ts'
-import { make } from './support/tenant.ts'
-import { type WebBrowser, type WebPage, webBrowser } from './support/web.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { newName } from './support/api/api-fixture.ts'
+import { call } from './support/api/rest.ts'
+import { createResource } from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { localAccount, newLocalAccount, PASSWORD, sendForm } from './support/signin/local-accounts.ts'
+import { codeFlow, withQuery } from './support/signin/oauth.ts'
+import { type WebBrowser, type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
 for (const database of databases) {
   describe(`making an account with an invite (${database.name})`, () => {
@@ -20,7 +20,7 @@ for (const database of databases) {
 
     const invite = async (email = ''): Promise<string> =>
       (
-        await make(berth, `/iam/v2beta1/groupInvites/${berth.organization}`, {
+        await createResource(berth, `/iam/v2beta1/groupInvites/${berth.organization}`, {
           roleUid: managedRoleByName.get('viewer')?.uid,
           ttl: '3600s',
           ...(email === '' ? {} : { email }),

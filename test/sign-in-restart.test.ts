@@ -1,23 +1,29 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Berth } from '../src/berth.ts'
-import { readConfig } from '../src/config.ts'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { openInstallation } from '../src/installation.ts'
-import { fetchHeadless, newClient } from './support/headless.ts'
+import { readConfig } from '@berth/server/config/config.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { openInstallation } from '@berth/server/installation/installation.ts'
+import type { Berth } from '@berth/server/main.ts'
+import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import {
+  type Cleanup,
+  runBerth,
+  type Serving,
+  serveBerth,
+  temporaryDirectory,
+} from './support/server/process.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { fetchHeadlessToken, newClient } from './support/signin/headless.ts'
 import {
   claimsOf,
   codeFlow,
-  decide,
   postForm,
-  redemption,
+  submitConsent,
   type TokenReply,
+  tokenRequest,
   withQuery,
-} from './support/oauth.ts'
-import { newPerson } from './support/people.ts'
-import { freePort, startPostgres, withoutPostgres } from './support/postgres.ts'
-import { type Cleanup, runBerth, type Serving, serveBerth, temporaryDirectory } from './support/process.ts'
-import { signedInBrowser } from './support/web.ts'
+} from './support/signin/oauth.ts'
+import { createSignedInBrowser } from './support/signin/web-browser.ts'
 
 test('R16: on SQLite every flow goes on after the server was killed in the middle of it, step by step', (t) =>
   throughRestarts(t, { BERTH_DATA_DIR: temporaryDirectory(t) }))
@@ -61,8 +67,8 @@ async function throughRestarts(t: Cleanup, env: Readonly<Record<string, string>>
   assert.ok('config' in read)
   const installation = await openInstallation(read.config, quiet, {})
   const past = { url, berth: { installation, addresses: { baseUrl: url } } as unknown as Berth }
-  const identity = await newPerson(past, { email: 'ada@example.com' })
-  const browser = await signedInBrowser(past, identity)
+  const identity = await createPerson(past, { email: 'ada@example.com' })
+  const browser = await createSignedInBrowser(past, identity)
   await installation.close()
 
   // What the clients begin.
@@ -90,15 +96,16 @@ async function throughRestarts(t: Cleanup, env: Readonly<Record<string, string>>
 
   // The consents.
   await restart()
-  const answer = (await decide(browser, code)).left
-  const token = (await decide(browser, loopback)).left?.searchParams.get('token')
-  assert.match((await decide(browser, headlessPage)).text, /You are signed in/)
-  assert.match((await decide(browser, devicePage)).text, /The device is let in/)
-  assert.match((await decide(browser, join)).text, /Welcome to/)
+  const answer = (await submitConsent(browser, code)).redirectedTo
+  const token = (await submitConsent(browser, loopback)).redirectedTo?.searchParams.get('token')
+  assert.match((await submitConsent(browser, headlessPage)).text, /You are signed in/)
+  assert.match((await submitConsent(browser, devicePage)).text, /The device is let in/)
+  assert.match((await submitConsent(browser, join)).text, /Welcome to/)
 
   // The answers.
   await restart()
-  const redeem = () => postForm(url, '/oauth/token', redemption(flow, answer?.searchParams.get('code') ?? ''))
+  const redeem = () =>
+    postForm(url, '/oauth/token', tokenRequest(flow, answer?.searchParams.get('code') ?? ''))
   const poll = () =>
     postForm(url, '/oauth/token', {
       grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
@@ -118,12 +125,12 @@ async function throughRestarts(t: Cleanup, env: Readonly<Record<string, string>>
   assert.equal((await poll()).body.error, 'invalid_grant')
   assert.equal((await api('/iam/v2beta1/groups', byCode.body.access_token ?? '')).status, 401)
   for (const page of [code, loopback, headlessPage, devicePage, join])
-    assert.equal((await decide(browser, page)).status, 404)
+    assert.equal((await submitConsent(browser, page)).status, 404)
 
   await restart()
   assert.equal((await refresh(url, byDevice)).body.error, 'invalid_grant')
   assert.equal((await refresh(url, renewed)).body.error, 'invalid_grant', 'the second use ended the session')
-  const result = await fetchHeadless(url, headless.code)
+  const result = await fetchHeadlessToken(url, headless.code)
   assert.equal(result && claimsOf(headless.open(result))['sub'], identity)
 }
 

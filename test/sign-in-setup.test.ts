@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { limits } from '../src/core/limits.ts'
-import { accountOfIdentity, deleteAccount } from '../src/signin/accounts.ts'
-import { newSetupLink } from '../src/signin/one-time-links.ts'
-import { inTransaction } from '../src/storage/db.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { givePassword, isSignedIn, PASSWORD, setupPath } from './support/local-accounts.ts'
-import { call } from './support/rest.ts'
-import { webBrowser } from './support/web.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { accountOfIdentity, deleteAccount } from '@berth/server/signin/accounts/accounts.ts'
+import { createSetupLink } from '@berth/server/signin/accounts/one-time-links.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { call } from './support/api/rest.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { isSignedIn, PASSWORD, setPassword, setupPath } from './support/signin/local-accounts.ts'
+import { webBrowser } from './support/signin/web-browser.ts'
 
 const ada = { name: 'Ada Lovelace', email: 'Ada@Example.com', password: PASSWORD }
 
@@ -47,7 +47,7 @@ for (const database of databases) {
       for (const { answer } of attempts) assert.ok([200, 404].includes(answer.status), answer.text)
       for (const used of [path, earlier]) assert.equal((await setup(used)).page.status, 404)
       const { store } = berth.berth.installation
-      assert.equal(await newSetupLink(store, berth.url), undefined)
+      assert.equal(await createSetupLink(store, berth.url), undefined)
     })
 
     test('R41: a link is stored as a hash alone, and is good for setupLinkMs', async () => {
@@ -103,7 +103,7 @@ for (const database of databases) {
       })
       assert.equal(organization.body.name, 'acme')
       assert.ok(await isSignedIn(browser))
-      assert.equal((await givePassword(webBrowser(berth.url), 'ada@example.com')).path, '/account')
+      assert.equal((await setPassword(webBrowser(berth.url), 'ada@example.com')).path, '/account')
     })
 
     test('when that account is gone the next is for the same owner, whose organization keeps its name', async () => {

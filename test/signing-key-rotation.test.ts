@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { readConfig } from '@berth/server/config/config.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { openInstallation } from '@berth/server/installation/installation.ts'
+import type { BerthOverrides } from '@berth/server/main.ts'
+import { listSigningKeys, rotateSigningKeys } from '@berth/server/operator/signing-keys.ts'
+import { keyRotation } from '@berth/server/tokens/keys/signing-keys.ts'
 import { decodeProtectedHeader } from 'jose'
-import type { BerthParts } from '../src/berth.ts'
-import { readConfig } from '../src/config.ts'
-import { limits } from '../src/core/limits.ts'
-import { openInstallation } from '../src/installation.ts'
-import { listKeys, rotateKeys } from '../src/operator-keys.ts'
-import { keyRotation } from '../src/sts/signing-keys.ts'
-import type { TestBerth } from './support/berth.ts'
-import { databases, type TestDatabase } from './support/databases.ts'
-import { startNodes } from './support/nodes.ts'
-import { temporaryDirectory } from './support/process.ts'
-import { call } from './support/rest.ts'
+import { call } from './support/api/rest.ts'
+import { databases, type TestDatabase } from './support/database/databases.ts'
+import { startNodes } from './support/server/nodes.ts'
+import { temporaryDirectory } from './support/server/process.ts'
+import type { TestBerth } from './support/server/test-berth.ts'
 
 /** Keys that sign tokens, replaced by schedule and by command, on several nodes. */
 
@@ -34,7 +34,7 @@ async function nodes(
   database: TestDatabase,
   count: number,
   env: Readonly<Record<string, string>> = {},
-  parts: BerthParts = { keysIntervalMs: 20 },
+  parts: BerthOverrides = { keysIntervalMs: 20 },
 ): Promise<{ readonly all: readonly Node[]; advance(ms: number): void }> {
   const { all, advance } = await startNodes(t, database, count, { env, ...parts })
   return {
@@ -70,7 +70,7 @@ for (const database of databases) {
     const before = kidOf(early)
     assert.deepEqual(await other.published(), [before])
 
-    const [signing, next, ...more] = await rotateKeys(one.berth.berth.installation, { now: false })
+    const [signing, next, ...more] = await rotateSigningKeys(one.berth.berth.installation, { now: false })
     assert.deepEqual([signing?.kid, signing?.state, next?.state, more], [before, 'signing', 'next', []])
     const after = next?.kid ?? ''
     const both = [before, after].sort()
@@ -78,7 +78,7 @@ for (const database of databases) {
     await eventually(async () => (await other.published()).length === 2)
     assert.deepEqual(await other.published(), both)
     // One successor is enough, whoever asks for another.
-    await rotateKeys(other.berth.berth.installation, { now: false })
+    await rotateSigningKeys(other.berth.berth.installation, { now: false })
     assert.deepEqual(await other.published(), both)
     assert.equal(kidOf(await other.token()), before)
 
@@ -102,11 +102,11 @@ for (const database of databases) {
   test(`a key that is withdrawn ends all that it signed, on every node (${database.name})`, async (t) => {
     const { all } = await nodes(t, database, 2)
     const [one, other] = all as [Node, Node]
-    await rotateKeys(one.berth.berth.installation, { now: false })
+    await rotateSigningKeys(one.berth.berth.installation, { now: false })
     const stolen = await one.token()
     // Both remember it as verified.
     for (const node of all) assert.ok(await node.accepts(stolen))
-    const [only, ...more] = await rotateKeys(one.berth.berth.installation, { now: true })
+    const [only, ...more] = await rotateSigningKeys(one.berth.berth.installation, { now: true })
     assert.deepEqual([only?.state, more], ['signing', []])
     assert.notEqual(only?.kid, kidOf(stolen))
     assert.ok(!(await one.accepts(stolen)))
@@ -144,14 +144,14 @@ for (const database of databases) {
     for (let hours = 0; hours < 8 * 24; hours += 6) {
       const kid = kidOf(await node.token())
       if (signers.at(-1) !== kid) signers.push(kid)
-      const keys = await listKeys(node.berth.berth.installation)
+      const keys = await listSigningKeys(node.berth.berth.installation)
       assert.ok(keys.length <= 3)
       assert.equal(keys.find(({ state }) => state === 'signing')?.kid, kid)
       advance(6 * HOUR_MS)
     }
     assert.equal(new Set(signers).size, signers.length)
     assert.ok(signers.length >= 4 && signers.length <= 5, `${signers.length} keys in eight days`)
-    const [first] = await listKeys(node.berth.berth.installation)
+    const [first] = await listSigningKeys(node.berth.berth.installation)
     const lifeMs = Date.parse(first?.expireTime ?? '') - Date.parse(first?.signsFromTime ?? '')
     assert.ok(lifeMs <= 2 * DAY_MS + keyRotation.publishedAfterMs)
   })

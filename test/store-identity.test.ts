@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { SetupError } from '../src/installation.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { runBerth, serveBerth, temporaryDirectory } from './support/process.ts'
-import { bearerOf, ociClient, pushImage } from './support/registry.ts'
-import { startS3, withoutS3 } from './support/s3.ts'
+import { SetupError } from '@berth/server/installation/installation.ts'
+import { databases } from './support/database/databases.ts'
+import { bearerOf, ociClient, pushImage } from './support/registry/registry.ts'
+import { startS3, withoutS3 } from './support/registry/s3.ts'
+import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** A database and its blob store belong together: a node with another store does not start. */
 
@@ -136,7 +136,7 @@ test('a bucket has the identity of its database, and another one is refused', {
   )
   const again = await start(one.env)
   const listed = []
-  for await (const { location } of again.berth.blobs.blobs()) listed.push(location)
+  for await (const { location } of again.berth.blobs.listBlobs()) listed.push(location)
   assert.equal(listed.length, 2)
   await again.stop()
 })

@@ -2,32 +2,35 @@ import assert from 'node:assert/strict'
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { HealthCheckResponseSchema } from '#gen/grpc/health/v1/health_pb.js'
+import { HealthCheckResponseSchema } from '@berth/contract/gen/grpc/health/v1/health_pb.js'
 import {
   ServerReflectionRequestSchema,
   ServerReflectionResponseSchema,
-} from '#gen/grpc/reflection/v1/reflection_pb.js'
-import { bodyBudget } from '../src/body-budget.ts'
-import { limits } from '../src/core/limits.ts'
-import { contractFiles } from '../src/gateway/contract.ts'
-import { type GrpcOptions, grpcHandler } from '../src/gateway/grpc.ts'
-import { frame, frameReader } from '../src/gateway/grpc-frame.ts'
-import { healthService } from '../src/gateway/grpc-health.ts'
-import { reflectionMethods } from '../src/gateway/grpc-reflection.ts'
-import { clientAddresses, trustedProxyTest } from '../src/limits/client-address.ts'
-import { type Http2Reply, http2Request, http2Session, startPort } from './support/port.ts'
-import { eventually } from './support/transfers.ts'
+} from '@berth/contract/gen/grpc/reflection/v1/reflection_pb.js'
+import { contractFiles } from '@berth/contract/schema-files.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { createFrameReader, encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
+import { createGrpcHandler, type GrpcOptions } from '@berth/server/gateway/grpc/handler.ts'
+import { createHealthService } from '@berth/server/gateway/grpc/health.ts'
+import { createReflectionMethods } from '@berth/server/gateway/grpc/reflection.ts'
+import {
+  clientAddressResolver,
+  createTrustedProxyTest,
+} from '@berth/server/pipeline/limits/client-address.ts'
+import { createBodyBudget } from '@berth/server/port/body-budget.ts'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { type Http2Reply, http2Request, http2Session, startPort } from './support/http/port.ts'
+import { eventually } from './support/registry/transfers.ts'
 
 const [OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED] = ['0', '3', '4', '8']
 
 async function start(t: TestContext, options: Partial<GrpcOptions> = {}) {
-  const health = healthService([])
+  const health = createHealthService([])
   health.setServing(true)
-  const grpc = grpcHandler({
+  const grpc = createGrpcHandler({
     authorizeHeaders: () => Promise.reject(new Error('no unary calls here')),
     services: [],
-    streaming: [...health.methods, ...reflectionMethods(contractFiles, ['a.Service'])],
+    streaming: [...health.methods, ...createReflectionMethods(contractFiles, ['a.Service'])],
     errorDomain: 'test.example',
     log: { error: () => assert.fail('nothing to log'), debug() {} },
     ...options,
@@ -45,7 +48,7 @@ const call = (path: string, more = {}) => ({
 const CHECK = '/grpc.health.v1.Health/Check'
 const WATCH = '/grpc.health.v1.Health/Watch'
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
-const empty = frame(new Uint8Array(), false)
+const empty = encodeFrame(new Uint8Array(), false)
 
 async function check(session: ClientHttp2Session): Promise<Http2Reply> {
   return http2Request(session, call(CHECK), empty)
@@ -62,7 +65,7 @@ function openCall(session: ClientHttp2Session, path: string, headers = {}): Prom
   const stream = session.request(call(path, headers))
   stream.on('error', () => undefined)
   if (path === WATCH) stream.end(empty)
-  else stream.write(frame(listing, false))
+  else stream.write(encodeFrame(listing, false))
   return new Promise((resolve) => {
     stream.on('response', (head) => head['grpc-status'] !== undefined && resolve(String(head['grpc-status'])))
     stream.on('data', () => resolve(''))
@@ -137,8 +140,8 @@ describe('calls that stay open', () => {
   test('of clients behind a trusted proxy are counted for each of them', async (t) => {
     const trusted = ['127.0.0.0/8']
     const server = await start(t, {
-      addressOf: clientAddresses(trusted),
-      isTrustedProxy: trustedProxyTest(trusted),
+      addressOf: clientAddressResolver(trusted),
+      isTrustedProxy: createTrustedProxyTest(trusted),
       limits: { streamingCallsPerConnectionMax: 1, streamingCallsPerAddressMax: 5 },
     })
     const proxy = http2Session(t, server.url)
@@ -152,11 +155,11 @@ describe('calls that stay open', () => {
   })
 
   test('Check is answered when the budget of buffered bytes is used up, and takes small messages only (healthMessageBytesMax)', async (t) => {
-    const budget = bodyBudget({ perConnectionMax: 0, totalMax: 0 })
+    const budget = createBodyBudget({ perConnectionMax: 0, totalMax: 0 })
     const server = await start(t, { budget })
     const session = http2Session(t, server.url)
     await assertServing(session)
-    const large = frame(Buffer.alloc(limits.healthMessageBytesMax + 1), false)
+    const large = encodeFrame(Buffer.alloc(limits.healthMessageBytesMax + 1), false)
     const { headers } = await http2Request(session, call(CHECK), large)
     assert.equal(headers['grpc-status'], INVALID_ARGUMENT)
   })
@@ -175,7 +178,7 @@ describe('calls that stay open', () => {
 /** Counts the replies of a reflection stream without keeping them. */
 function repliesOf(stream: ClientHttp2Stream) {
   const seen = { replies: 0, bytes: 0, files: [] as number[] }
-  const reader = frameReader(64 * 1024 * 1024)
+  const reader = createFrameReader(64 * 1024 * 1024)
   stream.on('data', (chunk: Buffer) => {
     const frames = reader.push(chunk)
     assert.ok(typeof frames !== 'string')
@@ -197,7 +200,7 @@ describe('reflection', () => {
     const server = await start(t)
     const stream = http2Session(t, server.url).request(call(REFLECTION))
     const seen = repliesOf(stream)
-    stream.end(Buffer.concat(Array.from({ length: 20 }, () => frame(asking(symbol), false))))
+    stream.end(Buffer.concat(Array.from({ length: 20 }, () => encodeFrame(asking(symbol), false))))
     await new Promise((resolve) => stream.on('close', resolve))
     assert.equal(seen.replies, 20)
     assert.ok((seen.files[0] ?? 0) > 5)
@@ -210,7 +213,7 @@ describe('reflection', () => {
     const seen = repliesOf(stream)
     const status = new Promise((resolve) => stream.on('trailers', (all) => resolve(all['grpc-status'])))
     const count = limits.reflectionRequestsMax + 10
-    stream.end(Buffer.concat(Array.from({ length: count }, () => frame(listing, false))))
+    stream.end(Buffer.concat(Array.from({ length: count }, () => encodeFrame(listing, false))))
     assert.equal(await status, RESOURCE_EXHAUSTED)
     assert.equal(seen.replies, limits.reflectionRequestsMax)
   })
@@ -218,17 +221,21 @@ describe('reflection', () => {
   test('takes small messages only (streamingMessageBytesMax)', async (t) => {
     const server = await start(t)
     const session = http2Session(t, server.url)
-    const { headers } = await http2Request(session, call(REFLECTION), frame(Buffer.alloc(17 * 1024), false))
+    const { headers } = await http2Request(
+      session,
+      call(REFLECTION),
+      encodeFrame(Buffer.alloc(17 * 1024), false),
+    )
     assert.equal(headers['grpc-status'], INVALID_ARGUMENT)
     await assertServing(session)
   })
 
   test('R28: does not answer ahead of a client that reads nothing', async (t) => {
-    const budget = bodyBudget({ perConnectionMax: 1_000_000, totalMax: 10_000_000 })
+    const budget = createBodyBudget({ perConnectionMax: 1_000_000, totalMax: 10_000_000 })
     const server = await start(t, { budget })
     const session = http2Session(t, server.url)
     const stream = session.request(call(REFLECTION))
-    stream.end(Buffer.concat(Array.from({ length: 500 }, () => frame(asking(symbol), false))))
+    stream.end(Buffer.concat(Array.from({ length: 500 }, () => encodeFrame(asking(symbol), false))))
     await eventually(() => budget.buffered > 0, 'requests wait')
     // A server that answered ahead would be through with all of them by now.
     for (let at = 0; at < 20; at++) await assertServing(session)
@@ -242,7 +249,7 @@ describe('reflection', () => {
   test('a client that asks and reads nothing is cut off (stalledReplyMs)', async (t) => {
     const server = await start(t, { limits: { stalledReplyMs: 50 } })
     const stream = http2Session(t, server.url).request(call(REFLECTION))
-    stream.write(Buffer.concat(Array.from({ length: 500 }, () => frame(asking(symbol), false))))
+    stream.write(Buffer.concat(Array.from({ length: 500 }, () => encodeFrame(asking(symbol), false))))
     stream.on('error', () => undefined)
     await new Promise((resolve) => stream.on('aborted', resolve))
   })

@@ -3,9 +3,9 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Readable } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
-import type { BodyStream, HttpHandler } from '../src/http.ts'
-import { selfSignedCertificate } from './support/certificate.ts'
-import { http2Session, rawConnection, startPort } from './support/port.ts'
+import type { BodyStream, HttpHandler } from '@berth/server/port/http.ts'
+import { selfSignedCertificate } from './support/http/certificate.ts'
+import { http2Session, rawConnection, startPort } from './support/http/port.ts'
 
 /** Bodies that are sent as they come, read by real clients of both versions of HTTP. */
 

@@ -8,15 +8,19 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
 import { gzipSync } from 'node:zlib'
+import { limits } from '@berth/server/config/limits.ts'
+import {
+  createOutbound,
+  OutboundError,
+  type OutboundOptions,
+} from '@berth/server/runtime/outbound/outbound.ts'
+import { checkSubjectToken, readSubjectToken } from '@berth/server/tokens/exchange/subject-token.ts'
+import { createIssuerKeys } from '@berth/server/tokens/issuers/issuer-keys.ts'
+import { evaluateUntilFailure } from '@berth/server/tokens/trust/evaluate.ts'
+import type { KeySource } from '@berth/server/tokens/trust/key-set.ts'
 import { SignJWT } from 'jose'
 import { Provider } from 'oidc-provider'
-import { limits } from '../src/core/limits.ts'
-import { createIssuerKeys } from '../src/sts/issuer-keys.ts'
-import { createOutbound, OutboundError, type OutboundOptions } from '../src/sts/outbound.ts'
-import { checkSubjectToken, readSubjectToken } from '../src/sts/subject-token.ts'
-import { untilOneFails } from '../src/trust/judges.ts'
-import type { KeySource } from '../src/trust/key-set.ts'
-import { selfSignedCertificate } from './support/certificate.ts'
+import { selfSignedCertificate } from './support/http/certificate.ts'
 
 const loopback = ['127.0.0.0/8', '::1/128']
 
@@ -407,7 +411,9 @@ function verifierFor(
 async function outcomeOf(token: string, keys: KeySource, clock: () => number): Promise<string> {
   const read = readSubjectToken(token)
   if (!read.ok) return 'invalid'
-  const checked = await untilOneFails((judge) => checkSubjectToken(token, read, { keys, clock }, judge))
+  const checked = await evaluateUntilFailure((judge) =>
+    checkSubjectToken(token, read, { keys, clock }, judge),
+  )
   if (checked.ok) return 'ok'
   return checked.failed.fault === 'elsewhere' ? 'unavailable' : 'invalid'
 }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
+import { rootOf } from '@berth/server/api/uid.ts'
+import { accessRuleOf } from '@berth/server/pipeline/authorize.ts'
+import { resourceTables } from '@berth/server/storage/schema/tables.ts'
 import { create, type DescMethodUnary, toJsonString } from '@bufbuild/protobuf'
-import { accessRule } from '../src/auth/authorize.ts'
-import { rootOf } from '../src/core/uid.ts'
-import { collections } from '../src/storage/tables.ts'
-import { onEveryDatabase } from './support/cast.ts'
-import { expectGolden } from './support/golden.ts'
-import type { GrpcFailure } from './support/grpc.ts'
-import { methods, requestAt, shortName } from './support/methods.ts'
-import { makeTenant, type Tenant } from './support/requests.ts'
-import { bind, makeIdentity, makeOrganization } from './support/tenant.ts'
-import { nameOf, type TextField, textFields, withText } from './support/text-fields.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import type { GrpcFailure } from './support/api/grpc.ts'
+import { methods, requestAt, shortName } from './support/api/methods.ts'
+import { createTenant, type Tenant } from './support/api/sample-requests.ts'
+import { bindRole, createIdentity, createOrganization } from './support/api/tenant.ts'
+import { nameOf, type TextField, textFields, withText } from './support/api/text-fields.ts'
+import { assertGolden } from './support/golden.ts'
 
 /**
  * Another tenant's uid in every field of every method. Whoever names something that is not theirs must hear exactly what they hear
@@ -26,17 +26,17 @@ onEveryDatabase('another tenant', (cast) => {
   let token: string
   before(async () => {
     const { berth } = cast()
-    theirs = await makeTenant(berth, await organizationOfDigit(), MARK)
-    mine = await makeTenant(berth, await makeOrganization(berth, 'mine'), 'ours')
-    const owner = await makeIdentity(berth, mine.organization)
-    await bind(berth, mine.organization, owner, 'owner')
+    theirs = await createTenant(berth, await organizationOfDigit(), MARK)
+    mine = await createTenant(berth, await createOrganization(berth, 'mine'), 'ours')
+    const owner = await createIdentity(berth, mine.organization)
+    await bindRole(berth, mine.organization, owner, 'owner')
     token = await berth.tokenOf(owner)
   })
 
   /** Some texts may not begin with a digit; the uids of both that are asked for do. */
   async function organizationOfDigit(): Promise<string> {
     for (let n = 0; ; n++) {
-      const uid = await makeOrganization(cast().berth, `theirs ${n}`)
+      const uid = await createOrganization(cast().berth, `theirs ${n}`)
       if (/^\d/.test(uid)) return uid
     }
   }
@@ -57,7 +57,13 @@ onEveryDatabase('another tenant', (cast) => {
   async function everythingOf(root: string): Promise<string[]> {
     const { kysely } = cast().berth.berth.installation.store.db
     const rows = []
-    for (const table of [...collections, 'counts', 'tombstones', 'repo_readmes', 'resource_limits'] as const)
+    for (const table of [
+      ...resourceTables,
+      'counts',
+      'tombstones',
+      'repo_readmes',
+      'resource_limits',
+    ] as const)
       rows.push(...(await kysely.selectFrom(table).selectAll().where('root', '=', rootOf(root)).execute()))
     return rows.map((row) => JSON.stringify(row)).sort()
   }
@@ -86,7 +92,7 @@ onEveryDatabase('another tenant', (cast) => {
     const leaks: string[] = []
     const rows: string[] = []
     const own = new RegExp(`${mine.organization}(/[0-9a-f]{16})*`, 'g')
-    for (const method of methods.filter((one) => accessRule(one).kind !== 'open')) {
+    for (const method of methods.filter((one) => accessRuleOf(one).kind !== 'open')) {
       for (const textField of textFields(method.input)) {
         const field = nameOf(textField)
         const ask = async (uid: string) => {
@@ -126,7 +132,7 @@ onEveryDatabase('another tenant', (cast) => {
     }
     assert.deepEqual(leaks, [])
     assert.deepEqual(await everythingOf(theirs.organization), untouched)
-    expectGolden(
+    assertGolden(
       'tenant-crossing.txt',
       `What an owner of one organization hears with uids of another one in a field: RPC codes. Always the same as with uids of nothing.
 A name that ends in [] is the keys of a map.

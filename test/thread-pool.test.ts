@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { threadPool } from '../src/worker/thread-pool.ts'
-import { WorkerFailure } from '../src/worker/worker-process.ts'
+import { createThreadPool } from '@berth/server/runtime/workers/thread-pool.ts'
+import { WorkerFailure } from '@berth/server/runtime/workers/worker-process.ts'
 
 /** Threads for short work: whatever one request does, the next is run. */
 
-const module = new URL('./support/counting-thread.ts', import.meta.url)
+const module = new URL('./support/server/echo-thread.ts', import.meta.url)
 const bounds = { threadsMax: 2, msMax: 10_000, heapMib: 64, idleMs: 60_000 }
 
 test('requests are run, in their order, by as many threads as there may be', async (t) => {
-  const pool = threadPool<string, string>(module, bounds)
+  const pool = createThreadPool<string, string>(module, bounds)
   t.after(() => pool.close())
   assert.deepEqual(pool.counts(), { threads: 0, running: 0, waiting: 0, done: 0 })
   const running = ['a', 'b', 'c', 'd'].map((text) => pool.run(text))
@@ -19,7 +19,7 @@ test('requests are run, in their order, by as many threads as there may be', asy
 })
 
 test('a request that fails, ends its thread or takes too long fails alone', async (t) => {
-  const pool = threadPool<string, string>(module, { ...bounds, threadsMax: 1, msMax: 1500 })
+  const pool = createThreadPool<string, string>(module, { ...bounds, threadsMax: 1, msMax: 1500 })
   t.after(() => pool.close())
   for (const [request, reason] of [
     ['throw', 'failed'],
@@ -34,7 +34,7 @@ test('a request that fails, ends its thread or takes too long fails alone', asyn
 })
 
 test('closing ends what runs and what waits', async () => {
-  const pool = threadPool<string, string>(module, { ...bounds, threadsMax: 1 })
+  const pool = createThreadPool<string, string>(module, { ...bounds, threadsMax: 1 })
   const settled = Promise.allSettled([pool.run('hang'), pool.run('waits')])
   await pool.close()
   for (const one of await settled) assert.equal(one.status, 'rejected')

@@ -1,71 +1,126 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { variables } from '../src/config.ts'
-import { limits } from '../src/core/limits.ts'
-import { previousRelease } from './support/previous-release.ts'
+import { variables } from '@berth/server/config/config.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { previousRelease } from './support/server/previous-release.ts'
+import {
+  betweenPackages,
+  FILES_PER_FOLDER_MAX,
+  importsOf,
+  looseFiles,
+  packageOf,
+  packages,
+  roomOf,
+  rooms,
+  roomTable,
+  shippedFiles,
+  upward,
+} from './support/tidy/rooms.ts'
 
 /** The rules of the project that no linter knows. */
 
-const files = globSync('{bin,src,client,test,scripts,examples,bench,docs,proto,.ci}/**/*', {
+const files = globSync('{bin,packages,test,scripts,examples,bench,docs,.ci}/**/*', {
   withFileTypes: true,
 })
   .filter((entry) => entry.isFile() && !entry.parentPath.includes('bench/results'))
   .map((entry) => join(entry.parentPath, entry.name))
-const sources = files.filter((file) => file.startsWith('src/') && file.endsWith('.ts'))
-const shipped = sources.filter((file) => !file.endsWith('.test.ts'))
+const sources = files.filter((file) => /^packages\/[^/]+\/src\/.*\.ts$/.test(file))
+const shipped = shippedFiles()
 const textOf = (file: string) => readFileSync(file, 'utf8')
 
-/** Who may import whom: for each folder, what the paths of its imports (relative to src/) must match. */
-const arrows: Readonly<Record<string, RegExp>> = {
-  core: /^(#gen\/|core\/|node:(crypto|async_hooks)$|@bufbuild\/protobuf(\/|$))/,
-  trust:
-    /^(#gen\/|trust\/|core\/|@bufbuild\/protobuf(\/|$)|jose$|re2js$|lru-cache$|ipaddr\.js$|node:(crypto|module|net)$)/,
-  storage:
-    /^(#gen\/|storage\/|core\/|node:|@bufbuild\/protobuf(\/|$)|kysely(\/|$)|better-sqlite3$|pg$|lru-cache$)/,
-  audit:
-    /^(#gen\/|audit\/|core\/|storage\/|gateway\/(dispatch|json-writer|query-reader|rest)\.ts$|(http|log)\.ts$|@bufbuild\/protobuf(\/|$)|kysely$)/,
-  auth: /^(#gen\/|auth\/|core\/|storage\/|@bufbuild\/protobuf(\/|$)|lru-cache$)/,
-  sts: /^(#gen\/|sts\/|core\/|storage\/|trust\/|auth\/|(http|log)\.ts$|node:|jose$|kysely$|undici$|ipaddr\.js$|lru-cache$|@bufbuild\/protobuf(\/|$))/,
-  cloud: /^(#gen\/|cloud\/|core\/|sts\/(account-token|outbound)\.ts$)/,
-  iam: /^(#gen\/|iam\/|cloud\/probe\.ts$|sts\/sessions\.ts$|core\/|storage\/|trust\/|@bufbuild\/protobuf(\/|$)|kysely$)/,
-  blobs: /^(blobs\/|core\/|storage\/db\.ts$|node:|@aws-sdk\/)/,
-  oci: /^(#gen\/|oci\/|blobs\/|registry\/|worker\/|core\/|storage\/|auth\/|iam\/(groups|parent-group)\.ts$|sts\/(access-token|token-request)\.ts$|audit\/recorder\.ts$|limits\/rate-limits\.ts$|gateway\/(error-body|rest)\.ts$|(config|http|log|metrics)\.ts$|node:|@bufbuild\/protobuf(\/|$)|lru-cache$)/,
-  backup:
-    /^(backup\/|blobs\/|core\/|storage\/|oci\/(run-rows|scrub\/(findings|run|scrub))\.ts$|(store-identity|config|installation|log)\.ts$|node:|kysely$)/,
-  'oci-client': /^(oci-client\/|core\/image-types\.ts$|node:|undici$)/,
-  registry:
-    /^(#gen\/|registry\/|blobs\/store\.ts$|core\/|storage\/|trust\/|worker\/|iam\/parent-group\.ts$|@bufbuild\/protobuf(\/|$)|kysely$|markdown-it$|sanitize-html$)/,
-  vulnerabilities:
-    /^(#gen\/|vulnerabilities\/|core\/|storage\/|worker\/|iam\/parent-group\.ts$|sts\/outbound\.ts$|gateway\/(dispatch|rest|timestamp)\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|kysely$|lru-cache$|yaml$|packageurl-js$|jsonc-parser$|yauzl$|tar-stream$|proper-lockfile$)/,
-  limits:
-    /^(#gen\/|limits\/|core\/|storage\/db\.ts$|http\.ts$|node:|@bufbuild\/protobuf(\/|$)|rate-limiter-flexible$|better-sqlite3$|kysely$|ipaddr\.js$|lru-cache$)/,
-  v1: /^(#gen\/|v1\/|core\/|blobs\/store\.ts$|auth\/authorize\.ts$|registry\/|storage\/|iam\/(parent-group|role-bindings)\.ts$|@bufbuild\/protobuf(\/|$))/,
-  gateway:
-    /^(#gen\/|gateway\/|core\/|(body-budget|counted-bytes|http|port|reply-stream|unread-replies)\.ts$|limits\/(client-address|open-counts)\.ts$|node:|@bufbuild\/protobuf(\/|$))/,
-  signin:
-    /^(#gen\/|signin\/|auth\/|core\/|storage\/|sts\/|iam\/|trust\/|audit\/recorder\.ts$|gateway\/(error-body|status)\.ts$|limits\/client-address\.ts$|(bootstrap|http|installation|log)\.ts$|node:|hono(\/|$)|jose$|openid-client$|ipaddr\.js$|lru-cache$|kysely$|@simplewebauthn\/|@zxcvbn-ts\/|@bufbuild\/protobuf(\/|$))/,
-  reference: /^(#gen\/|reference\/|core\/|gateway\/|http\.ts$|node:|@bufbuild\/protobuf(\/|$))/,
-  telemetry: /^(telemetry\/|core\/|(config|installation|log)\.ts$|node:|pino$|@opentelemetry\/)/,
-  cli: /^(?!#gen\/|iam\/|registry\/|gateway\/|auth\/|sts\/|trust\/)/,
-}
+const imports = importsOf(shipped)
+
+test('each file of the server is in a room, and each room in the list', () => {
+  const known = new Set(rooms.map(({ name }) => `packages/server/src/${name}/`))
+  const lost = shipped
+    .filter((file) => file.startsWith('packages/server/src/'))
+    .filter((file) => !known.has(`${file.split('/').slice(0, 4).join('/')}/`))
+  assert.deepEqual(
+    lost,
+    looseFiles.map((name) => `packages/server/src/${name}`),
+  )
+  assert.deepEqual(
+    globSync('packages/*')
+      .map((path) => basename(path))
+      .sort(),
+    Object.keys(packages).sort(),
+  )
+})
+
+test('a folder with many files has sub-folders', () => {
+  const folders = Map.groupBy(
+    shipped.filter((file) => !/\/(migrations|generated)\//.test(file)),
+    (file) => dirname(file),
+  )
+  const full = [...folders]
+    .filter(([, files]) => files.length > FILES_PER_FOLDER_MAX)
+    .map(([folder]) => folder)
+  assert.deepEqual(full, [])
+})
 
 test('imports point one way', () => {
-  const wrong = shipped.flatMap((file) => {
-    const allowed = arrows[file.split('/')[1] ?? '']
-    if (allowed === undefined) return []
-    return [...textOf(file).matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)]
-      .map(([, name = '']) => (name.startsWith('.') ? join(dirname(file), name).slice('src/'.length) : name))
-      .filter((name) => !allowed.test(name))
-      .map((name) => `${file} imports ${name}`)
+  const order = rooms.map(({ name }) => name)
+  for (const [at, { name, uses }] of rooms.entries())
+    for (const use of uses)
+      assert.ok(order.slice(0, at).includes(use), `${name} uses ${use}, which is above it`)
+  const found = new Set<string>()
+  const wrong = imports.filter(({ file, target }) => {
+    const room = rooms.find(({ name }) => name === roomOf(file))
+    const other = looseFiles.includes(basename(target)) ? basename(target) : roomOf(target)
+    if (room === undefined || target.startsWith('packages/contract/') || target.startsWith('node:'))
+      return false
+    if (target.startsWith('packages/server/')) {
+      if (other === room.name || (other !== undefined && room.uses.includes(other))) return false
+      found.add(`${room.name} -> ${other}`)
+      return !upward.includes(`${room.name} -> ${other}`)
+    }
+    if (packageOf(target) !== undefined) return false
+    const library = target
+      .split('/')
+      .slice(0, target.startsWith('@') ? 2 : 1)
+      .join('/')
+    return library !== '@bufbuild/protobuf' && !room.libraries.includes(library)
   })
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(
+    wrong.map(({ file, target }) => `${file} imports ${target}`),
+    [],
+  )
+  assert.deepEqual(
+    upward.filter((edge) => !found.has(edge)),
+    [],
+    'gone: remove them from the list',
+  )
+})
+
+test('packages import only what they name', () => {
+  const wrong = imports.filter(({ file, target }) => {
+    const [own = '', other] = [packageOf(file), packageOf(target)]
+    return other !== undefined && other !== own && !packages[own]?.uses.includes(other)
+  })
+  assert.deepEqual(
+    wrong
+      .map(({ file, target }) => `${file} imports ${target}`)
+      .filter((edge) => !betweenPackages.includes(edge)),
+    [],
+  )
+})
+
+test('the table of rooms in docs/architecture.md is current', () => {
+  const file = 'docs/architecture.md'
+  const text = textOf(file)
+  const [start, end] = ['<!-- rooms -->\n', '<!-- /rooms -->']
+  const at = text.indexOf(start) + start.length
+  assert.ok(at >= start.length && text.includes(end))
+  const next = `${text.slice(0, at)}${roomTable()}\n${text.slice(text.indexOf(end))}`
+  if (process.env['BERTH_GOLDEN'] === 'write') writeFileSync(file, next)
+  else assert.ok(text === next, 'npm run golden -- tidy')
 })
 
 test('the client stands alone: it runs in browsers, without this repository', () => {
-  const client = files.filter((file) => file.startsWith('client/') && file.endsWith('.ts'))
+  const client = files.filter((file) => file.startsWith('packages/client/src/') && file.endsWith('.ts'))
   const imports = client.flatMap((file) =>
     [...textOf(file).matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)].map(([, name = '']) =>
       name.startsWith('.') ? join(dirname(file), name) : name,
@@ -80,15 +135,17 @@ test('the client stands alone: it runs in browsers, without this repository', ()
 
 test('the library for S3 is loaded by installations with a bucket only', () => {
   const importers = (name: RegExp) => shipped.filter((file) => name.test(textOf(file)))
-  assert.deepEqual(importers(/from '@aws-sdk\//), ['src/blobs/s3-bucket.ts'])
-  assert.deepEqual(importers(/^import (?!type\b).*\/s3-bucket\.ts'/m), ['src/blobs/s3.ts'])
-  assert.deepEqual(importers(/\bfrom '.*\/s3\.ts'/), [])
+  assert.deepEqual(importers(/from '@aws-sdk\//), ['packages/server/src/registry/blobs/s3/bucket.ts'])
+  assert.deepEqual(importers(/^import (?!type\b).*\/bucket\.ts'/m), [
+    'packages/server/src/registry/blobs/s3/s3-blobs.ts',
+  ])
+  assert.deepEqual(importers(/\bfrom '.*\/s3-blobs\.ts'/), [])
 })
 
 test('the libraries for traces are loaded by servers with traces only', () => {
   const importers = (name: RegExp) => shipped.filter((file) => name.test(textOf(file)))
-  assert.deepEqual(importers(/'@opentelemetry\//), ['src/telemetry/tracing.ts'])
-  assert.deepEqual(importers(/^import (?!type\b).*\/tracing\.ts'/m), [])
+  assert.deepEqual(importers(/'@opentelemetry\//), ['packages/server/src/telemetry/tracing.ts'])
+  assert.deepEqual(importers(/^import (?!type\b).*\/telemetry\/tracing\.ts'/m), [])
 })
 
 test('the environment is read in the command line only', () => {
@@ -97,14 +154,17 @@ test('the environment is read in the command line only', () => {
       textOf(file),
     ),
   )
-  const elsewhere = readers.filter((file) => !file.startsWith('src/cli/'))
+  const elsewhere = readers.filter(
+    (file) =>
+      !/^packages\/cli\/|^packages\/server\/src\/(operator\/commands\/|config\/environment\.ts$)/.test(file),
+  )
   assert.deepEqual(elsewhere, [])
 })
 
 test('files are named after their idea, and nothing gathers the rest', () => {
   const bad = /(^|\/)(utils?|helpers?|common|shared|misc|index)(\/|\.\w+$|\.test\.ts$)/
   // proto/platform/common is the public import path of a schema file; an OCI layout has an index.json.
-  const named = /^proto\/|^examples\/hello-image\/index\.json$/
+  const named = /^packages\/contract\/|^examples\/hello-image\/index\.json$/
   assert.deepEqual(
     files.filter((file) => bad.test(file) && !named.test(file)),
     [],
@@ -126,10 +186,12 @@ test('the repository speaks of itself only, and of nothing that is to be done', 
 })
 
 test('every migration is in the list, in order', () => {
-  const present = globSync('src/storage/migrations/*.ts')
+  const present = globSync('packages/server/src/storage/migrations/*.ts')
     .map((file) => basename(file, '.ts'))
     .sort()
-  const listed = [...textOf('src/storage/migrate.ts').matchAll(/'(\d{4}-[\w-]+)':/g)].map(([, name]) => name)
+  const listed = [
+    ...textOf('packages/server/src/storage/schema/migrate.ts').matchAll(/'(\d{4}-[\w-]+)':/g),
+  ].map(([, name]) => name)
   assert.deepEqual(listed, present)
 })
 
@@ -156,7 +218,7 @@ test('the previous release is the last one of the change log, and its tags are i
 
 test('every limit is in force and named in a test or a document, every setting is documented', () => {
   const code = shipped
-    .filter((file) => file !== 'src/core/limits.ts')
+    .filter((file) => file !== 'packages/server/src/config/limits.ts')
     .map(textOf)
     .join('\n')
   const words = files

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Auth } from '@berth/contract/gen/chainguard/platform/auth/auth_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { SecurityTokenService } from '@berth/contract/gen/chainguard/platform/oidc/sts_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { issueIdToken } from '@berth/server/tokens/id-token.ts'
 import { decodeJwt, SignJWT } from 'jose'
-import { Auth } from '#gen/chainguard/platform/auth/auth_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
-import { limits } from '../src/core/limits.ts'
-import { issueIdToken } from '../src/sts/id-token.ts'
-import { onEveryDatabase } from './support/cast.ts'
-import { exchange } from './support/exchange.ts'
-import type { GrpcFailure } from './support/grpc.ts'
-import { newPerson, newSession } from './support/people.ts'
-import { call } from './support/rest.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import type { GrpcFailure } from './support/api/grpc.ts'
+import { call } from './support/api/rest.ts'
+import { createPerson, createSession } from './support/signin/accounts.ts'
+import { exchange } from './support/tokens/exchange.ts'
 
 /**
  * Access tokens open the API, ID tokens say who signed in: where the token service and the API have one address, both kinds have one
@@ -23,8 +23,8 @@ onEveryDatabase('an access token and an ID token for the same address', (cast) =
   const signedIn = async () => {
     const { installation, addresses } = server()
     assert.equal(addresses.authUrl, addresses.baseUrl)
-    const identity = await newPerson(cast().berth)
-    const { id } = await newSession(cast().berth, { identity })
+    const identity = await createPerson(cast().berth)
+    const { id } = await createSession(cast().berth, { identity })
     const { keys, store } = installation
     const deps = { keys, issuer: addresses.authUrl, clock: store.clock }
     const { kid, key } = await keys.current()

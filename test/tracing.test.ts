@@ -3,25 +3,25 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { databases } from './support/databases.ts'
-import { exchange } from './support/exchange.ts'
-import { faultyWay } from './support/faulty-s3.ts'
-import { grpcClient } from './support/grpc.ts'
-import { SUBJECT, startIssuer } from './support/issuer.ts'
-import { type OtlpCollector, type ReceivedSpan, startCollector } from './support/otlp-collector.ts'
-import { startPostgres, withoutPostgres } from './support/postgres.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { grpcClient } from './support/api/grpc.ts'
+import { call } from './support/api/rest.ts'
+import { databases } from './support/database/databases.ts'
+import { startPostgres, withoutPostgres } from './support/database/postgres.ts'
+import { type OtlpCollector, type ReceivedSpan, startCollector } from './support/http/otlp-collector.ts'
+import { startFaultyS3Proxy } from './support/registry/faulty-s3-proxy.ts'
+import { ociClient, pushImage, testImage } from './support/registry/registry.ts'
+import { startS3, withoutS3 } from './support/registry/s3.ts'
+import { eventually } from './support/registry/transfers.ts'
 import {
   type Cleanup,
   type Environment,
   runBerth,
   serveBerth,
   temporaryDirectory,
-} from './support/process.ts'
-import { ociClient, pushImage, testImage } from './support/registry.ts'
-import { call } from './support/rest.ts'
-import { startS3, withoutS3 } from './support/s3.ts'
-import { eventually } from './support/transfers.ts'
+} from './support/server/process.ts'
+import { exchange } from './support/tokens/exchange.ts'
+import { SUBJECT, startIssuer } from './support/tokens/issuer.ts'
 
 /** Traces of a server process, as a collector receives them over OTLP. */
 
@@ -92,7 +92,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
     const oci = ociClient({ url }, `Bearer ${registryToken}`)
     const repo = `${organization}/repo-${randomBytes(4).toString('hex')}`
     const image = await pushImage(oci, repo, testImage(), 'secret-tag')
-    const pulled = await oci.ask(
+    const pulled = await oci.request(
       'GET',
       `${repo}/blobs/${JSON.parse(image.manifest.toString()).config.digest}`,
     )
@@ -369,7 +369,7 @@ test('requests to the bucket of the operator continue the trace', { skip: withou
   const s3 = await startS3()
   t.after(() => s3.stop())
   const { env } = await s3.bucket()
-  const way = await faultyWay(t, s3.url)
+  const way = await startFaultyS3Proxy(t, s3.url)
   const collector = await startCollector(t)
   const berth = await tracedServer(t, collector, {
     ...env,

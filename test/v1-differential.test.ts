@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
-import { differ } from './support/both-versions.ts'
-import { onEveryDatabase } from './support/cast.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { compareVersions } from './support/api/version-agreement.ts'
 
 /** `BERTH_TEST_SEED` repeats a run that failed. */
 const seed = Number(process.env['BERTH_TEST_SEED'] ?? randomInt(2 ** 31))
 
 onEveryDatabase('version 1 and version 2', (cast) => {
   test('show the same after any writes through either, over REST and over gRPC', () =>
-    differ(cast(), seed, 25))
+    compareVersions(cast(), seed, 25))
 })

@@ -2,21 +2,36 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { managedRoleByName } from '../src/core/managed-roles.ts'
-import { userUid } from '../src/core/user-uid.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { type Api, apiOf, assertRefused, denied, managedRole, newName } from './support/cast.ts'
-import { databases } from './support/databases.ts'
-import { exchange } from './support/exchange.ts'
-import { type GrpcClient, grpcClient } from './support/grpc.ts'
-import { fetchHeadless, newClient } from './support/headless.ts'
-import { localAccount } from './support/local-accounts.ts'
-import { claimsOf, codeFlow, codeOf, decide, postForm, redemption, withQuery } from './support/oauth.ts'
-import { newPerson } from './support/people.ts'
-import { type PersonProvider, secretOf, startPersonProvider } from './support/person-provider.ts'
-import { cleanups, temporaryDirectory } from './support/process.ts'
-import { confirmed, type WebBrowser, webBrowser } from './support/web.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { userUid } from '@berth/server/iam/identities/user-uid.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import {
+  type Api,
+  apiOf,
+  assertError,
+  managedRole,
+  newName,
+  permissionDeniedError,
+} from './support/api/api-fixture.ts'
+import { type GrpcClient, grpcClient } from './support/api/grpc.ts'
+import { databases } from './support/database/databases.ts'
+import { cleanups, temporaryDirectory } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { fetchHeadlessToken, newClient } from './support/signin/headless.ts'
+import { localAccount } from './support/signin/local-accounts.ts'
+import {
+  authorizationCodeOf,
+  claimsOf,
+  codeFlow,
+  postForm,
+  submitConsent,
+  tokenRequest,
+  withQuery,
+} from './support/signin/oauth.ts'
+import { type PersonProvider, secretOf, startPersonProvider } from './support/signin/person-provider.ts'
+import { confirm, type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
+import { exchange } from './support/tokens/exchange.ts'
 
 /**
  * Authority is bounded by who vouched (docs/adr/0013), through the front door: one OpenID provider in a process of its own serves the
@@ -62,12 +77,12 @@ for (const database of databases) {
 
     /** An organization with an identity provider of the same issuer, and a client of its own. */
     async function organization(name: string, more: object = {}) {
-      const { uid } = await admin.made('iam/groups', { name: newName(name) })
+      const { uid } = await admin.create('iam/groups', { name: newName(name) })
       return { uid, provider: await provider(uid, newName(name), more) }
     }
 
     async function provider(parent: string, client: string, more: object = {}, api = admin): Promise<string> {
-      const { uid } = await api.made(`iam/identityProviders/${parent}`, {
+      const { uid } = await api.create(`iam/identityProviders/${parent}`, {
         name: client,
         defaultRole: managedRole('viewer'),
         oidc: {
@@ -88,8 +103,8 @@ for (const database of databases) {
     async function signIn(through: string): Promise<WebBrowser> {
       const browser = webBrowser(berth.url)
       const asked = await browser.open(withQuery('/sign-in/provider', { with: through }))
-      const left = await confirmed(browser, asked)
-      const back = await upstream.pass(left.left)
+      const left = await confirm(browser, asked)
+      const back = await upstream.pass(left.redirectedTo)
       const page = await browser.open(back.href)
       assert.equal(page.path, '/account', page.text)
       return browser
@@ -100,7 +115,7 @@ for (const database of databases) {
       const { body } = await postForm(
         berth.url,
         '/oauth/token',
-        redemption(flow, await codeOf(browser, flow)),
+        tokenRequest(flow, await authorizationCodeOf(browser, flow)),
       )
       const { access_token: access, refresh_token: refresh, id_token: id } = body
       assert.ok(access && refresh && id, JSON.stringify(body))
@@ -112,17 +127,17 @@ for (const database of databases) {
     const folders = new Map<string, string>()
     async function group(parent: string): Promise<string> {
       const name = newName('g')
-      const { uid } = await admin.made(`iam/groups/${parent}`, { name })
+      const { uid } = await admin.create(`iam/groups/${parent}`, { name })
       folders.set(uid, `${parent}/${name}`)
       return uid
     }
     const bind = (at: string, identityUid = ada, role = 'owner') =>
-      admin.made(`iam/roleBindings/${at}`, { identityUid, roleUid: managedRole(role) })
+      admin.create(`iam/roleBindings/${at}`, { identityUid, roleUid: managedRole(role) })
     const inviteTo = async (at: string, more: object = {}) =>
-      (await admin.made(`iam/groupInvites/${at}`, { roleUid: managedRole('owner'), ttl: '600s', ...more }))
+      (await admin.create(`iam/groupInvites/${at}`, { roleUid: managedRole('owner'), ttl: '600s', ...more }))
         .code
     async function accepted(at: string, api: Api) {
-      return (await api.made('iam/groupInvites:accept', { code: await inviteTo(at) })).roleBinding
+      return (await api.create('iam/groupInvites:accept', { code: await inviteTo(at) })).roleBinding
     }
 
     /** What a token opens a group for, by every protocol; they must agree. */
@@ -226,12 +241,12 @@ for (const database of databases) {
       const flows = async (browser: WebBrowser): Promise<Record<string, string>> => {
         const redirect = 'http://localhost:49152/callback?token=true&error=true'
         const asked = withQuery('/oauth', { exit: 'redirect', redirect, create_refresh_token: 'true' })
-        const sdk = (await decide(browser, await browser.open(asked))).left?.searchParams
+        const sdk = (await submitConsent(browser, await browser.open(asked))).redirectedTo?.searchParams
         const form = { client_id: 'berth-cli' }
         const device = (await postForm(berth.url, '/oauth/device_authorization', form)).body
         const page = await browser.open(`/device?user_code=${device['user_code']}`)
         const which = page.forms.findIndex(({ action }) => action === '/device')
-        await decide(browser, await browser.submit(page, {}, which))
+        await submitConsent(browser, await browser.submit(page, {}, which))
         const { body } = await postForm(berth.url, '/oauth/token', {
           ...form,
           grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
@@ -239,8 +254,8 @@ for (const database of databases) {
         })
         const exchanged = await exchange(berth.url, body.id_token ?? '', { aud: berth.url })
         const client = newClient()
-        await decide(browser, await browser.open(withQuery('/oauth', { headless_code: client.code })))
-        const result = (await fetchHeadless(berth.url, client.code)) ?? assert.fail('no headless result')
+        await submitConsent(browser, await browser.open(withQuery('/oauth', { headless_code: client.code })))
+        const result = (await fetchHeadlessToken(berth.url, client.code)) ?? assert.fail('no headless result')
         const headless = await exchange(berth.url, client.open(result), { aud: berth.url })
         return {
           headless: headless.body.token,
@@ -269,7 +284,7 @@ for (const database of databases) {
     test('ADR 13: a workload identity that a person assumes is bounded as the person is', async () => {
       const [a, b] = [await organization('a'), await organization('b')]
       await person(SUB)
-      const robot = await admin.made(`iam/identities/${b.uid}`, {
+      const robot = await admin.create(`iam/identities/${b.uid}`, {
         name: newName('robot'),
         claimMatch: { issuer: berth.url, subject: ada },
       })
@@ -290,7 +305,7 @@ for (const database of databases) {
     test('ADR 13: roles of mapped groups count in the organization of the provider, and for its sessions only', async () => {
       const [a, b] = [await organization('a', { groupsClaim: 'groups' }), await organization('b')]
       const mapping = { externalGroupId: 'devs', roleUid: managedRole('owner'), scope: a.uid }
-      await admin.made(`iam/externalGroupRoleMappings/${a.provider}`, mapping)
+      await admin.create(`iam/externalGroupRoleMappings/${a.provider}`, mapping)
       await person(SUB, { groups: ['devs'] })
       const token = async (name: string) => {
         const flow = codeFlow()
@@ -298,7 +313,7 @@ for (const database of databases) {
         const { body } = await postForm(
           berth.url,
           '/oauth/token',
-          redemption(flow, await codeOf(browser, flow)),
+          tokenRequest(flow, await authorizationCodeOf(browser, flow)),
         )
         return body.access_token ?? ''
       }
@@ -328,7 +343,7 @@ for (const database of databases) {
       const [a, b] = [await organization('a'), await organization('b')]
       await person(newName('founder'))
       const founder = await through(a.provider)
-      const made = await founder.made('iam/groups', { name: newName('made') })
+      const made = await founder.create('iam/groups', { name: newName('made') })
       assert.equal(await opens(founder.token, made.uid), true)
       assert.equal(await opens((await through(b.provider)).token, made.uid), false)
       assert.equal(await opens((await through(OPERATOR)).token, made.uid), true)
@@ -343,7 +358,7 @@ for (const database of databases) {
       const { token, ...api } = await through(a.provider)
       assert.equal(await opens(token, b.uid), false)
       const code = await inviteTo(b.uid, { singleUse: true })
-      const { roleBinding } = await api.made('iam/groupInvites:accept', { code })
+      const { roleBinding } = await api.create('iam/groupInvites:accept', { code })
       assert.deepEqual([roleBinding.uid, roleBinding.acceptedThrough.uid], [binding.uid, a.provider])
       assert.equal(await opens(token, b.uid), true)
       const again = await api.post('iam/groupInvites:accept', { code: await inviteTo(b.uid) })
@@ -352,7 +367,7 @@ for (const database of databases) {
       const path = `iam/roleBindings/${binding.uid}`
       const role = await admin.patch(path, { roleUid: managedRole('editor') }, 'roleUid')
       assert.equal(role.body.acceptedThrough.uid, a.provider)
-      const other = await newPerson(berth)
+      const other = await createPerson(berth)
       const moved = await admin.patch(path, { identityUid: other }, 'identityUid')
       assert.equal(moved.body.acceptedThrough, undefined)
       const back = await admin.patch(path, { identityUid: ada }, 'identityUid')
@@ -365,7 +380,7 @@ for (const database of databases) {
       await person(SUB)
       const acceptedThrough = { uid: a.provider, name: 'x', issuer: upstream.issuer }
       const body = { identityUid: ada, roleUid: managedRole('viewer'), acceptedThrough }
-      const made = await admin.made(`iam/roleBindings/${b.uid}`, body)
+      const made = await admin.create(`iam/roleBindings/${b.uid}`, body)
       assert.equal(made.acceptedThrough, undefined)
       await admin.patch(`iam/roleBindings/${made.uid}`, body, '*')
       assert.equal((await admin.get(`iam/roleBindings/${made.uid}`)).body.acceptedThrough, undefined)
@@ -434,7 +449,7 @@ for (const database of databases) {
         const api = await through(a.provider)
         assert.equal((await api.post('iam/groups', { name: newName('made') })).status, 200)
         await signIn(OPERATOR)
-        assertRefused(await api.post('iam/groups', { name: newName('made') }), denied)
+        assertError(await api.post('iam/groups', { name: newName('made') }), permissionDeniedError)
       })
 
       test('ADR 13: the account page of another provider’s session shows and ends that session only', async () => {
@@ -549,7 +564,7 @@ for (const database of databases) {
       async function attacker() {
         await person(newName('mallory'))
         const api = await through(OPERATOR)
-        const { uid } = await api.made('iam/groups', { name: newName('mallory') })
+        const { uid } = await api.create('iam/groups', { name: newName('mallory') })
         return { api, uid }
       }
 
@@ -567,7 +582,7 @@ for (const database of databases) {
         for (const token of [stolen.body.token, access]) {
           const as = apiOf(berth, token)
           assert.equal(await opens(token, victim.uid), false)
-          assertRefused(await as.post('iam/groups', { name: newName('g') }), denied)
+          assertError(await as.post('iam/groups', { name: newName('g') }), permissionDeniedError)
           const gone = await fetch(`${berth.url}/auth/v1/delete/${ada}`, {
             method: 'DELETE',
             headers: { authorization: `Bearer ${token}` },
@@ -605,10 +620,10 @@ for (const database of databases) {
 
     describe('R19 through providers', () => {
       test('R19: what identities hold that trust tokens of Berth, which persons of any issuer get, counts as held by these persons', async () => {
-        const { uid } = await admin.made('iam/groups', { name: newName('r19') })
+        const { uid } = await admin.create('iam/groups', { name: newName('r19') })
         const identity = (subject: string, issuer: string) =>
-          admin.made(`iam/identities/${uid}`, { name: newName('robot'), claimMatch: { issuer, subject } })
-        const role = await admin.made(`iam/roles/${uid}`, {
+          admin.create(`iam/identities/${uid}`, { name: newName('robot'), claimMatch: { issuer, subject } })
+        const role = await admin.create(`iam/roles/${uid}`, {
           name: newName('idp-admin'),
           capabilities: [
             'CAP_IAM_IDENTITY_PROVIDERS_CREATE',
@@ -618,36 +633,39 @@ for (const database of databases) {
             'CAP_IAM_ROLE_BINDINGS_CREATE',
           ],
         })
-        const harmless = await admin.made(`iam/roles/${uid}`, {
+        const harmless = await admin.create(`iam/roles/${uid}`, {
           name: newName('reader'),
           capabilities: ['CAP_IAM_GROUPS_LIST'],
         })
         const limited = await identity(newName('s'), 'https://issuer.example')
-        await admin.made(`iam/roleBindings/${uid}`, { identityUid: limited.uid, roleUid: role.uid })
+        await admin.create(`iam/roleBindings/${uid}`, { identityUid: limited.uid, roleUid: role.uid })
         const api = apiOf(berth, await berth.tokenOf(limited.uid))
         const asked = {
           name: newName('idp'),
           defaultRole: harmless.uid,
           oidc: { issuer: upstream.issuer, clientId: newName('client'), clientSecret: 'x' },
         }
-        const before = await api.made(`iam/identityProviders/${uid}`, asked)
+        const before = await api.create(`iam/identityProviders/${uid}`, asked)
         const robot = await identity(ada, berth.url)
         await bind(await group(uid), robot.uid, 'owner')
-        assertRefused(await api.post(`iam/identityProviders/${uid}`, asked), denied)
+        assertError(await api.post(`iam/identityProviders/${uid}`, asked), permissionDeniedError)
         const path = `iam/identityProviders/${before.uid}`
-        assertRefused(await api.patch(path, { oidc: { clientId: 'another' } }), denied)
-        assertRefused(
+        assertError(await api.patch(path, { oidc: { clientId: 'another' } }), permissionDeniedError)
+        assertError(
           await api.patch(path, { ...asked, oidc: { ...asked.oidc, clientSecret: 'y' } }, '*'),
-          denied,
+          permissionDeniedError,
         )
         const mapping = { externalGroupId: 'devs', roleUid: harmless.uid, scope: uid }
-        assertRefused(await api.post(`iam/externalGroupRoleMappings/${before.uid}`, mapping), denied)
+        assertError(
+          await api.post(`iam/externalGroupRoleMappings/${before.uid}`, mapping),
+          permissionDeniedError,
+        )
       })
 
       test('R19: a provider is set up or changed by a caller who holds what persons of the issuer hold', async () => {
-        const { uid } = await admin.made('iam/groups', { name: newName('r19') })
+        const { uid } = await admin.create('iam/groups', { name: newName('r19') })
         const team = await group(uid)
-        const role = await admin.made(`iam/roles/${uid}`, {
+        const role = await admin.create(`iam/roles/${uid}`, {
           name: newName('idp-admin'),
           capabilities: [
             'CAP_IAM_IDENTITY_PROVIDERS_CREATE',
@@ -657,15 +675,15 @@ for (const database of databases) {
             'CAP_IAM_ROLE_BINDINGS_CREATE',
           ],
         })
-        const harmless = await admin.made(`iam/roles/${uid}`, {
+        const harmless = await admin.create(`iam/roles/${uid}`, {
           name: newName('reader'),
           capabilities: ['CAP_IAM_GROUPS_LIST'],
         })
-        const robot = await admin.made(`iam/identities/${uid}`, {
+        const robot = await admin.create(`iam/identities/${uid}`, {
           name: newName('idp-admin'),
           claimMatch: { issuer: 'https://issuer.example', subject: newName('s') },
         })
-        await admin.made(`iam/roleBindings/${uid}`, { identityUid: robot.uid, roleUid: role.uid })
+        await admin.create(`iam/roleBindings/${uid}`, { identityUid: robot.uid, roleUid: role.uid })
         const limited = apiOf(berth, await berth.tokenOf(robot.uid))
         const oidc = (issuer: string, client: string) => ({
           issuer,
@@ -678,11 +696,11 @@ for (const database of databases) {
           oidc: oidc(issuer, newName('client')),
         })
         const path = `iam/identityProviders/${uid}`
-        const before = await limited.made(path, asked(upstream.issuer))
+        const before = await limited.create(path, asked(upstream.issuer))
         // A person of the issuer holds more, in a group below.
         await bind(team, ada, 'editor')
-        assertRefused(await limited.post(path, asked(upstream.issuer)), denied)
-        const other = await limited.made(path, asked('https://other.example'))
+        assertError(await limited.post(path, asked(upstream.issuer)), permissionDeniedError)
+        const other = await limited.create(path, asked('https://other.example'))
         for (const [what, at, body] of [
           ['issuer', other.uid, { oidc: { issuer: upstream.issuer } }],
           ['client', before.uid, { oidc: { clientId: 'another' } }],

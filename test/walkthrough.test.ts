@@ -6,10 +6,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { expectGolden } from './support/golden.ts'
-import { decide } from './support/oauth.ts'
-import { serveBerth, spawnBerth, temporaryDirectory } from './support/process.ts'
-import { webBrowser } from './support/web.ts'
+import { assertGolden } from './support/golden.ts'
+import { serveBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
+import { submitConsent } from './support/signin/oauth.ts'
+import { webBrowser } from './support/signin/web-browser.ts'
 
 /**
  * Replays the `sh` blocks of docs/walkthrough.md in one shell, against a server and an issuer in processes of their own, and the first
@@ -59,7 +59,7 @@ test('the walkthrough works as written, and its responses are correct', { timeou
     const answer = withoutIds(outputs[at] ?? '', addresses, number)
     return `${commands.replace(/^/gm, '$ ')}\n${answer}`
   })
-  expectGolden('walkthrough.txt', transcript.join('\n'))
+  assertGolden('walkthrough.txt', transcript.join('\n'))
 })
 
 test('the owner account and the command line work as the README describes', {
@@ -82,7 +82,7 @@ test('the owner account and the command line work as the README describes', {
     await new Promise((resolve) => setTimeout(resolve, 50))
     address = /http\S+authorize\?\S+/.exec(signingIn.output().stderr)?.[0]
   }
-  const { left } = await decide(browser, await browser.open(address))
+  const { redirectedTo: left } = await submitConsent(browser, await browser.open(address))
   assert.ok(left)
   assert.equal((await fetch(left)).status, 200)
   const signedIn = await signingIn.finished

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { awsKeys, awsToken, startAwsSts } from './support/aws-sts.ts'
-import { startTestBerth, type TestBerth } from './support/berth.ts'
-import { databases } from './support/databases.ts'
-import { exchange, statusOf } from './support/exchange.ts'
-import { cleanups } from './support/process.ts'
-import { call } from './support/rest.ts'
-import { bind, make } from './support/tenant.ts'
-import { startWorkloadProvider, type WorkloadProvider } from './support/workload-provider.ts'
+import { call } from './support/api/rest.ts'
+import { bindRole, createResource } from './support/api/tenant.ts'
+import { databases } from './support/database/databases.ts'
+import { cleanups } from './support/server/process.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { awsKeys, awsToken, startAwsSts } from './support/tokens/aws-sts.ts'
+import { exchange, statusOf } from './support/tokens/exchange.ts'
+import { startWorkloadProvider, type WorkloadProvider } from './support/tokens/workload-provider.ts'
 
 /** The recipes of docs/workloads.md: the identity of each, as it stands there, against tokens in the shape of its issuer. */
 
@@ -186,8 +186,8 @@ for (const database of databases) {
       for (const name of Object.keys(shapes)) {
         const body = recipe(name)
         body.claimMatch.issuer = provider.issuer
-        const { uid } = await make(berth, `/iam/v2beta1/identities/${berth.organization}`, body)
-        await bind(berth, berth.organization, uid, 'viewer')
+        const { uid } = await createResource(berth, `/iam/v2beta1/identities/${berth.organization}`, body)
+        await bindRole(berth, berth.organization, uid, 'viewer')
         identities[name] = uid
       }
     })
@@ -252,7 +252,7 @@ test('AWS: a role gets a token for the API with a request that it signed', async
     { env: { BERTH_AWS_STS_ENDPOINT: sts.url } },
   )
   t.after(() => berth.stop())
-  const { uid } = await make(berth, `/iam/v2beta1/identities/${berth.organization}`, recipe('AWS'))
+  const { uid } = await createResource(berth, `/iam/v2beta1/identities/${berth.organization}`, recipe('AWS'))
   const as = async (key: (typeof awsKeys)[keyof typeof awsKeys]) =>
     statusOf(await exchange(berth.url, awsToken(berth.url, uid, { key }), { aud: berth.url, identity: uid }))
   assert.equal(await as(awsKeys.role), 'ok')

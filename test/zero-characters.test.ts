@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { IdentitiesService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { RoleBindingsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { RolesService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/roles_pb.js'
+import { BadRequestSchema } from '@berth/contract/gen/google/rpc/error_details_pb.js'
 import { fromBinary } from '@bufbuild/protobuf'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { IdentitiesService } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
-import { BadRequestSchema } from '#gen/google/rpc/error_details_pb.js'
-import { assertRefused, badField, onEveryDatabase } from './support/cast.ts'
-import type { GrpcFailure } from './support/grpc.ts'
-import { methods, requestAt, shortName } from './support/methods.ts'
-import { call } from './support/rest.ts'
-import { nameOf, textFields, withText } from './support/text-fields.ts'
+import { assertError, invalidFieldError, onEveryDatabase } from './support/api/api-fixture.ts'
+import type { GrpcFailure } from './support/api/grpc.ts'
+import { methods, requestAt, shortName } from './support/api/methods.ts'
+import { call } from './support/api/rest.ts'
+import { nameOf, textFields, withText } from './support/api/text-fields.ts'
 
 /** U+0000, which PostgreSQL cannot store in a text. */
 
@@ -29,21 +29,21 @@ onEveryDatabase('the character U+0000', (cast) => {
       ['/audit/v1/events?actor=%00', 'actor'],
       ['/audit/v1/events:export?actor=%00', 'actor'],
     ] as const)
-      assertRefused(await get(path), badField(field))
+      assertError(await get(path), invalidFieldError(field))
     assert.equal((await get('/iam/v2beta1/groups?no-such-parameter=%00')).status, 200)
   })
 
   test('in the path is refused, naming what it fills', async () => {
-    assertRefused(await get('/iam/v2beta1/groups/a%00'), badField('uid'))
-    assertRefused(await get(`/iam/v2beta1/groups/${cast().berth.organization}%00`), badField('uid'))
+    assertError(await get('/iam/v2beta1/groups/a%00'), invalidFieldError('uid'))
+    assertError(await get(`/iam/v2beta1/groups/${cast().berth.organization}%00`), invalidFieldError('uid'))
     const digest = `/registry/v2beta1/repos/${cast().berth.organization}/digests/sha256:%00/size`
-    assertRefused(await get(digest), badField('digest'))
+    assertError(await get(digest), invalidFieldError('digest'))
   })
 
   test('in the body is refused, naming the member as the caller wrote it', async () => {
     const { owner, uid } = await cast().organization()
     const { api } = owner
-    const group = await api.made(`iam/groups/${uid}`, { name: 'team' })
+    const group = await api.create(`iam/groups/${uid}`, { name: 'team' })
     for (const [path, body, field] of [
       ['iam/groups', { name: 'a', description: '\u0000' }, 'description'],
       ['iam/identities', { name: 'a', claimMatch: { issuer: 'a\u0000' } }, 'claimMatch.issuer'],
@@ -54,9 +54,12 @@ onEveryDatabase('the character U+0000', (cast) => {
       ['iam/groupInvites', { roleUid: uid, email: 'ada@example.com\u0000' }, 'email'],
       ['registry/repos', { name: 'a', aliases: ['b', '\u0000'] }, 'aliases[1]'],
     ] as const)
-      assertRefused(await cast().writesNothing(() => api.post(`${path}/${uid}`, body)), badField(field))
+      assertError(
+        await cast().writesNothing(() => api.post(`${path}/${uid}`, body)),
+        invalidFieldError(field),
+      )
     const patched = await api.patch(`iam/groups/${group.uid}`, { name: '\u0000' })
-    assertRefused(patched, badField('name'))
+    assertError(patched, invalidFieldError('name'))
     const raw = await call('POST', `${cast().berth.url}/iam/v2beta1/groups/${uid}`, {
       token: api.token,
       body: '{"name":"a","description":"\u0000"}',

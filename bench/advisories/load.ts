@@ -1,17 +1,17 @@
 import { deflateSync } from 'node:zlib'
+import { documentHash } from '@berth/server/advisories/import/import-documents.ts'
+import { countedIndexKeysOf, indexKeysOf } from '@berth/server/advisories/search/facets.ts'
+import { addSearchableTexts } from '@berth/server/advisories/search/suffix-index.ts'
+import { updateValueCounts } from '@berth/server/advisories/search/value-counts.ts'
+import { lockAdvisories, markAdvisoriesChanged } from '@berth/server/advisories/storage/advisory-groups.ts'
+import { hashRecord, toAdvisory, toAdvisoryRow } from '@berth/server/advisories/storage/stored-advisory.ts'
+import { pathBelowRoot, rootOf, type Uid, type UidGenerator } from '@berth/server/api/uid.ts'
+import { insertRows } from '@berth/server/storage/bulk-rows.ts'
+import { recount } from '@berth/server/storage/counts/row-counts.ts'
+import { type Db, inTransaction, type Tx } from '@berth/server/storage/db.ts'
+import type { AdvisoryDocumentRow } from '@berth/server/storage/schema/tables.ts'
+import type { Store } from '@berth/server/storage/store.ts'
 import { sql } from 'kysely'
-import { pathBelowRoot, rootOf, type Uid, type UidSource } from '../../src/core/uid.ts'
-import { recount } from '../../src/storage/counts.ts'
-import { type Db, inTransaction, type Tx } from '../../src/storage/db.ts'
-import { countPostings } from '../../src/storage/posting-counts.ts'
-import { insertRows } from '../../src/storage/rows-at-once.ts'
-import type { Store } from '../../src/storage/store.ts'
-import type { AdvisoryDocumentRow } from '../../src/storage/tables.ts'
-import { advisoriesChanged, holdAdvisories } from '../../src/vulnerabilities/advisory-groups.ts'
-import { countedValuesOf, postingsOf } from '../../src/vulnerabilities/facets.ts'
-import { documentHash } from '../../src/vulnerabilities/import-documents.ts'
-import { addSearchedTexts } from '../../src/vulnerabilities/searched-texts.ts'
-import { recordHash, rowOf, toAdvisory } from '../../src/vulnerabilities/stored-advisory.ts'
 import { advisoriesIn, documentOf } from './documents.ts'
 import { recordsOf } from './records.ts'
 import { yamlOf } from './yaml.ts'
@@ -45,10 +45,10 @@ export async function loadDocuments(
   for (let at = 0; at < documents; at += BATCH) {
     const before = count
     await inTransaction(db, async (tx) => {
-      await holdAdvisories(tx, parent)
+      await lockAdvisories(tx, parent)
       const numbers = Array.from({ length: Math.min(BATCH, documents - at) }, (_, index) => at + index)
       count += await loadSome(store, tx, parent, numbers)
-      for (const _ of numbers) await advisoriesChanged(tx, parent, store.clock())
+      for (const _ of numbers) await markAdvisoriesChanged(tx, parent, store.clock())
     })
     if (Math.floor(before / PROGRESS) !== Math.floor(count / PROGRESS)) say(`  ${count} advisories`)
   }
@@ -58,7 +58,7 @@ export async function loadDocuments(
 }
 
 async function loadSome(
-  { db, clock, uids }: { readonly db: Db; readonly clock: () => number; readonly uids: UidSource },
+  { db, clock, uids }: { readonly db: Db; readonly clock: () => number; readonly uids: UidGenerator },
   tx: Tx,
   parent: Uid,
   documents: readonly number[],
@@ -69,7 +69,10 @@ async function loadSome(
   const all = told.map((document) => ({ document, records: recordsOf(document) }))
   const rows = all.flatMap(({ records }) =>
     records.map((record) =>
-      rowOf(uids.belowInTime(parent, now), record, recordHash(record), { now, before: undefined }),
+      toAdvisoryRow(uids.timeOrderedChild(parent, now), record, hashRecord(record), {
+        now,
+        before: undefined,
+      }),
     ),
   )
   await insertRows(db, tx, 'advisories', rows)
@@ -78,14 +81,18 @@ async function loadSome(
     tx,
     'advisory_postings',
     rows.flatMap((row) =>
-      postingsOf(toAdvisory(row), row.origin).map((value) => ({ root, value, path: pathBelowRoot(row.uid) })),
+      indexKeysOf(toAdvisory(row), row.origin).map((value) => ({
+        root,
+        value,
+        path: pathBelowRoot(row.uid),
+      })),
     ),
   )
   const counted = rows.flatMap((row) =>
-    countedValuesOf(toAdvisory(row), row.origin).map((value) => ({ uid: row.uid, value, by: 1 as const })),
+    countedIndexKeysOf(toAdvisory(row), row.origin).map((value) => ({ uid: row.uid, value, by: 1 as const })),
   )
-  await countPostings(db, tx, counted)
-  await addSearchedTexts(db, tx, root, rows.map(toAdvisory))
+  await updateValueCounts(db, tx, counted)
+  await addSearchableTexts(db, tx, root, rows.map(toAdvisory))
   await insertRows(
     db,
     tx,

@@ -1,8 +1,8 @@
-import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import type { AdvisoryRecord, EventRecord } from '../../src/vulnerabilities/advisory-record.ts'
-import { eventType } from '../../src/vulnerabilities/formats/event-history.ts'
-import { emptyRecord } from '../../src/vulnerabilities/formats/format-reading.ts'
-import { recordKey } from '../../src/vulnerabilities/formats/record-key.ts'
+import type { AdvisoryRecord, EventRecord } from '@berth/advisory-formats/advisory-record.ts'
+import { createEventType } from '@berth/advisory-formats/reading/event-history.ts'
+import { emptyRecord } from '@berth/advisory-formats/reading/format-reader.ts'
+import { recordKey } from '@berth/advisory-formats/reading/record-key.ts'
+import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { ToldAdvisory, ToldDocument, ToldEvent } from './documents.ts'
 
 /** What the reader of the documents makes of them, without the reading: half a million take minutes of it. A test compares. */
@@ -42,18 +42,18 @@ function typeOf(event: ToldEvent): EventRecord['type'] {
         ...scan,
         scanner: 'grype',
       }
-      return eventType({ case: 'detection', value: { type: { case: 'scanv1', value } } })
+      return createEventType({ case: 'detection', value: { type: { case: 'scanv1', value } } })
     }
     case 'fixed':
-      return eventType({ case: 'fixed', value: { fixedVersion: event.version } })
+      return createEventType({ case: 'fixed', value: { fixedVersion: event.version } })
     case 'false-positive-determination':
-      return eventType({
+      return createEventType({
         case: 'falsePositiveDetermination',
         value: { type: FalsePositiveType.VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE, note: event.note },
       })
     case 'fix-not-planned':
-      return eventType({ case: 'fixNotPlanned', value: { note: event.note } })
+      return createEventType({ case: 'fixNotPlanned', value: { note: event.note } })
     default:
-      return eventType({ case: 'pendingUpstreamFix', value: { note: event.note } })
+      return createEventType({ case: 'pendingUpstreamFix', value: { note: event.note } })
   }
 }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { signJwt } from '@berth/server/tokens/jwt/sign-jwt.ts'
 import { Agent, request } from 'undici'
-import { signJwt } from '../../src/sts/sign-jwt.ts'
 import { serveParent } from './control.ts'
 import { type LoopRequest, loop } from './loop.ts'
 

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises'
+import { startBerth } from '@berth/server/main.ts'
+import { issueClientTokens } from '@berth/server/tokens/sessions/client-session.ts'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { startBerth } from '../../src/berth.ts'
-import { issueClientTokens } from '../../src/sts/client-session.ts'
 import { configurationOf, log, type Place } from '../configuration.ts'
 import { CALLER } from '../dataset.ts'
 import { serveParent } from './control.ts'
@@ -41,7 +41,7 @@ const newClient = () =>
     {
       client: 'bench',
       audiences: [addresses.baseUrl],
-      place: { address: '127.0.0.1', userAgent: '' },
+      clientInfo: { address: '127.0.0.1', userAgent: '' },
     },
   )
 

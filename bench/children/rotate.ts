@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { recordEvent } from '../../src/storage/audit-events.ts'
-import { inTransaction, openSqliteDb } from '../../src/storage/db.ts'
-import { hashOf, newSecret } from '../../src/storage/pending.ts'
-import { beginSession } from '../../src/sts/sessions.ts'
-import { signJwt } from '../../src/sts/sign-jwt.ts'
+import { recordEvent } from '@berth/server/storage/changes/audit-events.ts'
+import { inTransaction, openSqliteDb } from '@berth/server/storage/db.ts'
+import { generateSecret, hashSecret } from '@berth/server/storage/pending-store.ts'
+import { signJwt } from '@berth/server/tokens/jwt/sign-jwt.ts'
+import { startSession } from '@berth/server/tokens/sessions/sessions.ts'
 import { CALLER } from '../dataset.ts'
 import { serveParent } from './control.ts'
 import { type LoopRequest, loop } from './loop.ts'
@@ -14,7 +14,7 @@ const { file } = JSON.parse(process.argv[2] ?? '') as { file: string }
 const db = await openSqliteDb(file)
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const session = await inTransaction(db, (tx) =>
-  beginSession({ clock: Date.now }, tx, {
+  startSession({ clock: Date.now }, tx, {
     identity: CALLER,
     method: 'password',
     voucher: { kind: 'operator' },
@@ -30,13 +30,13 @@ const session = await inTransaction(db, (tx) =>
 let secret = session.secret
 
 async function rotateOne(): Promise<void> {
-  const next = newSecret()
+  const next = generateSecret()
   await inTransaction(db, async (tx) => {
     await tx
       .updateTable('sessions')
-      .set({ secret_hash: hashOf(next), last_used_ms: Date.now() })
+      .set({ secret_hash: hashSecret(next), last_used_ms: Date.now() })
       .where('id', '=', session.id)
-      .where('secret_hash', '=', hashOf(secret))
+      .where('secret_hash', '=', hashSecret(secret))
       .execute()
     await recordEvent(tx, {
       timeMs: Date.now(),

@@ -1,4 +1,4 @@
-import { awsKeys, awsToken, startAwsSts } from '../../test/support/aws-sts.ts'
+import { awsKeys, awsToken, startAwsSts } from '../../test/support/tokens/aws-sts.ts'
 import type { Bench, Result } from '../bench.ts'
 import { ORGANIZATION } from '../dataset.ts'
 import { createResource, cycle, httpLoad, type Load, request } from '../http-load.ts'

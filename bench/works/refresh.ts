@@ -1,4 +1,4 @@
-import { databaseFile } from '../../src/installation.ts'
+import { databaseFile } from '@berth/server/installation/installation.ts'
 import type { Bench, Result } from '../bench.ts'
 import { httpClient, type Load, medianOf, request } from '../http-load.ts'
 import { inTurn, type Measured } from '../rounds.ts'

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { ANONYMOUS } from '../../src/core/anonymous.ts'
-import { managedRoleByName } from '../../src/core/managed-roles.ts'
+import { ANONYMOUS_IDENTITY } from '@berth/server/iam/identities/anonymous-uid.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import type { Bench, Result } from '../bench.ts'
 import type { Child } from '../child.ts'
 import type { DockerRegistryReady } from '../children/docker-registry.ts'
@@ -48,7 +48,7 @@ export async function measureRegistry(bench: Bench): Promise<Result[]> {
   const berth = await bench.startBerth(place)
   const { port, token } = berth.ready
   await createResource(port, token, `/iam/v2beta1/roleBindings/${ORGANIZATION}`, {
-    identityUid: ANONYMOUS,
+    identityUid: ANONYMOUS_IDENTITY,
     roleUid: managedRoleByName.get('registry.pull')?.uid,
   })
   const authorization = await registryToken(port, token)

@@ -1,5 +1,8 @@
+import {
+  GetGroupRequestSchema,
+  GroupsService,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { create, toBinary } from '@bufbuild/protobuf'
-import { GetGroupRequestSchema, GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import type { Bench, Result } from '../bench.ts'
 import { someGroups } from '../dataset.ts'
 import { grpcLoad } from '../grpc-load.ts'

@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose'
 import {
   AccountAssociationsService,
   AccountProviderType,
   CheckStatus,
-} from '#gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
-import { limits } from '../../src/core/limits.ts'
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose'
 import {
   type Api,
+  alreadyExistsError,
   apiOf,
-  assertRefused,
-  badField,
+  assertError,
   claimMatch,
-  denied,
-  missing,
+  failedPreconditionError,
+  invalidFieldError,
   newName,
+  notFoundError,
   onEveryDatabase,
-  precondition,
-  taken,
-} from '../support/cast.ts'
-import { accounts, CREDENTIALS, startClouds } from '../support/clouds.ts'
-import { call } from '../support/rest.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import { CREDENTIALS, cloudAccounts, startClouds } from '../support/tokens/clouds.ts'
 
 const TYPE = 'iam.chainguard.dev/AccountAssociation'
 const IDENTITY = 'iam.chainguard.dev/Identity'
-const { amazon, google, azure } = accounts
+const { amazon, google, azure } = cloudAccounts
 const github = { appInstallations: { 77: { installations: [{ installationId: '123', name: 'acme' }] } } }
 
 const clouds = await startClouds()
@@ -33,9 +33,9 @@ after(() => clouds.stop())
 
 const at = (uid: string) => `iam/accountAssociations/${uid}`
 const newGroup = async (api: Api, parent: string): Promise<string> =>
-  (await api.made(`iam/groups/${parent}`, { name: newName('group') })).uid
+  (await api.create(`iam/groups/${parent}`, { name: newName('group') })).uid
 const newService = async (api: Api, group: string, servicePrincipal = 'SERVICE_PRINCIPAL_INGESTER') =>
-  (await api.made(`iam/identities/${group}`, { name: newName('service'), servicePrincipal })).uid as string
+  (await api.create(`iam/identities/${group}`, { name: newName('service'), servicePrincipal })).uid as string
 
 const env = {
   BERTH_AWS_STS_ENDPOINT: clouds.url,
@@ -97,12 +97,12 @@ onEveryDatabase(
       })
       const deleted = await api.delete(at(group))
       assert.deepEqual([deleted.status, deleted.text], [200, ''])
-      assertRefused(await api.get(at(group)), missing(TYPE, group))
-      assertRefused(await api.patch(at(group), {}), missing(TYPE, group))
-      assertRefused(await api.delete(at(group)), missing(TYPE, group))
-      assertRefused(
+      assertError(await api.get(at(group)), notFoundError(TYPE, group))
+      assertError(await api.patch(at(group), {}), notFoundError(TYPE, group))
+      assertError(await api.delete(at(group)), notFoundError(TYPE, group))
+      assertError(
         await api.post(`${at(group)}:checkAccountAssociation`, { providerType: 2 }),
-        missing(TYPE, group),
+        notFoundError(TYPE, group),
       )
     })
 
@@ -151,17 +151,17 @@ onEveryDatabase(
       const attempts = await Promise.all(Array.from({ length: 5 }, () => api.post(at(group), body)))
       assert.deepEqual(attempts.map(({ status }) => status).sort(), [200, 409, 409, 409, 409])
       await cast().writesNothing(async () => {
-        assertRefused(await api.post(at(group), { ...body, name: 'other' }), taken(TYPE, group))
-        assertRefused(await api.delete(`iam/groups/${group}`), precondition('RESOURCE_NOT_EMPTY'))
+        assertError(await api.post(at(group), { ...body, name: 'other' }), alreadyExistsError(TYPE, group))
+        assertError(await api.delete(`iam/groups/${group}`), failedPreconditionError('RESOURCE_NOT_EMPTY'))
       })
       // The groups above and below have none of their own by that.
       const below = await newGroup(api, group)
-      assertRefused(await api.get(at(root)), missing(TYPE, root))
-      assertRefused(await api.get(at(below)), missing(TYPE, below))
+      assertError(await api.get(at(root)), notFoundError(TYPE, root))
+      assertError(await api.get(at(below)), notFoundError(TYPE, below))
       await api.delete(`iam/groups/${below}`)
       for (const _ of [1, 2]) {
         assert.equal((await api.delete(at(group))).status, 200)
-        await api.made(at(group), body)
+        await api.create(at(group), body)
       }
       await api.delete(at(group))
       assert.equal((await api.delete(`iam/groups/${group}`)).status, 200)
@@ -171,7 +171,7 @@ onEveryDatabase(
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const [group, fresh] = [await newGroup(api, root), await newGroup(api, root)]
-      await api.made(at(group), { name: 'accounts', amazon })
+      await api.create(at(group), { name: 'accounts', amazon })
       const many = (entry: (n: number) => unknown) =>
         Object.fromEntries(
           Array.from({ length: limits.associationEntriesMax + 1 }, (_, n) => [String(n + 1), entry(n + 1)]),
@@ -235,29 +235,32 @@ onEveryDatabase(
       await cast().writesNothing(async () => {
         for (const [links, ...fields] of cases) {
           for (const caller of [api, cast().admin]) {
-            assertRefused(await caller.post(at(fresh), { name: 'accounts', ...links }), badField(...fields))
-            assertRefused(
+            assertError(
+              await caller.post(at(fresh), { name: 'accounts', ...links }),
+              invalidFieldError(...fields),
+            )
+            assertError(
               await caller.patch(at(group), { name: 'accounts', ...links }, '*'),
-              badField(...fields),
+              invalidFieldError(...fields),
             )
           }
         }
         for (const name of ['', 'Accounts', 'a'.repeat(limits.nameCharsMax + 1)]) {
-          assertRefused(await api.post(at(fresh), { name, amazon }), badField('name'))
-          assertRefused(await api.patch(at(group), { name }, 'name'), badField('name'))
+          assertError(await api.post(at(fresh), { name, amazon }), invalidFieldError('name'))
+          assertError(await api.patch(at(group), { name }, 'name'), invalidFieldError('name'))
         }
-        assertRefused(
+        assertError(
           await api.post(at(fresh), { name: 'a', amazon, description: 'a\nb' }),
-          badField('description'),
+          invalidFieldError('description'),
         )
-        assertRefused(await api.post(at(fresh), { name: 'a', amazon, oracle: {} }), badField('oracle'))
-        assertRefused(await api.patch(at(group), {}, 'oracle'), badField('updateMask'))
-        assertRefused(await api.patch(at(group), {}, 'azure.client_ids.a'), badField('updateMask'))
-        for (const bad of ['x', `${root}/`]) assertRefused(await api.get(at(bad)), badField('uid'))
+        assertError(await api.post(at(fresh), { name: 'a', amazon, oracle: {} }), invalidFieldError('oracle'))
+        assertError(await api.patch(at(group), {}, 'oracle'), invalidFieldError('updateMask'))
+        assertError(await api.patch(at(group), {}, 'azure.client_ids.a'), invalidFieldError('updateMask'))
+        for (const bad of ['x', `${root}/`]) assertError(await api.get(at(bad)), invalidFieldError('uid'))
         const gone = `${root}/0123456789abcdef`
-        assertRefused(
+        assertError(
           await api.post(at(gone), { name: 'a', amazon }),
-          missing('iam.chainguard.dev/Group', gone),
+          notFoundError('iam.chainguard.dev/Group', gone),
         )
       })
     })
@@ -284,7 +287,7 @@ onEveryDatabase(
           ),
         },
       }
-      await owner.api.made(at(root), { name: 'accounts', ...links })
+      await owner.api.create(at(root), { name: 'accounts', ...links })
       const { body } = await owner.api.get(at(root))
       assert.deepEqual({ google: body.google, azure: body.azure, github: body.github }, links)
       // An empty list of apps is a link to GitHub too.
@@ -340,7 +343,7 @@ onEveryDatabase(
       ])
       for (const [body, mask, wanted] of cases) {
         const group = await newGroup(api, root)
-        const made = await api.made(at(group), before)
+        const made = await api.create(at(group), before)
         const reply = await api.patch(at(group), body, mask)
         if ('refused' in wanted) {
           assert.deepEqual([reply.status, reply.body.code], [400, 3], reply.text)
@@ -362,7 +365,7 @@ onEveryDatabase(
       const ingester = await newService(api, group)
       const bind = (serviceBindings: object) => ({ name: 'services', chainguard: { serviceBindings } })
       const field = 'chainguard.serviceBindings[INGESTER]'
-      const workload = (await api.made(`iam/identities/${group}`, { name: 'a', claimMatch })).uid
+      const workload = (await api.create(`iam/identities/${group}`, { name: 'a', claimMatch })).uid
       const cosigned = await newService(api, group, 'SERVICE_PRINCIPAL_COSIGNED')
       const elsewhere = [
         await newService(api, root),
@@ -379,17 +382,17 @@ onEveryDatabase(
       const refused = async (write: (body: object) => ReturnType<Api['post']>) => {
         await cast().writesNothing(async () => {
           for (const uid of elsewhere)
-            assertRefused(await write(bind({ INGESTER: uid })), missing(IDENTITY, uid))
+            assertError(await write(bind({ INGESTER: uid })), notFoundError(IDENTITY, uid))
           for (const uid of [workload, cosigned])
-            assertRefused(await write(bind({ INGESTER: uid })), badField(field))
-          assertRefused(
+            assertError(await write(bind({ INGESTER: uid })), invalidFieldError(field))
+          assertError(
             await write(bind({ INGESTER: cosigned, COSIGNED: ingester })),
-            badField(field, 'chainguard.serviceBindings[COSIGNED]'),
+            invalidFieldError(field, 'chainguard.serviceBindings[COSIGNED]'),
           )
         })
       }
       await refused((body) => api.post(at(group), body))
-      const made = await api.made(at(group), bind({ INGESTER: ingester }))
+      const made = await api.create(at(group), bind({ INGESTER: ingester }))
       assert.deepEqual(made.chainguard, { serviceBindings: { INGESTER: ingester } })
       await refused((body) => api.patch(at(group), body))
       await refused((body) => api.patch(at(group), body, 'chainguard.service_bindings'))
@@ -404,20 +407,23 @@ onEveryDatabase(
       const { api } = owner
       const group = await newGroup(api, root)
       const [bound, spare] = [await newService(api, group), await newService(api, group)]
-      await api.made(at(group), {
+      await api.create(at(group), {
         name: 'services',
         amazon,
         chainguard: { serviceBindings: { INGESTER: bound } },
       })
       await cast().writesNothing(async () =>
-        assertRefused(await api.delete(`iam/identities/${bound}`), precondition('RESOURCE_IN_USE')),
+        assertError(await api.delete(`iam/identities/${bound}`), failedPreconditionError('RESOURCE_IN_USE')),
       )
       for (const other of [{ servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' }, { claimMatch }])
-        assertRefused(await api.patch(`iam/identities/${bound}`, other), precondition('RESOURCE_IN_USE'))
+        assertError(
+          await api.patch(`iam/identities/${bound}`, other),
+          failedPreconditionError('RESOURCE_IN_USE'),
+        )
       assert.equal((await api.patch(`iam/identities/${bound}`, { description: 'still it' })).status, 200)
       await api.patch(at(group), { chainguard: { serviceBindings: { INGESTER: spare } } })
       assert.equal((await api.delete(`iam/identities/${bound}`)).status, 200)
-      assertRefused(await api.delete(`iam/identities/${spare}`), precondition('RESOURCE_IN_USE'))
+      assertError(await api.delete(`iam/identities/${spare}`), failedPreconditionError('RESOURCE_IN_USE'))
       await api.patch(at(group), {}, 'chainguard')
       assert.equal((await api.delete(`iam/identities/${spare}`)).status, 200)
     })
@@ -433,9 +439,9 @@ onEveryDatabase(
           api.post(at(group), body),
           api.delete(`iam/identities/${uid}`),
         ])
-        if (bound.status === 200) assertRefused(deleted, precondition('RESOURCE_IN_USE'))
+        if (bound.status === 200) assertError(deleted, failedPreconditionError('RESOURCE_IN_USE'))
         else {
-          assertRefused(bound, missing(IDENTITY, uid))
+          assertError(bound, notFoundError(IDENTITY, uid))
           assert.equal(deleted.status, 200, deleted.text)
         }
       }
@@ -445,8 +451,8 @@ onEveryDatabase(
       const organization = await cast().organization()
       const { uid: root } = organization
       const group = await newGroup(organization.owner.api, root)
-      await organization.owner.api.made(at(root), { name: 'accounts', amazon })
-      const nobody = await organization.owner.api.made(`iam/identities/${root}`, {
+      await organization.owner.api.create(at(root), { name: 'accounts', amazon })
+      const nobody = await organization.owner.api.create(`iam/identities/${root}`, {
         name: 'nobody',
         claimMatch,
       })
@@ -459,9 +465,9 @@ onEveryDatabase(
       trust(root)
       await cast().writesNothing(async () => {
         for (const [api, reads] of callers) {
-          assertRefused(await api.post(at(group), { name: 'a', amazon }), denied)
-          assertRefused(await api.patch(at(root), { name: 'a' }), denied)
-          assertRefused(await api.delete(at(root)), denied)
+          assertError(await api.post(at(group), { name: 'a', amazon }), permissionDeniedError)
+          assertError(await api.patch(at(root), { name: 'a' }), permissionDeniedError)
+          assertError(await api.delete(at(root)), permissionDeniedError)
           const read = await api.get(at(root))
           const listed = await api.get('iam/accountAssociations', { 'uidp.ids': root })
           if (reads) {
@@ -470,16 +476,16 @@ onEveryDatabase(
             assert.equal((await check(api, root, 'AMAZON')).status, 'CHECK_STATUS_READY')
             continue
           }
-          assertRefused(read, denied)
+          assertError(read, permissionDeniedError)
           assert.equal(listed.body.totalCount, '0')
           const tried = await api.post(`${at(root)}:checkAccountAssociation`, { providerType: 2 })
-          assertRefused(tried, denied)
+          assertError(tried, permissionDeniedError)
         }
       })
       assert.equal(clouds.requests.length, 1)
       // Where none is, those who may not read hear the same.
       for (const uid of [group, `${root}/0123456789abcdef`])
-        assertRefused(await stranger.owner.api.get(at(uid)), denied)
+        assertError(await stranger.owner.api.get(at(uid)), permissionDeniedError)
     })
 
     test('List knows every filter and order', async () => {
@@ -489,7 +495,7 @@ onEveryDatabase(
       groups.push(await newGroup(api, groups[1] as string))
       const names = ['c', 'a', 'b', 'a']
       for (const [n, group] of groups.entries()) {
-        await api.made(at(group), { name: names[n], amazon })
+        await api.create(at(group), { name: names[n], amazon })
         cast().berth.advance(5)
       }
       await api.patch(at(root), { description: 'last' })
@@ -518,7 +524,10 @@ onEveryDatabase(
         [{ 'uidp.ids': below }, [below]],
       ]
       for (const [query, wanted] of cases) assert.deepEqual(await uids(query), wanted, JSON.stringify(query))
-      assertRefused(await api.get('iam/accountAssociations', { order_by: 'amazon' }), badField('order_by'))
+      assertError(
+        await api.get('iam/accountAssociations', { order_by: 'amazon' }),
+        invalidFieldError('order_by'),
+      )
       const page = await api.get('iam/accountAssociations', { page_size: '3' })
       const rest = await api.get('iam/accountAssociations', { page_token: page.body.nextPageToken })
       assert.deepEqual(
@@ -555,7 +564,7 @@ onEveryDatabase(
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const group = await newGroup(api, root)
-      await api.made(at(group), { name: 'accounts', amazon })
+      await api.create(at(group), { name: 'accounts', amazon })
       trust(group)
       await cast().writesNothing(() => check(api, group, 'AMAZON'))
       await cast().writesNothing(() => api.patch(at(group), { name: 'accounts', amazon }, 'name,amazon'))
@@ -563,7 +572,7 @@ onEveryDatabase(
       await api.patch(at(group), { name: '' }, 'name')
       await api.delete(at(group))
       assert.deepEqual(
-        (await cast().auditOf(group))
+        (await cast().auditEventsOf(group))
           .map(({ method }) => method.split('/')[1])
           .filter((method) => method?.includes('Association')),
         ['CreateAccountAssociation', 'UpdateAccountAssociation', 'DeleteAccountAssociation'],
@@ -573,7 +582,7 @@ onEveryDatabase(
     test('a check goes through with the accounts that trust this association', async () => {
       const { owner, uid: root } = await cast().organization()
       const group = await newGroup(owner.api, root)
-      await owner.api.made(at(group), { name: 'accounts', amazon, google, azure })
+      await owner.api.create(at(group), { name: 'accounts', amazon, google, azure })
       const audiences = {
         AMAZON: 'sts.amazonaws.com',
         GOOGLE:
@@ -599,7 +608,7 @@ onEveryDatabase(
         assert.equal(decodeProtectedHeader(token).typ, undefined)
         // What a provider gets to see opens nothing here.
         const reply = await call('GET', `${cast().berth.url}/iam/v2beta1/groups`, { token })
-        assertRefused(reply, { status: 401, code: 16 })
+        assertError(reply, { status: 401, code: 16 })
       }
       // Nothing of it stays.
       assert.deepEqual(Object.keys((await owner.api.get(at(group))).body).sort(), [
@@ -626,18 +635,18 @@ onEveryDatabase(
         call('GET', `${berth.url}/iam/v2beta1/groups`, { token: await sign(typ) })
       assert.equal((await ask('at+jwt')).status, 200)
       for (const typ of [undefined, 'JWT', 'account+jwt'])
-        assertRefused(await ask(typ), { status: 401, code: 16 })
+        assertError(await ask(typ), { status: 401, code: 16 })
     })
 
     test('a check says what is missing, without an error', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const [group, neighbour] = [await newGroup(api, root), await newGroup(api, root)]
-      await api.made(at(group), {
+      await api.create(at(group), {
         name: 'accounts',
         chainguard: { serviceBindings: { INGESTER: await newService(api, group) } },
       })
-      await api.made(at(neighbour), { name: 'accounts', amazon })
+      await api.create(at(neighbour), { name: 'accounts', amazon })
       const notReady = async (provider: string, reason: string, message: RegExp) => {
         const result = await check(api, group, provider)
         assert.deepEqual([result.status, result.reason], ['CHECK_STATUS_NOT_READY', reason], result.message)
@@ -677,11 +686,11 @@ onEveryDatabase(
 
     test('a provider that cannot be tried is a bad field', async () => {
       const { owner, uid: root } = await cast().organization()
-      await owner.api.made(at(root), { name: 'accounts', amazon })
+      await owner.api.create(at(root), { name: 'accounts', amazon })
       for (const body of [{}, { providerType: 0 }, { providerType: 4 }, { providerType: -1 }])
-        assertRefused(
+        assertError(
           await owner.api.post(`${at(root)}:checkAccountAssociation`, body),
-          badField('providerType'),
+          invalidFieldError('providerType'),
         )
     })
   },
@@ -693,7 +702,7 @@ onEveryDatabase(
   (cast) => {
     test('R2: a provider at an address that is not public is not asked', async () => {
       const { owner, uid: root } = await cast().organization()
-      await owner.api.made(at(root), { name: 'accounts', amazon, google, azure })
+      await owner.api.create(at(root), { name: 'accounts', amazon, google, azure })
       clouds.requests.length = 0
       for (const providerType of [1, 2, 3]) {
         const { body } = await owner.api.post(`${at(root)}:checkAccountAssociation`, { providerType })

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AdvisoryRecord } from '@berth/advisory-formats/advisory-record.ts'
+import { Severity_Type as Scoring } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import fc from 'fast-check'
-import { Severity_Type as Scoring } from '#gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import type { AdvisoryRecord } from '../../src/vulnerabilities/advisory-record.ts'
-import { documentOf, record, write } from '../support/advisories.ts'
-import { assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
+import { importParsed, parsedDocument, record } from '../support/advisories/random-documents.ts'
+import {
+  assertError,
+  invalidFieldError,
+  notFoundError,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
 
 const TYPE = 'vulnerabilities.chainguard.dev/Advisory'
 const PATH = 'vulnerabilities/advisories'
@@ -120,10 +126,10 @@ for (const sizes of [undefined, { bucketRowsMax: 4, rowsInlineMax: 3, branchesMa
         const { api: owner } = organization.owner
         const folders: string[] = []
         for (const name of ['a', 'b', 'c'])
-          folders.push((await owner.made(`iam/groups/${organization.uid}`, { name })).uid as string)
+          folders.push((await owner.create(`iam/groups/${organization.uid}`, { name })).uid as string)
         const random = fc.sample(record, { numRuns: 120, seed: 5 })
         for (const [at, folder] of folders.entries())
-          await write(store, folder, documentOf(`doc${at}`, random.slice(at * 40, at * 40 + 40)))
+          await importParsed(store, folder, parsedDocument(`doc${at}`, random.slice(at * 40, at * 40 + 40)))
         const rows = await store.db.kysely
           .selectFrom('advisories')
           .select(['uid', 'origin'])
@@ -200,15 +206,15 @@ onEveryDatabase('advisories', (cast) => {
 
   test('who may not read advisories is refused, and finds none', async () => {
     const { uid, member, admin } = await newGroup()
-    await write(store(), uid, documentOf('d', [sample()]))
+    await importParsed(store(), uid, parsedDocument('d', [sample()]))
     const [{ uid: advisory }] = (await admin.get(PATH)).body.advisories
     const { api } = await member('registry.pull')
-    assertRefused(await api.get(`${PATH}/${advisory}`), denied)
+    assertError(await api.get(`${PATH}/${advisory}`), permissionDeniedError)
     assert.equal((await api.get(PATH)).body.totalCount, '0')
     for (const query of ['x', 'xy', 'openssl', '\u{c93db}\u{b1e6a}'])
       assert.equal((await api.get(PATH, { query })).body.totalCount, '0', query)
     const absent = `${uid}/0000000000000000`
-    assertRefused(await admin.get(`${PATH}/${absent}`), missing(TYPE, absent))
+    assertError(await admin.get(`${PATH}/${absent}`), notFoundError(TYPE, absent))
   })
 
   test('bad values of filters are told by field', async () => {
@@ -225,14 +231,14 @@ onEveryDatabase('advisories', (cast) => {
       ['query', 'x'.repeat(129)],
       ['order_by', 'aliases'],
     ] as const)
-      assertRefused(await admin.get(PATH, { [field]: value as string }), badField(named))
+      assertError(await admin.get(PATH, { [field]: value as string }), invalidFieldError(named))
     assert.equal((await admin.get(PATH, { origin: '', query: '' })).status, 200)
   })
 
   test('what a document says again changes nothing; what it says otherwise is a later version', async () => {
     const { uid, admin } = await newGroup()
     const first = { ...sample(), updatedMs: undefined }
-    assert.deepEqual(await write(store(), uid, documentOf('d', [first])), {
+    assert.deepEqual(await importParsed(store(), uid, parsedDocument('d', [first])), {
       created: 1,
       updated: 0,
       unchanged: 0,
@@ -242,13 +248,13 @@ onEveryDatabase('advisories', (cast) => {
       older: 0,
     })
     const [before] = (await admin.get(PATH)).body.advisories
-    assert.equal((await write(store(), uid, documentOf('d', [first]))).unchanged, 1)
+    assert.equal((await importParsed(store(), uid, parsedDocument('d', [first]))).unchanged, 1)
     // Another version of the document that says the same of the advisory.
-    const again = documentOf('d', [first], { unmapped: [{ path: 'x', count: 1 }] })
-    assert.equal((await write(store(), uid, again)).unchanged, 1)
+    const again = parsedDocument('d', [first], { unmapped: [{ path: 'x', count: 1 }] })
+    assert.equal((await importParsed(store(), uid, again)).unchanged, 1)
     assert.deepEqual((await admin.get(PATH)).body.advisories, [before])
-    const changed = documentOf('d', [{ ...first, componentName: 'other' }])
-    assert.equal((await write(store(), uid, changed)).updated, 1)
+    const changed = parsedDocument('d', [{ ...first, componentName: 'other' }])
+    assert.equal((await importParsed(store(), uid, changed)).updated, 1)
     const [after] = (await admin.get(PATH, { component_names: 'other' })).body.advisories
     assert.deepEqual([after.uid, after.events], [before.uid, before.events])
     assert.ok(after.updateTime > before.updateTime)
@@ -260,24 +266,24 @@ onEveryDatabase('advisories', (cast) => {
 
   test('an older version of a document is left aside', async () => {
     const { uid, admin } = await newGroup()
-    await write(store(), uid, documentOf('d', [sample()], { revisionMs: 20 }))
-    const old = documentOf('d', [{ ...sample(), artifactName: 'old' }], { revisionMs: 10 })
-    const { unchanged, older } = await write(store(), uid, old)
+    await importParsed(store(), uid, parsedDocument('d', [sample()], { revisionMs: 20 }))
+    const old = parsedDocument('d', [{ ...sample(), artifactName: 'old' }], { revisionMs: 10 })
+    const { unchanged, older } = await importParsed(store(), uid, old)
     assert.deepEqual([unchanged, older], [0, 1])
     assert.equal((await admin.get(PATH, { artifact_names: 'git' })).body.totalCount, '1')
   })
 
   test('what is withdrawn leaves the lists and can be got; it comes back as it was', async () => {
     const { uid, admin } = await newGroup()
-    await write(store(), uid, documentOf('d', [sample(), { ...sample(), artifactName: 'vim' }]))
+    await importParsed(store(), uid, parsedDocument('d', [sample(), { ...sample(), artifactName: 'vim' }]))
     const [advisory] = (await admin.get(PATH, { artifact_names: 'vim' })).body.advisories
-    assert.equal((await write(store(), uid, documentOf('d', [sample()]))).withdrawn, 1)
+    assert.equal((await importParsed(store(), uid, parsedDocument('d', [sample()]))).withdrawn, 1)
     const list = await admin.get(PATH)
     assert.deepEqual([list.body.totalCount, list.body.advisories.length], ['1', 1])
     const { body } = await admin.get(`${PATH}/${advisory.uid}`)
     assert.ok(body.deleteTime !== undefined)
     assert.equal((await admin.get(PATH, { query: 'vim' })).body.totalCount, '0')
-    await write(store(), uid, documentOf('d', [sample(), { ...sample(), artifactName: 'vim' }]))
+    await importParsed(store(), uid, parsedDocument('d', [sample(), { ...sample(), artifactName: 'vim' }]))
     const [back] = (await admin.get(PATH, { query: 'VIM' })).body.advisories
     assert.deepEqual([back.uid, back.events, 'deleteTime' in back], [advisory.uid, advisory.events, false])
   })
@@ -285,46 +291,46 @@ onEveryDatabase('advisories', (cast) => {
   test('documents that tell of one advisory add up, and each takes its part away', async () => {
     const { uid, admin } = await newGroup()
     const part = (id: string, alias: string, revisionMs: number) =>
-      documentOf(id, [], {
+      parsedDocument(id, [], {
         revisionMs,
         advisories: [{ ...sample(), key: 'openvex:p||v', aliases: [alias], events: [] }],
       })
-    await write(store(), uid, part('a', 'CVE-1', 1))
+    await importParsed(store(), uid, part('a', 'CVE-1', 1))
     assert.equal((await admin.get(PATH, { aliases: 'CVE-1' })).body.totalCount, '1')
   })
 
   test('severities come from what the group and those above it say of the aliases', async () => {
     const { uid, owner, admin } = await newGroup()
-    const below = (await owner.api.made(`iam/groups/${uid}`, { name: 'below' })).uid
-    const beside = (await owner.api.made(`iam/groups/${uid}`, { name: 'beside' })).uid
+    const below = (await owner.api.create(`iam/groups/${uid}`, { name: 'below' })).uid
+    const beside = (await owner.api.create(`iam/groups/${uid}`, { name: 'beside' })).uid
     const advisory = {
       ...sample(),
       aliases: ['CVE-2024-1', 'GHSA-2222-3333-4444'],
       severities: [],
       componentName: 'c',
     }
-    await write(store(), below, documentOf('d', [advisory]))
+    await importParsed(store(), below, parsedDocument('d', [advisory]))
     const score = (vector: string) => [{ type: Scoring.CVSS_V3, score: vector }]
     const scores = (id: string, alias: string, vector: string, component = '') =>
-      documentOf(id, [], { format: 'osv', scores: [{ alias, component, severities: score(vector) }] })
+      parsedDocument(id, [], { format: 'osv', scores: [{ alias, component, severities: score(vector) }] })
     const seen = async () =>
       ((await admin.get(PATH)).body.advisories[0].severities as Json[]).map((severity) => severity.score)
     assert.deepEqual(await seen(), [])
-    assert.equal((await write(store(), uid, scores('1', 'CVE-2024-1', 'above'))).scored, 1)
-    await write(store(), below, scores('2', 'GHSA-2222-3333-4444', 'here'))
-    await write(store(), below, scores('3', 'GHSA-2222-3333-4444', 'above'))
-    await write(store(), beside, scores('4', 'CVE-2024-1', 'beside'))
-    await write(store(), below, scores('5', 'CVE-2024-1', 'of the component', 'c'))
-    await write(store(), below, scores('6', 'CVE-2024-1', 'of another', 'd'))
+    assert.equal((await importParsed(store(), uid, scores('1', 'CVE-2024-1', 'above'))).scored, 1)
+    await importParsed(store(), below, scores('2', 'GHSA-2222-3333-4444', 'here'))
+    await importParsed(store(), below, scores('3', 'GHSA-2222-3333-4444', 'above'))
+    await importParsed(store(), beside, scores('4', 'CVE-2024-1', 'beside'))
+    await importParsed(store(), below, scores('5', 'CVE-2024-1', 'of the component', 'c'))
+    await importParsed(store(), below, scores('6', 'CVE-2024-1', 'of another', 'd'))
     assert.deepEqual((await seen()).toSorted(), ['above', 'here', 'of the component'])
-    assert.equal((await write(store(), uid, documentOf('1', [], { format: 'osv' }))).scored, 1)
-    await write(store(), below, documentOf('3', [], { format: 'osv' }))
+    assert.equal((await importParsed(store(), uid, parsedDocument('1', [], { format: 'osv' }))).scored, 1)
+    await importParsed(store(), below, parsedDocument('3', [], { format: 'osv' }))
     assert.deepEqual((await seen()).toSorted(), ['here', 'of the component'])
   })
 
   test('a security database adds only what no other document tells, in whichever order they come', async () => {
     const secdb = (...aliases: string[]) =>
-      documentOf('db', [], {
+      parsedDocument('db', [], {
         format: 'secdb',
         advisories: aliases.map((alias) => ({
           ...sample(),
@@ -333,7 +339,7 @@ onEveryDatabase('advisories', (cast) => {
           origin: '',
         })),
       })
-    const wolfi = documentOf('git', [
+    const wolfi = parsedDocument('git', [
       { ...sample(), aliases: ['CVE-1', 'GHSA-1'], origin: 'git', artifactName: 'git-sub' },
     ])
     const seen = []
@@ -342,7 +348,7 @@ onEveryDatabase('advisories', (cast) => {
       [secdb('CVE-1', 'CVE-2', 'GHSA-1'), wolfi],
     ]) {
       const { uid, admin } = await newGroup()
-      for (const document of documents) await write(store(), uid, document)
+      for (const document of documents) await importParsed(store(), uid, document)
       const { advisories } = (await admin.get(PATH, { order_by: 'artifact_name' })).body
       seen.push(advisories.map((advisory: Json) => [advisory.artifactName, advisory.aliases]))
     }
@@ -354,7 +360,7 @@ onEveryDatabase('advisories', (cast) => {
   })
 
   const secdbOf = (id: string, ...aliases: string[]) =>
-    documentOf(id, [], {
+    parsedDocument(id, [], {
       format: 'secdb',
       advisories: aliases.map((alias) => ({
         ...sample(),
@@ -377,9 +383,9 @@ onEveryDatabase('advisories', (cast) => {
   test('an entry of a security database comes back when what covered it is withdrawn, changed or deleted', async () => {
     const alone = gitOf('CVE-9')
     const goings: readonly (readonly AdvisoryRecord[] | undefined)[] = [
-      documentOf('git', [{ ...gitOf('CVE-1'), withdrawnMs: 1 }, alone]).advisories,
-      documentOf('git', [gitOf('CVE-3'), alone]).advisories,
-      documentOf('git', [gitOf('CVE-1', { artifactName: 'vim', origin: 'vim' }), alone]).advisories,
+      parsedDocument('git', [{ ...gitOf('CVE-1'), withdrawnMs: 1 }, alone]).advisories,
+      parsedDocument('git', [gitOf('CVE-3'), alone]).advisories,
+      parsedDocument('git', [gitOf('CVE-1', { artifactName: 'vim', origin: 'vim' }), alone]).advisories,
       [],
     ]
     for (const advisories of goings) {
@@ -389,21 +395,21 @@ onEveryDatabase('advisories', (cast) => {
           ({ uid: one }: Json) => one,
         )
       const database = secdbOf('db', 'CVE-1', 'CVE-2')
-      assert.equal((await write(store(), uid, database)).created, 2)
-      const { covered, withdrawn, created } = await write(
+      assert.equal((await importParsed(store(), uid, database)).created, 2)
+      const { covered, withdrawn, created } = await importParsed(
         store(),
         uid,
-        documentOf('git', [gitOf('CVE-1'), alone]),
+        parsedDocument('git', [gitOf('CVE-1'), alone]),
       )
       assert.deepEqual([covered, withdrawn, created], [1, 0, 2])
-      const again = await write(store(), uid, database)
+      const again = await importParsed(store(), uid, database)
       assert.deepEqual([again.unchanged, again.covered], [1, 1])
       const [covering] = await of('CVE-1')
-      await write(store(), uid, documentOf('git', [], { advisories: advisories ?? [] }))
+      await importParsed(store(), uid, parsedDocument('git', [], { advisories: advisories ?? [] }))
       const [back, ...more] = await of('CVE-1')
       assert.ok(back !== undefined && back !== covering && more.length === 0, JSON.stringify(advisories))
       assert.equal((await of('CVE-2')).length, 1)
-      const after = await write(store(), uid, database)
+      const after = await importParsed(store(), uid, database)
       assert.deepEqual([after.unchanged, after.covered], [2, 0])
     }
   })
@@ -421,8 +427,8 @@ onEveryDatabase('advisories', (cast) => {
     ]
     for (const [database, more, expected] of covers) {
       const { uid } = await newGroup()
-      await write(store(), uid, documentOf('d', [gitOf('CVE-1', more)]))
-      const { covered } = await write(store(), uid, secdbOf(database, 'CVE-1'))
+      await importParsed(store(), uid, parsedDocument('d', [gitOf('CVE-1', more)]))
+      const { covered } = await importParsed(store(), uid, secdbOf(database, 'CVE-1'))
       assert.equal(covered, expected, JSON.stringify([database, more]))
     }
   })

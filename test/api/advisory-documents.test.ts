@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { AdvisoryDocumentsService } from '#gen/berth/vulnerabilities/v1/documents_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import type { Uid } from '../../src/core/uid.ts'
-import type { AdvisoryDocument } from '../../src/vulnerabilities/advisory-record.ts'
-import { readDocument } from '../../src/vulnerabilities/formats/read-document.ts'
-import { importDocument } from '../../src/vulnerabilities/import-documents.ts'
-import { assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
+import type { ParsedDocument } from '@berth/advisory-formats/advisory-record.ts'
+import { readDocument } from '@berth/advisory-formats/read-document.ts'
+import { AdvisoryDocumentsService } from '@berth/contract/gen/berth/vulnerabilities/v1/documents_pb.js'
+import { importDocument } from '@berth/server/advisories/import/import-documents.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import {
+  assertError,
+  invalidFieldError,
+  notFoundError,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
 
 /** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
 type Json = any
@@ -109,7 +115,7 @@ onEveryDatabase('advisory documents', (cast) => {
 
   test('names are as long as they may be in any script, and longer ones stop none of the other documents', async () => {
     const { send, list } = await newGroup()
-    const { advisoryThingBytesMax, advisoryAliasBytesMax, advisoryDocumentIdBytesMax } = limits
+    const { advisoryIndexedNameBytesMax, advisoryAliasBytesMax, advisoryDocumentIdBytesMax } = limits
     const long = (bytes: number) =>
       Array.from({ length: bytes / 3 }, () =>
         String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 0x5000)),
@@ -132,8 +138,12 @@ onEveryDatabase('advisory documents', (cast) => {
       ),
     })
     const answers = await send([
-      openvex('1', long(advisoryThingBytesMax + 300), ''),
-      openvex(long(advisoryDocumentIdBytesMax), long(advisoryThingBytesMax), long(advisoryAliasBytesMax - 1)),
+      openvex('1', long(advisoryIndexedNameBytesMax + 300), ''),
+      openvex(
+        long(advisoryDocumentIdBytesMax),
+        long(advisoryIndexedNameBytesMax),
+        long(advisoryAliasBytesMax - 1),
+      ),
       { name: 'a.yaml', content: base64(wolfi('a', first)) },
     ])
     assert.deepEqual(
@@ -150,7 +160,7 @@ onEveryDatabase('advisory documents', (cast) => {
   test('what the database does not take is a rejection like any other', async () => {
     const { uid } = await newGroup()
     const { document } = readDocument('a', '', Buffer.from(wolfi('a', first))) as {
-      document: AdvisoryDocument
+      document: ParsedDocument
     }
     const twice = { ...document, advisories: [...document.advisories, ...document.advisories] }
     const imported = await importDocument(
@@ -309,8 +319,8 @@ onEveryDatabase('advisory documents', (cast) => {
       unmapped: made.unmapped,
     })
     assert.ok(Date.parse(importTime) > 0)
-    assertRefused(await api.get(sources, { content: 'true' }), badField('content'))
-    assertRefused(await api.get(sources, { content: 'true', format: 'osv' }), badField('content'))
+    assertError(await api.get(sources, { content: 'true' }), invalidFieldError('content'))
+    assertError(await api.get(sources, { content: 'true', format: 'osv' }), invalidFieldError('content'))
     const whole = (await api.get(sources, { content: 'true', format: 'osv', id: 'OSV-1' })).body
     const [{ content }] = whole.sources
     assert.deepEqual(JSON.parse(Buffer.from(content, 'base64').toString()), record)
@@ -378,15 +388,18 @@ onEveryDatabase('advisory documents', (cast) => {
     )
 
     const { nextPageToken } = (await api.get(documents, { pageSize: '1' })).body
-    assertRefused(
+    assertError(
       await api.get(documents, { format: 'osv', pageToken: nextPageToken }),
-      badField('page_token'),
+      invalidFieldError('page_token'),
     )
     const viewer = await member('viewer')
-    assertRefused(await viewer.api.get(documents, { pageToken: nextPageToken }), badField('page_token'))
+    assertError(
+      await viewer.api.get(documents, { pageToken: nextPageToken }),
+      invalidFieldError('page_token'),
+    )
     assert.equal((await viewer.api.get(documents)).body.documents.length, all.length)
-    assertRefused(await api.get(documents, { pageSize: '-1' }), badField('page_size'))
-    assertRefused(await api.get(documents, { format: 'xml' }), badField('format'))
+    assertError(await api.get(documents, { pageSize: '-1' }), invalidFieldError('page_size'))
+    assertError(await api.get(documents, { format: 'xml' }), invalidFieldError('format'))
     assert.equal((await (await cast().organization()).owner.api.get(documents)).status, 403)
   })
 
@@ -397,7 +410,7 @@ onEveryDatabase('advisory documents', (cast) => {
       { name: 'vim.yaml', content: base64(wolfi('vim', second)) },
     ])
     const { advisories } = await list()
-    assertRefused(await admin.delete(`iam/groups/${uid}`), {
+    assertError(await admin.delete(`iam/groups/${uid}`), {
       status: 400,
       code: 9,
       violation: 'RESOURCE_NOT_EMPTY',
@@ -407,7 +420,7 @@ onEveryDatabase('advisory documents', (cast) => {
       /advisories; they go with their documents: berth advisories documents delete --all --parent [0-9a-f/]+$/,
     )
     const away = (body: Json) => api.post(`${path}:deleteDocuments`, body)
-    assertRefused(await away({ format: 'x' }), badField('format'))
+    assertError(await away({ format: 'x' }), invalidFieldError('format'))
     assert.deepEqual((await away({ format: 'wolfi', ids: ['git', 'nothing'] })).body, {
       documents: 1,
       withdrawn: 1,
@@ -426,8 +439,8 @@ onEveryDatabase('advisory documents', (cast) => {
       const refused = await cast().writesNothing(() =>
         other.api.post(`${path}:importDocuments`, { documents: [document] }),
       )
-      assertRefused(refused, denied)
-      assertRefused(await other.api.post(`${path}:deleteDocuments`, { format: 'wolfi' }), denied)
+      assertError(refused, permissionDeniedError)
+      assertError(await other.api.post(`${path}:deleteDocuments`, { format: 'wolfi' }), permissionDeniedError)
     }
     const bad: [Json, string][] = [
       [{ documents: [] }, 'documents'],
@@ -437,16 +450,16 @@ onEveryDatabase('advisory documents', (cast) => {
       [{ documents: [{ ...document, name: 'n'.repeat(1025) }] }, 'documents[0].name'],
     ]
     for (const [body, field] of bad)
-      assertRefused(await api.post(`${path}:importDocuments`, body), badField(field))
+      assertError(await api.post(`${path}:importDocuments`, body), invalidFieldError(field))
     const gone = `${uid}/0000000000000000`
-    assertRefused(
+    assertError(
       await cast().admin.post(`vulnerabilities/advisories/${gone}:importDocuments`, {
         documents: [document],
       }),
-      missing('iam.chainguard.dev/Group', gone),
+      notFoundError('iam.chainguard.dev/Group', gone),
     )
     const absent = `vulnerabilities/advisories/${gone}/sources`
-    assertRefused(await api.get(absent), missing('vulnerabilities.chainguard.dev/Advisory', gone))
+    assertError(await api.get(absent), notFoundError('vulnerabilities.chainguard.dev/Advisory', gone))
   })
 
   test('a request beyond the bytes of documents is refused whole', async () => {

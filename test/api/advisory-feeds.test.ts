@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import type { Uid } from '../../src/core/uid.ts'
-import { hasFeed, takeFeed } from '../../src/vulnerabilities/feeds/feed-rows.ts'
-import { Stopped } from '../../src/vulnerabilities/feeds/feed-run.ts'
-import { importDocument } from '../../src/vulnerabilities/import-documents.ts'
-import { mustRead } from '../support/advisory-documents.ts'
-import { startTestBerth } from '../support/berth.ts'
-import { apiOf, assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
-import { databases } from '../support/databases.ts'
-import { countOf, FEEDS, osvRecord } from '../support/feeds.ts'
+import { holdsLease, leaseFeed } from '@berth/server/advisories/feeds/feed-leases.ts'
+import { RunStopped } from '@berth/server/advisories/feeds/feed-run.ts'
+import { importDocument } from '@berth/server/advisories/import/import-documents.ts'
+import type { Uid } from '@berth/server/api/uid.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { readOrThrow } from '../support/advisories/advisory-documents.ts'
+import { countAdvisories, FEEDS, osvRecord } from '../support/advisories/feeds.ts'
+import {
+  apiOf,
+  assertError,
+  invalidFieldError,
+  notFoundError,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { databases } from '../support/database/databases.ts'
+import { startTestBerth } from '../support/server/test-berth.ts'
 
 const TYPE = 'vulnerabilities.chainguard.dev/AdvisoryFeed'
 // An address that nothing is at: these feeds are set up, not read.
@@ -21,7 +28,7 @@ onEveryDatabase('feeds of advisories', (cast) => {
   test('a feed is made, read, listed, changed and removed; the audit log has each change', async () => {
     const { uid: organization, member } = await cast().organization()
     const { api } = await member('advisories.admin')
-    const made = await api.made(`${FEEDS}/${organization}`, { url, format: 'osv' })
+    const made = await api.create(`${FEEDS}/${organization}`, { url, format: 'osv' })
     assert.match(made.uid, new RegExp(`^${organization}/[0-9a-f]{16}$`))
     const { uid, createTime, nextAttemptTime, ...rest } = made
     assert.deepEqual(rest, {
@@ -47,20 +54,20 @@ onEveryDatabase('feeds of advisories', (cast) => {
     assert.deepEqual([stopped.body.state, stopped.body.nextAttemptTime], ['STATE_PAUSED', undefined])
     const same = await api.patch(`${FEEDS}/${uid}`, { paused: true, url })
     assert.equal(same.body.updateTime, stopped.body.updateTime)
-    assertRefused(await api.post(`${FEEDS}/${uid}:sync`, {}), {
+    assertError(await api.post(`${FEEDS}/${uid}:sync`, {}), {
       status: 400,
       code: 9,
       violation: 'FEED_PAUSED',
     })
     await api.patch(`${FEEDS}/${uid}`, { paused: false }, 'paused')
-    const due = await api.made(`${FEEDS}/${uid}:sync`, { full: true })
+    const due = await api.create(`${FEEDS}/${uid}:sync`, { full: true })
     assert.equal(due.state, 'STATE_WAITING')
 
     assert.equal((await api.delete(`${FEEDS}/${uid}`)).status, 200)
-    assertRefused(await api.get(`${FEEDS}/${uid}`), missing(TYPE, uid))
-    assertRefused(await api.delete(`${FEEDS}/${uid}`), missing(TYPE, uid))
+    assertError(await api.get(`${FEEDS}/${uid}`), notFoundError(TYPE, uid))
+    assertError(await api.delete(`${FEEDS}/${uid}`), notFoundError(TYPE, uid))
     assert.deepEqual(
-      (await cast().auditOf(uid)).map(({ method }) => method.split('/')[1]),
+      (await cast().auditEventsOf(uid)).map(({ method }) => method.split('/')[1]),
       [
         'CreateAdvisoryFeed',
         'UpdateAdvisoryFeed',
@@ -75,12 +82,12 @@ onEveryDatabase('feeds of advisories', (cast) => {
   test('a run that loses its feed while it reads a document does not write it', async () => {
     const { uid: group, member } = await cast().organization()
     const { api } = await member('advisories.admin')
-    const { uid } = await api.made(`${FEEDS}/${group}`, { url })
+    const { uid } = await api.create(`${FEEDS}/${group}`, { url })
     const { store } = cast().berth.berth.installation
-    const feed = await takeFeed(store.db, uid, store.clock(), limits.feedLeaseMs)
+    const feed = await leaseFeed(store.db, uid, store.clock(), limits.feedLeaseMs)
     assert.ok(feed !== undefined)
     const content = Buffer.from(JSON.stringify(osvRecord(1)))
-    const document = mustRead('1.json', content)
+    const document = readOrThrow('1.json', content)
     const imported = () =>
       importDocument(
         { name: '1.json', format: '', content },
@@ -97,27 +104,27 @@ onEveryDatabase('feeds of advisories', (cast) => {
           dryRun: false,
           event: { actor: 'system', method: 'a', requestId: 'b', address: '' },
           async check(tx) {
-            if (!(await hasFeed(tx, feed))) throw new Stopped()
+            if (!(await holdsLease(tx, feed))) throw new RunStopped()
           },
         },
       )
-    await assert.rejects(imported(), Stopped)
-    assert.equal(await countOf(api, group), 0)
+    await assert.rejects(imported(), RunStopped)
+    assert.equal(await countAdvisories(api, group), 0)
   })
 
   test('a group has a feed of an address once, and stays as long as it has one', async () => {
     const { uid: organization, owner, member } = await cast().organization()
     const { api } = await member('advisories.admin')
-    const folder = (await owner.api.made(`iam/groups/${organization}`, { name: 'a' })).uid
-    const { uid } = await api.made(`${FEEDS}/${folder}`, paused())
-    await api.made(`${FEEDS}/${organization}`, paused())
-    assertRefused(await api.post(`${FEEDS}/${folder}`, paused()), {
+    const folder = (await owner.api.create(`iam/groups/${organization}`, { name: 'a' })).uid
+    const { uid } = await api.create(`${FEEDS}/${folder}`, paused())
+    await api.create(`${FEEDS}/${organization}`, paused())
+    assertError(await api.post(`${FEEDS}/${folder}`, paused()), {
       status: 409,
       code: 6,
       resource: [TYPE, folder],
     })
     const refused = await owner.api.delete(`iam/groups/${folder}`)
-    assertRefused(refused, { status: 400, code: 9, violation: 'RESOURCE_NOT_EMPTY' })
+    assertError(refused, { status: 400, code: 9, violation: 'RESOURCE_NOT_EMPTY' })
     assert.match(refused.body.message, /advisory feeds/)
     await api.delete(`${FEEDS}/${uid}`)
     assert.equal((await owner.api.delete(`iam/groups/${folder}`)).status, 200)
@@ -126,7 +133,7 @@ onEveryDatabase('feeds of advisories', (cast) => {
   test('what cannot be a feed is refused by its field', async () => {
     const { uid: organization, member } = await cast().organization()
     const { api } = await member('advisories.admin')
-    const { uid } = await api.made(`${FEEDS}/${organization}`, paused())
+    const { uid } = await api.create(`${FEEDS}/${organization}`, paused())
     const bad = [
       [{ url: '' }, 'url'],
       [{ url: 'feeds.example/x' }, 'url'],
@@ -142,17 +149,17 @@ onEveryDatabase('feeds of advisories', (cast) => {
     ] as const
     await cast().writesNothing(async () => {
       for (const [body, field] of bad)
-        assertRefused(await api.post(`${FEEDS}/${organization}`, body), badField(field))
+        assertError(await api.post(`${FEEDS}/${organization}`, body), invalidFieldError(field))
       const moved = { url: 'https://feeds.example/other.zip' }
-      assertRefused(await api.patch(`${FEEDS}/${uid}`, moved), badField('url'))
-      assertRefused(await api.patch(`${FEEDS}/${uid}`, { format: 'pdf' }), badField('format'))
-      assertRefused(await api.get(FEEDS, { orderBy: 'format' }), badField('order_by'))
+      assertError(await api.patch(`${FEEDS}/${uid}`, moved), invalidFieldError('url'))
+      assertError(await api.patch(`${FEEDS}/${uid}`, { format: 'pdf' }), invalidFieldError('format'))
+      assertError(await api.get(FEEDS, { orderBy: 'format' }), invalidFieldError('order_by'))
     })
   })
 
   test('whoever may not write advisories may not have them written', async () => {
     const { uid: organization, member } = await cast().organization()
-    const { uid } = await (await member('advisories.admin')).api.made(`${FEEDS}/${organization}`, paused())
+    const { uid } = await (await member('advisories.admin')).api.create(`${FEEDS}/${organization}`, paused())
     const reader = (await member('viewer')).api
     assert.equal((await reader.get(`${FEEDS}/${uid}`)).status, 200)
     await cast().writesNothing(async () => {
@@ -162,10 +169,10 @@ onEveryDatabase('feeds of advisories', (cast) => {
         await reader.post(`${FEEDS}/${uid}:sync`, {}),
         await reader.delete(`${FEEDS}/${uid}`),
       ])
-        assertRefused(reply, denied)
+        assertError(reply, permissionDeniedError)
     })
     const { owner: stranger } = await cast().organization()
-    assertRefused(await stranger.api.get(`${FEEDS}/${uid}`), denied)
+    assertError(await stranger.api.get(`${FEEDS}/${uid}`), permissionDeniedError)
     assert.deepEqual((await stranger.api.get(FEEDS)).body.advisoryFeeds, [])
   })
 })

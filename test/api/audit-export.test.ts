@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { eventRow, insertEvents } from '../../src/storage/audit-events.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { type Api, assertRefused, badField, onEveryDatabase } from '../support/cast.ts'
-import { http2Request, http2Session } from '../support/port.ts'
-import { call, type RestReply } from '../support/rest.ts'
+import { eventRow, insertEvents } from '@berth/server/storage/changes/audit-events.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { type Api, assertError, invalidFieldError, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { http2Request, http2Session } from '../support/http/port.ts'
 
 const PATH = '/audit/v1/events:export'
 const ORIGIN = 'https://console.example.com'
@@ -115,9 +115,9 @@ onEveryDatabase(
       const organization = await cast().organization()
       const { owner, uid } = organization
       const other = await organization.member('owner')
-      const one = await owner.api.made(`iam/groups/${uid}`, { name: 'one' })
+      const one = await owner.api.create(`iam/groups/${uid}`, { name: 'one' })
       cast().berth.advance(10)
-      for (let n = 0; n < 5; n++) await other.api.made(`iam/groups/${one.uid}`, { name: `below-${n}` })
+      for (let n = 0; n < 5; n++) await other.api.create(`iam/groups/${one.uid}`, { name: `below-${n}` })
       await other.api.patch(`iam/groups/${one.uid}`, { description: 'd' })
       const all = await listed(owner.api, { code: '0' })
       assert.ok(all.length > 9)
@@ -154,9 +154,9 @@ onEveryDatabase(
       const viewer = await organization.member('viewer')
       const { token } = organization.owner.api
       const anonymous = await refused(undefined, '?page_size=1')
-      assertRefused(anonymous, { status: 401, code: 16 })
+      assertError(anonymous, { status: 401, code: 16 })
       assert.match(anonymous.headers.get('www-authenticate') ?? '', /^Bearer realm=/)
-      assertRefused(await refused('nonsense', ''), { status: 401, code: 16 })
+      assertError(await refused('nonsense', ''), { status: 401, code: 16 })
       // A list is never denied: it shows what lies where the caller may look, which is nowhere.
       assert.deepEqual(await exported(viewer.api), [])
       for (const [query, ...fields] of [
@@ -173,7 +173,7 @@ onEveryDatabase(
         ['order_by=uid', 'order_by'],
         ['page_size=1&skip=1&order_by=uid&page_token=x', 'page_size', 'page_token', 'order_by', 'skip'],
       ] as const)
-        assertRefused(await refused(token, `?${query}`), badField(...fields))
+        assertError(await refused(token, `?${query}`), invalidFieldError(...fields))
       for (const method of ['POST', 'DELETE', 'PATCH'])
         assert.equal((await refused(token, '', method)).status, 405)
     })
@@ -209,7 +209,7 @@ onEveryDatabase(
       const before = await listed(owner.api, { resource_uid: uid, code: '0' })
       const reply = await opened(t, owner.api)
       await pagesSettled()
-      for (let n = 0; n < 5; n++) await owner.api.made(`iam/groups/${uid}`, { name: `later-${n}` })
+      for (let n = 0; n < 5; n++) await owner.api.create(`iam/groups/${uid}`, { name: `later-${n}` })
       const events = eventsIn(await collected(reply))
       assert.equal(events.filter((event) => event['resourceUid'] === uid).length, before.length)
       assert.equal(events.filter((event) => event['requestId'] === '999').length, 1)

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { AuditService } from '@berth/contract/gen/berth/audit/v1/audit_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import fc from 'fast-check'
-import { AuditService } from '#gen/berth/audit/v1/audit_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
 import {
   type Api,
   apiOf,
-  assertRefused,
-  badField,
+  assertError,
   claimMatch,
-  denied,
+  invalidFieldError,
   managedRole,
-  missing,
+  notFoundError,
   onEveryDatabase,
-} from '../support/cast.ts'
-import type { GrpcFailure } from '../support/grpc.ts'
-import { startIssuer } from '../support/issuer.ts'
-import { call, type RestReply } from '../support/rest.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { startIssuer } from '../support/tokens/issuer.ts'
 
 const GROUPS = 'chainguard.platform.iam.v2beta1.GroupsService'
 const EXCHANGE = 'chainguard.platform.oidc.SecurityTokenService/Exchange'
@@ -45,7 +45,7 @@ onEveryDatabase('the audit log', (cast) => {
   test('has each change once, newest first, with who did what to what', async () => {
     const { owner, uid } = await cast().organization()
     const { api } = owner
-    const team = await api.made(`iam/groups/${uid}`, { name: 'team' })
+    const team = await api.create(`iam/groups/${uid}`, { name: 'team' })
     await api.patch(`iam/groups/${team.uid}`, { description: 'd' })
     const changed = await api.patch(`iam/groups/${team.uid}`, { description: 'd' })
     assert.equal(changed.status, 200)
@@ -90,10 +90,10 @@ onEveryDatabase('the audit log', (cast) => {
     const { owner, uid } = organization
     const other = await organization.member('owner')
     const { api } = owner
-    const one = await api.made(`iam/groups/${uid}`, { name: 'one' })
-    const two = await other.api.made(`iam/groups/${uid}`, { name: 'two' })
+    const one = await api.create(`iam/groups/${uid}`, { name: 'one' })
+    const two = await other.api.create(`iam/groups/${uid}`, { name: 'two' })
     cast().berth.advance(10)
-    const below = await other.api.made(`iam/groups/${one.uid}`, { name: 'below' })
+    const below = await other.api.create(`iam/groups/${one.uid}`, { name: 'below' })
     const all = (await events(api, { page_size: '200' })).body.events as Record<string, string>[]
     const about = async (query: Record<string, string>) =>
       (await events(api, query)).body.events.map(({ resourceUid }: { resourceUid: string }) => resourceUid)
@@ -136,7 +136,7 @@ onEveryDatabase('the audit log', (cast) => {
       ['page_token', 'x'],
       ['page_size', '-1'],
     ] as const)
-      assertRefused(await events(owner.api, { [field]: value }), badField(field))
+      assertError(await events(owner.api, { [field]: value }), invalidFieldError(field))
     assert.equal((await events(owner.api, { actor: 'system' })).status, 200)
   })
 
@@ -148,7 +148,7 @@ onEveryDatabase('the audit log', (cast) => {
     for (let n = 0; n < 25; n++) {
       const by = n % 3 === 0 ? other : owner
       const parent = groups[(n * 7) % groups.length] as string
-      groups.push((await by.api.made(`iam/groups/${parent}`, { name: `g${n}` })).uid)
+      groups.push((await by.api.create(`iam/groups/${parent}`, { name: `g${n}` })).uid)
     }
     const rows = (await events(owner.api, { page_size: '200', code: '0' })).body.events as Record<
       string,
@@ -208,19 +208,19 @@ onEveryDatabase('the audit log', (cast) => {
       assert.ok(!(await events(mine.owner.api, query as Record<string, string>)).text.includes(theirs.uid))
     const read = (uid: string, { token }: Api) =>
       call('GET', `${cast().berth.url}/audit/v1/events/${uid}`, { token })
-    assertRefused(await read(foreign.uid, mine.owner.api), denied)
-    assertRefused(
+    assertError(await read(foreign.uid, mine.owner.api), permissionDeniedError)
+    assertError(
       await read(`${mine.uid}/0123456789abcdef`, mine.owner.api),
-      missing('berth.dev/AuditEvent', `${mine.uid}/0123456789abcdef`),
+      notFoundError('berth.dev/AuditEvent', `${mine.uid}/0123456789abcdef`),
     )
-    assertRefused(await read(mine.uid, mine.owner.api), missing('berth.dev/AuditEvent', mine.uid))
+    assertError(await read(mine.uid, mine.owner.api), notFoundError('berth.dev/AuditEvent', mine.uid))
     const viewer = await mine.member('viewer')
     assert.deepEqual((await events(viewer.api)).body.events, [])
-    const team = await mine.owner.api.made(`iam/groups/${mine.uid}`, { name: 'team' })
+    const team = await mine.owner.api.create(`iam/groups/${mine.uid}`, { name: 'team' })
     const lead = await mine.member('editor', team.uid)
     const seen = (await events(lead.api)).body.events as { resourceUid: string }[]
     assert.ok(seen.length > 0 && seen.every(({ resourceUid }) => resourceUid.startsWith(team.uid)))
-    assertRefused(await read(foreign.uid, lead.api), denied)
+    assertError(await read(foreign.uid, lead.api), permissionDeniedError)
   })
 
   test('denials by REST and gRPC are there within seconds, equal ones as one', async () => {
@@ -228,7 +228,7 @@ onEveryDatabase('the audit log', (cast) => {
     const { owner, uid } = organization
     const viewer = await organization.member('viewer')
     for (let n = 0; n < 3; n++)
-      assertRefused(await viewer.api.post(`iam/groups/${uid}`, { name: `n${n}` }), denied)
+      assertError(await viewer.api.post(`iam/groups/${uid}`, { name: `n${n}` }), permissionDeniedError)
     await assert.rejects(
       cast().grpc.call(GroupsService.method.deleteGroup, { uid }, { token: viewer.api.token }),
       (failure: GrpcFailure) => failure.code === 7,
@@ -260,7 +260,7 @@ onEveryDatabase('the audit log', (cast) => {
     const theirs = await cast().organization()
     const stranger = await cast().organization()
     await Promise.all(
-      Array.from({ length: limits.auditRefusalsPerActorMax + 50 }, (_, n) =>
+      Array.from({ length: limits.auditDenialsPerActorMax + 50 }, (_, n) =>
         stranger.owner.api.get(`iam/groups/${theirs.uid}/${n.toString(16).padStart(16, '0')}`),
       ),
     )
@@ -269,7 +269,7 @@ onEveryDatabase('the audit log', (cast) => {
       ({ body }) => Number(body.totalCount) > 0,
     )
     // Some may have fallen into a second flush.
-    assert.ok(Number(body.totalCount) <= 2 * limits.auditRefusalsPerActorMax, body.totalCount)
+    assert.ok(Number(body.totalCount) <= 2 * limits.auditDenialsPerActorMax, body.totalCount)
     const metrics = await (await fetch(`${cast().berth.url}/metrics`)).text()
     assert.match(metrics, /^berth_audit_written_total [1-9]/m)
     assert.match(metrics, /^berth_audit_dropped_total \d/m)
@@ -280,19 +280,19 @@ onEveryDatabase('the audit log', (cast) => {
     const { owner, uid } = organization
     const stranger = (await cast().organization()).owner
     const editor = await organization.member('editor')
-    const role = await owner.api.made(`iam/roles/${uid}`, {
+    const role = await owner.api.create(`iam/roles/${uid}`, {
       name: 'role',
       capabilities: ['CAP_IAM_GROUPS_LIST'],
     })
-    const custom = await owner.api.made(`iam/roles/${uid}`, {
+    const custom = await owner.api.create(`iam/roles/${uid}`, {
       name: 'roles',
       capabilities: ['CAP_IAM_ROLES_UPDATE', 'CAP_IAM_IDENTITY_UPDATE'],
     })
     const [robot, team] = [
-      await owner.api.made(`iam/identities/${uid}`, { name: 'robot', claimMatch }),
-      await owner.api.made(`iam/groups/${uid}`, { name: 'team' }),
+      await owner.api.create(`iam/identities/${uid}`, { name: 'robot', claimMatch }),
+      await owner.api.create(`iam/groups/${uid}`, { name: 'team' }),
     ]
-    await owner.api.made(`iam/roleBindings/${team.uid}`, {
+    await owner.api.create(`iam/roleBindings/${team.uid}`, {
       identityUid: robot.uid,
       roleUid: managedRole('owner'),
     })
@@ -310,7 +310,7 @@ onEveryDatabase('the audit log', (cast) => {
       [narrow, () => narrow.api.patch(`iam/identities/${robot.uid}`, wider), team.uid],
       [editor, () => editor.api.post('iam/groups', { name: 'organization' }), editor.uid],
     ] as const
-    for (const [, refuse] of cases) assertRefused(await refuse(), denied)
+    for (const [, refuse] of cases) assertError(await refuse(), permissionDeniedError)
     const { body } = await eventually(
       () => events(owner.api, { code: '7' }),
       ({ body }) => Number(body.totalCount) >= cases.length,
@@ -326,8 +326,8 @@ onEveryDatabase('the audit log', (cast) => {
     const { owner, uid } = await cast().organization()
     const nowhere = randomBytes(20).toString('hex')
     const below = `${randomBytes(20).toString('hex')}/0123456789abcdef`
-    assertRefused(await owner.api.get(`iam/groups/${nowhere}`), denied)
-    assertRefused(await owner.api.delete(`iam/identities/${below}`), denied)
+    assertError(await owner.api.get(`iam/groups/${nowhere}`), permissionDeniedError)
+    assertError(await owner.api.delete(`iam/identities/${below}`), permissionDeniedError)
     const { body } = await eventually(
       () => events(owner.api, { code: '7' }),
       ({ body }) => body.totalCount === '2',
@@ -342,7 +342,7 @@ onEveryDatabase('the audit log', (cast) => {
         seen.some(({ reason }) => reason.includes(` ${asked} `)),
         asked,
       )
-      assert.deepEqual(await cast().auditOf(asked), [])
+      assert.deepEqual(await cast().auditEventsOf(asked), [])
     }
     assert.ok(owner.uid.startsWith(`${uid}/`))
   })
@@ -351,7 +351,7 @@ onEveryDatabase('the audit log', (cast) => {
     const issuer = await startIssuer(t)
     const { owner, uid } = await cast().organization()
     const { berth } = cast()
-    const robot = await owner.api.made(`iam/identities/${uid}`, {
+    const robot = await owner.api.create(`iam/identities/${uid}`, {
       name: 'robot',
       claimMatch: { issuer: issuer.name, subject: 'job-1' },
     })
@@ -401,7 +401,7 @@ onEveryDatabase('the audit log', (cast) => {
     const issuer = await startIssuer(t)
     const { owner, uid } = await cast().organization()
     const { berth } = cast()
-    const { uid: identity } = await owner.api.made(`iam/identities/${uid}`, {
+    const { uid: identity } = await owner.api.create(`iam/identities/${uid}`, {
       name: 'robot',
       claimMatch: { issuer: issuer.name, subjectPattern: '[^/]*' },
     })
@@ -413,7 +413,7 @@ onEveryDatabase('the audit log', (cast) => {
       const reply = await call('GET', `${berth.url}/sts/exchange?aud=${berth.url}&identity=${identity}`, {
         token,
       })
-      if (status === 401) assertRefused(reply, { status, code: 16 })
+      if (status === 401) assertError(reply, { status, code: 16 })
       else assert.equal(reply.status, status, reply.text)
     }
     const { body } = await eventually(
@@ -428,7 +428,7 @@ onEveryDatabase('the audit log', (cast) => {
 
   test('what waits is written when the server stops', async () => {
     // Its own server; the others of this file go on.
-    const { startTestBerth } = await import('../support/berth.ts')
+    const { startTestBerth } = await import('../support/server/test-berth.ts')
     const berth = await startTestBerth({ name: 'sqlite', open: undefined })
     let open = true
     try {

@@ -3,26 +3,26 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { Auth } from '#gen/chainguard/platform/auth/auth_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { managedRoleByName } from '../../src/core/managed-roles.ts'
-import { userUid } from '../../src/core/user-uid.ts'
-import { headlessResults } from '../../src/signin/headless.ts'
+import { Auth } from '@berth/contract/gen/chainguard/platform/auth/auth_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { userUid } from '@berth/server/iam/identities/user-uid.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { headlessResults } from '@berth/server/signin/oauth/sdk-flows/headless.ts'
 import {
   type Api,
   apiOf,
-  assertRefused,
-  badField,
-  denied,
+  assertError,
+  failedPreconditionError,
+  invalidFieldError,
   managedRole,
   newName,
   onEveryDatabase,
-  precondition,
-} from '../support/cast.ts'
-import { newSigner, signJws, startIssuer } from '../support/issuer.ts'
-import { newAccount, newClientTokens, newPerson } from '../support/people.ts'
-import { cleanups, temporaryDirectory } from '../support/process.ts'
-import { call, type RestReply } from '../support/rest.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { cleanups, temporaryDirectory } from '../support/server/process.ts'
+import { createAccount, createClientTokens, createPerson } from '../support/signin/accounts.ts'
+import { newSigner, signJws, startIssuer } from '../support/tokens/issuer.ts'
 
 const suite = cleanups()
 after(() => suite.run())
@@ -49,21 +49,21 @@ onEveryDatabase(
     const leave = (token: string, id: string) =>
       call('DELETE', `${cast().berth.url}/auth/v1/delete/${id}`, { token })
     const idToken = (claims: object = {}) => everybodys.sign({ aud: 'berth', sub: newName('sub'), ...claims })
-    const eventsAt = (uid: string) => cast().auditOf(uid)
+    const eventsAt = (uid: string) => cast().auditEventsOf(uid)
     const bindTo = (identityUid: string, group: string, role: string) =>
-      cast().admin.made(`iam/roleBindings/${group}`, { identityUid, roleUid: managedRole(role) })
+      cast().admin.create(`iam/roleBindings/${group}`, { identityUid, roleUid: managedRole(role) })
     const db = () => cast().berth.berth.installation.store.db.kysely
 
     test('validate says whose token it is, for whom, until when, and what it allows by group', async () => {
       const { berth } = cast()
       const { uid: root, owner, name } = await cast().organization()
-      const team = await owner.api.made(`iam/groups/${root}`, { name: 'team', description: 'ours' })
-      const identity = await newPerson(berth, { email: `${newName('ada')}@example.com` })
-      await newAccount(berth, identity)
+      const team = await owner.api.create(`iam/groups/${root}`, { name: 'team', description: 'ours' })
+      const identity = await createPerson(berth, { email: `${newName('ada')}@example.com` })
+      await createAccount(berth, identity)
       await bindTo(identity, root, 'viewer')
       await bindTo(identity, team.uid, 'registry.pull')
       await bindTo(identity, team.uid, 'apk.pull')
-      const { accessToken, expiresAtMs } = await newClientTokens(berth, { identity })
+      const { accessToken, expiresAtMs } = await createClientTokens(berth, { identity })
       const { body, status, text } = await validate(accessToken)
       assert.equal(status, 200, text)
       const { capabilities, issuedAt, ...rest } = body
@@ -128,9 +128,9 @@ onEveryDatabase(
       const { berth } = cast()
       const { uid: root, owner } = await cast().organization()
       const seen = async (capabilities: readonly string[]) => {
-        const role = await owner.api.made(`iam/roles/${root}`, { name: newName('role'), capabilities })
-        const identity = await newPerson(berth)
-        await owner.api.made(`iam/roleBindings/${root}`, { identityUid: identity, roleUid: role.uid })
+        const role = await owner.api.create(`iam/roles/${root}`, { name: newName('role'), capabilities })
+        const identity = await createPerson(berth)
+        await owner.api.create(`iam/roleBindings/${root}`, { identityUid: identity, roleUid: role.uid })
         const [held] = (await validate(await berth.tokenOf(identity))).body.capabilities
         return [held.role?.id === role.uid, held.capabilities]
       }
@@ -144,7 +144,7 @@ onEveryDatabase(
     test('validate answers whoAmIGroupsMax groups of somebody who is bound in more', async () => {
       const { berth } = cast()
       const { uid: root } = await cast().organization()
-      const identity = await newPerson(berth)
+      const identity = await createPerson(berth)
       const below = (n: number) => `${root}/${n.toString(16).padStart(16, '0')}`
       const rows = Array.from({ length: limits.whoAmIGroupsMax + 1 }, (_, n) => ({
         root,
@@ -165,7 +165,9 @@ onEveryDatabase(
 
     test('validate refuses no token, a foreign one, one for another audience and one of a session that ended', async () => {
       const { berth } = cast()
-      const { accessToken, session } = await newClientTokens(berth, { identity: await newPerson(berth) })
+      const { accessToken, session } = await createClientTokens(berth, {
+        identity: await createPerson(berth),
+      })
       await db().deleteFrom('sessions').where('id', '=', session).execute()
       const bad = [
         accessToken,
@@ -173,8 +175,8 @@ onEveryDatabase(
         await berth.tokenOf(berth.owner, { audiences: [berth.berth.addresses.registryHost] }),
         'x',
       ]
-      for (const token of bad) assertRefused(await validate(token), unauthenticated)
-      assertRefused(await call('GET', `${berth.url}/auth/v1/ok`), unauthenticated)
+      for (const token of bad) assertError(await validate(token), unauthenticated)
+      assertError(await call('GET', `${berth.url}/auth/v1/ok`), unauthenticated)
     })
 
     test('register makes the identity that lookupIdentity promised, once, with the proven address', async () => {
@@ -203,13 +205,13 @@ onEveryDatabase(
       const { uid: root, owner } = await cast().organization()
       const email = `${newName('ada')}@example.com`
       const invite = (more: object = {}) =>
-        owner.api.made(`iam/groupInvites/${root}`, { roleUid: managedRole('viewer'), ttl: '600s', ...more })
+        owner.api.create(`iam/groupInvites/${root}`, { roleUid: managedRole('viewer'), ttl: '600s', ...more })
       const sub = newName('sub')
       const token = await idToken({ sub, email, email_verified: true })
       const theirs = await invite({ email: 'somebody@else.example' })
       for (const code of ['x', theirs.code]) {
         const reply = await register(token, { code })
-        assertRefused(reply, { status: 404, code: 5, resource: ['iam.chainguard.dev/GroupInvite', '*'] })
+        assertError(reply, { status: 404, code: 5, resource: ['iam.chainguard.dev/GroupInvite', '*'] })
       }
       const uid = userUid(everybodys.name, sub, 0)
       assert.equal((await cast().admin.get(`iam/identities/${uid}`)).status, 404)
@@ -225,7 +227,7 @@ onEveryDatabase(
 
     test('register of an organization’s provider gives its default role; of several with that issuer and client none vouches', async () => {
       const provider = (root: string, api: Api, role = 'viewer') =>
-        api.made(`iam/identityProviders/${root}`, {
+        api.create(`iam/identityProviders/${root}`, {
           name: 'login',
           defaultRole: managedRole(role),
           oidc: { issuer: companys.name, clientId: `client-${root}`, clientSecret: 'x' },
@@ -241,13 +243,13 @@ onEveryDatabase(
       assert.equal(mine.body.totalCount, '1')
 
       const two = await cast().organization()
-      const shared = await two.owner.api.made(`iam/identityProviders/${two.uid}`, {
+      const shared = await two.owner.api.create(`iam/identityProviders/${two.uid}`, {
         name: 'login',
         defaultRole: managedRole('owner'),
         oidc: { issuer: companys.name, clientId: `client-${one.uid}`, clientSecret: 'x' },
       })
-      assertRefused(await register(await person(`client-${one.uid}`)), unauthenticated)
-      const { code } = await one.owner.api.made(`iam/groupInvites/${one.uid}`, {
+      assertError(await register(await person(`client-${one.uid}`)), unauthenticated)
+      const { code } = await one.owner.api.create(`iam/groupInvites/${one.uid}`, {
         roleUid: managedRole('viewer'),
         ttl: '600s',
       })
@@ -256,30 +258,30 @@ onEveryDatabase(
       await two.owner.api.delete(`iam/identityProviders/${shared.uid}`)
 
       await one.owner.api.patch(`iam/identityProviders/${login.uid}`, { oidc: { clientId: 'changed' } })
-      assertRefused(await register(await person(`client-${one.uid}`)), unauthenticated)
+      assertError(await register(await person(`client-${one.uid}`)), unauthenticated)
       assert.equal((await register(await person('changed'))).status, 200)
       await one.owner.api.delete(`iam/identityProviders/${login.uid}`)
-      assertRefused(await register(await person('changed')), unauthenticated)
+      assertError(await register(await person('changed')), unauthenticated)
     })
 
     test('register with a token of ours registers nobody, but accepts an invite', async () => {
       const { berth } = cast()
       const { uid: root, owner } = await cast().organization()
-      const { code } = await owner.api.made(`iam/groupInvites/${root}`, {
+      const { code } = await owner.api.create(`iam/groupInvites/${root}`, {
         roleUid: managedRole('viewer'),
         ttl: '600s',
       })
-      const identity = await newPerson(berth)
-      const { accessToken, session } = await newClientTokens(berth, { identity })
+      const identity = await createPerson(berth)
+      const { accessToken, session } = await createClientTokens(berth, { identity })
       assert.deepEqual((await register(accessToken)).body, { identity, group: '' })
       assert.deepEqual((await register(accessToken, { code })).body, { identity, group: root })
       const narrowed = await berth.tokenOf(identity, { scopes: [root] })
-      assertRefused(await register(narrowed, { code }), denied)
+      assertError(await register(narrowed, { code }), permissionDeniedError)
       const { registryHost } = berth.berth.addresses
       const forRegistry = await berth.tokenOf(identity, { audiences: [registryHost] })
-      assertRefused(await register(forRegistry, { code }), unauthenticated)
+      assertError(await register(forRegistry, { code }), unauthenticated)
       await db().deleteFrom('sessions').where('id', '=', session).execute()
-      assertRefused(await register(accessToken, { code }), unauthenticated)
+      assertError(await register(accessToken, { code }), unauthenticated)
     })
 
     test('register refuses what no provider vouches for, and asks no issuer that nobody signs in with (R1)', async () => {
@@ -309,7 +311,7 @@ onEveryDatabase(
       }
       assert.deepEqual(stranger.requests, [])
       const mine = await idToken()
-      assertRefused(await register(mine, { identityId: 'f'.repeat(40) }), badField('identityId'))
+      assertError(await register(mine, { identityId: 'f'.repeat(40) }), invalidFieldError('identityId'))
       assert.equal((await register(await idToken({ aud: ['berth', 'x'], azp: 'berth' }))).status, 200)
     })
 
@@ -317,7 +319,7 @@ onEveryDatabase(
       const { owner, uid } = await cast().organization()
       const down = await startIssuer(suite)
       down.answer = (_request, response) => response.writeHead(503).end()
-      await owner.api.made(`iam/identityProviders/${uid}`, {
+      await owner.api.create(`iam/identityProviders/${uid}`, {
         name: 'login',
         defaultRole: managedRole('viewer'),
         oidc: { issuer: down.name, clientId: 'berth', clientSecret: 'x' },
@@ -331,13 +333,13 @@ onEveryDatabase(
       const { uid: root } = await cast().organization()
       const sub = newName('sub')
       const { identity } = (await register(await idToken({ sub }))).body
-      const account = await newAccount(berth, identity)
+      const account = await createAccount(berth, identity)
       const binding = await bindTo(identity, root, 'viewer')
-      const tokens = await newClientTokens(berth, { identity })
+      const tokens = await createClientTokens(berth, { identity })
       const reply = await leave(tokens.accessToken, identity)
       assert.deepEqual([reply.status, reply.text], [200, ''])
       for (const token of [tokens.accessToken, await berth.tokenOf(identity)])
-        assertRefused(await validate(token), unauthenticated)
+        assertError(await validate(token), unauthenticated)
       assert.equal((await cast().admin.get(`iam/roleBindings/${binding.uid}`)).status, 404)
       assert.equal((await cast().admin.get(`iam/identities/${identity}`)).status, 404)
       const left = await db().selectFrom('passkeys').select('id').where('account_id', '=', account).execute()
@@ -356,15 +358,15 @@ onEveryDatabase(
     test('delete is for the caller’s own identity alone, with a token that is not narrowed', async () => {
       const { berth } = cast()
       const { uid: root, owner } = await cast().organization()
-      const [one, other] = [await newPerson(berth), await newPerson(berth)]
+      const [one, other] = [await createPerson(berth), await createPerson(berth)]
       const token = await berth.tokenOf(one)
       for (const id of [other, root, 'x', owner.uid.slice(0, 40)])
-        assertRefused(await leave(token, id), denied)
-      assertRefused(await leave(await berth.tokenOf(one, { scopes: [root] }), one), denied)
-      assertRefused(await leave(await berth.tokenOf(one, { capabilities: 0n }), one), denied)
+        assertError(await leave(token, id), permissionDeniedError)
+      assertError(await leave(await berth.tokenOf(one, { scopes: [root] }), one), permissionDeniedError)
+      assertError(await leave(await berth.tokenOf(one, { capabilities: 0n }), one), permissionDeniedError)
       const byGrpc = (id: string, of: string) => cast().grpc.call(Auth.method.delete, { id }, { token: of })
       await assert.rejects(byGrpc(owner.uid, owner.api.token), { code: 7 })
-      assertRefused(await leave(berth.token, berth.owner), precondition('RESOURCE_IN_USE'))
+      assertError(await leave(berth.token, berth.owner), failedPreconditionError('RESOURCE_IN_USE'))
       await byGrpc(one, token)
       await assert.rejects(byGrpc(one, token), { code: 16 })
     })
@@ -375,13 +377,13 @@ onEveryDatabase(
       const ask = (asked: string): Promise<RestReply> =>
         call('GET', `${cast().berth.url}/sts/headless_sessions?code=${asked}`)
       const missing = { status: 404, code: 5 } as const
-      assertRefused(await ask(code), missing)
-      assertRefused(await ask(''), badField('code'))
+      assertError(await ask(code), missing)
+      assertError(await ask(''), invalidFieldError('code'))
       const sealed = randomBytes(40)
       const publicKey = randomBytes(32).toString('base64url')
       const result = { ecdhPublicKey: publicKey, encryptedIdToken: sealed.toString('base64') }
-      await headlessResults(store).keep(result, code)
-      assertRefused(await ask(randomBytes(32).toString('base64url')), missing)
+      await headlessResults(store).add(result, code)
+      assertError(await ask(randomBytes(32).toString('base64url')), missing)
       const replies = await Promise.all(Array.from({ length: 10 }, () => ask(code)))
       const got = replies.filter(({ status }) => status === 200)
       assert.equal(got.length, 1)
@@ -389,7 +391,7 @@ onEveryDatabase(
         ecdhPublicKey: Buffer.from(publicKey).toString('base64'),
         encryptedIdtoken: sealed.toString('base64'),
       })
-      await headlessResults(store).keep(result, code)
+      await headlessResults(store).add(result, code)
       const byGrpc = await cast().grpc.call(Auth.method.getHeadlessSession, { code })
       assert.equal(Buffer.from(byGrpc.ecdhPublicKey).toString(), publicKey)
       assert.deepEqual(Buffer.from(byGrpc.encryptedIdtoken), sealed)

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
+import { call } from '../support/api/rest.ts'
+import { bindRole, createIdentity } from '../support/api/tenant.ts'
+import { databases } from '../support/database/databases.ts'
+import { cleanups } from '../support/server/process.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
 import {
   type AwsKey,
   type AwsSts,
@@ -8,13 +13,8 @@ import {
   awsKeys,
   awsToken,
   startAwsSts,
-} from '../support/aws-sts.ts'
-import { startTestBerth, type TestBerth } from '../support/berth.ts'
-import { databases } from '../support/databases.ts'
-import { exchange, statusOf } from '../support/exchange.ts'
-import { cleanups } from '../support/process.ts'
-import { call } from '../support/rest.ts'
-import { bind, makeIdentity } from '../support/tenant.ts'
+} from '../support/tokens/aws-sts.ts'
+import { exchange, statusOf } from '../support/tokens/exchange.ts'
 
 /** Identities of AWS, against a service that checks signatures as AWS does, in a process of its own. */
 
@@ -32,7 +32,7 @@ for (const database of databases) {
     let sts: AwsSts
     let berth: TestBerth
     let identity: string
-    const identityOf = (awsIdentity: object) => makeIdentity(berth, berth.organization, { awsIdentity })
+    const identityOf = (awsIdentity: object) => createIdentity(berth, berth.organization, { awsIdentity })
     const shown = (token: string, uid = identity) =>
       exchange(berth.url, token, { aud: berth.url, identity: uid })
     const signed = (options?: AwsTokenOptions, uid = identity) => awsToken(berth.url, uid, options)
@@ -41,7 +41,7 @@ for (const database of databases) {
       sts = await startAwsSts(suite)
       berth = await startTestBerth(database, { env: { BERTH_AWS_STS_ENDPOINT: sts.url } })
       identity = await identityOf(role)
-      await bind(berth, berth.organization, identity, 'viewer')
+      await bindRole(berth, berth.organization, identity, 'viewer')
     })
     after(async () => {
       await berth.stop()
@@ -276,8 +276,8 @@ for (const database of databases) {
 
     test('AWS tokens open no other identity, and other tokens no AWS identity', async () => {
       const claimMatch = { issuer: 'https://ci.example.com', subject: 'x' }
-      const other = await makeIdentity(berth, berth.organization, { claimMatch })
-      const service = await makeIdentity(berth, berth.organization, {
+      const other = await createIdentity(berth, berth.organization, { claimMatch })
+      const service = await createIdentity(berth, berth.organization, {
         servicePrincipal: 'SERVICE_PRINCIPAL_INGESTER',
       })
       const from = sts.requests.length
@@ -322,7 +322,7 @@ test('R15: AWS that does not answer is waited for until the time is up', async (
     { env: { BERTH_AWS_STS_ENDPOINT: sts.url } },
   )
   t.after(() => berth.stop())
-  const identity = await makeIdentity(berth, berth.organization, { awsIdentity: role })
+  const identity = await createIdentity(berth, berth.organization, { awsIdentity: role })
   await sts.answer('never')
   const reply = await exchange(berth.url, awsToken(berth.url, identity), { aud: berth.url, identity })
   assert.equal(statusOf(reply), '503/14')
@@ -335,7 +335,7 @@ test('R2: an address of AWS in a network that was not allowed is not asked', asy
     { env: { BERTH_AWS_STS_ENDPOINT: sts.url, BERTH_ISSUER_PRIVATE_NETWORKS: '127.0.0.2/32' } },
   )
   t.after(() => berth.stop())
-  const identity = await makeIdentity(berth, berth.organization, { awsIdentity: role })
+  const identity = await createIdentity(berth, berth.organization, { awsIdentity: role })
   const reply = await exchange(berth.url, awsToken(berth.url, identity), { aud: berth.url, identity })
   assert.equal(statusOf(reply), '503/14')
   assert.deepEqual(sts.requests, [])

@@ -3,15 +3,15 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { startTestBerth, type TestBerth } from '../support/berth.ts'
-import { managedRole, newName } from '../support/cast.ts'
-import { databases } from '../support/databases.ts'
-import { type Asked, exchange, statusOf } from '../support/exchange.ts'
-import { startIssuer, type TestIssuer } from '../support/issuer.ts'
-import { newPerson } from '../support/people.ts'
-import { cleanups, temporaryDirectory } from '../support/process.ts'
-import { call } from '../support/rest.ts'
-import { bind, make, makeGroup, makeOrganization } from '../support/tenant.ts'
+import { managedRole, newName } from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import { bindRole, createGroup, createOrganization, createResource } from '../support/api/tenant.ts'
+import { databases } from '../support/database/databases.ts'
+import { cleanups, temporaryDirectory } from '../support/server/process.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+import { createPerson } from '../support/signin/accounts.ts'
+import { type ExchangeParameters, exchange, statusOf } from '../support/tokens/exchange.ts'
+import { startIssuer, type TestIssuer } from '../support/tokens/issuer.ts'
 
 /** ID tokens of people, exchanged by themselves: the token says who, where no identity is named. */
 
@@ -40,16 +40,16 @@ for (const database of databases) {
       await suite.run()
     })
 
-    const shown = (token: string, asked: Asked = {}) =>
+    const shown = (token: string, asked: ExchangeParameters = {}) =>
       exchange(berth.url, token, { aud: berth.url, ...asked })
     const personOf = async (issuer: TestIssuer) => {
       const subject = newName('ada')
-      return { subject, uid: await newPerson(berth, { issuer: issuer.name, subject }) }
+      return { subject, uid: await createPerson(berth, { issuer: issuer.name, subject }) }
     }
 
     test('the ID token of somebody who signed in here before stands for their identity', async () => {
       const { uid, subject } = await personOf(operator)
-      await bind(berth, berth.organization, uid, 'viewer')
+      await bindRole(berth, berth.organization, uid, 'viewer')
       for (const asked of [{}, { identity: uid }]) {
         const reply = await shown(await operator.sign({ sub: subject, aud: CLIENT }), asked)
         assert.equal(reply.status, 200, reply.text)
@@ -65,10 +65,10 @@ for (const database of databases) {
       const { uid, subject } = await personOf(operator)
       const other = await personOf(operator)
       const stranger = await startIssuer(suite)
-      const elsewhere = await newPerson(berth, { issuer: stranger.name, subject })
+      const elsewhere = await createPerson(berth, { issuer: stranger.name, subject })
       const signed = (claims: object = {}) => operator.sign({ sub: subject, aud: CLIENT, ...claims })
       const asked = operator.requests.length
-      const table: readonly [string, string, Asked, string][] = [
+      const table: readonly [string, string, ExchangeParameters, string][] = [
         ['unknown subject', await signed({ sub: 'nobody' }), {}, '403/7'],
         ['no subject here', await signed({ sub: `${subject}x` }), { identity: uid }, '403/7'],
         ['for another client', await signed({ aud: 'another-app' }), {}, '403/7'],
@@ -124,8 +124,8 @@ for (const database of databases) {
 
     /** An organization whose people sign in with the company's provider. */
     const organized = async (more: object = {}) => {
-      const organization = await makeOrganization(berth, newName('org'))
-      const provider = await make(berth, `/iam/v2beta1/identityProviders/${organization}`, {
+      const organization = await createOrganization(berth, newName('org'))
+      const provider = await createResource(berth, `/iam/v2beta1/identityProviders/${organization}`, {
         name: 'company login',
         defaultRole: managedRole('viewer'),
         oidc: {
@@ -142,16 +142,16 @@ for (const database of databases) {
     test('R22: an ID token of an organization’s provider acts in that organization alone, with the groups that it names', async () => {
       const { organization, provider } = await organized()
       const { uid, subject } = await personOf(company)
-      const elsewhere = await makeOrganization(berth, newName('org'))
-      const below = await makeGroup(berth, organization, 'below')
-      await bind(berth, elsewhere, uid, 'owner')
-      await bind(berth, below, uid, 'viewer')
-      await make(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider}`, {
+      const elsewhere = await createOrganization(berth, newName('org'))
+      const below = await createGroup(berth, organization, 'below')
+      await bindRole(berth, elsewhere, uid, 'owner')
+      await bindRole(berth, below, uid, 'viewer')
+      await createResource(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider}`, {
         externalGroupId: 'admins',
         roleUid: managedRole('owner'),
         scope: organization,
       })
-      const use = async (teams: unknown, more: Asked = {}) => {
+      const use = async (teams: unknown, more: ExchangeParameters = {}) => {
         const token = await company.sign({ sub: subject, aud: CLIENT, teams })
         const reply = await shown(token, { identity_provider: provider, ...more })
         assert.equal(reply.status, 200, reply.text)
@@ -173,9 +173,9 @@ for (const database of databases) {
     test('such a token neither deletes the account nor founds an organization, and what it accepts records its provider', async () => {
       const { organization, provider } = await organized()
       const { uid, subject } = await personOf(company)
-      const elsewhere = await makeOrganization(berth, newName('org'))
-      await bind(berth, organization, uid, 'owner')
-      const invite = await make(berth, `/iam/v2beta1/groupInvites/${elsewhere}`, {
+      const elsewhere = await createOrganization(berth, newName('org'))
+      await bindRole(berth, organization, uid, 'owner')
+      const invite = await createResource(berth, `/iam/v2beta1/groupInvites/${elsewhere}`, {
         roleUid: managedRole('viewer'),
         ttl: '3600s',
       })
@@ -199,7 +199,7 @@ for (const database of databases) {
     test('R12: deleting the provider ends what came of it, and lets nobody else in', async () => {
       const { organization, provider } = await organized()
       const { uid, subject } = await personOf(company)
-      await bind(berth, organization, uid, 'viewer')
+      await bindRole(berth, organization, uid, 'viewer')
       const token = await company.sign({ sub: subject, aud: CLIENT })
       const reply = await shown(token, { identity_provider: provider })
       const status = async () =>

@@ -1,24 +1,25 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { capabilityByName, capabilitySetOf } from '@berth/contract/capabilities.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { accountTokens } from '@berth/server/tokens/cloud-account-token.ts'
+import { issueIdToken } from '@berth/server/tokens/id-token.ts'
 import { decodeJwt } from 'jose'
-import { capabilityByName, setOf } from '../../src/core/capabilities.ts'
-import { limits } from '../../src/core/limits.ts'
-import { accountTokens } from '../../src/sts/account-token.ts'
-import { issueIdToken } from '../../src/sts/id-token.ts'
-import { startTestBerth, type TestBerth } from '../support/berth.ts'
-import { newName } from '../support/cast.ts'
-import { databases } from '../support/databases.ts'
-import { type Asked, exchange, statusOf } from '../support/exchange.ts'
-import { newSigner, signJws, startIssuer } from '../support/issuer.ts'
-import { endSession, newPerson, newSession } from '../support/people.ts'
-import { cleanups } from '../support/process.ts'
-import { call, type RestReply } from '../support/rest.ts'
-import { bind, makeGroup, makeIdentity } from '../support/tenant.ts'
+import { newName } from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { bindRole, createGroup, createIdentity } from '../support/api/tenant.ts'
+import { databases } from '../support/database/databases.ts'
+import { cleanups } from '../support/server/process.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+import { createPerson, createSession, endSession } from '../support/signin/accounts.ts'
+import { type ExchangeParameters, exchange, statusOf } from '../support/tokens/exchange.ts'
+import { newSigner, signJws, startIssuer } from '../support/tokens/issuer.ts'
 
 /** Tokens of the server itself, shown for further ones: whatever comes of them is no wider and lives no longer. */
 
 const REGISTRY = 'registry.test'
-const capabilities = (...names: string[]) => setOf(names.flatMap((name) => capabilityByName(name) ?? []))
+const capabilities = (...names: string[]) =>
+  capabilitySetOf(names.flatMap((name) => capabilityByName(name) ?? []))
 
 for (const database of databases) {
   describe(`exchange of platform tokens on ${database.name}`, () => {
@@ -36,21 +37,21 @@ for (const database of databases) {
     before(async () => {
       berth = await startTestBerth(database, { env: { BERTH_REGISTRY_HOST: REGISTRY } })
       organization = berth.organization
-      one = await makeGroup(berth, organization, 'one')
-      two = await makeGroup(berth, organization, 'two')
-      below = await makeGroup(berth, one, 'below')
-      identity = await makeIdentity(berth, organization)
-      shared = await makeIdentity(berth, organization, {
+      one = await createGroup(berth, organization, 'one')
+      two = await createGroup(berth, organization, 'two')
+      below = await createGroup(berth, one, 'below')
+      identity = await createIdentity(berth, organization)
+      shared = await createIdentity(berth, organization, {
         claimMatch: { issuer: berth.url, subjectPattern: '[0-9a-f/]+' },
       })
-      for (const uid of [identity, shared]) await bind(berth, organization, uid, 'viewer')
+      for (const uid of [identity, shared]) await bindRole(berth, organization, uid, 'viewer')
     })
     after(async () => {
       await berth.stop()
       await suite.run()
     })
 
-    const shown = (token: string, asked: Asked = {}) =>
+    const shown = (token: string, asked: ExchangeParameters = {}) =>
       exchange(berth.url, token, { aud: berth.url, identity, ...asked })
     const statusAt = async (path: string, token: string) =>
       (await call('GET', `${berth.url}/iam/v2beta1/${path}`, { token })).status
@@ -135,9 +136,9 @@ for (const database of databases) {
     })
 
     test('R12: a token of a session gives tokens that end with the session, also of a shared identity', async () => {
-      const person = await newPerson(berth)
-      await bind(berth, organization, person, 'viewer')
-      const session = await newSession(berth, { identity: person })
+      const person = await createPerson(berth)
+      await bindRole(berth, organization, person, 'viewer')
+      const session = await createSession(berth, { identity: person })
       const token = await berth.tokenOf(person, { session: session.id })
       const own = await shown(token, { identity: '' })
       const other = await shown(own.body.token, { identity: shared })
@@ -152,7 +153,7 @@ for (const database of databases) {
     })
 
     test('R12: the token of an identity that was deleted opens nothing', async () => {
-      const uid = await makeIdentity(berth, organization)
+      const uid = await createIdentity(berth, organization)
       const token = await berth.tokenOf(uid)
       assert.equal(statusOf(await shown(token, { identity: shared })), 'ok')
       await call('DELETE', `${berth.url}/iam/v2beta1/identities/${uid}`, { token: berth.token })
@@ -162,7 +163,7 @@ for (const database of databases) {
     })
 
     test('an identity takes tokens of the server as it takes those of any issuer', async () => {
-      const only = await makeIdentity(berth, organization, {
+      const only = await createIdentity(berth, organization, {
         claimMatch: { issuer: berth.url, subject: identity },
       })
       assert.equal(statusOf(await shown(await berth.tokenOf(identity), { identity: only })), 'ok')
@@ -180,8 +181,8 @@ for (const database of databases) {
     }
 
     test('an ID token for the token service gives a token of an hour, one for a client alone gives none', async () => {
-      const person = await newPerson(berth)
-      const { id } = await newSession(berth, { identity: person })
+      const person = await createPerson(berth)
+      const { id } = await createSession(berth, { identity: person })
       const proof = await idToken([berth.url], id, person)
       const { iat = 0 } = decodeJwt(proof)
       const reply = await shown(proof, { identity: '' })
@@ -292,10 +293,10 @@ for (const database of databases) {
 
     test(`${cases.length} combinations of bindings and scopes give what the public contract says`, async () => {
       const { organization } = berth
-      const foo = await makeGroup(berth, organization, newName('foo'))
-      const bar = await makeGroup(berth, foo, 'bar')
-      const deep = await makeGroup(berth, bar, 'deep')
-      const other = await makeGroup(berth, organization, newName('other'))
+      const foo = await createGroup(berth, organization, newName('foo'))
+      const bar = await createGroup(berth, foo, 'bar')
+      const deep = await createGroup(berth, bar, 'deep')
+      const other = await createGroup(berth, organization, newName('other'))
       const uids: Record<Place, string> = { root: organization, foo, bar, deep, other }
       const role = async (capability: string) =>
         (
@@ -306,9 +307,9 @@ for (const database of databases) {
         ).body.uid as string
       const roles = { rb1: await role('CAP_IAM_GROUPS_LIST'), rb2: await role('CAP_IAM_IDENTITY_LIST') }
       for (const [name, bound, scopes, expected] of cases) {
-        const identity = await makeIdentity(berth, organization, trusting)
+        const identity = await createIdentity(berth, organization, trusting)
         for (const [place, names] of Object.entries(bound))
-          for (const binding of names) await bind(berth, uids[place as Place], identity, roles[binding])
+          for (const binding of names) await bindRole(berth, uids[place as Place], identity, roles[binding])
         const { body } = await exchange(berth.url, await sign(), {
           aud: berth.url,
           identity,

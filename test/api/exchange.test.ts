@@ -2,37 +2,40 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import {
+  ExchangeRequestSchema,
+  SecurityTokenService,
+} from '@berth/contract/gen/chainguard/platform/oidc/sts_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { openSqliteDb } from '@berth/server/storage/db.ts'
+import { keyRotation } from '@berth/server/tokens/keys/signing-keys.ts'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { Provider } from 'oidc-provider'
-import { ExchangeRequestSchema, SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { openSqliteDb } from '../../src/storage/db.ts'
-import { keyRotation } from '../../src/sts/signing-keys.ts'
-import { startTestBerth, type TestBerth } from '../support/berth.ts'
-import { databases } from '../support/databases.ts'
-import { type Asked, exchange, parameters, statusOf } from '../support/exchange.ts'
-import { type GrpcFailure, grpcClient } from '../support/grpc.ts'
+import { type GrpcFailure, grpcClient } from '../support/api/grpc.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { bindRole, createGroup, createIdentity, createResource } from '../support/api/tenant.ts'
+import { databases } from '../support/database/databases.ts'
+import { cleanups, runBerth, serveBerth, temporaryDirectory } from '../support/server/process.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+import { type ExchangeParameters, exchange, statusOf, toSearchParams } from '../support/tokens/exchange.ts'
 import {
-  type Answer,
   newSigner,
+  type Responder,
   SUBJECT,
   signJws,
   startIssuer,
   type TestIssuer,
-  unsigned,
-} from '../support/issuer.ts'
-import { cleanups, runBerth, serveBerth, temporaryDirectory } from '../support/process.ts'
-import { call, type RestReply } from '../support/rest.ts'
-import { bind, make, makeGroup, makeIdentity } from '../support/tenant.ts'
+  unsignedJws,
+} from '../support/tokens/issuer.ts'
 
 /** The exchange in each of its forms. */
 const forms = {
-  'GET with a query': (url: string, token: string, asked: Asked) =>
-    call('GET', `${url}/sts/exchange?${parameters(asked)}`, { token }),
+  'GET with a query': (url: string, token: string, asked: ExchangeParameters) =>
+    call('GET', `${url}/sts/exchange?${toSearchParams(asked)}`, { token }),
   'POST with a form': exchange,
-  'POST with a query and no body': (url: string, token: string, asked: Asked) =>
-    call('POST', `${url}/sts/exchange?${parameters(asked)}`, { token }),
+  'POST with a query and no body': (url: string, token: string, asked: ExchangeParameters) =>
+    call('POST', `${url}/sts/exchange?${toSearchParams(asked)}`, { token }),
 } as const
 
 async function overGrpc(
@@ -70,11 +73,15 @@ for (const database of databases) {
     let identity: string
     /** The registry host is ours to choose: the API's own address has a port that is not known before. */
     const REGISTRY = 'registry.test'
-    const asked = (more: Asked = {}): Asked => ({ aud: berth.url, identity, ...more })
+    const asked = (more: ExchangeParameters = {}): ExchangeParameters => ({
+      aud: berth.url,
+      identity,
+      ...more,
+    })
     const trusting = (more: object = {}, trusted = issuer.name) => ({
       claimMatch: { issuer: trusted, subject: SUBJECT, ...more },
     })
-    const identityFor = (relationship: object) => makeIdentity(berth, berth.organization, relationship)
+    const identityFor = (relationship: object) => createIdentity(berth, berth.organization, relationship)
     const good = (claims: Readonly<Record<string, unknown>> = {}) =>
       issuer.sign({ aud: berth.url, ...claims })
 
@@ -88,7 +95,7 @@ for (const database of databases) {
         },
       })
       identity = await identityFor(trusting())
-      await bind(berth, berth.organization, identity, 'viewer')
+      await bindRole(berth, berth.organization, identity, 'viewer')
     })
     after(async () => {
       await berth.stop()
@@ -120,7 +127,7 @@ for (const database of databases) {
     test('parameters of form and query are merged, camelCase is read, unknown ones are ignored', async () => {
       const reply = await call('POST', `${berth.url}/sts/exchange?identity=${identity}&colour=blue`, {
         token: await good(),
-        body: parameters({ aud: berth.url, identityProvider: '', audiences: 'x' }).toString(),
+        body: toSearchParams({ aud: berth.url, identityProvider: '', audiences: 'x' }).toString(),
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
       })
       assert.equal(reply.status, 200, reply.text)
@@ -347,10 +354,10 @@ for (const database of databases) {
         'two parts': `${head}.${body}`,
         'four parts': `${valid}.x`,
         'empty signature': `${head}.${body}.`,
-        'alg none': unsigned({ alg: 'none' }, claims),
-        'alg None with a signature': unsigned({ alg: 'None', kid: 'k1' }, claims, signature),
+        'alg none': unsignedJws({ alg: 'none' }, claims),
+        'alg None with a signature': unsignedJws({ alg: 'None', kid: 'k1' }, claims, signature),
         'HS256 with the public key as the secret': await signJws(claims, pem, { alg: 'HS256', kid: 'k1' }),
-        'another algorithm than the key': unsigned({ alg: 'RS256', kid: 'k1' }, claims, signature),
+        'another algorithm than the key': unsignedJws({ alg: 'RS256', kid: 'k1' }, claims, signature),
         'unknown key id': await issuer.sign({ aud: berth.url }, { kid: 'k2' }),
         'another key under the same id': await signJws(claims, foreign.privateKey, { kid: 'k1' }),
         'a key of its own in the header': await signJws(claims, foreign.privateKey, {
@@ -358,8 +365,8 @@ for (const database of databases) {
           jwk: foreign.jwk,
         }),
         jku: await signJws(claims, foreign.privateKey, { kid: 'k1', jku: `${issuer.name}/keys` }),
-        'critical extension': unsigned({ alg: 'ES256', kid: 'k1', crit: ['x'], x: 1 }, claims, signature),
-        'changed payload': unsigned({ alg: 'ES256', kid: 'k1' }, { ...claims, sub: 'x' }, signature),
+        'critical extension': unsignedJws({ alg: 'ES256', kid: 'k1', crit: ['x'], x: 1 }, claims, signature),
+        'changed payload': unsignedJws({ alg: 'ES256', kid: 'k1' }, { ...claims, sub: 'x' }, signature),
         'truncated signature': valid.slice(0, -4),
         expired: await good({ iat: now - 600, exp: now - 1 }),
         'no expiry': await good({ exp: undefined }),
@@ -390,7 +397,7 @@ for (const database of databases) {
         `Bearer ${valid} x`,
         `Token ${valid}`,
       ]) {
-        const reply = await call('GET', `${berth.url}/sts/exchange?${parameters(asked())}`, {
+        const reply = await call('GET', `${berth.url}/sts/exchange?${toSearchParams(asked())}`, {
           headers: { authorization },
         })
         assertErrorBody(reply, 16)
@@ -418,9 +425,9 @@ for (const database of databases) {
     })
 
     test('scopes narrow the token to groups and what lies below, capabilities to themselves', async () => {
-      const one = await makeGroup(berth, berth.organization, `one ${randomBytes(4).toString('hex')}`)
-      const two = await makeGroup(berth, berth.organization, `two ${randomBytes(4).toString('hex')}`)
-      const narrowed = async (more: Asked) => {
+      const one = await createGroup(berth, berth.organization, `one ${randomBytes(4).toString('hex')}`)
+      const two = await createGroup(berth, berth.organization, `two ${randomBytes(4).toString('hex')}`)
+      const narrowed = async (more: ExchangeParameters) => {
         const { body } = await exchange(berth.url, await good(), asked(more))
         return async (path: string) =>
           (await call('GET', `${berth.url}${path}`, { token: body.token })).status
@@ -518,7 +525,7 @@ for (const database of databases) {
       const document = await call('GET', `${berth.url}/.well-known/openid-configuration`, { headers })
       assert.equal(document.body.issuer, berth.url)
       assert.doesNotMatch(document.text, /evil/)
-      const reply = await call('GET', `${berth.url}/sts/exchange?${parameters(asked())}`, {
+      const reply = await call('GET', `${berth.url}/sts/exchange?${toSearchParams(asked())}`, {
         token: await good(),
         headers,
       })
@@ -556,7 +563,7 @@ for (const database of databases) {
           assertErrorBody(reply, 16)
         }
         const relationship = { claimMatch: { issuer: issuer.name, subject: SUBJECT } }
-        const twin = await makeIdentity(other, other.organization, relationship)
+        const twin = await createIdentity(other, other.organization, relationship)
         const reply = await exchange(other.url, await good(), { aud: other.url, identity: twin })
         assert.equal(statusOf(reply), '403/7')
       } finally {
@@ -568,7 +575,7 @@ for (const database of databases) {
       const rotating = await startIssuer(suite)
       const own = await startTestBerth({ name: 'sqlite', open: undefined })
       try {
-        const uid = await makeIdentity(own, own.organization, trusting({}, rotating.name))
+        const uid = await createIdentity(own, own.organization, trusting({}, rotating.name))
         const status = async () =>
           statusOf(
             await exchange(own.url, await rotating.sign({ aud: own.url, exp: Date.now() / 1000 + 4000 }), {
@@ -624,7 +631,7 @@ test('a token of a real identity provider is exchanged', async (t) => {
   t.after(() => berth.stop())
   const granted = await fetch(`${issuer.name}/token`, {
     method: 'POST',
-    body: parameters({
+    body: toSearchParams({
       grant_type: 'client_credentials',
       client_id: 'ci',
       client_secret: 'not-a-secret',
@@ -635,7 +642,7 @@ test('a token of a real identity provider is exchanged', async (t) => {
   })
   assert.equal(granted.status, 200)
   const { access_token: token } = (await granted.json()) as { access_token: string }
-  const identity = await makeIdentity(berth, berth.organization, {
+  const identity = await createIdentity(berth, berth.organization, {
     claimMatch: {
       issuer: issuer.name,
       // A client's own token has the client as its subject.
@@ -655,7 +662,7 @@ test('R2: an issuer in a network that was not allowed is not asked, whatever ide
     { env: { BERTH_ISSUER_PRIVATE_NETWORKS: '127.0.0.2/32' } },
   )
   t.after(() => berth.stop())
-  const identity = await makeIdentity(berth, berth.organization, {
+  const identity = await createIdentity(berth, berth.organization, {
     claimMatch: { issuer: issuer.name, subject: SUBJECT },
   })
   const reply = await exchange(berth.url, await issuer.sign({ aud: berth.url }), { aud: berth.url, identity })
@@ -664,7 +671,7 @@ test('R2: an issuer in a network that was not allowed is not asked, whatever ide
 })
 
 const MARK = 'mark7d1f'
-const chaos: Readonly<Record<string, Answer>> = {
+const chaos: Readonly<Record<string, Responder>> = {
   429: (_request, response) => response.writeHead(429, MARK, { 'retry-after': '60', [MARK]: MARK }).end(MARK),
   500: (_request, response) => response.writeHead(500).end(MARK),
   503: (_request, response) => response.writeHead(503).end(MARK),
@@ -684,7 +691,7 @@ test('R3, R15: an issuer that fails makes the exchange unavailable and retryable
       const issuer = await startIssuer(t)
       const berth = await startTestBerth({ name: 'sqlite', open: undefined })
       t.after(() => berth.stop())
-      const identity = await makeIdentity(berth, berth.organization, {
+      const identity = await createIdentity(berth, berth.organization, {
         claimMatch: { issuer: issuer.name, subject: SUBJECT },
       })
       const send = async () =>
@@ -741,10 +748,10 @@ test('R16: static keys stop at their expiry, when they are used and not when som
   const issuer = 'https://offline.example'
   const keys = { issuer, subject: 'robot', issuerKeys: JSON.stringify({ keys: [signer.jwk] }) }
   const hour = 3_600_000
-  const soon = await makeIdentity(berth, berth.organization, {
+  const soon = await createIdentity(berth, berth.organization, {
     staticKeys: { ...keys, expirationTime: new Date(Date.now() + hour).toISOString() },
   })
-  const longest = await makeIdentity(berth, berth.organization, { staticKeys: keys })
+  const longest = await createIdentity(berth, berth.organization, { staticKeys: keys })
   const token = await signJws(
     { iss: issuer, sub: 'robot', aud: berth.url, exp: Date.now() / 1000 + 40_000_000 },
     signer.privateKey,
@@ -834,10 +841,10 @@ test('lastSeenTime survives a restart, no line of the log holds a token or a sec
   const first = JSON.parse((await runBerth(t, ['admin', 'bootstrap', '--json'], env)).stdout)
   const admin = { url: server.url, token: first.token as string }
   const staticSigner = newSigner('static')
-  const identity = await makeIdentity(admin, first.organization.uid, {
+  const identity = await createIdentity(admin, first.organization.uid, {
     claimMatch: { issuer: issuer.name, subject: SUBJECT },
   })
-  await make(admin, `/iam/v2beta1/identities/${first.organization.uid}`, {
+  await createResource(admin, `/iam/v2beta1/identities/${first.organization.uid}`, {
     name: 'static',
     staticKeys: {
       issuer: 'https://offline.example',
@@ -852,7 +859,7 @@ test('lastSeenTime survives a restart, no line of the log holds a token or a sec
   for (const token of [
     `${subjectToken}x`,
     await issuer.sign({ aud: 'x' }),
-    unsigned({ alg: 'none' }, { iss: issuer.name }),
+    unsignedJws({ alg: 'none' }, { iss: issuer.name }),
     'secret-that-is-no-token',
   ]) {
     secrets.push(token)

@@ -1,15 +1,29 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ExplainService } from '#gen/berth/sts/v1/explain_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { awsKeys, awsToken, startAwsSts } from '../support/aws-sts.ts'
-import { startTestBerth, type TestBerth } from '../support/berth.ts'
-import { assertRefused, badField, denied, missing, newName, onEveryDatabase } from '../support/cast.ts'
-import { exchange, statusOf } from '../support/exchange.ts'
-import { newSigner, SUBJECT, signJws, startIssuer, type TestIssuer, unsigned } from '../support/issuer.ts'
-import { newPerson } from '../support/people.ts'
-import { call } from '../support/rest.ts'
-import { makeIdentity } from '../support/tenant.ts'
+import { ExplainService } from '@berth/contract/gen/berth/sts/v1/explain_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import {
+  assertError,
+  invalidFieldError,
+  newName,
+  notFoundError,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import { createIdentity } from '../support/api/tenant.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+import { createPerson } from '../support/signin/accounts.ts'
+import { awsKeys, awsToken, startAwsSts } from '../support/tokens/aws-sts.ts'
+import { exchange, statusOf } from '../support/tokens/exchange.ts'
+import {
+  newSigner,
+  SUBJECT,
+  signJws,
+  startIssuer,
+  type TestIssuer,
+  unsignedJws,
+} from '../support/tokens/issuer.ts'
 
 /** Why a token can assume an identity, or cannot. */
 
@@ -55,7 +69,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
   test('a token that fits is accepted, condition by condition in the order of the exchange', async (t) => {
     const { berth } = cast()
     const issuer = await startIssuer(t)
-    const identity = await makeIdentity(
+    const identity = await createIdentity(
       berth,
       berth.organization,
       claimMatch(issuer, { claims: { ref: 'main' }, claimPatterns: { run: '[0-9]+' } }),
@@ -78,7 +92,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
   test('it gives out no token, and leaves nothing behind', async (t) => {
     const { berth, writesNothing } = cast()
     const issuer = await startIssuer(t)
-    const identity = await makeIdentity(berth, berth.organization, claimMatch(issuer))
+    const identity = await createIdentity(berth, berth.organization, claimMatch(issuer))
     const token = await issuer.sign({ aud: berth.url })
     await writesNothing(async () => {
       assert.equal((await explain(berth, identity, token)).accepted, true)
@@ -96,7 +110,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
     /** What the identity asks for, the token, the names of what fails or cannot be told, and the first hint. */
     const table: readonly [string, object, string, string, RegExp][] = [
       ['no JWT', {}, 'x', 'form', /neither a signed JWT nor a signed request/],
-      ['no signature', {}, unsigned({ alg: 'none' }, claims), 'form', /supported algorithm/],
+      ['no signature', {}, unsignedJws({ alg: 'none' }, claims), 'form', /supported algorithm/],
       ['no expiry', {}, await own({ exp: undefined }), 'form', /no expiry/],
       ['expired', {}, await own({ iat: now - 600, exp: now - 60 }), 'time', /has expired; get a new one/],
       ['of the future', {}, await own({ iat: now + 600, exp: now + 900 }), 'time', /compare the clocks/],
@@ -171,7 +185,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
       ],
     ]
     for (const [name, match, token, expected, hint] of table) {
-      const identity = await makeIdentity(berth, berth.organization, claimMatch(issuer, match))
+      const identity = await createIdentity(berth, berth.organization, claimMatch(issuer, match))
       const explained = await explain(berth, identity, token)
       const failed = failedOf(explained)
       assert.equal(explained.accepted, false, name)
@@ -183,7 +197,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
     }
     const sorts = {
       aud: berth.url,
-      identity: await makeIdentity(berth, berth.organization, claimMatch(issuer)),
+      identity: await createIdentity(berth, berth.organization, claimMatch(issuer)),
     }
     assert.equal(statusOf(await exchange(berth.url, await own(), sorts)), 'ok')
   })
@@ -191,7 +205,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
   test('R1: keys are asked for at no issuer but the one that the identity trusts', async (t) => {
     const { berth } = cast()
     const [trusted, stranger] = [await startIssuer(t), await startIssuer(t)]
-    const identity = await makeIdentity(berth, berth.organization, claimMatch(trusted))
+    const identity = await createIdentity(berth, berth.organization, claimMatch(trusted))
     const explained = await explain(berth, identity, await stranger.sign({ aud: berth.url }))
     assert.equal(
       outcomes(explained),
@@ -211,7 +225,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
       [{ awsIdentity: aws }, /a signed request to AWS/],
       [{ servicePrincipal: 'SERVICE_PRINCIPAL_INGESTER' }, /which nobody can show here/],
     ] as const) {
-      const identity = await makeIdentity(berth, berth.organization, relationship)
+      const identity = await createIdentity(berth, berth.organization, relationship)
       const explained = await explain(berth, identity, token)
       assert.equal(outcomes(explained), 'form ok, exists ok, relationship FAILED')
       assert.match(explained.conditions[2]?.expected ?? '', expected)
@@ -222,7 +236,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
       subject: SUBJECT,
       issuerKeys: JSON.stringify({ keys: [signer.jwk] }),
     }
-    const identity = await makeIdentity(berth, berth.organization, { staticKeys })
+    const identity = await createIdentity(berth, berth.organization, { staticKeys })
     assert.equal(
       outcomes(await explain(berth, identity, token)),
       ALL.replace('key ok', 'key FAILED')
@@ -244,7 +258,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
         'platform_token ok, platform_audience ok, session ok, subject ok',
       ),
     )
-    const person = await newPerson(berth, { issuer: 'https://login.example', subject: newName('ada') })
+    const person = await createPerson(berth, { issuer: 'https://login.example', subject: newName('ada') })
     assert.deepEqual(
       failedOf(await explain(berth, person, token)).map(({ name }) => name),
       ['issuer', 'key', 'signature', 'subject', 'audience'],
@@ -257,7 +271,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
     const { berth, organization, grpc } = cast()
     const issuer = await startIssuer(t)
     const { uid, member } = await organization()
-    const identity = await makeIdentity(berth, uid, claimMatch(issuer))
+    const identity = await createIdentity(berth, uid, claimMatch(issuer))
     const path = `iam/identities/${identity}:explainExchange`
     const body = { token: await issuer.sign({ aud: berth.url }) }
     const viewer = await member('viewer')
@@ -268,22 +282,22 @@ onEveryDatabase('explaining an exchange', (cast) => {
     })
     assert.equal(reply.accepted, true)
     const stranger = await (await organization()).member('owner')
-    assertRefused(await stranger.api.post(path, body), denied)
+    assertError(await stranger.api.post(path, body), permissionDeniedError)
     const nobody = await call('POST', `${berth.url}/iam/v2beta1/identities/${identity}:explainExchange`, {
       body,
     })
-    assertRefused(nobody, { status: 401, code: 16 })
+    assertError(nobody, { status: 401, code: 16 })
     const gone = `${uid}/${'0'.repeat(16)}`
-    assertRefused(
+    assertError(
       await viewer.api.post(`iam/identities/${gone}:explainExchange`, body),
-      missing('iam.chainguard.dev/Identity', gone),
+      notFoundError('iam.chainguard.dev/Identity', gone),
     )
-    assertRefused(await viewer.api.post(path, {}), badField('token'))
+    assertError(await viewer.api.post(path, {}), invalidFieldError('token'))
     const long = { token: 'a'.repeat(limits.bearerTokenCharsMax + 1) }
-    assertRefused(await viewer.api.post(path, long), badField('token'))
-    assertRefused(
+    assertError(await viewer.api.post(path, long), invalidFieldError('token'))
+    assertError(
       await viewer.api.post(path, { ...body, identityProvider: 'x' }),
-      badField('identityProvider'),
+      invalidFieldError('identityProvider'),
     )
   })
 })
@@ -294,7 +308,7 @@ test('R3, R15: an issuer that fails is told of without anything of its answer or
   const berth = await startTestBerth(sqlite)
   t.after(() => berth.stop())
   const issuer = await startIssuer(t)
-  const identity = await makeIdentity(berth, berth.organization, claimMatch(issuer))
+  const identity = await createIdentity(berth, berth.organization, claimMatch(issuer))
   issuer.answer = (_request, response) => response.writeHead(500, 'mark').end('mark')
   const { conditions, accepted } = await explain(berth, identity, await issuer.sign({ aud: berth.url }))
   assert.equal(accepted, false)
@@ -309,7 +323,7 @@ test('a signed request to AWS is explained, and sent on only when it may be', as
   const berth = await startTestBerth(sqlite, { env: { BERTH_AWS_STS_ENDPOINT: sts.url } })
   t.after(() => berth.stop())
   const { account, arn, userId } = awsKeys.role
-  const identity = await makeIdentity(berth, berth.organization, {
+  const identity = await createIdentity(berth, berth.organization, {
     awsIdentity: { awsAccount: account, arn, userIdPattern: 'AROAEXAMPLE:*' },
   })
   const REQUEST =

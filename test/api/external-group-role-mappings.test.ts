@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ExternalGroupRoleMappingsService } from '#gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import { ExternalGroupRoleMappingsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
-  assertRefused,
-  badField,
-  denied,
+  alreadyExistsError,
+  assertError,
+  failedPreconditionError,
+  invalidFieldError,
   managedRole,
-  missing,
   newName,
+  notFoundError,
   onEveryDatabase,
-  precondition,
-  taken,
-} from '../support/cast.ts'
-import { call, type RestReply } from '../support/rest.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
 
 const TYPE = 'iam.chainguard.dev/ExternalGroupRoleMapping'
 const PROVIDER_TYPE = 'iam.chainguard.dev/IdentityProvider'
@@ -36,7 +36,7 @@ onEveryDatabase('external group role mappings', (cast) => {
   const providerOf = async (root: string): Promise<string> => {
     const oidc = { issuer: 'https://login.example', clientId: 'berth', clientSecret: 's' }
     const body = { name: 'login', defaultRole: viewer, oidc }
-    return (await cast().admin.made(`iam/identityProviders/${root}`, body)).uid
+    return (await cast().admin.create(`iam/identityProviders/${root}`, body)).uid
   }
 
   const batch = (token: string, body: object) =>
@@ -45,7 +45,7 @@ onEveryDatabase('external group role mappings', (cast) => {
   test('create, get, list and delete answer in the exact shape', async () => {
     const { api, root, provider } = await organized()
     const body = { externalGroupId: 'cn=Admins,dc=example', roleUid: viewer, scope: root }
-    const made = await api.made(`${path}/${provider}`, body)
+    const made = await api.create(`${path}/${provider}`, body)
     const { uid } = made
     assert.equal(uid.slice(0, -17), provider)
     assert.deepEqual(made, { uid, identityProviderUid: provider, ...body, createTime: made.createTime })
@@ -59,8 +59,8 @@ onEveryDatabase('external group role mappings', (cast) => {
     })
     const deleted = await api.delete(`${path}/${uid}`)
     assert.deepEqual([deleted.status, deleted.text], [200, ''])
-    assertRefused(await api.get(`${path}/${uid}`), missing(TYPE, uid))
-    assertRefused(await api.delete(`${path}/${uid}`), missing(TYPE, uid))
+    assertError(await api.get(`${path}/${uid}`), notFoundError(TYPE, uid))
+    assertError(await api.delete(`${path}/${uid}`), notFoundError(TYPE, uid))
   })
 
   test('the same over gRPC', async () => {
@@ -98,7 +98,7 @@ onEveryDatabase('external group role mappings', (cast) => {
 
   test('what a mapping cannot be is refused, field by field, and nothing is written', async () => {
     const { api, root, provider } = await organized()
-    const { uid: team } = await api.made(`iam/groups/${root}`, { name: 'team' })
+    const { uid: team } = await api.create(`iam/groups/${root}`, { name: 'team' })
     const { uid: other } = await cast().organization()
     const body = { externalGroupId: 'admins', roleUid: viewer, scope: root }
     const cases: readonly [changed: object, ...fields: string[]][] = [
@@ -117,16 +117,19 @@ onEveryDatabase('external group role mappings', (cast) => {
     ]
     await cast().writesNothing(async () => {
       for (const [changed, ...fields] of cases)
-        assertRefused(await api.post(`${path}/${provider}`, { ...body, ...changed }), badField(...fields))
-      assertRefused(
+        assertError(
+          await api.post(`${path}/${provider}`, { ...body, ...changed }),
+          invalidFieldError(...fields),
+        )
+      assertError(
         await api.post(`${path}/${provider}`, {}),
-        badField('externalGroupId', 'roleUid', 'scope'),
+        invalidFieldError('externalGroupId', 'roleUid', 'scope'),
       )
-      assertRefused(await api.post(`${path}/x`, body), badField('parent'))
-      assertRefused(await api.get(`${path}/x`), badField('uid'))
+      assertError(await api.post(`${path}/x`, body), invalidFieldError('parent'))
+      assertError(await api.get(`${path}/x`), invalidFieldError('uid'))
     })
     // The longest there may be is not too long for the index either.
-    await api.made(`${path}/${provider}`, {
+    await api.create(`${path}/${provider}`, {
       ...body,
       externalGroupId: 'グ'.repeat(limits.externalGroupIdCharsMax),
     })
@@ -135,44 +138,44 @@ onEveryDatabase('external group role mappings', (cast) => {
   test('a mapping lies under an identity provider', async () => {
     const { api, root, provider } = await organized()
     const body = { externalGroupId: 'admins', roleUid: viewer, scope: root }
-    const { uid: mapping } = await api.made(`${path}/${provider}`, body)
+    const { uid: mapping } = await api.create(`${path}/${provider}`, body)
     await cast().writesNothing(async () => {
       // Also before what is wrong with the mapping.
       for (const parent of [root, mapping, `${root}/0123456789abcdef`])
         for (const sent of [body, {}])
-          assertRefused(await api.post(`${path}/${parent}`, sent), missing(PROVIDER_TYPE, parent))
+          assertError(await api.post(`${path}/${parent}`, sent), notFoundError(PROVIDER_TYPE, parent))
     })
   })
 
   test('the same group has a role once under a provider', async () => {
     const { api, root, provider } = await organized()
     const body = { externalGroupId: 'admins', roleUid: viewer, scope: root }
-    const { uid } = await api.made(`${path}/${provider}`, body)
+    const { uid } = await api.create(`${path}/${provider}`, body)
     await cast().writesNothing(async () =>
-      assertRefused(await api.post(`${path}/${provider}`, body), taken(TYPE, uid)),
+      assertError(await api.post(`${path}/${provider}`, body), alreadyExistsError(TYPE, uid)),
     )
-    await api.made(`${path}/${provider}`, { ...body, externalGroupId: 'Admins' })
-    await api.made(`${path}/${provider}`, { ...body, roleUid: editor })
-    await api.made(`${path}/${await providerOf(root)}`, body)
+    await api.create(`${path}/${provider}`, { ...body, externalGroupId: 'Admins' })
+    await api.create(`${path}/${provider}`, { ...body, roleUid: editor })
+    await api.create(`${path}/${await providerOf(root)}`, body)
   })
 
   test('R17: the role is one of the organization or a managed one, and others look missing', async () => {
     const { organization, api, root, provider } = await organized()
     const capabilities = ['CAP_IAM_GROUPS_LIST']
-    const { uid: team } = await api.made(`iam/groups/${root}`, { name: 'team' })
-    const below = await api.made(`iam/roles/${team}`, { name: 'below', capabilities })
+    const { uid: team } = await api.create(`iam/groups/${root}`, { name: 'team' })
+    const below = await api.create(`iam/roles/${team}`, { name: 'below', capabilities })
     const theirs = await cast().organization()
-    const other = await theirs.owner.api.made(`iam/roles/${theirs.uid}`, { name: 'other', capabilities })
+    const other = await theirs.owner.api.create(`iam/roles/${theirs.uid}`, { name: 'other', capabilities })
     const body = { externalGroupId: 'admins', scope: root }
     await cast().writesNothing(async () => {
       for (const roleUid of [below.uid, other.uid, `${root}/0123456789abcdef`, organization.owner.uid])
-        assertRefused(
+        assertError(
           await api.post(`${path}/${provider}`, { ...body, roleUid }),
-          missing('iam.chainguard.dev/Role', roleUid),
+          notFoundError('iam.chainguard.dev/Role', roleUid),
         )
     })
-    const own = await api.made(`iam/roles/${root}`, { name: 'own', capabilities })
-    await api.made(`${path}/${provider}`, { ...body, roleUid: own.uid })
+    const own = await api.create(`iam/roles/${root}`, { name: 'own', capabilities })
+    await api.create(`${path}/${provider}`, { ...body, roleUid: own.uid })
   })
 
   test('R19: nobody maps a group to a role that holds more than they do', async () => {
@@ -182,20 +185,20 @@ onEveryDatabase('external group role mappings', (cast) => {
       'CAP_IAM_ROLE_BINDINGS_CREATE',
       'CAP_IAM_GROUPS_LIST',
     ]
-    const keeper = await api.made(`iam/roles/${root}`, { name: newName('keeper'), capabilities })
+    const keeper = await api.create(`iam/roles/${root}`, { name: newName('keeper'), capabilities })
     const member = await organization.member(keeper.uid)
     const body = { externalGroupId: 'admins', scope: root }
     await cast().writesNothing(async () => {
       for (const roleUid of [viewer, managedRole('owner')])
-        assertRefused(await member.api.post(`${path}/${provider}`, { ...body, roleUid }), denied)
+        assertError(await member.api.post(`${path}/${provider}`, { ...body, roleUid }), permissionDeniedError)
     })
-    await member.api.made(`${path}/${provider}`, { ...body, roleUid: keeper.uid })
+    await member.api.create(`${path}/${provider}`, { ...body, roleUid: keeper.uid })
   })
 
   test('owners map groups, viewers read mappings, others learn nothing', async () => {
     const { organization, api, root, provider } = await organized()
     const body = { externalGroupId: 'admins', roleUid: viewer, scope: root }
-    const { uid } = await api.made(`${path}/${provider}`, body)
+    const { uid } = await api.create(`${path}/${provider}`, body)
     const reader = await organization.member('viewer')
     assert.equal((await reader.api.get(`${path}/${uid}`)).status, 200)
     assert.deepEqual(uidsOf(await reader.api.get(path)), [uid])
@@ -203,17 +206,20 @@ onEveryDatabase('external group role mappings', (cast) => {
     const own = await providerOf(elsewhere)
     await cast().writesNothing(async () => {
       for (const { api: theirs } of [reader, outsider]) {
-        assertRefused(await theirs.post(`${path}/${provider}`, { ...body, roleUid: editor }), denied)
+        assertError(
+          await theirs.post(`${path}/${provider}`, { ...body, roleUid: editor }),
+          permissionDeniedError,
+        )
         for (const target of [uid, `${provider}/0123456789abcdef`])
-          assertRefused(await theirs.delete(`${path}/${target}`), denied)
-        assertRefused(await batch(theirs.token, { parent: provider, names: [uid] }), denied)
+          assertError(await theirs.delete(`${path}/${target}`), permissionDeniedError)
+        assertError(await batch(theirs.token, { parent: provider, names: [uid] }), permissionDeniedError)
       }
-      assertRefused(await outsider.api.get(`${path}/${uid}`), denied)
+      assertError(await outsider.api.get(`${path}/${uid}`), permissionDeniedError)
       const listed = await outsider.api.get(path, { identity_provider_uid: provider })
       assert.deepEqual([uidsOf(listed), listed.body.totalCount], [[], '0'])
       // With a provider of one's own as the parent, a mapping of another organization is none of it.
       const foreign = await batch(outsider.api.token, { parent: own, names: [uid] })
-      assertRefused(foreign, badField('names[0]'))
+      assertError(foreign, invalidFieldError('names[0]'))
     })
   })
 
@@ -226,7 +232,7 @@ onEveryDatabase('external group role mappings', (cast) => {
       [second, 'a'],
       [provider, 'a'],
     ] as const) {
-      made.push(await api.made(`${path}/${parent}`, { externalGroupId, roleUid: viewer, scope: root }))
+      made.push(await api.create(`${path}/${parent}`, { externalGroupId, roleUid: viewer, scope: root }))
       cast().berth.advance(5)
     }
     const order = async (order_by: string, more: object = {}) =>
@@ -244,11 +250,14 @@ onEveryDatabase('external group role mappings', (cast) => {
     )
     assert.deepEqual(await order('uid desc'), byUid.map(({ at }) => at).reverse())
     for (const other of ['updated_at', 'external_group_id'])
-      assertRefused(await api.get(path, { order_by: other }), badField('order_by'))
+      assertError(await api.get(path, { order_by: other }), invalidFieldError('order_by'))
     for (const name of ['identity_provider_uid', 'identityProviderUid', 'uidp.children_of'])
       assert.deepEqual(await order('created_at', { [name]: provider }), [0, 2])
     assert.deepEqual(await order('created_at', { identity_provider_uid: `${root}/0123456789abcdef` }), [])
-    assertRefused(await api.get(path, { identity_provider_uid: 'x' }), badField('identity_provider_uid'))
+    assertError(
+      await api.get(path, { identity_provider_uid: 'x' }),
+      invalidFieldError('identity_provider_uid'),
+    )
     const first = await api.get(path, { identity_provider_uid: provider, page_size: '1' })
     assert.equal(first.body.totalCount, '2')
     const next = { identity_provider_uid: provider, page_token: first.body.nextPageToken }
@@ -260,7 +269,7 @@ onEveryDatabase('external group role mappings', (cast) => {
     const { api, root, provider } = await organized()
     const second = await providerOf(root)
     const make = (parent: string, externalGroupId: string) =>
-      api.made(`${path}/${parent}`, { externalGroupId, roleUid: viewer, scope: root })
+      api.create(`${path}/${parent}`, { externalGroupId, roleUid: viewer, scope: root })
     const [one, two, kept, foreign] = [
       await make(provider, 'one'),
       await make(provider, 'two'),
@@ -286,9 +295,9 @@ onEveryDatabase('external group role mappings', (cast) => {
           'names[4]',
         ],
       ] as const)
-        assertRefused(await batch(token, { parent: provider, names }), badField(...fields))
-      assertRefused(await batch(token, { names: [one.uid] }), badField('parent'))
-      assertRefused(await batch(token, { parent: root, names: [provider] }), missing(PROVIDER_TYPE, root))
+        assertError(await batch(token, { parent: provider, names }), invalidFieldError(...fields))
+      assertError(await batch(token, { names: [one.uid] }), invalidFieldError('parent'))
+      assertError(await batch(token, { parent: root, names: [provider] }), notFoundError(PROVIDER_TYPE, root))
       const nothing = await batch(token, { parent: provider, names: [gone, ...tooMany.slice(2)] })
       assert.deepEqual(nothing.body, { parent: provider, externalGroupRoleMappings: [] }, nothing.text)
     })
@@ -304,7 +313,7 @@ onEveryDatabase('external group role mappings', (cast) => {
     const names: string[] = []
     for (let at = 0; at < 10; at++) {
       const body = { externalGroupId: `g${at}`, roleUid: viewer, scope: root }
-      names.push((await api.made(`${path}/${provider}`, body)).uid)
+      names.push((await api.create(`${path}/${provider}`, body)).uid)
     }
     const replies = await Promise.all(
       [names, [...names].reverse(), names.slice(3)].map((part) =>
@@ -317,14 +326,14 @@ onEveryDatabase('external group role mappings', (cast) => {
 
   test('a role that groups are mapped to is kept', async () => {
     const { api, root, provider } = await organized()
-    const role = await api.made(`iam/roles/${root}`, {
+    const role = await api.create(`iam/roles/${root}`, {
       name: 'mapped',
       capabilities: ['CAP_IAM_GROUPS_LIST'],
     })
     const body = { externalGroupId: 'admins', roleUid: role.uid, scope: root }
-    const { uid } = await api.made(`${path}/${provider}`, body)
+    const { uid } = await api.create(`${path}/${provider}`, body)
     const refused = await cast().writesNothing(() => api.delete(`iam/roles/${role.uid}`))
-    assertRefused(refused, precondition('RESOURCE_IN_USE'))
+    assertError(refused, failedPreconditionError('RESOURCE_IN_USE'))
     assert.match(refused.body.message, /is used by mappings of external groups$/)
     await api.delete(`${path}/${uid}`)
     assert.equal((await api.delete(`iam/roles/${role.uid}`)).status, 200)
@@ -334,8 +343,8 @@ onEveryDatabase('external group role mappings', (cast) => {
     const { api, root, provider } = await organized()
     const body = { externalGroupId: 'admins', roleUid: viewer, scope: root }
     const [one, other] = [
-      await api.made(`${path}/${provider}`, body),
-      await api.made(`${path}/${provider}`, { ...body, externalGroupId: 'others' }),
+      await api.create(`${path}/${provider}`, body),
+      await api.create(`${path}/${provider}`, { ...body, externalGroupId: 'others' }),
     ]
     const { token } = api
     const url = (uid: string) => `${cast().berth.url}/iam/v2beta1/externalGroupRoleMappings/${uid}`
@@ -343,7 +352,7 @@ onEveryDatabase('external group role mappings', (cast) => {
       (await call('GET', url(uid), { token })).headers.get('etag') ?? assert.fail()
     const theirs = { 'if-match': await etagOf(other.uid) }
     await cast().writesNothing(async () =>
-      assertRefused(await call('DELETE', url(one.uid), { token, headers: theirs }), {
+      assertError(await call('DELETE', url(one.uid), { token, headers: theirs }), {
         status: 412,
         code: 9,
         violation: 'ETAG_MISMATCH',
@@ -356,16 +365,16 @@ onEveryDatabase('external group role mappings', (cast) => {
   test('each change leaves one audit record, a batch one about the provider', async () => {
     const { organization, api, root, provider } = await organized()
     const body = { externalGroupId: 'admins', roleUid: viewer, scope: root }
-    const made = await api.made(`${path}/${provider}`, body)
+    const made = await api.create(`${path}/${provider}`, body)
     await api.post(`${path}/${provider}`, body)
     await api.delete(`${path}/${made.uid}`)
-    const methods = (await cast().auditOf(made.uid)).map(({ method }) => method.split('/')[1])
+    const methods = (await cast().auditEventsOf(made.uid)).map(({ method }) => method.split('/')[1])
     assert.deepEqual(methods, ['CreateExternalGroupRoleMapping', 'DeleteExternalGroupRoleMapping'])
     const names: string[] = []
     for (const externalGroupId of ['a', 'b'])
-      names.push((await api.made(`${path}/${provider}`, { ...body, externalGroupId })).uid)
+      names.push((await api.create(`${path}/${provider}`, { ...body, externalGroupId })).uid)
     await batch(api.token, { parent: provider, names })
-    const events = (await cast().auditOf(provider)).filter(({ method }) => method.includes('Mappings'))
+    const events = (await cast().auditEventsOf(provider)).filter(({ method }) => method.includes('Mappings'))
     assert.deepEqual(events, [
       {
         method:

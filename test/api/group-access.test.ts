@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   type Api,
+  type ApiFixture,
   apiOf,
-  assertRefused,
-  badField,
-  type Cast,
+  assertError,
   claimMatch,
-  missing,
+  invalidFieldError,
   newName,
+  notFoundError,
   onEveryDatabase,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
 
-const none = missing('iam.chainguard.dev/Group', '')
+const none = notFoundError('iam.chainguard.dev/Group', '')
 const BLOCKED = 'partner.example'
 
 /** An organization named after a domain, verified by the operator. */
-async function employer({ admin }: Cast, domain = `${newName('works')}.example`) {
+async function employer({ admin }: ApiFixture, domain = `${newName('works')}.example`) {
   const verified = { verified: true, kind: 'ORG_KIND_CUSTOMER' }
-  const { uid } = await admin.made('iam/groups', { name: domain, ...verified })
+  const { uid } = await admin.create('iam/groups', { name: domain, ...verified })
   return { uid: uid as string, domain }
 }
 
 /** Somebody with an e-mail address that their sign-in vouches for, who belongs nowhere near. */
-async function person(cast: Cast, email: string): Promise<{ readonly uid: string; readonly api: Api }> {
+async function person(cast: ApiFixture, email: string): Promise<{ readonly uid: string; readonly api: Api }> {
   const { uid: elsewhere } = await cast.organization()
-  const { uid } = await cast.admin.made(`iam/identities/${elsewhere}`, { name: 'ada', claimMatch })
+  const { uid } = await cast.admin.create(`iam/identities/${elsewhere}`, { name: 'ada', claimMatch })
   const { kysely } = cast.berth.berth.installation.store.db
   await kysely.updateTable('identities').set({ email }).where('uid', '=', uid).execute()
   return { uid, api: apiOf(cast.berth, await cast.berth.tokenOf(uid)) }
@@ -48,7 +48,7 @@ onEveryDatabase(
       assert.deepEqual(found.body, { group: (await cast().admin.get(`iam/groups/${uid}`)).body })
       const asked = await ask(ada.api, uid)
       assert.deepEqual([asked.status, asked.body], [200, {}])
-      const [event] = (await cast().auditOf(uid)).filter(({ actor }) => actor === ada.uid)
+      const [event] = (await cast().auditEventsOf(uid)).filter(({ actor }) => actor === ada.uid)
       assert.equal(event?.method, 'chainguard.platform.iam.v2beta1.GroupsService/RequestGroupAccess')
       // Nothing was granted.
       assert.equal((await ada.api.get(`iam/groups/${uid}`)).status, 403)
@@ -72,7 +72,7 @@ onEveryDatabase(
       const { uid: blocked } = await employer(cast(), BLOCKED)
       const { uid: mail } = await employer(cast(), 'gmail.com')
       const domain = `${newName('plain')}.example`
-      const { uid: plain } = await cast().admin.made('iam/groups', { name: domain })
+      const { uid: plain } = await cast().admin.create('iam/groups', { name: domain })
       const suspended = await employer(cast())
       const { kysely } = cast().berth.berth.installation.store.db
       await kysely.updateTable('groups').set({ status: 3 }).where('uid', '=', suspended.uid).execute()
@@ -93,7 +93,7 @@ onEveryDatabase(
         assert.deepEqual(await eligible(api), { eligible: wanted }, email)
         await cast().writesNothing(async () => {
           for (const reply of [await lookup(api), await ask(api, group)]) {
-            assertRefused(reply, none)
+            assertError(reply, none)
             answers.add(reply.text)
           }
         })
@@ -104,11 +104,12 @@ onEveryDatabase(
     test('only the organization of the own domain can be asked, looked at anew each time', async () => {
       const [mine, theirs] = [await employer(cast()), await employer(cast())]
       const { api } = await person(cast(), `ada@${mine.domain}`)
-      assertRefused(await ask(api, theirs.uid), none)
+      assertError(await ask(api, theirs.uid), none)
       assert.equal((await cast().admin.patch(`iam/groups/${mine.uid}`, { verified: false })).status, 200)
-      assertRefused(await ask(api, mine.uid), none)
-      assertRefused(await lookup(api), none)
-      for (const bad of ['', 'x', `${mine.uid}/`]) assertRefused(await ask(api, bad), badField('groupUid'))
+      assertError(await ask(api, mine.uid), none)
+      assertError(await lookup(api), none)
+      for (const bad of ['', 'x', `${mine.uid}/`])
+        assertError(await ask(api, bad), invalidFieldError('groupUid'))
     })
 
     test('an address that nobody vouches for counts as none', async () => {
@@ -120,7 +121,7 @@ onEveryDatabase(
         .set({ email_unverified: `ada@${domain}` })
         .where('uid', '=', uid)
         .execute()
-      assertRefused(await lookup(api), none)
+      assertError(await lookup(api), none)
     })
 
     test('accessRequestIntervalMs: asking again too soon is refused, and says when it is not', async () => {
@@ -152,7 +153,7 @@ onEveryDatabase(
         200,
         ...Array.from({ length: 9 }, () => 429),
       ])
-      assert.equal((await cast().auditOf(uid)).filter(({ actor }) => actor === ada.uid).length, 1)
+      assert.equal((await cast().auditEventsOf(uid)).filter(({ actor }) => actor === ada.uid).length, 1)
     })
 
     test('what was asked goes with who asked and with whom it was asked', async () => {

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupInvitesService } from '#gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { managedRoleByUid } from '../../src/core/managed-roles.ts'
+import { GroupInvitesService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { managedRoleByUid } from '@berth/server/iam/managed-roles.ts'
 import {
   type Api,
   apiOf,
-  assertRefused,
-  badField,
+  assertError,
   claimMatch,
-  denied,
+  failedPreconditionError,
+  invalidFieldError,
   managedRole,
-  missing,
   newName,
+  notFoundError,
   onEveryDatabase,
-  precondition,
-} from '../support/cast.ts'
-import { call } from '../support/rest.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
 
 const TYPE = 'iam.chainguard.dev/GroupInvite'
 const ROLE = 'iam.chainguard.dev/Role'
@@ -42,8 +42,8 @@ onEveryDatabase('group invites', (cast) => {
   test('create, get, list, update and delete answer in the exact shape', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
-    const group = await api.made(`iam/groups/${root}`, { name: 'team' })
-    const custom = await api.made(`iam/roles/${root}`, {
+    const group = await api.create(`iam/groups/${root}`, { name: 'team' })
+    const custom = await api.create(`iam/roles/${root}`, {
       name: 'reader',
       description: 'Reads',
       capabilities: ['CAP_REPO_LIST', 'CAP_IAM_GROUPS_LIST'],
@@ -80,9 +80,9 @@ onEveryDatabase('group invites', (cast) => {
     assert.deepEqual(updated.body, { ...stored, email: '', singleUse: false })
     const deleted = await api.delete(`iam/groupInvites/${uid}`)
     assert.deepEqual([deleted.status, deleted.text], [200, ''])
-    assertRefused(await api.get(`iam/groupInvites/${uid}`), missing(TYPE, uid))
-    assertRefused(await api.patch(`iam/groupInvites/${uid}`, {}), missing(TYPE, uid))
-    assertRefused(await api.delete(`iam/groupInvites/${uid}`), missing(TYPE, uid))
+    assertError(await api.get(`iam/groupInvites/${uid}`), notFoundError(TYPE, uid))
+    assertError(await api.patch(`iam/groupInvites/${uid}`, {}), notFoundError(TYPE, uid))
+    assertError(await api.delete(`iam/groupInvites/${uid}`), notFoundError(TYPE, uid))
     assert.notEqual(code, '')
   })
 
@@ -120,7 +120,7 @@ onEveryDatabase('group invites', (cast) => {
 
   test('R25, R42: the code is shown once, names its group, and only its hash is stored', async () => {
     const { owner, uid: root } = await cast().organization()
-    const made = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, code: 'mine', keyId: 'mine' })
+    const made = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, code: 'mine', keyId: 'mine' })
     const json = Buffer.from(made.code, 'base64').toString()
     assert.ok(json.startsWith('{"grp":'), json)
     const { grp, kid, key } = JSON.parse(json)
@@ -136,7 +136,7 @@ onEveryDatabase('group invites', (cast) => {
       assert.ok(!JSON.stringify(everywhere).includes(secret))
       assert.ok(!Buffer.from(row.code_hash).includes(secret))
     }
-    const other = await owner.api.made(`iam/groupInvites/${root}`, offer)
+    const other = await owner.api.create(`iam/groupInvites/${root}`, offer)
     assert.notEqual(other.code, made.code)
     assert.notEqual(other.keyId, made.keyId)
     for (const reply of [
@@ -154,7 +154,7 @@ onEveryDatabase('group invites', (cast) => {
   test('what an invite cannot be is refused, field by field, and nothing is written (inviteLifetimeMsMax, emailCharsMax)', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
-    const { uid } = await api.made(`iam/groupInvites/${root}`, offer)
+    const { uid } = await api.create(`iam/groupInvites/${root}`, offer)
     const seconds = limits.inviteLifetimeMsMax / 1000
     const long = `a@${'b'.repeat(limits.emailCharsMax)}`
     const cases: readonly [body: object, ...fields: string[]][] = [
@@ -178,8 +178,8 @@ onEveryDatabase('group invites', (cast) => {
     ]
     await cast().writesNothing(async () => {
       for (const [body, ...fields] of cases) {
-        assertRefused(await api.post(`iam/groupInvites/${root}`, body), badField(...fields))
-        assertRefused(await api.patch(`iam/groupInvites/${uid}`, body, '*'), badField(...fields))
+        assertError(await api.post(`iam/groupInvites/${root}`, body), invalidFieldError(...fields))
+        assertError(await api.patch(`iam/groupInvites/${uid}`, body, '*'), invalidFieldError(...fields))
       }
       for (const [field, value] of [
         ['ttl', '1h'],
@@ -191,23 +191,26 @@ onEveryDatabase('group invites', (cast) => {
           await api.post(`iam/groupInvites/${root}`, { ...offer, [String(field)]: value }),
           await api.patch(`iam/groupInvites/${uid}`, { [String(field)]: value }),
         ])
-          assertRefused(reply, badField(String(field)))
-      assertRefused(await api.patch(`iam/groupInvites/${uid}`, {}, 'ttl'), badField('ttl'))
-      assertRefused(await api.patch(`iam/groupInvites/${uid}`, { ttl: null }), badField('ttl'))
-      assertRefused(await api.patch(`iam/groupInvites/${uid}`, { ttl: '0s' }), badField('ttl'))
-      assertRefused(await api.patch(`iam/groupInvites/${uid}`, {}, 'role_uid'), badField('roleUid'))
-      assertRefused(await api.patch(`iam/groupInvites/${uid}`, {}, 'nope'), badField('updateMask'))
-      assertRefused(await api.patch(`iam/groupInvites/${uid}`, {}, 'ttl.seconds'), badField('updateMask'))
+          assertError(reply, invalidFieldError(String(field)))
+      assertError(await api.patch(`iam/groupInvites/${uid}`, {}, 'ttl'), invalidFieldError('ttl'))
+      assertError(await api.patch(`iam/groupInvites/${uid}`, { ttl: null }), invalidFieldError('ttl'))
+      assertError(await api.patch(`iam/groupInvites/${uid}`, { ttl: '0s' }), invalidFieldError('ttl'))
+      assertError(await api.patch(`iam/groupInvites/${uid}`, {}, 'role_uid'), invalidFieldError('roleUid'))
+      assertError(await api.patch(`iam/groupInvites/${uid}`, {}, 'nope'), invalidFieldError('updateMask'))
+      assertError(
+        await api.patch(`iam/groupInvites/${uid}`, {}, 'ttl.seconds'),
+        invalidFieldError('updateMask'),
+      )
       const gone = `${root}/0123456789abcdef`
       // Whether the group exists is told before what is wrong with the invite.
       for (const body of [offer, {}])
-        assertRefused(await api.post(`iam/groupInvites/${gone}`, body), missing(GROUP, gone))
+        assertError(await api.post(`iam/groupInvites/${gone}`, body), notFoundError(GROUP, gone))
       for (const roleUid of ['f'.repeat(40), `${root}/0123456789abcdef`, uid, root, owner.uid]) {
-        assertRefused(
+        assertError(
           await api.post(`iam/groupInvites/${root}`, { ...offer, roleUid }),
-          missing(ROLE, roleUid),
+          notFoundError(ROLE, roleUid),
         )
-        assertRefused(await api.patch(`iam/groupInvites/${uid}`, { roleUid }), missing(ROLE, roleUid))
+        assertError(await api.patch(`iam/groupInvites/${uid}`, { roleUid }), notFoundError(ROLE, roleUid))
       }
     })
     for (const [ttl, lifetime] of [
@@ -215,7 +218,7 @@ onEveryDatabase('group invites', (cast) => {
       [`${seconds}s`, limits.inviteLifetimeMsMax],
       ['604799.987654321s', 604_799_987],
     ] as const) {
-      const made = await api.made(`iam/groupInvites/${root}`, { roleUid: viewer, ttl })
+      const made = await api.create(`iam/groupInvites/${root}`, { roleUid: viewer, ttl })
       assert.equal(ms(made.expirationTime) - ms(made.createTime), lifetime)
     }
   })
@@ -247,7 +250,7 @@ onEveryDatabase('group invites', (cast) => {
     ]
     for (const [body, mask, wanted, prolonged] of cases) {
       const what = JSON.stringify([body, mask])
-      const made = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, email })
+      const made = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, email })
       cast().berth.advance(1000)
       const path = `iam/groupInvites/${made.uid}`
       const { status, body: updated, text } = await owner.api.patch(path, body, mask)
@@ -269,7 +272,7 @@ onEveryDatabase('group invites', (cast) => {
   test('an invite that has run out stays listed, can be deleted, and opens no more', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
-    const made = await api.made(`iam/groupInvites/${root}`, { ...offer, ttl: '60s' })
+    const made = await api.create(`iam/groupInvites/${root}`, { ...offer, ttl: '60s' })
     cast().berth.advance(60_000)
     const path = `iam/groupInvites/${made.uid}`
     assert.deepEqual((await api.get(path)).body, { ...made, code: '' })
@@ -277,8 +280,8 @@ onEveryDatabase('group invites', (cast) => {
     assert.deepEqual([listed.body.groupInvites.length, listed.body.totalCount], [1, '1'])
     await cast().writesNothing(async () => {
       for (const body of [{ ttl: '3600s' }, { singleUse: true }, { email: 'ada@example.com' }])
-        assertRefused(await api.patch(path, body), precondition('INVITE_EXPIRED'))
-      assertRefused(await api.patch(path, offer, '*'), precondition('INVITE_EXPIRED'))
+        assertError(await api.patch(path, body), failedPreconditionError('INVITE_EXPIRED'))
+      assertError(await api.patch(path, offer, '*'), failedPreconditionError('INVITE_EXPIRED'))
     })
     assert.equal((await api.delete(path)).status, 200)
   })
@@ -286,10 +289,10 @@ onEveryDatabase('group invites', (cast) => {
   test('a list is filtered by place and by key, and ordered by time or uid', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
-    const team = await api.made(`iam/groups/${root}`, { name: 'team' })
+    const team = await api.create(`iam/groups/${root}`, { name: 'team' })
     const made: { uid: string; keyId: string; createTime: string }[] = []
     for (const group of [root, team.uid, root, team.uid]) {
-      made.push(await api.made(`iam/groupInvites/${group}`, offer))
+      made.push(await api.create(`iam/groupInvites/${group}`, offer))
       cast().berth.advance(10)
     }
     const uids = made.map(({ uid }) => uid)
@@ -324,7 +327,7 @@ onEveryDatabase('group invites', (cast) => {
     assert.deepEqual(await list({ key_id: 'nobody' }), [])
     assert.deepEqual(await list({ key_id: String(made[0]?.keyId), 'uidp.descendants_of': team.uid }), [])
     for (const order_by of ['email', 'expiration_time', 'code_hash', 'created_at down'])
-      assertRefused(await api.get('iam/groupInvites', { order_by }), badField('order_by'))
+      assertError(await api.get('iam/groupInvites', { order_by }), invalidFieldError('order_by'))
     const first = await api.get('iam/groupInvites', { page_size: '3' })
     const page_token = first.body.nextPageToken
     const second = await api.get('iam/groupInvites', { page_size: '3', page_token })
@@ -337,8 +340,8 @@ onEveryDatabase('group invites', (cast) => {
   test('an invite outlives its role, and then shows none', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
-    const role = await api.made(`iam/roles/${root}`, { name: 'short', capabilities: ['CAP_REPO_LIST'] })
-    const { uid } = await api.made(`iam/groupInvites/${root}`, { ...offer, roleUid: role.uid })
+    const role = await api.create(`iam/roles/${root}`, { name: 'short', capabilities: ['CAP_REPO_LIST'] })
+    const { uid } = await api.create(`iam/groupInvites/${root}`, { ...offer, roleUid: role.uid })
     await api.patch(`iam/roles/${role.uid}`, { name: 'renamed' })
     assert.equal((await api.get(`iam/groupInvites/${uid}`)).body.role.name, 'renamed')
     assert.equal((await api.delete(`iam/roles/${role.uid}`)).status, 200)
@@ -347,7 +350,10 @@ onEveryDatabase('group invites', (cast) => {
     const listed = await api.get('iam/groupInvites', { 'uidp.ids': uid })
     assert.deepEqual(listed.body.groupInvites, [body])
     await cast().writesNothing(async () =>
-      assertRefused(await api.patch(`iam/groupInvites/${uid}`, { singleUse: true }), missing(ROLE, role.uid)),
+      assertError(
+        await api.patch(`iam/groupInvites/${uid}`, { singleUse: true }),
+        notFoundError(ROLE, role.uid),
+      ),
     )
     const given = await api.patch(`iam/groupInvites/${uid}`, { roleUid: viewer })
     assert.equal(given.body.role.name, 'viewer')
@@ -356,33 +362,33 @@ onEveryDatabase('group invites', (cast) => {
   test('who holds the capability may, and others may not', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
-    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    const made = await owner.api.made(`iam/groupInvites/${root}`, offer)
-    const inTeam = await owner.api.made(`iam/groupInvites/${team.uid}`, offer)
+    const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
+    const made = await owner.api.create(`iam/groupInvites/${root}`, offer)
+    const inTeam = await owner.api.create(`iam/groupInvites/${team.uid}`, offer)
     const path = `iam/groupInvites/${made.uid}`
     const reader = await organization.member('viewer')
     const lead = await organization.member('owner', team.uid)
-    const nobody = await owner.api.made(`iam/identities/${root}`, { name: 'nobody', claimMatch })
+    const nobody = await owner.api.create(`iam/identities/${root}`, { name: 'nobody', claimMatch })
     const nobodyApi = apiOf(cast().berth, await cast().berth.tokenOf(nobody.uid))
     await cast().writesNothing(async () => {
       for (const api of [reader.api, nobodyApi]) {
-        assertRefused(await api.post(`iam/groupInvites/${root}`, offer), denied)
-        assertRefused(await api.patch(path, { singleUse: true }), denied)
-        assertRefused(await api.delete(path), denied)
+        assertError(await api.post(`iam/groupInvites/${root}`, offer), permissionDeniedError)
+        assertError(await api.patch(path, { singleUse: true }), permissionDeniedError)
+        assertError(await api.delete(path), permissionDeniedError)
       }
-      assertRefused(await nobodyApi.get(path), denied)
+      assertError(await nobodyApi.get(path), permissionDeniedError)
       assert.equal((await nobodyApi.get('iam/groupInvites')).body.totalCount, '0')
       assert.equal((await reader.api.get(path)).status, 200)
       assert.equal((await reader.api.get('iam/groupInvites')).body.totalCount, '2')
       // Rights in a team end at the team.
-      assertRefused(await lead.api.post(`iam/groupInvites/${root}`, offer), denied)
-      assertRefused(await lead.api.get(path), denied)
+      assertError(await lead.api.post(`iam/groupInvites/${root}`, offer), permissionDeniedError)
+      assertError(await lead.api.get(path), permissionDeniedError)
       const { body } = await lead.api.get('iam/groupInvites')
       assert.deepEqual(body.groupInvites, [{ ...inTeam, code: '' }])
     })
     // Inviting needs the right to bind as well.
     for (const lacking of ['CAP_IAM_ROLE_BINDINGS_CREATE', 'CAP_IAM_GROUP_INVITES_CREATE']) {
-      const role = await owner.api.made(`iam/roles/${root}`, {
+      const role = await owner.api.create(`iam/roles/${root}`, {
         name: newName('inviter'),
         capabilities: [
           'CAP_REPO_LIST',
@@ -393,8 +399,8 @@ onEveryDatabase('group invites', (cast) => {
       })
       const half = await organization.member(role.uid)
       const reply = await half.api.post(`iam/groupInvites/${root}`, { ...offer, roleUid: role.uid })
-      assertRefused(reply, denied)
-      assertRefused(await half.api.patch(path, { singleUse: true }), denied)
+      assertError(reply, permissionDeniedError)
+      assertError(await half.api.patch(path, { singleUse: true }), permissionDeniedError)
     }
     assert.equal((await lead.api.delete(`iam/groupInvites/${inTeam.uid}`)).status, 200)
   })
@@ -402,37 +408,43 @@ onEveryDatabase('group invites', (cast) => {
   test('R19: nobody promises more than they hold there', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
-    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     const inviting = ['CAP_IAM_GROUP_INVITES_CREATE', 'CAP_IAM_ROLE_BINDINGS_CREATE', 'CAP_REPO_LIST']
-    const inviter = await owner.api.made(`iam/roles/${root}`, { name: 'inviter', capabilities: inviting })
-    const small = await owner.api.made(`iam/roles/${root}`, { name: 's', capabilities: ['CAP_REPO_LIST'] })
-    const inTeam = await owner.api.made(`iam/roles/${team.uid}`, {
+    const inviter = await owner.api.create(`iam/roles/${root}`, { name: 'inviter', capabilities: inviting })
+    const small = await owner.api.create(`iam/roles/${root}`, { name: 's', capabilities: ['CAP_REPO_LIST'] })
+    const inTeam = await owner.api.create(`iam/roles/${team.uid}`, {
       name: 't',
       capabilities: ['CAP_REPO_LIST'],
     })
     const member = await organization.member(inviter.uid)
-    const own = await member.api.made(`iam/groupInvites/${root}`, { ...offer, roleUid: small.uid })
-    await member.api.made(`iam/groupInvites/${team.uid}`, { ...offer, roleUid: inTeam.uid })
-    const strong = await owner.api.made(`iam/groupInvites/${root}`, offer)
+    const own = await member.api.create(`iam/groupInvites/${root}`, { ...offer, roleUid: small.uid })
+    await member.api.create(`iam/groupInvites/${team.uid}`, { ...offer, roleUid: inTeam.uid })
+    const strong = await owner.api.create(`iam/groupInvites/${root}`, offer)
     await cast().writesNothing(async () => {
       for (const role of ['viewer', 'owner', 'editor', 'registry.pull']) {
         const roleUid = managedRole(role)
-        assertRefused(await member.api.post(`iam/groupInvites/${root}`, { ...offer, roleUid }), denied)
+        assertError(
+          await member.api.post(`iam/groupInvites/${root}`, { ...offer, roleUid }),
+          permissionDeniedError,
+        )
         for (const [body, mask] of [
           [{ roleUid }, undefined],
           [{ roleUid }, 'role_uid'],
           [{ ...offer, roleUid }, '*'],
         ] as const)
-          assertRefused(await member.api.patch(`iam/groupInvites/${own.uid}`, body, mask), denied)
+          assertError(
+            await member.api.patch(`iam/groupInvites/${own.uid}`, body, mask),
+            permissionDeniedError,
+          )
       }
       // Saying anew who may have a strong role, or for how long, is promising it, too.
       for (const body of [{ email: 'mallory@example.com' }, { ttl: '7200s' }, { singleUse: true }])
-        assertRefused(await member.api.patch(`iam/groupInvites/${strong.uid}`, body), denied)
+        assertError(await member.api.patch(`iam/groupInvites/${strong.uid}`, body), permissionDeniedError)
       // A role of a group below or beside is not there.
       for (const api of [member.api, owner.api]) {
         const body = { ...offer, roleUid: inTeam.uid }
-        assertRefused(await api.post(`iam/groupInvites/${root}`, body), missing(ROLE, inTeam.uid))
-        assertRefused(await api.patch(`iam/groupInvites/${own.uid}`, body), missing(ROLE, inTeam.uid))
+        assertError(await api.post(`iam/groupInvites/${root}`, body), notFoundError(ROLE, inTeam.uid))
+        assertError(await api.patch(`iam/groupInvites/${own.uid}`, body), notFoundError(ROLE, inTeam.uid))
       }
     })
     assert.equal((await member.api.patch(`iam/groupInvites/${own.uid}`, { ttl: '7200s' })).status, 200)
@@ -440,23 +452,23 @@ onEveryDatabase('group invites', (cast) => {
 
   test('R17: invites and roles of another organization look as if they were not there', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
-    const role = await theirs.owner.api.made(`iam/roles/${theirs.uid}`, {
+    const role = await theirs.owner.api.create(`iam/roles/${theirs.uid}`, {
       name: 'r',
       capabilities: ['CAP_REPO_LIST'],
     })
-    const invite = await theirs.owner.api.made(`iam/groupInvites/${theirs.uid}`, offer)
+    const invite = await theirs.owner.api.create(`iam/groupInvites/${theirs.uid}`, offer)
     const { api } = mine.owner
-    const own = await api.made(`iam/groupInvites/${mine.uid}`, offer)
+    const own = await api.create(`iam/groupInvites/${mine.uid}`, offer)
     await cast().writesNothing(async () => {
       for (const uid of [invite.uid, `${theirs.uid}/0123456789abcdef`, theirs.uid]) {
-        assertRefused(await api.get(`iam/groupInvites/${uid}`), denied)
-        assertRefused(await api.patch(`iam/groupInvites/${uid}`, { singleUse: true }), denied)
-        assertRefused(await api.delete(`iam/groupInvites/${uid}`), denied)
+        assertError(await api.get(`iam/groupInvites/${uid}`), permissionDeniedError)
+        assertError(await api.patch(`iam/groupInvites/${uid}`, { singleUse: true }), permissionDeniedError)
+        assertError(await api.delete(`iam/groupInvites/${uid}`), permissionDeniedError)
       }
-      assertRefused(await api.post(`iam/groupInvites/${theirs.uid}`, offer), denied)
+      assertError(await api.post(`iam/groupInvites/${theirs.uid}`, offer), permissionDeniedError)
       const body = { ...offer, roleUid: role.uid }
-      assertRefused(await api.post(`iam/groupInvites/${mine.uid}`, body), missing(ROLE, role.uid))
-      assertRefused(await api.patch(`iam/groupInvites/${own.uid}`, body), missing(ROLE, role.uid))
+      assertError(await api.post(`iam/groupInvites/${mine.uid}`, body), notFoundError(ROLE, role.uid))
+      assertError(await api.patch(`iam/groupInvites/${own.uid}`, body), notFoundError(ROLE, role.uid))
     })
     for (const query of [
       { key_id: invite.keyId },
@@ -486,8 +498,8 @@ onEveryDatabase('group invites', (cast) => {
     const mismatch = { status: 412, code: 9, violation: 'ETAG_MISMATCH' } as const
     await cast().writesNothing(async () => {
       for (const body of [{ email: 'ada@example.com' }, { ttl: '1s' }])
-        assertRefused(await ask('PATCH', path, api, { 'if-match': seen }, body), mismatch)
-      assertRefused(await ask('DELETE', path, api, { 'if-match': seen }), mismatch)
+        assertError(await ask('PATCH', path, api, { 'if-match': seen }, body), mismatch)
+      assertError(await ask('DELETE', path, api, { 'if-match': seen }), mismatch)
     })
     assert.equal((await ask('DELETE', path, api, { 'if-match': fresh })).status, 200)
   })
@@ -505,12 +517,12 @@ onEveryDatabase('group invites', (cast) => {
   test('open invites keep their group from being deleted, those that have run out go with it', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
-    const team = await api.made(`iam/groups/${root}`, { name: 'team' })
-    const short = await api.made(`iam/groupInvites/${team.uid}`, { ...offer, ttl: '60s' })
-    const long = await api.made(`iam/groupInvites/${team.uid}`, { ...offer, ttl: '600s' })
+    const team = await api.create(`iam/groups/${root}`, { name: 'team' })
+    const short = await api.create(`iam/groupInvites/${team.uid}`, { ...offer, ttl: '60s' })
+    const long = await api.create(`iam/groupInvites/${team.uid}`, { ...offer, ttl: '600s' })
     const refused = async () => {
       const reply = await cast().writesNothing(() => api.delete(`iam/groups/${team.uid}`))
-      assertRefused(reply, precondition('RESOURCE_NOT_EMPTY'))
+      assertError(reply, failedPreconditionError('RESOURCE_NOT_EMPTY'))
       assert.match(reply.body.message, /invites/)
     }
     await refused()
@@ -520,14 +532,14 @@ onEveryDatabase('group invites', (cast) => {
     const deleted = await api.delete(`iam/groups/${team.uid}`)
     assert.equal(deleted.status, 200, deleted.text)
     for (const { uid } of [short, long])
-      assertRefused(await api.get(`iam/groupInvites/${uid}`), missing(TYPE, uid))
+      assertError(await api.get(`iam/groupInvites/${uid}`), notFoundError(TYPE, uid))
     assert.equal((await api.get('iam/groupInvites')).body.totalCount, '0')
   })
 
   test('each change leaves one audit record, a failed or empty one none', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
-    const { uid } = await api.made(`iam/groupInvites/${root}`, offer)
+    const { uid } = await api.create(`iam/groupInvites/${root}`, offer)
     await api.patch(`iam/groupInvites/${uid}`, { singleUse: true })
     await cast().writesNothing(() =>
       api.patch(`iam/groupInvites/${uid}`, { singleUse: true, roleUid: viewer }),
@@ -535,7 +547,7 @@ onEveryDatabase('group invites', (cast) => {
     await api.patch(`iam/groupInvites/${uid}`, { ttl: '0s' })
     await api.delete(`iam/groupInvites/${uid}`)
     assert.deepEqual(
-      (await cast().auditOf(uid)).map(({ method, actor }) => [method.split('/')[1], actor]),
+      (await cast().auditEventsOf(uid)).map(({ method, actor }) => [method.split('/')[1], actor]),
       ['CreateGroupInvite', 'UpdateGroupInvite', 'DeleteGroupInvite'].map((name) => [name, owner.uid]),
     )
   })
@@ -549,9 +561,9 @@ onEveryDatabase(
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       for (let n = 0; n < 12; n++) {
-        const role = await api.made(`iam/roles/${root}`, { name: `r${n}`, capabilities: ['CAP_REPO_LIST'] })
+        const role = await api.create(`iam/roles/${root}`, { name: `r${n}`, capabilities: ['CAP_REPO_LIST'] })
         for (const roleUid of [role.uid, viewer])
-          await api.made(`iam/groupInvites/${root}`, { ...offer, roleUid })
+          await api.create(`iam/groupInvites/${root}`, { ...offer, roleUid })
       }
       const cost = async (query: Record<string, string>) => {
         await api.get('iam/groupInvites', query) // what is remembered of the caller is not the list's

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService, OrgKind } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import { GroupsService, OrgKind } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
+  alreadyExistsError,
   apiOf,
-  assertRefused,
-  badField,
+  assertError,
   claimMatch,
-  denied,
+  failedPreconditionError,
+  invalidFieldError,
   managedRole,
-  missing,
   newName,
+  notFoundError,
   onEveryDatabase,
-  precondition,
-  taken,
-} from '../support/cast.ts'
-import { expectGolden } from '../support/golden.ts'
-import type { GrpcFailure } from '../support/grpc.ts'
-import { call } from '../support/rest.ts'
-import { stable } from '../support/stable.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
+import { call } from '../support/api/rest.ts'
+import { stableText } from '../support/api/stable-output.ts'
+import { assertGolden } from '../support/golden.ts'
 
 const TYPE = 'iam.chainguard.dev/Group'
 const nameRule = 'name must match "^[a-z0-9 ._-]{1,}$"'
@@ -38,15 +38,15 @@ onEveryDatabase('groups', (cast) => {
     const listed = await owner.api.get('iam/groups', { 'uidp.descendants_of': root })
     assert.deepEqual(listed.body.groups, [created.body])
     const updated = await owner.api.patch(`iam/groups/${uid}`, { description: 'Still the first' })
-    expectGolden(
+    assertGolden(
       'api-groups.json',
-      stable({ created: created.body, listed: listed.body, updated: updated.body }),
+      stableText({ created: created.body, listed: listed.body, updated: updated.body }),
     )
     const deleted = await owner.api.delete(`iam/groups/${uid}`)
     assert.deepEqual([deleted.status, deleted.text, deleted.headers.get('content-length')], [200, '', '0'])
-    assertRefused(await owner.api.get(`iam/groups/${uid}`), missing(TYPE, uid))
-    assertRefused(await owner.api.delete(`iam/groups/${uid}`), missing(TYPE, uid))
-    assertRefused(await owner.api.patch(`iam/groups/${uid}`, {}), missing(TYPE, uid))
+    assertError(await owner.api.get(`iam/groups/${uid}`), notFoundError(TYPE, uid))
+    assertError(await owner.api.delete(`iam/groups/${uid}`), notFoundError(TYPE, uid))
+    assertError(await owner.api.patch(`iam/groups/${uid}`, {}), notFoundError(TYPE, uid))
   })
 
   test('the same over gRPC', async () => {
@@ -101,8 +101,8 @@ onEveryDatabase('groups', (cast) => {
 
   test('a group with a repo in it is kept in the words of the spec', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid } = await owner.api.made(`iam/groups/${root}`, { name: 'full' })
-    await owner.api.made(`registry/repos/${uid}`, { name: 'nginx' })
+    const { uid } = await owner.api.create(`iam/groups/${root}`, { name: 'full' })
+    await owner.api.create(`registry/repos/${uid}`, { name: 'nginx' })
     const reply = await cast().writesNothing(() => owner.api.delete(`iam/groups/${uid}`))
     assert.equal(reply.status, 400)
     assert.equal(
@@ -138,15 +138,15 @@ onEveryDatabase('groups', (cast) => {
   ]
   test('what a group cannot be is refused, field by field, and nothing is written', async () => {
     const { owner, uid: root } = await cast().organization()
-    const existing = await owner.api.made(`iam/groups/${root}`, { name: 'existing' })
+    const existing = await owner.api.create(`iam/groups/${root}`, { name: 'existing' })
     for (const [title, body, ...fields] of badBodies) {
-      const wanted = fields[0] === '' ? undefined : badField(...fields)
+      const wanted = fields[0] === '' ? undefined : invalidFieldError(...fields)
       const refused = await cast().writesNothing(() => owner.api.post(`iam/groups/${root}`, body))
-      if (wanted !== undefined) assertRefused(refused, wanted)
+      if (wanted !== undefined) assertError(refused, wanted)
       else assert.deepEqual([refused.status, refused.body.code], [400, 3], title)
       if (body === undefined) continue
       const patched = await cast().writesNothing(() => owner.api.patch(`iam/groups/${existing.uid}`, body))
-      if (wanted !== undefined) assertRefused(patched, wanted)
+      if (wanted !== undefined) assertError(patched, wanted)
     }
   })
 
@@ -156,7 +156,7 @@ onEveryDatabase('groups', (cast) => {
       name: 'a .-_9'.padEnd(limits.nameCharsMax, 'x'),
       description: '🛳'.repeat(limits.descriptionCharsMax),
     }
-    const made = await owner.api.made(`iam/groups/${root}`, longest)
+    const made = await owner.api.create(`iam/groups/${root}`, longest)
     assert.deepEqual([made.name, made.description], [longest.name, longest.description])
   })
 
@@ -170,16 +170,16 @@ onEveryDatabase('groups', (cast) => {
       root.toUpperCase().replace(/^./, 'A'),
       `/${root}`,
     ]) {
-      assertRefused(await owner.api.get(`iam/groups/${bad}`), badField('uid'))
-      assertRefused(await owner.api.delete(`iam/groups/${bad}`), badField('uid'))
-      assertRefused(await owner.api.patch(`iam/groups/${bad}`, {}), badField('uid'))
+      assertError(await owner.api.get(`iam/groups/${bad}`), invalidFieldError('uid'))
+      assertError(await owner.api.delete(`iam/groups/${bad}`), invalidFieldError('uid'))
+      assertError(await owner.api.patch(`iam/groups/${bad}`, {}), invalidFieldError('uid'))
       // As a parent, what a group can be named is a name.
       if (bad.length > 39 || bad.includes('/'))
-        assertRefused(await owner.api.post(`iam/groups/${bad}`, { name: 'a' }), badField('parent'))
+        assertError(await owner.api.post(`iam/groups/${bad}`, { name: 'a' }), invalidFieldError('parent'))
       for (const filter of ['descendants_of', 'children_of', 'ancestors_of', 'ids'])
-        assertRefused(
+        assertError(
           await owner.api.get('iam/groups', { [`uidp.${filter}`]: bad }),
-          badField(`uidp.${filter}`),
+          invalidFieldError(`uidp.${filter}`),
         )
     }
   })
@@ -187,53 +187,59 @@ onEveryDatabase('groups', (cast) => {
   test('a missing parent is 404 to those who may create there, and 403 to others', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
     const gone = `${mine.uid}/${nowhere}`
-    assertRefused(await mine.owner.api.post(`iam/groups/${gone}`, { name: 'a' }), missing(TYPE, gone))
-    assertRefused(await theirs.owner.api.post(`iam/groups/${gone}`, { name: 'a' }), denied)
+    assertError(await mine.owner.api.post(`iam/groups/${gone}`, { name: 'a' }), notFoundError(TYPE, gone))
+    assertError(await theirs.owner.api.post(`iam/groups/${gone}`, { name: 'a' }), permissionDeniedError)
   })
 
   test('siblings differ in name, cousins need not', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
-    const a = await owner.api.made(`iam/groups/${root}`, { name: 'a' })
-    const b = await owner.api.made(`iam/groups/${root}`, { name: 'b' })
-    await owner.api.made(`iam/groups/${a.uid}`, { name: 'a' })
+    const a = await owner.api.create(`iam/groups/${root}`, { name: 'a' })
+    const b = await owner.api.create(`iam/groups/${root}`, { name: 'b' })
+    await owner.api.create(`iam/groups/${a.uid}`, { name: 'a' })
     await cast().writesNothing(async () => {
-      assertRefused(await owner.api.post(`iam/groups/${root}`, { name: 'a' }), taken(TYPE, a.uid))
-      assertRefused(await owner.api.patch(`iam/groups/${b.uid}`, { name: 'a' }), taken(TYPE, a.uid))
+      assertError(await owner.api.post(`iam/groups/${root}`, { name: 'a' }), alreadyExistsError(TYPE, a.uid))
+      assertError(
+        await owner.api.patch(`iam/groups/${b.uid}`, { name: 'a' }),
+        alreadyExistsError(TYPE, a.uid),
+      )
     })
     // Who may make groups and not see them learns no uid.
     const roleUid = (
-      await owner.api.made(`iam/roles/${root}`, { name: 'maker', capabilities: ['CAP_IAM_GROUPS_CREATE'] })
+      await owner.api.create(`iam/roles/${root}`, { name: 'maker', capabilities: ['CAP_IAM_GROUPS_CREATE'] })
     ).uid
     const { api } = await organization.member(roleUid)
-    assertRefused(await api.post(`iam/groups/${root}`, { name: 'a' }), taken(TYPE, 'a'))
+    assertError(await api.post(`iam/groups/${root}`, { name: 'a' }), alreadyExistsError(TYPE, 'a'))
     await owner.api.delete(`iam/groups/${b.uid}`)
-    await owner.api.made(`iam/groups/${root}`, { name: 'b' })
+    await owner.api.create(`iam/groups/${root}`, { name: 'b' })
   })
 
   test('organizations differ in name over the whole installation', async () => {
     const { admin } = cast()
     const [one, two] = [await cast().organization(), await cast().organization()]
     await cast().writesNothing(async () => {
-      assertRefused(await admin.post('iam/groups', { name: one.name }), taken(TYPE, one.uid))
-      assertRefused(await admin.patch(`iam/groups/${two.uid}`, { name: one.name }), taken(TYPE, one.uid))
+      assertError(await admin.post('iam/groups', { name: one.name }), alreadyExistsError(TYPE, one.uid))
+      assertError(
+        await admin.patch(`iam/groups/${two.uid}`, { name: one.name }),
+        alreadyExistsError(TYPE, one.uid),
+      )
     })
     const renamed = newName('renamed')
     assert.equal((await admin.patch(`iam/groups/${one.uid}`, { name: renamed })).body.name, renamed)
     // The name that it had is free again, and its new one is not.
-    await admin.made('iam/groups', { name: one.name })
-    assertRefused(await admin.post('iam/groups', { name: renamed }), taken(TYPE, one.uid))
+    await admin.create('iam/groups', { name: one.name })
+    assertError(await admin.post('iam/groups', { name: renamed }), alreadyExistsError(TYPE, one.uid))
     // A group inside an organization is no sibling of it.
-    await one.owner.api.made(`iam/groups/${one.uid}`, { name: renamed })
+    await one.owner.api.create(`iam/groups/${one.uid}`, { name: renamed })
   })
 
   test('only administrators of the platform found organizations, and become their owners', async () => {
     const { owner } = await cast().organization()
     const name = newName('founded')
     const refused = await cast().writesNothing(() => owner.api.post('iam/groups', { name }))
-    assertRefused(refused, denied)
+    assertError(refused, permissionDeniedError)
     const { admin, berth } = cast()
-    const { uid } = await admin.made('iam/groups', { name })
+    const { uid } = await admin.create('iam/groups', { name })
     const { body } = await admin.get('iam/roleBindings', { group: uid })
     assert.deepEqual(
       body.roleBindings.map((binding: Record<string, string>) => [
@@ -244,7 +250,7 @@ onEveryDatabase('groups', (cast) => {
     )
     assert.equal((await admin.delete(`iam/groups/${uid}`)).status, 200)
     assert.deepEqual((await admin.get('iam/roleBindings', { group: uid })).body.roleBindings, [])
-    await admin.made('iam/groups', { name })
+    await admin.create('iam/groups', { name })
   })
 
   test('each kind of child keeps its group; without them it goes', async () => {
@@ -262,10 +268,10 @@ onEveryDatabase('groups', (cast) => {
       ['registry/repos', async () => ({ name: 'nginx' }), 'repos'],
     ]
     for (const [path, body, word] of children) {
-      const { uid } = await api.made(`iam/groups/${root}`, { name: newName('g') })
-      const child = await api.made(`${path}/${uid}`, await body(uid))
+      const { uid } = await api.create(`iam/groups/${root}`, { name: newName('g') })
+      const child = await api.create(`${path}/${uid}`, await body(uid))
       const refused = await cast().writesNothing(() => api.delete(`iam/groups/${uid}`))
-      assertRefused(refused, precondition('RESOURCE_NOT_EMPTY'))
+      assertError(refused, failedPreconditionError('RESOURCE_NOT_EMPTY'))
       assert.match(refused.body.message, new RegExp(`contains ${word}$`))
       assert.equal((await api.delete(`${path}/${child.uid}`)).status, 200)
       assert.equal((await api.delete(`iam/groups/${uid}`)).status, 200, word)
@@ -274,12 +280,12 @@ onEveryDatabase('groups', (cast) => {
 
   test('a binding somebody made keeps an organization; the one of its founding does not', async () => {
     const { admin, berth } = cast()
-    const { uid } = await admin.made('iam/groups', { name: newName('held') })
-    const binding = await admin.made(`iam/roleBindings/${uid}`, {
+    const { uid } = await admin.create('iam/groups', { name: newName('held') })
+    const binding = await admin.create(`iam/roleBindings/${uid}`, {
       identityUid: berth.owner,
       roleUid: managedRole('viewer'),
     })
-    assertRefused(await admin.delete(`iam/groups/${uid}`), precondition('RESOURCE_NOT_EMPTY'))
+    assertError(await admin.delete(`iam/groups/${uid}`), failedPreconditionError('RESOURCE_NOT_EMPTY'))
     await admin.delete(`iam/roleBindings/${binding.uid}`)
     assert.equal((await admin.delete(`iam/groups/${uid}`)).status, 200)
   })
@@ -302,7 +308,7 @@ onEveryDatabase('groups', (cast) => {
       [{ description: 'new' }, 'description,uid,createTime,update_time,status', 'team', 'new'],
     ]
     for (const [body, mask, name, description] of cases) {
-      const made = await api.made(`iam/groups/${root}`, { name: 'team', description: 'old' })
+      const made = await api.create(`iam/groups/${root}`, { name: 'team', description: 'old' })
       cast().berth.advance(10)
       const { status, body: updated, text } = await api.patch(`iam/groups/${made.uid}`, body, mask)
       assert.equal(status, 200, text)
@@ -324,22 +330,22 @@ onEveryDatabase('groups', (cast) => {
 
   test('a mask that names nothing of a group is refused', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const { uid } = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     for (const mask of ['nope', 'name.x', '*,name', 'resourceLimits.x', 'name,']) {
       const refused = await cast().writesNothing(() =>
         owner.api.patch(`iam/groups/${uid}`, { name: 'b' }, mask),
       )
-      assertRefused(refused, badField('updateMask'))
+      assertError(refused, invalidFieldError('updateMask'))
       // Told as it was written.
       if (mask.includes('.')) assert.ok(refused.body.message.includes(`"${mask}"`), refused.text)
     }
-    assertRefused(await owner.api.patch(`iam/groups/${uid}`, {}, 'name'), badField('name'))
+    assertError(await owner.api.patch(`iam/groups/${uid}`, {}, 'name'), invalidFieldError('name'))
   })
 
   test('R18: verified and kind are for the operator, on organizations only', async () => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
-    const { uid } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const { uid } = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     await cast().writesNothing(async () => {
       for (const body of [
         { verified: true },
@@ -348,21 +354,30 @@ onEveryDatabase('groups', (cast) => {
       ]) {
         for (const mask of [undefined, Object.keys(body).join(','), '*']) {
           for (const target of [root, uid])
-            assertRefused(
+            assertError(
               await owner.api.patch(`iam/groups/${target}`, { name: 'team', ...body }, mask),
-              denied,
+              permissionDeniedError,
             )
         }
-        assertRefused(await owner.api.post(`iam/groups/${root}`, { name: 'new', ...body }), denied)
+        assertError(
+          await owner.api.post(`iam/groups/${root}`, { name: 'new', ...body }),
+          permissionDeniedError,
+        )
         const [first = ''] = Object.keys(body)
-        assertRefused(await admin.patch(`iam/groups/${uid}`, body), badField(first))
-        assertRefused(await admin.post(`iam/groups/${root}`, { name: 'new', ...body }), badField(first))
+        assertError(await admin.patch(`iam/groups/${uid}`, body), invalidFieldError(first))
+        assertError(
+          await admin.post(`iam/groups/${root}`, { name: 'new', ...body }),
+          invalidFieldError(first),
+        )
       }
       // Verified says what kind of organization was verified.
-      assertRefused(await admin.patch(`iam/groups/${root}`, { verified: true }), badField('kind'))
-      assertRefused(await admin.post('iam/groups', { name: newName('v'), verified: true }), badField('kind'))
-      assertRefused(await admin.post('iam/groups', { name: newName('v'), kind: 99 }), badField('kind'))
-      assertRefused(await admin.patch(`iam/groups/${root}`, { kind: 99 }), badField('kind'))
+      assertError(await admin.patch(`iam/groups/${root}`, { verified: true }), invalidFieldError('kind'))
+      assertError(
+        await admin.post('iam/groups', { name: newName('v'), verified: true }),
+        invalidFieldError('kind'),
+      )
+      assertError(await admin.post('iam/groups', { name: newName('v'), kind: 99 }), invalidFieldError('kind'))
+      assertError(await admin.patch(`iam/groups/${root}`, { kind: 99 }), invalidFieldError('kind'))
     })
     const verified = await admin.patch(`iam/groups/${root}`, { verified: true, kind: 'ORG_KIND_CUSTOMER' })
     assert.deepEqual([verified.body.verified, verified.body.kind], [true, 'ORG_KIND_CUSTOMER'])
@@ -373,8 +388,8 @@ onEveryDatabase('groups', (cast) => {
       '*',
     )
     assert.deepEqual([restated.status, restated.body.description], [200, 'd'], restated.text)
-    assertRefused(await owner.api.patch(`iam/groups/${root}`, { name: 'gone' }, '*'), denied)
-    assertRefused(await owner.api.patch(`iam/groups/${root}`, { verified: false }), denied)
+    assertError(await owner.api.patch(`iam/groups/${root}`, { name: 'gone' }, '*'), permissionDeniedError)
+    assertError(await owner.api.patch(`iam/groups/${root}`, { verified: false }), permissionDeniedError)
   })
 
   test("T1: the name of a verified organization is the operator's; restating it is anybody's", async () => {
@@ -393,17 +408,17 @@ onEveryDatabase('groups', (cast) => {
     await cast().writesNothing(async () => {
       await assert.rejects(update({ name: other, description: 'new', verified: true }), { code: 7 })
       for (const mask of [undefined, 'name', '*'])
-        assertRefused(
+        assertError(
           await owner.api.patch(
             `iam/groups/${root}`,
             { name: other, verified: true, kind: 'ORG_KIND_CUSTOMER' },
             mask,
           ),
-          denied,
+          permissionDeniedError,
         )
     })
     // A group in it is its members' to name.
-    const { uid } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const { uid } = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     assert.equal((await owner.api.patch(`iam/groups/${uid}`, { name: 'crew' })).status, 200)
     assert.equal((await admin.patch(`iam/groups/${root}`, { name: other })).body.name, other)
     await admin.patch(`iam/groups/${root}`, { verified: false })
@@ -413,8 +428,8 @@ onEveryDatabase('groups', (cast) => {
   test('a parent goes by its uid, the end of it, or its name', async () => {
     const { owner, uid: root, name } = await cast().organization()
     const { api } = owner
-    const team = await api.made(`iam/groups/${root}`, { name: newName('my team') })
-    const inner = await api.made(`iam/groups/${team.uid}`, { name: newName('inner') })
+    const team = await api.create(`iam/groups/${root}`, { name: newName('my team') })
+    const inner = await api.create(`iam/groups/${team.uid}`, { name: newName('inner') })
     const ending = (uid: string, segments: number) => uid.split('/').slice(-segments).join('/')
     for (const [parent, wanted] of [
       [root, root],
@@ -426,7 +441,7 @@ onEveryDatabase('groups', (cast) => {
       [encodeURIComponent(team.name), team.uid],
       [inner.name, inner.uid],
     ]) {
-      const { uid } = await api.made(`iam/groups/${parent}`, { name: newName('new') })
+      const { uid } = await api.create(`iam/groups/${parent}`, { name: newName('new') })
       assert.equal(uid.slice(0, -17), wanted, parent)
     }
     const { createGroup } = GroupsService.method
@@ -439,25 +454,25 @@ onEveryDatabase('groups', (cast) => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const [a, b] = [
-      await api.made(`iam/groups/${root}`, { name: 'a' }),
-      await api.made(`iam/groups/${root}`, { name: 'b' }),
+      await api.create(`iam/groups/${root}`, { name: 'a' }),
+      await api.create(`iam/groups/${root}`, { name: 'b' }),
     ]
-    for (const { uid } of [a, b]) await api.made(`iam/groups/${uid}`, { name: 'twin' })
+    for (const { uid } of [a, b]) await api.create(`iam/groups/${uid}`, { name: 'twin' })
     // Looks like a segment of a uid, and is the name of another group as well.
     const segment = a.uid.slice(-16)
-    await api.made(`iam/groups/${root}`, { name: segment })
+    await api.create(`iam/groups/${root}`, { name: segment })
     for (const parent of ['twin', segment]) {
       const refused = await cast().writesNothing(() => api.post(`iam/groups/${parent}`, { name: 'new' }))
-      assertRefused(refused, badField('parent'))
+      assertError(refused, invalidFieldError('parent'))
       assert.match(refused.body.message, /ambiguous/)
     }
-    await api.made(`iam/groups/${a.uid}`, { name: 'new' })
+    await api.create(`iam/groups/${a.uid}`, { name: 'new' })
   })
 
   test('a create with a key is answered again although its parent has become ambiguous', async () => {
     const { owner, uid: root } = await cast().organization()
     const name = newName('team')
-    await owner.api.made(`iam/groups/${root}`, { name })
+    await owner.api.create(`iam/groups/${root}`, { name })
     const send = () =>
       fetch(`${cast().berth.url}/iam/v2beta1/groups/${name}`, {
         method: 'POST',
@@ -471,9 +486,9 @@ onEveryDatabase('groups', (cast) => {
 
   test('R17: a name or the end of a uid finds nothing where the caller may not create groups', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
-    const hidden = await theirs.owner.api.made(`iam/groups/${theirs.uid}`, { name: newName('hidden') })
-    const beside = await mine.owner.api.made(`iam/groups/${mine.uid}`, { name: newName('beside') })
-    const team = await mine.owner.api.made(`iam/groups/${mine.uid}`, { name: newName('team') })
+    const hidden = await theirs.owner.api.create(`iam/groups/${theirs.uid}`, { name: newName('hidden') })
+    const beside = await mine.owner.api.create(`iam/groups/${mine.uid}`, { name: newName('beside') })
+    const team = await mine.owner.api.create(`iam/groups/${mine.uid}`, { name: newName('team') })
     const lead = await mine.member('owner', team.uid)
     const viewer = await mine.member('viewer')
     const answers = new Set<string>()
@@ -487,27 +502,27 @@ onEveryDatabase('groups', (cast) => {
           '0'.repeat(16),
         ]) {
           const refused = await api.post(`iam/groups/${parent}`, { name: 'new' })
-          assertRefused(refused, denied)
+          assertError(refused, permissionDeniedError)
           answers.add(refused.text.replaceAll(parent, '<parent>'))
         }
       }
       for (const parent of [beside.name, beside.uid.slice(-16), mine.name])
-        assertRefused(await lead.api.post(`iam/groups/${parent}`, { name: 'new' }), denied)
+        assertError(await lead.api.post(`iam/groups/${parent}`, { name: 'new' }), permissionDeniedError)
     })
     assert.equal(answers.size, 1)
-    await lead.api.made(`iam/groups/${team.name}`, { name: 'new' })
+    await lead.api.create(`iam/groups/${team.name}`, { name: 'new' })
     // Who may create groups everywhere is told that there is none.
     const nobody = newName('nobody')
-    assertRefused(await cast().admin.post(`iam/groups/${nobody}`, { name: 'new' }), missing(TYPE, nobody))
-    await cast().admin.made(`iam/groups/${hidden.name}`, { name: 'new' })
-    await cast().admin.made(`iam/groups/${hidden.uid.slice(-16)}`, { name: 'other' })
+    assertError(await cast().admin.post(`iam/groups/${nobody}`, { name: 'new' }), notFoundError(TYPE, nobody))
+    await cast().admin.create(`iam/groups/${hidden.name}`, { name: 'new' })
+    await cast().admin.create(`iam/groups/${hidden.uid.slice(-16)}`, { name: 'other' })
   })
 
   test('subgroups report the kind of their organization', async () => {
     const { owner, uid: root } = await cast().organization()
-    const before = await owner.api.made(`iam/groups/${root}`, { name: 'before' })
+    const before = await owner.api.create(`iam/groups/${root}`, { name: 'before' })
     await cast().admin.patch(`iam/groups/${root}`, { kind: 'ORG_KIND_STARTER' })
-    const later = await owner.api.made(`iam/groups/${before.uid}`, { name: 'later' })
+    const later = await owner.api.create(`iam/groups/${before.uid}`, { name: 'later' })
     assert.equal(later.kind, 'ORG_KIND_STARTER')
     assert.equal((await owner.api.get(`iam/groups/${before.uid}`)).body.kind, 'ORG_KIND_STARTER')
     // It is no field of theirs that an update of everything could change.
@@ -517,7 +532,7 @@ onEveryDatabase('groups', (cast) => {
     assert.deepEqual([renamed.body.name, renamed.body.kind], ['s2', 'ORG_KIND_STARTER'])
     await cast().writesNothing(async () => {
       assert.deepEqual((await owner.api.patch(path, { name: 's2' }, '*')).body, renamed.body)
-      assertRefused(await owner.api.patch(path, { kind: 'ORG_KIND_DEV' }), denied)
+      assertError(await owner.api.patch(path, { kind: 'ORG_KIND_DEV' }), permissionDeniedError)
     })
   })
 
@@ -530,7 +545,7 @@ onEveryDatabase('groups', (cast) => {
       status: 'ORG_STATUS_SUSPENDED',
       resourceLimits: { identities: 1 },
     }
-    const made = await admin.made('iam/groups', { name: newName('own'), ...own })
+    const made = await admin.create('iam/groups', { name: newName('own'), ...own })
     assert.notEqual(made.uid, own.uid)
     assert.notEqual(made.createTime, own.createTime)
     assert.deepEqual([made.status, made.resourceLimits], ['ORG_STATUS_READY', {}])
@@ -546,9 +561,9 @@ onEveryDatabase('groups', (cast) => {
     const { owner, uid: root } = await cast().organization()
     let at = root
     for (let depth = 1; depth <= limits.groupDepthMax; depth++)
-      at = (await owner.api.made(`iam/groups/${at}`, { name: 'a'.repeat(depth) })).uid
+      at = (await owner.api.create(`iam/groups/${at}`, { name: 'a'.repeat(depth) })).uid
     for (const parent of [at, at.slice(-16), 'a'.repeat(limits.groupDepthMax)])
-      assertRefused(await owner.api.post(`iam/groups/${parent}`, { name: 'a' }), badField('parent'))
+      assertError(await owner.api.post(`iam/groups/${parent}`, { name: 'a' }), invalidFieldError('parent'))
     const { body } = await owner.api.get('iam/groups', { 'uidp.ancestors_of': at })
     assert.equal(body.totalCount, String(limits.groupDepthMax))
   })
@@ -562,14 +577,17 @@ onEveryDatabase('groups', (cast) => {
   test('each change leaves one audit record, a failed or empty one none', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
-    const { uid } = await api.made(`iam/groups/${root}`, { name: 'team' })
+    const { uid } = await api.create(`iam/groups/${root}`, { name: 'team' })
     await api.patch(`iam/groups/${uid}`, { description: 'd' })
     await cast().writesNothing(() => api.patch(`iam/groups/${uid}`, { description: 'd' }))
     await api.patch(`iam/groups/${uid}`, { name: '' })
     await api.delete(`iam/groups/${uid}`)
     await api.delete(`iam/groups/${uid}`)
     assert.deepEqual(
-      (await cast().auditOf(uid)).map(({ method, actor }) => [method.split('/')[1], actor === owner.uid]),
+      (await cast().auditEventsOf(uid)).map(({ method, actor }) => [
+        method.split('/')[1],
+        actor === owner.uid,
+      ]),
       [
         ['CreateGroup', true],
         ['UpdateGroup', true],
@@ -592,7 +610,7 @@ onEveryDatabase('groups', (cast) => {
   test('nothing slips into a group while it is deleted', async () => {
     const { owner, uid: root } = await cast().organization()
     for (let round = 0; round < 5; round++) {
-      const { uid } = await owner.api.made(`iam/groups/${root}`, { name: newName('race') })
+      const { uid } = await owner.api.create(`iam/groups/${root}`, { name: newName('race') })
       const [made, deleted] = await Promise.all([
         owner.api.post(`registry/repos/${uid}`, { name: 'nginx' }),
         owner.api.delete(`iam/groups/${uid}`),
@@ -610,8 +628,8 @@ onEveryDatabase(
   (cast) => {
     test('lets every signed-in identity found an organization, which it then owns', async () => {
       const { owner } = await cast().organization()
-      const { uid } = await owner.api.made('iam/groups', { name: newName('mine') })
-      await owner.api.made(`iam/groups/${uid}`, { name: 'below' })
+      const { uid } = await owner.api.create('iam/groups', { name: newName('mine') })
+      await owner.api.create(`iam/groups/${uid}`, { name: 'below' })
       assert.equal((await owner.api.get(`iam/groups/${uid}`)).status, 200)
     })
 
@@ -619,7 +637,7 @@ onEveryDatabase(
       const { berth, organization } = cast()
       const { owner, uid } = await organization()
       const narrowed = apiOf(berth, await berth.tokenOf(owner.uid, { scopes: [uid] }))
-      assertRefused(await narrowed.post('iam/groups', { name: newName('mine') }), denied)
+      assertError(await narrowed.post('iam/groups', { name: newName('mine') }), permissionDeniedError)
     })
   },
   { env: { BERTH_OPEN_ORGANIZATIONS: 'true' } },
@@ -633,10 +651,10 @@ onEveryDatabase(
       const { owner, uid: root } = organization
       const made = []
       for (let at = 0; at < 12; at++)
-        made.push(await owner.api.made(`iam/groups/${root}`, { name: newName('team') }))
+        made.push(await owner.api.create(`iam/groups/${root}`, { name: newName('team') }))
       const lead = await organization.member('owner', made[0].uid)
       for (const group of made.slice(1, 10))
-        await cast().admin.made(`iam/roleBindings/${group.uid}`, {
+        await cast().admin.create(`iam/roleBindings/${group.uid}`, {
           identityUid: lead.uid,
           roleUid: managedRole('owner'),
         })
@@ -644,7 +662,7 @@ onEveryDatabase(
         for (const parent of [name, uid.slice(-16)]) {
           for (const api of [owner.api, cast().admin, lead.api]) {
             const reply = await api.post(`iam/groups/${parent}`, { name: newName('new') })
-            if (api === lead.api && at >= 10) assertRefused(reply, denied)
+            if (api === lead.api && at >= 10) assertError(reply, permissionDeniedError)
             else assert.equal(reply.body.uid?.slice(0, -17), uid, reply.text)
           }
         }

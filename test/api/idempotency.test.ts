@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { everyCapability } from '../../src/core/capabilities.ts'
-import { limits } from '../../src/core/limits.ts'
+import { everyCapability } from '@berth/contract/capabilities.ts'
+import { RoleBindingsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   type Api,
   apiOf,
-  assertRefused,
-  badField,
+  assertError,
   claimMatch,
+  invalidFieldError,
   managedRole,
   onEveryDatabase,
-} from '../support/cast.ts'
-import { newSession, through } from '../support/people.ts'
-import { call } from '../support/rest.ts'
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import { createSession, voucherOf } from '../support/signin/accounts.ts'
 
 /** Creates that may be sent again: the second answer is the first one, and nothing is made twice. */
 
@@ -55,7 +55,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     await post(`registry/repos/${uid}`, owner.api, 'mine', { name: 'nginx' })
     const theirs = await post(`registry/repos/${uid}`, other.api, 'mine', { name: 'redis' })
     assert.equal(theirs.status, 200, theirs.text)
-    const group = await owner.api.made(`iam/groups/${uid}`, { name: 'team' })
+    const group = await owner.api.create(`iam/groups/${uid}`, { name: 'team' })
     for (const [path, body] of [
       [`registry/repos/${uid}`, { name: 'redis2' }],
       [`registry/repos/${uid}`, { name: 'nginx', description: 'more' }],
@@ -63,30 +63,30 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
       [`iam/groups/${uid}`, { name: 'nginx' }],
     ] as const) {
       const reply = await cast().writesNothing(() => post(path, owner.api, 'mine', body))
-      assertRefused(reply, reused)
+      assertError(reply, reused)
     }
   })
 
   test('R19: what a token created is not repeated for one that is narrowed', async () => {
     const { owner, uid } = await cast().organization()
-    const group = await owner.api.made(`iam/groups/${uid}`, { name: 'narrow' })
+    const group = await owner.api.create(`iam/groups/${uid}`, { name: 'narrow' })
     const invite = { roleUid: managedRole('viewer'), ttl: '600s' }
     const first = await post(`iam/groupInvites/${uid}`, owner.api, 'narrow', invite)
     assert.equal(first.status, 200, first.text)
-    const provider = await owner.api.made(`iam/identityProviders/${uid}`, {
+    const provider = await owner.api.create(`iam/identityProviders/${uid}`, {
       name: 'login',
       defaultRole: managedRole('viewer'),
       oidc: { issuer: 'https://login.example', clientId: 'berth', clientSecret: 'x' },
     })
-    const voucher = through(provider.uid)
-    const session = await newSession(cast().berth, { identity: owner.uid, voucher })
+    const voucher = voucherOf(provider.uid)
+    const session = await createSession(cast().berth, { identity: owner.uid, voucher })
     for (const narrowing of [
       { scopes: [uid, group.uid] },
       { capabilities: everyCapability },
       { session: session.id },
     ]) {
       const narrowed = apiOf(cast().berth, await cast().berth.tokenOf(owner.uid, narrowing))
-      assertRefused(
+      assertError(
         await cast().writesNothing(() => post(`iam/groupInvites/${uid}`, narrowed, 'narrow', invite)),
         reused,
       )
@@ -104,7 +104,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
 
   test('a create that failed is tried again', async () => {
     const { owner, uid } = await cast().organization()
-    const blocking = await owner.api.made(`registry/repos/${uid}`, { name: 'nginx' })
+    const blocking = await owner.api.create(`registry/repos/${uid}`, { name: 'nginx' })
     const path = `registry/repos/${uid}`
     const failed = await cast().writesNothing(() => post(path, owner.api, 'retry', { name: 'nginx' }))
     assert.equal(failed.status, 409)
@@ -123,7 +123,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     assert.equal(new Set(replies.map(({ text }) => text)).size, 1)
     const listed = await owner.api.get('iam/identities', { 'uidp.children_of': uid, name: 'robot' })
     assert.equal(listed.body.totalCount, '1')
-    assert.equal((await cast().auditOf(replies[0]?.body.uid)).length, 1)
+    assert.equal((await cast().auditEventsOf(replies[0]?.body.uid)).length, 1)
   })
 
   test('a batch is made once', async () => {
@@ -131,7 +131,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     const { token } = owner.api
     const requests = []
     for (const name of ['a', 'b']) {
-      const identity = await owner.api.made(`iam/identities/${uid}`, { name, claimMatch })
+      const identity = await owner.api.create(`iam/identities/${uid}`, { name, claimMatch })
       requests.push({ roleBinding: { identityUid: identity.uid } })
     }
     const request = { parent: uid, roleUid: managedRole('viewer'), requests }
@@ -174,7 +174,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
       const reply = await cast().writesNothing(() =>
         post(`registry/repos/${uid}`, owner.api, key, { name: 'nginx' }),
       )
-      assertRefused(reply, badField('idempotency-key'))
+      assertError(reply, invalidFieldError('idempotency-key'))
     }
     const longest = 'a'.repeat(limits.idempotencyKeyCharsMax)
     assert.equal((await post(`registry/repos/${uid}`, owner.api, longest, { name: 'nginx' })).status, 200)

@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { IdentitiesService, RelationshipType } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { limits } from '../../src/core/limits.ts'
 import {
-  assertRefused,
-  badField,
+  IdentitiesService,
+  RelationshipType,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import {
+  assertError,
   claimMatch,
-  denied,
+  failedPreconditionError,
+  invalidFieldError,
   managedRole,
-  missing,
   newName,
+  notFoundError,
   onEveryDatabase,
-  precondition,
-} from '../support/cast.ts'
-import { expectGolden } from '../support/golden.ts'
-import { stable } from '../support/stable.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { stableText } from '../support/api/stable-output.ts'
+import { assertGolden } from '../support/golden.ts'
 
 const TYPE = 'iam.chainguard.dev/Identity'
 const DAY_MS = 24 * 3_600_000
@@ -59,15 +62,15 @@ onEveryDatabase('identities', (cast) => {
     const updated = await api.patch(`iam/identities/${uid}`, { claimMatch: { subject: 'other' } })
     assert.ok(updated.body.updateTime > created.body.updateTime)
     assert.equal(updated.body.createTime, created.body.createTime)
-    expectGolden(
+    assertGolden(
       'api-identities.json',
-      stable({ created: created.body, listed: listed.body, updated: updated.body }),
+      stableText({ created: created.body, listed: listed.body, updated: updated.body }),
     )
     const deleted = await api.delete(`iam/identities/${uid}`)
     assert.deepEqual([deleted.status, deleted.text], [200, ''])
-    assertRefused(await api.get(`iam/identities/${uid}`), missing(TYPE, uid))
-    assertRefused(await api.patch(`iam/identities/${uid}`, {}), missing(TYPE, uid))
-    assertRefused(await api.delete(`iam/identities/${uid}`), missing(TYPE, uid))
+    assertError(await api.get(`iam/identities/${uid}`), notFoundError(TYPE, uid))
+    assertError(await api.patch(`iam/identities/${uid}`, {}), notFoundError(TYPE, uid))
+    assertError(await api.delete(`iam/identities/${uid}`), notFoundError(TYPE, uid))
   })
 
   test('the same over gRPC', async () => {
@@ -112,9 +115,9 @@ onEveryDatabase('identities', (cast) => {
       awsIdentity: 'RELATIONSHIP_TYPE_AWS_IDENTITY',
       servicePrincipal: 'RELATIONSHIP_TYPE_SERVICE_PRINCIPAL',
     }
-    const { uid: group } = await owner.api.made(`iam/groups/${root}`, { name: 'robots' })
+    const { uid: group } = await owner.api.create(`iam/groups/${root}`, { name: 'robots' })
     for (const [kind, value] of Object.entries(relationships)) {
-      const made = await owner.api.made(`iam/identities/${group}`, { name: 'robot', [kind]: value })
+      const made = await owner.api.create(`iam/identities/${group}`, { name: 'robot', [kind]: value })
       assert.deepEqual(
         Object.keys(relationships).filter((name) => name in made),
         [kind],
@@ -131,7 +134,7 @@ onEveryDatabase('identities', (cast) => {
 
   test('V4-V9: what no relationship can be is refused, field by field, and nothing is written', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid } = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
+    const { uid } = await owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch })
     const [issuer, subject] = ['https://a.example', 's']
     const [awsAccount, arn] = ['123456789012', 'arn:aws:iam::123456789012:user/alice']
     const tooLong = 'x'.repeat(limits.claimCharsMax + 1)
@@ -204,8 +207,8 @@ onEveryDatabase('identities', (cast) => {
     await cast().writesNothing(async () => {
       for (const [relationship, ...fields] of cases) {
         const body = { name: 'robot', ...relationship }
-        assertRefused(await owner.api.post(`iam/identities/${root}`, body), badField(...fields))
-        assertRefused(await owner.api.patch(`iam/identities/${uid}`, body, '*'), badField(...fields))
+        assertError(await owner.api.post(`iam/identities/${root}`, body), invalidFieldError(...fields))
+        assertError(await owner.api.patch(`iam/identities/${uid}`, body, '*'), invalidFieldError(...fields))
       }
     })
   })
@@ -240,7 +243,7 @@ onEveryDatabase('identities', (cast) => {
     ]
     await cast().writesNothing(async () => {
       for (const [body, ...fields] of cases)
-        assertRefused(await owner.api.post(`iam/identities/${root}`, body), badField(...fields))
+        assertError(await owner.api.post(`iam/identities/${root}`, body), invalidFieldError(...fields))
     })
   })
 
@@ -250,26 +253,26 @@ onEveryDatabase('identities', (cast) => {
       name: 'robot',
       staticKeys: { ...staticKeys, expirationTime: new Date(ms).toISOString() },
     })
-    const made = await owner.api.made(`iam/identities/${root}`, { name: 'robot', staticKeys })
+    const made = await owner.api.create(`iam/identities/${root}`, { name: 'robot', staticKeys })
     // Not filled in: what was given comes back, and the end follows from the creation.
     assert.equal('expirationTime' in made.staticKeys, false)
     const late = Date.now() + limits.staticKeyLifetimeMsMax + 60_000
-    assertRefused(
+    assertError(
       await owner.api.post(`iam/identities/${root}`, at(late)),
-      badField('staticKeys.expirationTime'),
+      invalidFieldError('staticKeys.expirationTime'),
     )
   })
 
   test('a list by a relationship that there is not is refused', async () => {
     const { owner } = await cast().organization()
     const refused = await owner.api.get('iam/identities', { relationship_type: '99' })
-    assertRefused(refused, badField('relationship_type'))
+    assertError(refused, invalidFieldError('relationship_type'))
   })
 
   test('T2: the mask * switches between relationships in place, and what is stored comes back unfilled', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
-    const made = await api.made(`iam/identities/${root}`, { name: 'robot', description: 'd', claimMatch })
+    const made = await api.create(`iam/identities/${root}`, { name: 'robot', description: 'd', claimMatch })
     assert.deepEqual(made.claimMatch, { ...claimMatch, claims: {}, claimPatterns: {} })
     const steps: object[] = [
       { awsIdentity: relationships.awsIdentity },
@@ -305,13 +308,16 @@ onEveryDatabase('identities', (cast) => {
   test('R10: a misspelt audience is refused, never ignored', async () => {
     const { owner, uid } = await cast().organization()
     const body = { name: 'robot', claimMatch: { ...claimMatch, audiences: 'https://api.example' } }
-    assertRefused(await owner.api.post(`iam/identities/${uid}`, body), badField('claimMatch.audiences'))
+    assertError(
+      await owner.api.post(`iam/identities/${uid}`, body),
+      invalidFieldError('claimMatch.audiences'),
+    )
   })
 
   test('identities may share name, issuer and subject', async () => {
     const { owner, uid } = await cast().organization()
-    const one = await owner.api.made(`iam/identities/${uid}`, { name: 'twin', claimMatch })
-    const two = await owner.api.made(`iam/identities/${uid}`, { name: 'twin', claimMatch })
+    const one = await owner.api.create(`iam/identities/${uid}`, { name: 'twin', claimMatch })
+    const two = await owner.api.create(`iam/identities/${uid}`, { name: 'twin', claimMatch })
     assert.notEqual(one.uid, two.uid)
     const { body } = await owner.api.get('iam/identities', { name: 'twin' })
     assert.equal(body.totalCount, '2')
@@ -321,12 +327,12 @@ onEveryDatabase('identities', (cast) => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
     const gone = `${mine.uid}/0123456789abcdef`
     const body = { name: 'robot', claimMatch }
-    assertRefused(
+    assertError(
       await mine.owner.api.post(`iam/identities/${gone}`, body),
-      missing('iam.chainguard.dev/Group', gone),
+      notFoundError('iam.chainguard.dev/Group', gone),
     )
-    assertRefused(await theirs.owner.api.post(`iam/identities/${gone}`, body), denied)
-    assertRefused(await mine.owner.api.post('iam/identities/', body), badField('parent'))
+    assertError(await theirs.owner.api.post(`iam/identities/${gone}`, body), permissionDeniedError)
+    assertError(await mine.owner.api.post('iam/identities/', body), invalidFieldError('parent'))
   })
 
   test('an update reaches into the relationship and switches between them', async () => {
@@ -384,7 +390,11 @@ onEveryDatabase('identities', (cast) => {
       [{ company: null, description: 'd' }, undefined, { company: '', description: 'd' }],
     ]
     for (const [body, mask, wanted] of cases) {
-      const made = await api.made(`iam/identities/${root}`, { name: 'robot', company: 'c', claimMatch: full })
+      const made = await api.create(`iam/identities/${root}`, {
+        name: 'robot',
+        company: 'c',
+        claimMatch: full,
+      })
       const { status, body: updated, text } = await api.patch(`iam/identities/${made.uid}`, body, mask)
       assert.equal(status, 200, text)
       const { claimMatch: wantedMatch, ...rest } = { ...made, ...wanted } as Record<string, unknown>
@@ -411,7 +421,7 @@ onEveryDatabase('identities', (cast) => {
       updateTime: '2001-01-01T00:00:00Z',
       lastSeenTime: '2001-01-01T00:00:00Z',
     }
-    const made = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch, ...own })
+    const made = await owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch, ...own })
     assert.deepEqual([made.email, made.emailUnverified], ['', ''])
     for (const member of ['uid', 'createTime', 'updateTime', 'lastSeenTime'] as const)
       assert.notEqual(made[member], own[member])
@@ -427,13 +437,16 @@ onEveryDatabase('identities', (cast) => {
 
   test('an identity that bindings use is kept', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid } = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
-    const binding = await owner.api.made(`iam/roleBindings/${root}`, {
+    const { uid } = await owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch })
+    const binding = await owner.api.create(`iam/roleBindings/${root}`, {
       identityUid: uid,
       roleUid: managedRole('viewer'),
     })
     await cast().writesNothing(async () =>
-      assertRefused(await owner.api.delete(`iam/identities/${uid}`), precondition('RESOURCE_IN_USE')),
+      assertError(
+        await owner.api.delete(`iam/identities/${uid}`),
+        failedPreconditionError('RESOURCE_IN_USE'),
+      ),
     )
     await owner.api.delete(`iam/roleBindings/${binding.uid}`)
     assert.equal((await owner.api.delete(`iam/identities/${uid}`)).status, 200)
@@ -444,23 +457,23 @@ onEveryDatabase('identities', (cast) => {
     const member = await organization.member('viewer')
     assert.equal((await member.api.get(`iam/groups/${organization.uid}`)).status, 200)
     await organization.owner.api.delete(`iam/roleBindings/${member.binding}`)
-    assertRefused(await member.api.get(`iam/groups/${organization.uid}`), denied)
+    assertError(await member.api.get(`iam/groups/${organization.uid}`), permissionDeniedError)
     await organization.owner.api.delete(`iam/identities/${member.uid}`)
-    assertRefused(await member.api.get(`iam/groups/${organization.uid}`), { status: 401, code: 16 })
+    assertError(await member.api.get(`iam/groups/${organization.uid}`), { status: 401, code: 16 })
   })
 
   test('R19: who decides who may assume an identity must hold what it holds', async () => {
     const { owner, uid: root, member } = await cast().organization()
-    const role = await owner.api.made(`iam/roles/${root}`, {
+    const role = await owner.api.create(`iam/roles/${root}`, {
       name: newName('identity editor'),
       capabilities: ['CAP_IAM_IDENTITY_LIST', 'CAP_IAM_IDENTITY_UPDATE', 'CAP_IAM_GROUPS_LIST'],
     })
     const editor = await member('viewer')
     await owner.api.patch(`iam/roleBindings/${editor.binding}`, { roleUid: role.uid })
     const powerful = await member('owner')
-    const weak = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
+    const weak = await owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch })
     const takeOver = { claimMatch: { subject: 'mallory' } }
-    assertRefused(await editor.api.patch(`iam/identities/${powerful.uid}`, takeOver), denied)
+    assertError(await editor.api.patch(`iam/identities/${powerful.uid}`, takeOver), permissionDeniedError)
     assert.equal((await editor.api.patch(`iam/identities/${powerful.uid}`, { description: 'd' })).status, 200)
     assert.equal((await editor.api.patch(`iam/identities/${weak.uid}`, takeOver)).status, 200)
     assert.equal((await owner.api.patch(`iam/identities/${powerful.uid}`, takeOver)).status, 200)
@@ -478,7 +491,7 @@ onEveryDatabase('identities', (cast) => {
     const { berth } = cast()
     const { owner, uid: root } = await cast().organization()
     const expirationTime = new Date(Date.now() + 3000).toISOString()
-    const { uid } = await owner.api.made(`iam/identities/${root}`, {
+    const { uid } = await owner.api.create(`iam/identities/${root}`, {
       name: newName('keys'),
       staticKeys: { ...staticKeys, expirationTime },
     })
@@ -488,7 +501,7 @@ onEveryDatabase('identities', (cast) => {
 
   test('static keys may be renewed for as long as the identity is young enough', async () => {
     const { owner, uid: root } = await cast().organization()
-    const made = await owner.api.made(`iam/identities/${root}`, {
+    const made = await owner.api.create(`iam/identities/${root}`, {
       name: newName('keys'),
       staticKeys: { ...staticKeys, expirationTime: inDays(1) },
     })
@@ -496,18 +509,18 @@ onEveryDatabase('identities', (cast) => {
     const renew = (time: Date) =>
       owner.api.patch(`iam/identities/${made.uid}`, { staticKeys: { expirationTime: time.toISOString() } })
     assert.equal((await renew(latest)).body.staticKeys.expirationTime, latest.toISOString())
-    assertRefused(await renew(new Date(latest.getTime() + 1)), badField('staticKeys.expirationTime'))
+    assertError(await renew(new Date(latest.getTime() + 1)), invalidFieldError('staticKeys.expirationTime'))
   })
 
   test('each change leaves one audit record, a failed or empty one none', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid } = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
+    const { uid } = await owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch })
     await owner.api.patch(`iam/identities/${uid}`, { description: 'd' })
     await cast().writesNothing(() => owner.api.patch(`iam/identities/${uid}`, { description: 'd' }))
     await owner.api.patch(`iam/identities/${uid}`, { name: '' })
     await owner.api.delete(`iam/identities/${uid}`)
     assert.deepEqual(
-      (await cast().auditOf(uid)).map(({ method }) => method.split('/')[1]),
+      (await cast().auditEventsOf(uid)).map(({ method }) => method.split('/')[1]),
       ['CreateIdentity', 'UpdateIdentity', 'DeleteIdentity'],
     )
   })

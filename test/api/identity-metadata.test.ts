@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fromBinary } from '@bufbuild/protobuf'
 import {
   IdentitiesService,
   IdentityMetadataSchema,
-} from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { apiOf, assertRefused, badField, claimMatch, onEveryDatabase } from '../support/cast.ts'
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { fromBinary } from '@bufbuild/protobuf'
+import {
+  apiOf,
+  assertError,
+  claimMatch,
+  invalidFieldError,
+  onEveryDatabase,
+} from '../support/api/api-fixture.ts'
 
 const empty = {
   company: '',
@@ -28,7 +34,7 @@ onEveryDatabase('what callers tell about themselves', (cast) => {
   /** Somebody without any rights. */
   const somebody = async (name = 'ada king lovelace') => {
     const { owner, uid: root } = await cast().organization()
-    const { uid } = await owner.api.made(`iam/identities/${root}`, { name, company: 'Engines', claimMatch })
+    const { uid } = await owner.api.create(`iam/identities/${root}`, { name, company: 'Engines', claimMatch })
     const api = apiOf(cast().berth, await cast().berth.tokenOf(uid))
     const tell = (identityMetadata: unknown, updateMask?: string) =>
       api.patch('iam/identities:updateIdentityMetadata', {
@@ -65,7 +71,7 @@ onEveryDatabase('what callers tell about themselves', (cast) => {
     const after = await get()
     assert.equal(after.company, 'Analytical Engines')
     assert.ok(after.updateTime > before.updateTime)
-    const { length } = (await cast().auditOf(uid)).filter(
+    const { length } = (await cast().auditEventsOf(uid)).filter(
       ({ method, actor }) => method.endsWith('IdentitiesService/UpdateIdentityMetadata') && actor === uid,
     )
     assert.equal(length, 2)
@@ -86,7 +92,7 @@ onEveryDatabase('what callers tell about themselves', (cast) => {
     assert.deepEqual([jobTitle, product], ['', 'charts'])
     const starred = await tell({ utmTerm: 'engines' }, '*')
     assert.deepEqual([starred.body.product, starred.body.utmTerm, starred.body.company], ['', 'engines', ''])
-    assertRefused(await tell({}, 'nope'), badField('updateMask'))
+    assertError(await tell({}, 'nope'), invalidFieldError('updateMask'))
   })
 
   test('R18: uid and names cannot be told, and the mark of a CRM is never kept', async () => {
@@ -126,18 +132,16 @@ onEveryDatabase('what callers tell about themselves', (cast) => {
       ].map((name) => [{ [name]: long }, `identityMetadata.${name}`] as [object, string]),
       [{ company: 'a\nb', product: '\u0007' }, 'identityMetadata.company', 'identityMetadata.product'],
       ...['latestFormSubmitUrl', 'latestInternalReferringUrl'].flatMap((name) =>
-        [
-          address.padEnd(limits.pageAddressCharsMax + 1, 'x'),
-          'javascript:alert(1)',
-          'https://a b',
-          '/path',
-        ].map((bad) => [{ [name]: bad }, `identityMetadata.${name}`] as [object, string]),
+        [address.padEnd(limits.pageUrlCharsMax + 1, 'x'), 'javascript:alert(1)', 'https://a b', '/path'].map(
+          (bad) => [{ [name]: bad }, `identityMetadata.${name}`] as [object, string],
+        ),
       ),
     ]
     await cast().writesNothing(async () => {
-      for (const [metadata, ...fields] of cases) assertRefused(await tell(metadata), badField(...fields))
+      for (const [metadata, ...fields] of cases)
+        assertError(await tell(metadata), invalidFieldError(...fields))
     })
-    const longest = address.padEnd(limits.pageAddressCharsMax, 'x')
+    const longest = address.padEnd(limits.pageUrlCharsMax, 'x')
     assert.equal((await tell({ latestFormSubmitUrl: longest })).body.latestFormSubmitUrl, longest)
   })
 
@@ -147,6 +151,6 @@ onEveryDatabase('what callers tell about themselves', (cast) => {
     assert.notEqual(await storedOf(uid), undefined)
     assert.equal((await owner.api.delete(`iam/identities/${uid}`)).status, 200)
     assert.equal(await storedOf(uid), undefined)
-    assertRefused(await tell({ jobTitle: 'Ghost' }), { status: 401, code: 16 })
+    assertError(await tell({ jobTitle: 'Ghost' }), { status: 401, code: 16 })
   })
 })

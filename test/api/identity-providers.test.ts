@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import fc from 'fast-check'
 import {
   IdentityProvider_SCIM_CredentialState as CredentialState,
   IdentityProvidersService,
-} from '#gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { unseal } from '../../src/core/sealed.ts'
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { unseal } from '@berth/server/runtime/encryption.ts'
+import fc from 'fast-check'
 import {
-  assertRefused,
-  badField,
-  type Cast,
-  denied,
+  type ApiFixture,
+  assertError,
+  failedPreconditionError,
+  invalidFieldError,
   managedRole,
-  missing,
   newName,
+  notFoundError,
   type Organization,
   onEveryDatabase,
-  precondition,
-} from '../support/cast.ts'
-import { type Answer, startIssuer, type TestIssuer } from '../support/issuer.ts'
-import { cleanups } from '../support/process.ts'
-import { call, type RestReply } from '../support/rest.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { cleanups } from '../support/server/process.ts'
+import { type Responder, startIssuer, type TestIssuer } from '../support/tokens/issuer.ts'
 
 const TYPE = 'iam.chainguard.dev/IdentityProvider'
 const ROLE_TYPE = 'iam.chainguard.dev/Role'
@@ -42,7 +42,7 @@ const onlyOidc = (changed: object) => ({ oidc: { ...oidc, ...changed } })
 const withOidc = (changed: object) => ({ ...provider, ...onlyOidc(changed) })
 
 /** The secret of a provider as it is stored, opened. */
-async function storedSecret({ berth }: Cast, uid: string): Promise<string | undefined> {
+async function storedSecret({ berth }: ApiFixture, uid: string): Promise<string | undefined> {
   const { db, secretsKey } = berth.berth.installation.store
   const { client_secret: sealed } = await db.kysely
     .selectFrom('identity_providers')
@@ -55,7 +55,7 @@ async function storedSecret({ berth }: Cast, uid: string): Promise<string | unde
 
 /** A member of an organization who may do all there is to do with providers, and beyond that only what is named. */
 async function keeper({ owner, uid: root, member }: Organization, ...more: string[]) {
-  const role = await owner.api.made(`iam/roles/${root}`, {
+  const role = await owner.api.create(`iam/roles/${root}`, {
     name: newName('keeper'),
     capabilities: [
       'CAP_IAM_IDENTITY_PROVIDERS_CREATE',
@@ -75,7 +75,7 @@ const uidsOf = ({ body }: RestReply): string[] =>
 onEveryDatabase('identity providers', (cast) => {
   const owned = async (body: object = provider) => {
     const organization = await cast().organization()
-    const made = await organization.owner.api.made(`iam/identityProviders/${organization.uid}`, body)
+    const made = await organization.owner.api.create(`iam/identityProviders/${organization.uid}`, body)
     return { organization, api: organization.owner.api, root: organization.uid, made, uid: String(made.uid) }
   }
 
@@ -128,9 +128,9 @@ onEveryDatabase('identity providers', (cast) => {
     })
     const deleted = await api.delete(`iam/identityProviders/${uid}`)
     assert.deepEqual([deleted.status, deleted.text], [200, ''])
-    assertRefused(await api.get(`iam/identityProviders/${uid}`), missing(TYPE, uid))
-    assertRefused(await api.patch(`iam/identityProviders/${uid}`, {}), missing(TYPE, uid))
-    assertRefused(await api.delete(`iam/identityProviders/${uid}`), missing(TYPE, uid))
+    assertError(await api.get(`iam/identityProviders/${uid}`), notFoundError(TYPE, uid))
+    assertError(await api.patch(`iam/identityProviders/${uid}`, {}), notFoundError(TYPE, uid))
+    assertError(await api.delete(`iam/identityProviders/${uid}`), notFoundError(TYPE, uid))
   })
 
   test('the same over gRPC', async () => {
@@ -227,25 +227,25 @@ onEveryDatabase('identity providers', (cast) => {
     await cast().writesNothing(async () => {
       for (const [changed, ...fields] of cases) {
         const body = { ...provider, ...changed }
-        assertRefused(await api.post(`iam/identityProviders/${root}`, body), badField(...fields))
+        assertError(await api.post(`iam/identityProviders/${root}`, body), invalidFieldError(...fields))
         // The reader refuses a member that it does not know before any mask is looked at.
-        assertRefused(await api.patch(`iam/identityProviders/${uid}`, body, '*'), badField(...fields))
+        assertError(await api.patch(`iam/identityProviders/${uid}`, body, '*'), invalidFieldError(...fields))
       }
-      assertRefused(
+      assertError(
         await api.post(`iam/identityProviders/${root}`, {}),
-        badField('name', 'defaultRole', 'oidc'),
+        invalidFieldError('name', 'defaultRole', 'oidc'),
       )
-      assertRefused(
+      assertError(
         await api.patch(`iam/identityProviders/${uid}`, {}, '*'),
-        badField('name', 'defaultRole', 'oidc'),
+        invalidFieldError('name', 'defaultRole', 'oidc'),
       )
-      assertRefused(await api.patch(`iam/identityProviders/${uid}`, {}, 'oidc'), badField('oidc'))
-      assertRefused(
+      assertError(await api.patch(`iam/identityProviders/${uid}`, {}, 'oidc'), invalidFieldError('oidc'))
+      assertError(
         await api.patch(`iam/identityProviders/${uid}`, {}, 'oidc.secret'),
-        badField('updateMask'),
+        invalidFieldError('updateMask'),
       )
       for (const bad of ['x', `${root}/`])
-        assertRefused(await api.get(`iam/identityProviders/${bad}`), badField('uid'))
+        assertError(await api.get(`iam/identityProviders/${bad}`), invalidFieldError('uid'))
     })
   })
 
@@ -267,12 +267,15 @@ onEveryDatabase('identity providers', (cast) => {
 
   test('providers exist in organizations only', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid: team } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const { uid: team } = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     const gone = 'f'.repeat(40)
     await cast().writesNothing(async () => {
-      assertRefused(await owner.api.post(`iam/identityProviders/${team}`, provider), badField('parent'))
+      assertError(
+        await owner.api.post(`iam/identityProviders/${team}`, provider),
+        invalidFieldError('parent'),
+      )
       const elsewhere = await cast().admin.post(`iam/identityProviders/${gone}`, provider)
-      assertRefused(elsewhere, missing('iam.chainguard.dev/Group', gone))
+      assertError(elsewhere, notFoundError('iam.chainguard.dev/Group', gone))
     })
   })
 
@@ -341,21 +344,18 @@ onEveryDatabase('identity providers', (cast) => {
 
   test('a secret or proof keys must remain', async () => {
     const { api, uid } = await owned()
-    const noSecret = badField('oidc.clientSecret')
+    const noSecret = invalidFieldError('oidc.clientSecret')
     await cast().writesNothing(async () => {
-      assertRefused(await api.patch(`iam/identityProviders/${uid}`, { oidc: { clientSecret: '' } }), noSecret)
-      assertRefused(await api.patch(`iam/identityProviders/${uid}`, {}, 'oidc.client_secret'), noSecret)
+      assertError(await api.patch(`iam/identityProviders/${uid}`, { oidc: { clientSecret: '' } }), noSecret)
+      assertError(await api.patch(`iam/identityProviders/${uid}`, {}, 'oidc.client_secret'), noSecret)
     })
     const swapped = { oidc: { clientSecret: '', pkceEnabled: true } }
     assert.equal((await api.patch(`iam/identityProviders/${uid}`, swapped)).status, 200)
     await cast().writesNothing(async () => {
-      assertRefused(
-        await api.patch(`iam/identityProviders/${uid}`, { oidc: { pkceEnabled: false } }),
-        noSecret,
-      )
+      assertError(await api.patch(`iam/identityProviders/${uid}`, { oidc: { pkceEnabled: false } }), noSecret)
       // As Terraform does, which knows nothing of proof keys.
       const { issuer, clientId } = oidc
-      assertRefused(
+      assertError(
         await api.patch(`iam/identityProviders/${uid}`, { ...provider, oidc: { issuer, clientId } }, '*'),
         noSecret,
       )
@@ -381,7 +381,7 @@ onEveryDatabase('identity providers', (cast) => {
           for (const mask of [undefined, 'oidc.correlation_rule']) {
             const reply = await api.patch(`iam/identityProviders/${uid}`, change, mask)
             if (same.includes(next)) assert.equal(reply.body.oidc?.correlationRule, rule, reply.text)
-            else assertRefused(reply, badField('oidc.correlationRule'))
+            else assertError(reply, invalidFieldError('oidc.correlationRule'))
           }
         })
         // Of a provider that is replaced, an unset rule is one that was left out.
@@ -393,7 +393,7 @@ onEveryDatabase('identity providers', (cast) => {
             mask,
           )
           if (fits) assert.equal(reply.body.oidc.correlationRule, rule, reply.text)
-          else assertRefused(reply, badField('oidc.correlationRule'))
+          else assertError(reply, invalidFieldError('oidc.correlationRule'))
         }
       }
       assert.equal(
@@ -464,7 +464,7 @@ onEveryDatabase('identity providers', (cast) => {
     const path = `iam/identityProviders/${organization.uid}`
     await fc.assert(
       fc.asyncProperty(settings, async (given) => {
-        const made = await organization.owner.api.made(path, withOidc(given))
+        const made = await organization.owner.api.create(path, withOidc(given))
         assert.deepEqual(made.oidc, {
           issuer: oidc.issuer,
           pkceEnabled: false,
@@ -483,18 +483,21 @@ onEveryDatabase('identity providers', (cast) => {
     assert.equal((await reader.api.get(`iam/identityProviders/${uid}`)).status, 200)
     assert.deepEqual(uidsOf(await reader.api.get('iam/identityProviders')), [uid])
     const outsider = (await cast().organization()).owner
-    const { uid: team } = await organization.owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const { uid: team } = await organization.owner.api.create(`iam/groups/${root}`, { name: 'team' })
     const below = await organization.member('owner', team)
     await cast().writesNothing(async () => {
       for (const { api } of [reader, outsider, below]) {
-        assertRefused(await api.post(`iam/identityProviders/${root}`, provider), denied)
+        assertError(await api.post(`iam/identityProviders/${root}`, provider), permissionDeniedError)
         for (const target of [uid, `${root}/0123456789abcdef`]) {
-          assertRefused(await api.patch(`iam/identityProviders/${target}`, { name: 'mine' }), denied)
-          assertRefused(await api.delete(`iam/identityProviders/${target}`), denied)
+          assertError(
+            await api.patch(`iam/identityProviders/${target}`, { name: 'mine' }),
+            permissionDeniedError,
+          )
+          assertError(await api.delete(`iam/identityProviders/${target}`), permissionDeniedError)
         }
       }
       for (const { api } of [outsider, below]) {
-        assertRefused(await api.get(`iam/identityProviders/${uid}`), denied)
+        assertError(await api.get(`iam/identityProviders/${uid}`), permissionDeniedError)
         assert.deepEqual(uidsOf(await api.get('iam/identityProviders', { 'uidp.ids': uid })), [])
       }
     })
@@ -503,10 +506,10 @@ onEveryDatabase('identity providers', (cast) => {
   test('R17: the default role is one of the organization or a managed one, and others look missing', async () => {
     const { organization, api, root, uid } = await owned()
     const capabilities = ['CAP_IAM_GROUPS_LIST']
-    const { uid: team } = await api.made(`iam/groups/${root}`, { name: 'team' })
-    const below = await api.made(`iam/roles/${team}`, { name: 'below', capabilities })
+    const { uid: team } = await api.create(`iam/groups/${root}`, { name: 'team' })
+    const below = await api.create(`iam/roles/${team}`, { name: 'below', capabilities })
     const theirs = await cast().organization()
-    const other = await theirs.owner.api.made(`iam/roles/${theirs.uid}`, { name: 'other', capabilities })
+    const other = await theirs.owner.api.create(`iam/roles/${theirs.uid}`, { name: 'other', capabilities })
     const gone = [
       below.uid,
       other.uid,
@@ -517,12 +520,12 @@ onEveryDatabase('identity providers', (cast) => {
     ]
     await cast().writesNothing(async () => {
       for (const defaultRole of gone) {
-        const refused = missing(ROLE_TYPE, defaultRole)
-        assertRefused(await api.post(`iam/identityProviders/${root}`, { ...provider, defaultRole }), refused)
-        assertRefused(await api.patch(`iam/identityProviders/${uid}`, { defaultRole }), refused)
+        const refused = notFoundError(ROLE_TYPE, defaultRole)
+        assertError(await api.post(`iam/identityProviders/${root}`, { ...provider, defaultRole }), refused)
+        assertError(await api.patch(`iam/identityProviders/${uid}`, { defaultRole }), refused)
       }
     })
-    const own = await api.made(`iam/roles/${root}`, { name: 'own', capabilities })
+    const own = await api.create(`iam/roles/${root}`, { name: 'own', capabilities })
     const updated = await api.patch(`iam/identityProviders/${uid}`, { defaultRole: own.uid })
     assert.equal(updated.body.defaultRole, own.uid, updated.text)
   })
@@ -530,17 +533,20 @@ onEveryDatabase('identity providers', (cast) => {
   test('R19: nobody lets a provider give what they do not hold', async () => {
     const { organization, api, root, uid } = await owned()
     const { api: mine } = await keeper(organization, 'CAP_IAM_GROUPS_LIST')
-    const small = await api.made(`iam/roles/${root}`, {
+    const small = await api.create(`iam/roles/${root}`, {
       name: 'small',
       capabilities: ['CAP_IAM_GROUPS_LIST'],
     })
     await cast().writesNothing(async () => {
       for (const defaultRole of [viewer, managedRole('owner')]) {
-        assertRefused(await mine.post(`iam/identityProviders/${root}`, { ...provider, defaultRole }), denied)
+        assertError(
+          await mine.post(`iam/identityProviders/${root}`, { ...provider, defaultRole }),
+          permissionDeniedError,
+        )
       }
       for (const mask of [undefined, 'default_role']) {
         const change = { defaultRole: managedRole('owner') }
-        assertRefused(await mine.patch(`iam/identityProviders/${uid}`, change, mask), denied)
+        assertError(await mine.patch(`iam/identityProviders/${uid}`, change, mask), permissionDeniedError)
       }
       // Deciding who signs in is deciding who gets the default role.
       for (const change of [
@@ -548,8 +554,11 @@ onEveryDatabase('identity providers', (cast) => {
         { clientId: 'mine' },
         { groupsClaim: 'roles' },
       ]) {
-        assertRefused(await mine.patch(`iam/identityProviders/${uid}`, { oidc: change }), denied)
-        assertRefused(await mine.patch(`iam/identityProviders/${uid}`, withOidc(change), '*'), denied)
+        assertError(await mine.patch(`iam/identityProviders/${uid}`, { oidc: change }), permissionDeniedError)
+        assertError(
+          await mine.patch(`iam/identityProviders/${uid}`, withOidc(change), '*'),
+          permissionDeniedError,
+        )
       }
     })
     const renamed = await mine.patch(`iam/identityProviders/${uid}`, { name: 'renamed', description: 'd' })
@@ -560,13 +569,13 @@ onEveryDatabase('identity providers', (cast) => {
       (await mine.patch(`iam/identityProviders/${uid}`, { oidc: { clientId: 'mine' } })).status,
       200,
     )
-    await mine.made(`iam/identityProviders/${root}`, { ...provider, defaultRole: small.uid })
+    await mine.create(`iam/identityProviders/${root}`, { ...provider, defaultRole: small.uid })
     // The roles of mapped groups are given by it too.
     const mapping = { externalGroupId: 'admins', roleUid: viewer, scope: root }
-    await api.made(`iam/externalGroupRoleMappings/${uid}`, mapping)
+    await api.create(`iam/externalGroupRoleMappings/${uid}`, mapping)
     await cast().writesNothing(async () => {
       const change = { oidc: { issuer: 'https://mine.example' } }
-      assertRefused(await mine.patch(`iam/identityProviders/${uid}`, change), denied)
+      assertError(await mine.patch(`iam/identityProviders/${uid}`, change), permissionDeniedError)
     })
   })
 
@@ -574,10 +583,10 @@ onEveryDatabase('identity providers', (cast) => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const capabilities = ['CAP_IAM_GROUPS_LIST']
-    const role = await api.made(`iam/roles/${root}`, { name: 'newcomer', capabilities })
-    const made = await api.made(`iam/identityProviders/${root}`, { ...provider, defaultRole: role.uid })
+    const role = await api.create(`iam/roles/${root}`, { name: 'newcomer', capabilities })
+    const made = await api.create(`iam/identityProviders/${root}`, { ...provider, defaultRole: role.uid })
     const refused = await cast().writesNothing(() => api.delete(`iam/roles/${role.uid}`))
-    assertRefused(refused, precondition('RESOURCE_IN_USE'))
+    assertError(refused, failedPreconditionError('RESOURCE_IN_USE'))
     assert.match(refused.body.message, /is used by identity providers$/)
     await api.patch(`iam/identityProviders/${made.uid}`, { defaultRole: viewer })
     assert.equal((await api.delete(`iam/roles/${role.uid}`)).status, 200)
@@ -586,19 +595,19 @@ onEveryDatabase('identity providers', (cast) => {
   test('what is in a provider or is one keeps what it lies in from being deleted', async () => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
-    const { uid } = await admin.made(`iam/identityProviders/${root}`, provider)
-    const mapping = await admin.made(`iam/externalGroupRoleMappings/${uid}`, {
+    const { uid } = await admin.create(`iam/identityProviders/${root}`, provider)
+    const mapping = await admin.create(`iam/externalGroupRoleMappings/${uid}`, {
       externalGroupId: 'admins',
       roleUid: viewer,
       scope: root,
     })
     await cast().writesNothing(async () => {
-      assertRefused(
+      assertError(
         await owner.api.delete(`iam/identityProviders/${uid}`),
-        precondition('RESOURCE_NOT_EMPTY'),
+        failedPreconditionError('RESOURCE_NOT_EMPTY'),
       )
       const group = await admin.delete(`iam/groups/${root}`)
-      assertRefused(group, precondition('RESOURCE_NOT_EMPTY'))
+      assertError(group, failedPreconditionError('RESOURCE_NOT_EMPTY'))
       assert.match(group.body.message, /identity providers/)
     })
     await owner.api.delete(`iam/externalGroupRoleMappings/${mapping.uid}`)
@@ -609,7 +618,7 @@ onEveryDatabase('identity providers', (cast) => {
     const { owner, uid: root } = await cast().organization()
     const made: { uid: string }[] = []
     for (const name of ['b', 'a', 'c', 'a']) {
-      made.push(await owner.api.made(`iam/identityProviders/${root}`, { ...provider, name }))
+      made.push(await owner.api.create(`iam/identityProviders/${root}`, { ...provider, name }))
       cast().berth.advance(5)
     }
     await owner.api.patch(`iam/identityProviders/${made[0]?.uid}`, { description: 'later' })
@@ -630,7 +639,10 @@ onEveryDatabase('identity providers', (cast) => {
     for (const field of ['updated_at', 'update_time', 'updateTime'])
       assert.deepEqual(await order(`${field} desc`), [0, 3, 2, 1])
     const { api } = owner
-    assertRefused(await api.get('iam/identityProviders', { order_by: 'default_role' }), badField('order_by'))
+    assertError(
+      await api.get('iam/identityProviders', { order_by: 'default_role' }),
+      invalidFieldError('order_by'),
+    )
     const named = await api.get('iam/identityProviders', {
       name: 'a',
       order_by: 'created_at',
@@ -655,7 +667,7 @@ onEveryDatabase('identity providers', (cast) => {
     await cast().writesNothing(async () => {
       for (const method of ['PATCH', 'DELETE']) {
         const reply = await call(method, url, { token, body: { name: 'x' }, headers: ifMatch })
-        assertRefused(reply, { status: 412, code: 9, violation: 'ETAG_MISMATCH' })
+        assertError(reply, { status: 412, code: 9, violation: 'ETAG_MISMATCH' })
       }
     })
   })
@@ -667,7 +679,7 @@ onEveryDatabase('identity providers', (cast) => {
     await api.patch(`iam/identityProviders/${uid}`, { name: '' })
     await api.delete(`iam/identityProviders/${uid}`)
     assert.deepEqual(
-      (await cast().auditOf(uid)).map(({ method }) => method.split('/')[1]),
+      (await cast().auditEventsOf(uid)).map(({ method }) => method.split('/')[1]),
       ['CreateIdentityProvider', 'UpdateIdentityProvider', 'DeleteIdentityProvider'],
     )
   })
@@ -679,7 +691,7 @@ onEveryDatabase('identity providers', (cast) => {
       for (const verb of ['generateScimToken', 'regenerateScimToken', 'revokeScimToken', 'setScimEnabled']) {
         const reply = await api.post(`iam/identityProviders/${uid}:${verb}`, {})
         assert.deepEqual([reply.status, reply.body.code], [501, 12], reply.text)
-        assertRefused(await reader.api.post(`iam/identityProviders/${uid}:${verb}`, {}), denied)
+        assertError(await reader.api.post(`iam/identityProviders/${uid}:${verb}`, {}), permissionDeniedError)
       }
     })
   })
@@ -697,7 +709,7 @@ onEveryDatabase('redirect URIs of identity providers', (cast) => {
   /** A provider as the upgrade leaves it that existed before. */
   const oldProvider = async () => {
     const { owner, uid: root } = await cast().organization()
-    const made = await owner.api.made(`iam/identityProviders/${root}`, withOidc({ issuer: issuer.name }))
+    const made = await owner.api.create(`iam/identityProviders/${root}`, withOidc({ issuer: issuer.name }))
     await cast()
       .berth.berth.installation.store.db.kysely.updateTable('identity_providers')
       .set({ shared_callback: 1 })
@@ -711,16 +723,20 @@ onEveryDatabase('redirect URIs of identity providers', (cast) => {
     const path = `iam/identityProviders/${root}`
     const shared = { ...provider, callback: 'CALLBACK_SHARED' }
     await cast().writesNothing(async () =>
-      assertRefused(await owner.api.post(path, shared), badField('callback')),
+      assertError(await owner.api.post(path, shared), invalidFieldError('callback')),
     )
     for (const callback of [undefined, 'CALLBACK_UNSPECIFIED', 'CALLBACK_OWN']) {
-      const made = await owner.api.made(path, { ...provider, callback, redirectUri: 'https://evil.example' })
+      const made = await owner.api.create(path, {
+        ...provider,
+        callback,
+        redirectUri: 'https://evil.example',
+      })
       const redirectUri = `${cast().berth.url}/oauth/callback/${made.uid}`
       assert.deepEqual({ ...made, ...own, redirectUri }, made)
       const change = await owner.api.patch(`iam/identityProviders/${made.uid}`, {
         callback: 'CALLBACK_SHARED',
       })
-      assertRefused(change, badField('callback'))
+      assertError(change, invalidFieldError('callback'))
     }
   })
 
@@ -737,7 +753,7 @@ onEveryDatabase('redirect URIs of identity providers', (cast) => {
     }
     const moved = await api.patch(path, { callback: 'CALLBACK_OWN' })
     assert.deepEqual({ ...moved.body, ...own }, moved.body)
-    assertRefused(await api.patch(path, { callback: 'CALLBACK_SHARED' }), badField('callback'))
+    assertError(await api.patch(path, { callback: 'CALLBACK_SHARED' }), invalidFieldError('callback'))
 
     const other = await oldProvider()
     const turned = await other.api.patch(other.path, { oidc: { issuer: 'https://login.example' } })
@@ -748,7 +764,7 @@ onEveryDatabase('redirect URIs of identity providers', (cast) => {
     const { api, path, uid } = await oldProvider()
     const problem = async () => String((await api.get(path)).body.signInProblem)
     const requests: string[] = []
-    const says = (metadata: object | undefined): Answer => {
+    const says = (metadata: object | undefined): Responder => {
       return (request, response) => {
         requests.push(request.url ?? '')
         if (metadata === undefined) response.writeHead(500).end()
@@ -785,14 +801,14 @@ onEveryDatabase('proof keys of identity providers', (cast) => {
     for (const work of works) work()
   })
 
-  const says = (more: object | undefined): Answer => {
+  const says = (more: object | undefined): Responder => {
     return (request, response) => {
       if (more === undefined) response.writeHead(500).end()
       else if (request.url !== '/.well-known/openid-configuration') response.writeHead(404).end()
       else response.end(JSON.stringify({ issuer: issuer.name, ...more }))
     }
   }
-  const refused = badField('oidc.pkceEnabled')
+  const refused = invalidFieldError('oidc.pkceEnabled')
   const lacking: readonly object[] = [
     { code_challenge_methods_supported: [] },
     { code_challenge_methods_supported: ['plain'] },
@@ -813,11 +829,11 @@ onEveryDatabase('proof keys of identity providers', (cast) => {
     const path = `iam/identityProviders/${root}`
     for (const more of lacking) {
       issuer.answer = says(more)
-      await cast().writesNothing(async () => assertRefused(await owner.api.post(path, withKeys()), refused))
+      await cast().writesNothing(async () => assertError(await owner.api.post(path, withKeys()), refused))
     }
     for (const more of fine) {
       issuer.answer = says(more)
-      await owner.api.made(path, withKeys())
+      await owner.api.create(path, withKeys())
     }
   })
 
@@ -825,7 +841,7 @@ onEveryDatabase('proof keys of identity providers', (cast) => {
     const { owner, uid: root } = await cast().organization()
     // Nothing listens on port 1; and documentation addresses are not to be fetched from at all.
     for (const unreachable of ['http://127.0.0.1:1', 'https://10.1.2.3'])
-      await owner.api.made(
+      await owner.api.create(
         `iam/identityProviders/${root}`,
         withOidc({ issuer: unreachable, pkceEnabled: true }),
       )
@@ -835,14 +851,14 @@ onEveryDatabase('proof keys of identity providers', (cast) => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const path = `iam/identityProviders/${root}`
-    const off = await api.made(path, withOidc({ issuer: issuer.name }))
-    const elsewhere = await api.made(path, withOidc({ issuer: 'http://127.0.0.1:1', pkceEnabled: true }))
+    const off = await api.create(path, withOidc({ issuer: issuer.name }))
+    const elsewhere = await api.create(path, withOidc({ issuer: 'http://127.0.0.1:1', pkceEnabled: true }))
     issuer.answer = says({ code_challenge_methods_supported: [] })
     const switchOn = () => api.patch(`iam/identityProviders/${off.uid}`, { oidc: { pkceEnabled: true } })
     await cast().writesNothing(async () => {
-      assertRefused(await switchOn(), refused)
+      assertError(await switchOn(), refused)
       const moved = { oidc: { issuer: issuer.name } }
-      assertRefused(await api.patch(`iam/identityProviders/${elsewhere.uid}`, moved), refused)
+      assertError(await api.patch(`iam/identityProviders/${elsewhere.uid}`, moved), refused)
     })
     issuer.answer = says({ code_challenge_methods_supported: ['S256'] })
     assert.equal((await switchOn()).status, 200)
@@ -851,20 +867,23 @@ onEveryDatabase('proof keys of identity providers', (cast) => {
     const asked = issuer.requests.length
     for (const change of [{ name: 'other' }, { oidc: { pkceEnabled: true } }, { oidc: { clientId: 'c' } }])
       assert.equal((await api.patch(`iam/identityProviders/${off.uid}`, change)).status, 200)
-    await api.made(path, withOidc({ issuer: issuer.name }))
+    await api.create(path, withOidc({ issuer: issuer.name }))
     assert.equal(issuer.requests.length, asked)
   })
 
   test('nobody makes the server ask an issuer without the right to set one up', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
-    const { uid } = await owner.api.made(`iam/identityProviders/${root}`, provider)
+    const { uid } = await owner.api.create(`iam/identityProviders/${root}`, provider)
     const reader = await organization.member('viewer')
     const asked = issuer.requests.length
-    assertRefused(await reader.api.post(`iam/identityProviders/${root}`, withKeys()), denied)
-    assertRefused(await reader.api.patch(`iam/identityProviders/${uid}`, withKeys()), denied)
-    const { uid: team } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    assertRefused(await owner.api.post(`iam/identityProviders/${team}`, withKeys()), badField('parent'))
+    assertError(await reader.api.post(`iam/identityProviders/${root}`, withKeys()), permissionDeniedError)
+    assertError(await reader.api.patch(`iam/identityProviders/${uid}`, withKeys()), permissionDeniedError)
+    const { uid: team } = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
+    assertError(
+      await owner.api.post(`iam/identityProviders/${team}`, withKeys()),
+      invalidFieldError('parent'),
+    )
     assert.equal(issuer.requests.length, asked)
   })
 })
@@ -875,16 +894,16 @@ onEveryDatabase(
     test('issuers are https addresses', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
-      const { uid } = await api.made(`iam/identityProviders/${root}`, provider)
+      const { uid } = await api.create(`iam/identityProviders/${root}`, provider)
       const plain = { issuer: 'http://127.0.0.1:1', pkceEnabled: true }
       await cast().writesNothing(async () => {
-        assertRefused(
+        assertError(
           await api.post(`iam/identityProviders/${root}`, withOidc(plain)),
-          badField('oidc.issuer'),
+          invalidFieldError('oidc.issuer'),
         )
-        assertRefused(
+        assertError(
           await api.patch(`iam/identityProviders/${uid}`, { oidc: plain }),
-          badField('oidc.issuer'),
+          invalidFieldError('oidc.issuer'),
         )
       })
     })

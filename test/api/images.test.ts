@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ImagesService } from '#gen/chainguard/platform/registry/v2beta1/images_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { assertRefused, badField, denied, missing, onEveryDatabase } from '../support/cast.ts'
-import { makeRole } from '../support/tenant.ts'
+import { ImagesService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/images_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import {
+  assertError,
+  invalidFieldError,
+  notFoundError,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { createRole } from '../support/api/tenant.ts'
 
 const REPO = 'registry.chainguard.dev/Repo'
 const MANIFEST = 'registry.chainguard.dev/Manifest'
@@ -13,17 +19,17 @@ const questions = ['architectures', 'size'] as const
 onEveryDatabase('images', (cast) => {
   test('of an image that nobody pushed nothing is known', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid: repo } = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
-    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    const deep = await owner.api.made(`registry/repos/${team.uid}`, { name: 'nginx' })
+    const { uid: repo } = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
+    const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
+    const deep = await owner.api.create(`registry/repos/${team.uid}`, { name: 'nginx' })
     const long = `sha512:${'0'.repeat(128)}`
     await cast().writesNothing(async () => {
       for (const question of questions)
         for (const uid of [repo, deep.uid])
           for (const name of [digest, long])
-            assertRefused(
+            assertError(
               await owner.api.get(`registry/repos/${uid}/digests/${name}/${question}`),
-              missing(MANIFEST, name),
+              notFoundError(MANIFEST, name),
             )
       for (const architecture of [
         '',
@@ -33,16 +39,16 @@ onEveryDatabase('images', (cast) => {
         'x86_64',
         'a'.repeat(limits.architectureCharsMax),
       ])
-        assertRefused(
+        assertError(
           await owner.api.get(`registry/repos/${repo}/digests/${digest}/size`, { architecture }),
-          missing(MANIFEST, digest),
+          notFoundError(MANIFEST, digest),
         )
     })
   })
 
   test('the same over gRPC', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid: repoUid } = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
+    const { uid: repoUid } = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
     const { token } = owner.api
     const { getArchitectures, getSize } = ImagesService.method
     const { grpc } = cast()
@@ -61,10 +67,13 @@ onEveryDatabase('images', (cast) => {
   test('what cannot be asked for is refused, field by field (architectureCharsMax)', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
-    const { uid: repo } = await api.made(`registry/repos/${root}`, { name: 'nginx' })
+    const { uid: repo } = await api.create(`registry/repos/${root}`, { name: 'nginx' })
     for (const bad of ['latest', digest.slice(0, -1), `${digest}0`, digest.toUpperCase(), 'sha256:'])
       for (const question of questions)
-        assertRefused(await api.get(`registry/repos/${repo}/digests/${bad}/${question}`), badField('digest'))
+        assertError(
+          await api.get(`registry/repos/${repo}/digests/${bad}/${question}`),
+          invalidFieldError('digest'),
+        )
     const size = `registry/repos/${repo}/digests/${digest}/size`
     for (const architecture of [
       'a'.repeat(limits.architectureCharsMax + 1),
@@ -76,40 +85,44 @@ onEveryDatabase('images', (cast) => {
       'amd64 ',
       'amd64\u0000',
     ])
-      assertRefused(await api.get(size, { architecture }), badField('architecture'))
-    assertRefused(
+      assertError(await api.get(size, { architecture }), invalidFieldError('architecture'))
+    assertError(
       await api.get(`registry/repos/${repo}/digests/latest/size`, { architecture: '-' }),
-      badField('digest', 'architecture'),
+      invalidFieldError('digest', 'architecture'),
     )
     // Whether the repo exists is told before what is wrong with the rest.
     const gone = `${root}/0123456789abcdef`
     for (const question of questions)
       for (const name of [digest, 'latest'])
-        assertRefused(
+        assertError(
           await api.get(`registry/repos/${gone}/digests/${name}/${question}`),
-          missing(REPO, gone),
+          notFoundError(REPO, gone),
         )
     for (const question of questions)
-      assertRefused(await api.get(`registry/repos/x/digests/${digest}/${question}`), badField('repoUid'))
+      assertError(
+        await api.get(`registry/repos/x/digests/${digest}/${question}`),
+        invalidFieldError('repoUid'),
+      )
   })
 
   test('R17: only who may read repos and manifests there may ask', async () => {
     const { owner, uid: root, member } = await cast().organization()
-    const { uid: repo } = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
+    const { uid: repo } = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
     const stranger = await cast().organization()
-    const half = await makeRole(cast().berth, root, ['repo.list'], 'half')
-    const other = await makeRole(cast().berth, root, ['manifest.metadata.list'], 'other')
+    const half = await createRole(cast().berth, root, ['repo.list'], 'half')
+    const other = await createRole(cast().berth, root, ['manifest.metadata.list'], 'other')
     for (const question of questions) {
       const path = `registry/repos/${repo}/digests/${digest}/${question}`
       for (const role of ['viewer', 'registry.pull']) {
         const { api } = await member(role)
-        assertRefused(await api.get(path), missing(MANIFEST, digest))
+        assertError(await api.get(path), notFoundError(MANIFEST, digest))
       }
-      for (const role of [half, other]) assertRefused(await (await member(role)).api.get(path), denied)
-      assertRefused(await stranger.owner.api.get(path), denied)
-      assertRefused(
+      for (const role of [half, other])
+        assertError(await (await member(role)).api.get(path), permissionDeniedError)
+      assertError(await stranger.owner.api.get(path), permissionDeniedError)
+      assertError(
         await stranger.owner.api.get(`registry/repos/${root}/0123456789abcdef/digests/x/${question}`),
-        denied,
+        permissionDeniedError,
       )
     }
   })

@@ -1,39 +1,39 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { capabilitySetOf } from '@berth/contract/capabilities.ts'
+import { InvitationsService } from '@berth/contract/gen/berth/iam/v1/invitations_pb.js'
+import { Code } from '@berth/server/api/errors.ts'
+import { randomUids, type Uid } from '@berth/server/api/uid.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { acceptInvite } from '@berth/server/iam/invitations.ts'
+import { newInviteCode } from '@berth/server/iam/invite-code.ts'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { deleteResource, insertResource, lockResource } from '@berth/server/storage/resource-rows.ts'
+import type { Tables } from '@berth/server/storage/schema/tables.ts'
 import fc from 'fast-check'
-import { InvitationsService } from '#gen/berth/iam/v1/invitations_pb.js'
-import { setOf } from '../../src/core/capabilities.ts'
-import { Code } from '../../src/core/errors.ts'
-import { newInviteCode } from '../../src/core/invite-code.ts'
-import { limits } from '../../src/core/limits.ts'
-import { managedRoleByName } from '../../src/core/managed-roles.ts'
-import { randomUids, type Uid } from '../../src/core/uid.ts'
-import { acceptInvite } from '../../src/iam/invitations.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { deleteResource, insertResource, lockResource } from '../../src/storage/rows.ts'
-import type { Tables } from '../../src/storage/tables.ts'
 import {
   type Api,
+  alreadyExistsError,
   apiOf,
-  assertRefused,
-  badField,
+  assertError,
   claimMatch,
-  denied,
+  type ExpectedError,
+  failedPreconditionError,
+  invalidFieldError,
   managedRole,
   newName,
   onEveryDatabase,
-  precondition,
-  type Refusal,
-  taken,
-} from '../support/cast.ts'
-import { rowOf } from '../support/hierarchy.ts'
-import { newPerson, newSession, through } from '../support/people.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { rowOf } from '../support/database/hierarchy.ts'
+import { createPerson, createSession, voucherOf } from '../support/signin/accounts.ts'
 
 const viewer = managedRole('viewer')
 const offer = { roleUid: viewer, ttl: '600s' }
 const METHOD = 'berth.iam.v1.InvitationsService/AcceptGroupInvite'
-const refused: Refusal = { status: 404, code: 5, resource: ['iam.chainguard.dev/GroupInvite', '*'] }
+const refused: ExpectedError = { status: 404, code: 5, resource: ['iam.chainguard.dev/GroupInvite', '*'] }
 const accept = (api: Api, code: string) => api.post('iam/groupInvites:accept', { code })
 
 onEveryDatabase('accepting invites', (cast) => {
@@ -59,18 +59,18 @@ onEveryDatabase('accepting invites', (cast) => {
     const issuer = `https://${newName('idp')}.example.com`
     const [own, other] = [await cast().organization(), await cast().organization()]
     const oidc = { issuer, clientId: 'berth', clientSecret: 'a secret' }
-    const { uid: provider } = await own.owner.api.made(`iam/identityProviders/${own.uid}`, {
+    const { uid: provider } = await own.owner.api.create(`iam/identityProviders/${own.uid}`, {
       name: newName('idp'),
       defaultRole: viewer,
       oidc,
     })
-    const voucher = through(provider, email)
-    const identity = await newPerson(cast().berth, { issuer, email, voucher })
-    const { id } = await newSession(cast().berth, { identity, voucher })
+    const voucher = voucherOf(provider, email)
+    const identity = await createPerson(cast().berth, { issuer, email, voucher })
+    const { id } = await createSession(cast().berth, { identity, voucher })
     const api = apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: id }))
     const invite = async ({ uid: group, owner }: typeof own) =>
-      (await owner.api.made(`iam/groupInvites/${group}`, { ...offer, email })).code
-    assertRefused(await accept(api, await invite(other)), refused)
+      (await owner.api.create(`iam/groupInvites/${group}`, { ...offer, email })).code
+    assertError(await accept(api, await invite(other)), refused)
     assert.equal((await accept(api, await invite(own))).status, 200)
   })
 
@@ -79,10 +79,10 @@ onEveryDatabase('accepting invites', (cast) => {
 
   test('a person gets the role of the invite at its group, as often as it is for many', async () => {
     const { owner, uid: root } = await cast().organization()
-    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    const { code, uid } = await owner.api.made(`iam/groupInvites/${team.uid}`, offer)
+    const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
+    const { code, uid } = await owner.api.create(`iam/groupInvites/${team.uid}`, offer)
     for (const { uid: identity, api } of [await person('ada@example.com'), await person()]) {
-      assertRefused(await api.get(`iam/groups/${team.uid}`), denied)
+      assertError(await api.get(`iam/groups/${team.uid}`), permissionDeniedError)
       const { status, body, text } = await accept(api, code)
       assert.equal(status, 200, text)
       const { roleBinding } = body
@@ -93,16 +93,16 @@ onEveryDatabase('accepting invites', (cast) => {
       )
       assert.deepEqual((await owner.api.get(`iam/roleBindings/${roleBinding.uid}`)).body, roleBinding)
       assert.equal((await api.get(`iam/groups/${team.uid}`)).status, 200)
-      assertRefused(await api.get(`iam/groups/${root}`), denied)
-      assert.deepEqual(await cast().auditOf(roleBinding.uid), [{ method: METHOD, actor: identity }])
+      assertError(await api.get(`iam/groups/${root}`), permissionDeniedError)
+      assert.deepEqual(await cast().auditEventsOf(roleBinding.uid), [{ method: METHOD, actor: identity }])
     }
     assert.equal((await owner.api.get(`iam/groupInvites/${uid}`)).status, 200)
-    assert.equal((await cast().auditOf(uid)).length, 1, 'only that it was made')
+    assert.equal((await cast().auditEventsOf(uid)).length, 1, 'only that it was made')
   })
 
   test('the same over gRPC', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { code } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const { code } = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
     const { uid, api } = await person()
     const { acceptGroupInvite } = InvitationsService.method
     const { token } = api
@@ -114,70 +114,73 @@ onEveryDatabase('accepting invites', (cast) => {
 
   test('R25: a single-use invite is gone with the first who accepts, and both are on record', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { code, uid } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const { code, uid } = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
     const [first, second] = [await person(), await person()]
     const { body } = await accept(first.api, code)
     assert.equal((await owner.api.get(`iam/groupInvites/${uid}`)).status, 404)
     await cast().writesNothing(async () => {
-      for (const { api } of [first, second]) assertRefused(await accept(api, code), refused)
+      for (const { api } of [first, second]) assertError(await accept(api, code), refused)
     })
-    const records = [...(await cast().auditOf(body.roleBinding.uid)), ...(await cast().auditOf(uid)).slice(1)]
+    const records = [
+      ...(await cast().auditEventsOf(body.roleBinding.uid)),
+      ...(await cast().auditEventsOf(uid)).slice(1),
+    ]
     const record = { method: METHOD, actor: first.uid }
     assert.deepEqual(records, [record, record])
   })
 
   test('R25: a hundred people accept one single-use invite at once: exactly one gets in', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { code, uid } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const { code, uid } = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
     const people = await Promise.all(Array.from({ length: 100 }, () => person()))
     const replies = await Promise.all(people.map(({ api }) => accept(api, code)))
     const winners = people.filter((_, at) => replies[at]?.status === 200)
-    for (const reply of replies) if (reply.status !== 200) assertRefused(reply, refused)
+    for (const reply of replies) if (reply.status !== 200) assertError(reply, refused)
     assert.equal(winners.length, 1)
     const { body } = await owner.api.get('iam/roleBindings', { group: root, role: viewer })
     assert.deepEqual(
       body.roleBindings.map(({ identityUid }: { identityUid: string }) => identityUid),
       [winners[0]?.uid],
     )
-    assert.deepEqual((await cast().auditOf(uid)).slice(1), [{ method: METHOD, actor: winners[0]?.uid }])
+    assert.deepEqual((await cast().auditEventsOf(uid)).slice(1), [{ method: METHOD, actor: winners[0]?.uid }])
     assert.deepEqual(cast().berth.errors, [])
   })
 
   test('an invite for many lets everybody in at once, and each of them once', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { code } = await owner.api.made(`iam/groupInvites/${root}`, offer)
+    const { code } = await owner.api.create(`iam/groupInvites/${root}`, offer)
     const people = await Promise.all(Array.from({ length: 20 }, () => person()))
     const replies = await Promise.all([...people, ...people, ...people].map(({ api }) => accept(api, code)))
     assert.equal(replies.filter(({ status }) => status === 200).length, people.length)
     for (const reply of replies)
-      if (reply.status !== 200) assertRefused(reply, taken('iam.chainguard.dev/RoleBinding', root))
+      if (reply.status !== 200) assertError(reply, alreadyExistsError('iam.chainguard.dev/RoleBinding', root))
     for (const { uid } of people) assert.equal((await bindingsOf(uid)).length, 1)
     assert.deepEqual(cast().berth.errors, [])
   })
 
   test('whoever holds the role there already is told so, and the invite is not used up', async () => {
     const { owner, uid: root } = await cast().organization()
-    const invite = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const invite = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
     const { uid, api } = await person()
-    await owner.api.made(`iam/roleBindings/${root}`, { identityUid: uid, roleUid: viewer })
+    await owner.api.create(`iam/roleBindings/${root}`, { identityUid: uid, roleUid: viewer })
     await cast().writesNothing(async () =>
-      assertRefused(await accept(api, invite.code), taken('iam.chainguard.dev/RoleBinding', root)),
+      assertError(await accept(api, invite.code), alreadyExistsError('iam.chainguard.dev/RoleBinding', root)),
     )
     // Another role there, or the same elsewhere, is something else.
-    const other = await owner.api.made(`iam/groupInvites/${root}`, {
+    const other = await owner.api.create(`iam/groupInvites/${root}`, {
       ...offer,
       roleUid: managedRole('registry.pull'),
     })
     assert.equal((await accept(api, other.code)).status, 200)
-    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    const below = await owner.api.made(`iam/groupInvites/${team.uid}`, offer)
+    const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
+    const below = await owner.api.create(`iam/groupInvites/${team.uid}`, offer)
     assert.equal((await accept(api, below.code)).status, 200)
     assert.equal((await accept((await person()).api, invite.code)).status, 200)
   })
 
   test('accepting and binding the same at once makes one binding', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { code } = await owner.api.made(`iam/groupInvites/${root}`, offer)
+    const { code } = await owner.api.create(`iam/groupInvites/${root}`, offer)
     for (let round = 0; round < 5; round++) {
       const { uid, api } = await person()
       const body = { identityUid: uid, roleUid: viewer }
@@ -198,7 +201,7 @@ onEveryDatabase('accepting invites', (cast) => {
     const theirs = await cast().organization()
     const { api } = await person('ada@example.com')
     const made = async (more: object = {}) =>
-      owner.api.made(`iam/groupInvites/${root}`, { ...offer, ...more })
+      owner.api.create(`iam/groupInvites/${root}`, { ...offer, ...more })
     const used = await made({ singleUse: true })
     assert.equal((await accept((await person()).api, used.code)).status, 200)
     const deleted = await made()
@@ -206,7 +209,7 @@ onEveryDatabase('accepting invites', (cast) => {
     const elsewhere = await made({ email: 'bob@example.com' })
     const [good, strangers] = [
       await made(),
-      await theirs.owner.api.made(`iam/groupInvites/${theirs.uid}`, offer),
+      await theirs.owner.api.create(`iam/groupInvites/${theirs.uid}`, offer),
     ]
     const short = await made({ ttl: '1s' })
     cast().berth.advance(1000)
@@ -239,13 +242,16 @@ onEveryDatabase('accepting invites', (cast) => {
       for (const [name, code] of Object.entries(codes)) {
         const reply = await accept(api, code)
         assert.equal(reply.status, 404, `${name}: ${reply.text}`)
-        assertRefused(reply, refused)
+        assertError(reply, refused)
         answers.add(reply.text)
         assert.ok(!reply.text.includes(JSON.stringify(code).slice(1, -1)), name)
       }
       for (const body of [{}, { code: '' }])
-        assertRefused(await api.post('iam/groupInvites:accept', body), badField('code'))
-      assertRefused(await api.post('iam/groupInvites:accept', { code: good.code, role: 1 }), badField('role'))
+        assertError(await api.post('iam/groupInvites:accept', body), invalidFieldError('code'))
+      assertError(
+        await api.post('iam/groupInvites:accept', { code: good.code, role: 1 }),
+        invalidFieldError('role'),
+      )
     })
     assert.equal(answers.size, 1)
     assert.equal((await accept(api, good.code)).status, 200)
@@ -253,7 +259,7 @@ onEveryDatabase('accepting invites', (cast) => {
 
   test('R25: no code with a changed character is accepted', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { code } = await owner.api.made(`iam/groupInvites/${root}`, offer)
+    const { code } = await owner.api.create(`iam/groupInvites/${root}`, offer)
     const { api } = await person()
     const base64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/='
     const changes = fc
@@ -263,7 +269,7 @@ onEveryDatabase('accepting invites', (cast) => {
       fc.assert(
         fc.asyncProperty(changes, async ([at, character]) => {
           const reply = await accept(api, code.slice(0, at) + character + code.slice(at + 1))
-          assertRefused(reply, refused)
+          assertError(reply, refused)
         }),
         { numRuns: 60 },
       ),
@@ -273,7 +279,7 @@ onEveryDatabase('accepting invites', (cast) => {
 
   test('R16: what has run out is refused from that moment on, and a new ttl counts', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { code, uid } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, ttl: '30s' })
+    const { code, uid } = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, ttl: '30s' })
     cast().berth.advance(15_000)
     assert.equal((await accept((await person()).api, code)).status, 200)
     await owner.api.patch(`iam/groupInvites/${uid}`, { ttl: '60s' })
@@ -281,14 +287,14 @@ onEveryDatabase('accepting invites', (cast) => {
     assert.equal((await accept((await person()).api, code)).status, 200)
     cast().berth.advance(30_000)
     const { api } = await person()
-    await cast().writesNothing(async () => assertRefused(await accept(api, code), refused))
+    await cast().writesNothing(async () => assertError(await accept(api, code), refused))
     assert.equal((await owner.api.get(`iam/groupInvites/${uid}`)).status, 200)
   })
 
   test('an invite for an address is for the identity whose verified address it is, in any case', async () => {
     const { owner, uid: root } = await cast().organization()
     const email = 'Kay.S@Example.com'
-    const { code, uid } = await owner.api.made(`iam/groupInvites/${root}`, {
+    const { code, uid } = await owner.api.create(`iam/groupInvites/${root}`, {
       ...offer,
       email,
       singleUse: true,
@@ -302,42 +308,42 @@ onEveryDatabase('accepting invites', (cast) => {
       await person('kay.\u017F@example.com'),
     ]
     await cast().writesNothing(async () => {
-      for (const { api } of others) assertRefused(await accept(api, code), refused)
+      for (const { api } of others) assertError(await accept(api, code), refused)
     })
     const { api } = await person('kAY.s@eXAMPLE.com', 'old@example.com')
     await owner.api.patch(`iam/groupInvites/${uid}`, { email: 'bob@example.com' })
-    assertRefused(await accept(api, code), refused)
+    assertError(await accept(api, code), refused)
     await owner.api.patch(`iam/groupInvites/${uid}`, { email })
     assert.equal((await accept(api, code)).status, 200)
   })
 
   test('R17: identities of the organization accept, those of another one do not', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
-    const team = await mine.owner.api.made(`iam/groups/${mine.uid}`, { name: 'team' })
-    const { code } = await mine.owner.api.made(`iam/groupInvites/${team.uid}`, offer)
-    await cast().writesNothing(async () => assertRefused(await accept(theirs.owner.api, code), refused))
-    const robot = await mine.owner.api.made(`iam/identities/${mine.uid}`, { name: 'robot', claimMatch })
+    const team = await mine.owner.api.create(`iam/groups/${mine.uid}`, { name: 'team' })
+    const { code } = await mine.owner.api.create(`iam/groupInvites/${team.uid}`, offer)
+    await cast().writesNothing(async () => assertError(await accept(theirs.owner.api, code), refused))
+    const robot = await mine.owner.api.create(`iam/identities/${mine.uid}`, { name: 'robot', claimMatch })
     const api = apiOf(cast().berth, await cast().berth.tokenOf(robot.uid))
     assert.equal((await accept(api, code)).status, 200)
     // Nobody of the group's own rights is needed, and none is enough: the code is.
     assert.equal((await accept(mine.owner.api, code)).status, 200)
-    const { code: stranger } = await theirs.owner.api.made(`iam/groupInvites/${theirs.uid}`, offer)
-    await cast().writesNothing(async () => assertRefused(await accept(api, stranger), refused))
+    const { code: stranger } = await theirs.owner.api.create(`iam/groupInvites/${theirs.uid}`, offer)
+    await cast().writesNothing(async () => assertError(await accept(api, stranger), refused))
   })
 
   test('R19: a narrowed token accepts nothing', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { code } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const { code } = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
     const { uid, api } = await person()
     await cast().writesNothing(async () => {
       for (const options of [
         { scopes: [root] },
         { scopes: [] },
-        { capabilities: setOf([]) },
+        { capabilities: capabilitySetOf([]) },
         { capabilities: managedRoleByName.get('owner')?.capabilities ?? 0n },
       ]) {
         const narrowed = apiOf(cast().berth, await cast().berth.tokenOf(uid, options))
-        for (const one of [code, 'rubbish']) assertRefused(await accept(narrowed, one), denied)
+        for (const one of [code, 'rubbish']) assertError(await accept(narrowed, one), permissionDeniedError)
       }
     })
     assert.equal((await accept(api, code)).status, 200)
@@ -345,8 +351,8 @@ onEveryDatabase('accepting invites', (cast) => {
 
   test('an invite whose role is gone says so to whoever could have accepted it, and stays', async () => {
     const { owner, uid: root } = await cast().organization()
-    const role = await owner.api.made(`iam/roles/${root}`, { name: 'r', capabilities: ['CAP_REPO_LIST'] })
-    const invite = await owner.api.made(`iam/groupInvites/${root}`, {
+    const role = await owner.api.create(`iam/roles/${root}`, { name: 'r', capabilities: ['CAP_REPO_LIST'] })
+    const invite = await owner.api.create(`iam/groupInvites/${root}`, {
       ...offer,
       roleUid: role.uid,
       singleUse: true,
@@ -355,8 +361,8 @@ onEveryDatabase('accepting invites', (cast) => {
     await owner.api.delete(`iam/roles/${role.uid}`)
     const [ada, bob] = [await person('ada@example.com'), await person('bob@example.com')]
     await cast().writesNothing(async () => {
-      assertRefused(await accept(ada.api, invite.code), precondition('ROLE_MISSING'))
-      assertRefused(await accept(bob.api, invite.code), refused)
+      assertError(await accept(ada.api, invite.code), failedPreconditionError('ROLE_MISSING'))
+      assertError(await accept(bob.api, invite.code), refused)
     })
     await owner.api.patch(`iam/groupInvites/${invite.uid}`, { roleUid: viewer })
     assert.equal((await accept(ada.api, invite.code)).status, 200)
@@ -365,17 +371,17 @@ onEveryDatabase('accepting invites', (cast) => {
   test('accepting while the invite, its role, its group or the identity is deleted leaves nothing half done', async () => {
     const { owner, uid: root } = await cast().organization()
     for (let round = 0; round < 4; round++) {
-      const team = await owner.api.made(`iam/groups/${root}`, { name: `team ${round}` })
-      const role = await owner.api.made(`iam/roles/${root}`, {
+      const team = await owner.api.create(`iam/groups/${root}`, { name: `team ${round}` })
+      const role = await owner.api.create(`iam/roles/${root}`, {
         name: `r${round}`,
         capabilities: ['CAP_REPO_LIST'],
       })
-      const invite = await owner.api.made(`iam/groupInvites/${team.uid}`, {
+      const invite = await owner.api.create(`iam/groupInvites/${team.uid}`, {
         ...offer,
         roleUid: role.uid,
         singleUse: true,
       })
-      const { uid: robot } = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
+      const { uid: robot } = await owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch })
       const api = apiOf(cast().berth, await cast().berth.tokenOf(robot))
       const gone = [
         `iam/groupInvites/${invite.uid}`,
@@ -409,8 +415,8 @@ onEveryDatabase('accepting invites', (cast) => {
 
   test('a group that is being deleted lets nobody in any more', async () => {
     const { owner, uid: root } = await cast().organization()
-    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    const { code, uid } = await owner.api.made(`iam/groupInvites/${team.uid}`, offer)
+    const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
+    const { code, uid } = await owner.api.create(`iam/groupInvites/${team.uid}`, offer)
     const { uid: identity, api } = await person()
     const accepted = await inTransaction(db(), async (tx) => {
       await lockResource(db(), tx, 'groups', team.uid, 'update')
@@ -421,16 +427,16 @@ onEveryDatabase('accepting invites', (cast) => {
       await deleteResource(db(), tx, 'groups', team.uid)
       return { answer }
     })
-    assertRefused(await accepted.answer, refused)
+    assertError(await accepted.answer, refused)
     assert.deepEqual(await bindingsOf(identity), [])
   })
 
   test('whoever accepts as a part of something larger can be refused and go on', async () => {
     const { owner, uid: root } = await cast().organization()
     const { store } = cast().berth.berth.installation
-    const { code, uid } = await owner.api.made(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
+    const { code, uid } = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
     const held = await person()
-    await owner.api.made(`iam/roleBindings/${root}`, { identityUid: held.uid, roleUid: viewer })
+    await owner.api.create(`iam/roleBindings/${root}`, { identityUid: held.uid, roleUid: viewer })
     const { uid: actor } = await person()
     const request = {
       method: 'SignIn',
@@ -455,6 +461,6 @@ onEveryDatabase('accepting invites', (cast) => {
       (await bindingsOf(actor)).map(({ uid: one }: { uid: string }) => one),
       [binding.uid],
     )
-    assert.deepEqual((await cast().auditOf(uid)).slice(1), [{ method: 'SignIn', actor }])
+    assert.deepEqual((await cast().auditEventsOf(uid)).slice(1), [{ method: 'SignIn', actor }])
   })
 })

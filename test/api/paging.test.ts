@@ -1,36 +1,36 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import type { Uid } from '@berth/server/api/uid.ts'
+import { randomUids } from '@berth/server/api/uid.ts'
+import { limits } from '@berth/server/config/limits.ts'
 import fc from 'fast-check'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import type { Uid } from '../../src/core/uid.ts'
-import { randomUids } from '../../src/core/uid.ts'
 import {
   type Api,
   apiOf,
-  assertRefused,
-  badField,
+  assertError,
+  invalidFieldError,
   newName,
   type Organization,
   onEveryDatabase,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
 import {
-  changesDisturbNothing,
-  getsAgreeWithTheList,
-  pagesAreTheList,
-  property,
-  questions,
-  skipsAddUp,
-} from '../support/paging.ts'
+  assertGetsMatchList,
+  assertPagesMatchList,
+  assertSkipsAddUp,
+  assertStableUnderChanges,
+  listQuestions,
+  runProperty,
+} from '../support/api/paging.ts'
 
 const DAY_MS = 24 * 3_600_000
 const runs = 12
-const small = questions({ groups: 12, rows: 5 })
+const small = listQuestions({ groups: 12, rows: 5 })
 
 /** An organization with six groups in it, and its owner. */
 async function six(organization: Organization): Promise<Api> {
   for (const name of ['b', 'a', 'd', 'c', 'f', 'e'])
-    await organization.owner.api.made(`iam/groups/${organization.uid}`, { name })
+    await organization.owner.api.create(`iam/groups/${organization.uid}`, { name })
   return organization.owner.api
 }
 
@@ -44,24 +44,24 @@ for (const [title, sizes] of [
     `lists ${title}`,
     (cast) => {
       test('all pages together are the list, in its order, with its total', () =>
-        property(small, (question) => pagesAreTheList(cast(), question), runs))
+        runProperty(small, (question) => assertPagesMatchList(cast(), question), runs))
 
       test('a further skip counts from the cursor', () =>
-        property(
+        runProperty(
           fc.tuple(small, fc.nat(30)),
-          ([question, further]) => skipsAddUp(cast(), question, further),
+          ([question, further]) => assertSkipsAddUp(cast(), question, further),
           runs,
         ))
 
       test('changes between pages make no other row come twice or not at all', () =>
-        property(
+        runProperty(
           fc.tuple(small, fc.array(fc.nat(1000), { minLength: 1 })),
-          ([question, changes]) => changesDisturbNothing(cast(), { ...question, skip: 0 }, changes),
+          ([question, changes]) => assertStableUnderChanges(cast(), { ...question, skip: 0 }, changes),
           runs,
         ))
 
       test('R24: a list holds what Get allows, and nothing else', () =>
-        property(small, (question) => getsAgreeWithTheList(cast(), question), Math.ceil(runs / 3)))
+        runProperty(small, (question) => assertGetsMatchList(cast(), question), Math.ceil(runs / 3)))
     },
     sizes === undefined ? {} : { sizes },
   )
@@ -73,7 +73,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
     const { api } = owner
     for (let at = 0; at < 205; at += 41)
       await Promise.all(
-        Array.from({ length: 41 }, (_, n) => api.made(`registry/repos/${root}`, { name: `r${at + n}` })),
+        Array.from({ length: 41 }, (_, n) => api.create(`registry/repos/${root}`, { name: `r${at + n}` })),
       )
     const sizes = [
       ['', 50],
@@ -97,8 +97,8 @@ onEveryDatabase('page tokens and parameters', (cast) => {
   test('R28: sizes and skips that are no sizes are refused', async () => {
     const { owner } = await cast().organization()
     for (const value of ['-1', '2147483648', '99999999999999999999', '1.5', 'x', 'NaN', '0x10']) {
-      assertRefused(await owner.api.get('iam/groups', { page_size: value }), badField('page_size'))
-      assertRefused(await owner.api.get('iam/groups', { skip: value }), badField('skip'))
+      assertError(await owner.api.get('iam/groups', { page_size: value }), invalidFieldError('page_size'))
+      assertError(await owner.api.get('iam/groups', { skip: value }), invalidFieldError('skip'))
     }
     const { status, body } = await owner.api.get('iam/groups', { skip: '2147483647' })
     assert.deepEqual([status, body.groups, body.totalCount, body.skipped], [200, [], '1', 2147483647])
@@ -156,7 +156,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
       'uid,name,created_at,updated_at,uid,name',
     ]
     for (const order_by of orders)
-      assertRefused(await owner.api.get('iam/groups', { order_by }), badField('order_by'))
+      assertError(await owner.api.get('iam/groups', { order_by }), invalidFieldError('order_by'))
   })
 
   test('R26: a token that was changed, cut or made up is refused', async () => {
@@ -182,7 +182,10 @@ onEveryDatabase('page tokens and parameters', (cast) => {
       'A'.repeat(limits.pageTokenCharsMax + 1),
     ]
     for (const page_token of forged)
-      assertRefused(await api.get('iam/groups', { page_size: '2', page_token }), badField('page_token'))
+      assertError(
+        await api.get('iam/groups', { page_size: '2', page_token }),
+        invalidFieldError('page_token'),
+      )
   })
 
   test('R26: a token holds for its own caller, collection, filter and order only', async () => {
@@ -194,12 +197,12 @@ onEveryDatabase('page tokens and parameters', (cast) => {
     const other = await organization.member('viewer')
     const { berth } = cast()
     const narrowed = apiOf(berth, await berth.tokenOf(organization.owner.uid, { scopes: [organization.uid] }))
-    const refused = badField('page_token')
+    const refused = invalidFieldError('page_token')
     for (const caller of [other.api, cast().admin, narrowed])
-      assertRefused(await caller.get('iam/groups', asked), refused)
+      assertError(await caller.get('iam/groups', asked), refused)
     for (const collection of ['iam/roles', 'iam/identities', 'iam/roleBindings', 'registry/repos']) {
       const { order_by: _, ...unordered } = asked
-      assertRefused(await api.get(collection, collection === 'iam/roleBindings' ? unordered : asked), refused)
+      assertError(await api.get(collection, collection === 'iam/roleBindings' ? unordered : asked), refused)
     }
     for (const change of [
       { order_by: 'name desc' },
@@ -209,7 +212,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
       { 'uidp.children_of': organization.uid },
       { 'uidp.descendants_of': `${organization.uid}/0123456789abcdef` },
     ]) {
-      assertRefused(await api.get('iam/groups', { ...asked, ...change }), refused)
+      assertError(await api.get('iam/groups', { ...asked, ...change }), refused)
     }
     // The same caller with a new token of its own, and with another page size, goes on.
     const again = apiOf(berth, await berth.tokenOf(organization.owner.uid))
@@ -258,7 +261,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
       pageSize: '2',
     })
     assert.deepEqual(camel.body.groups, snake.body.groups)
-    assertRefused(await api.get('iam/groups', { page_size: ['1', '2'] }), badField('page_size'))
+    assertError(await api.get('iam/groups', { page_size: ['1', '2'] }), invalidFieldError('page_size'))
   })
 })
 
@@ -292,7 +295,7 @@ onEveryDatabase(
     test('R23: the uid of something that was deleted never names anything again', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
-      const made = await api.made(`registry/repos/${root}`, { name: 'first' })
+      const made = await api.create(`registry/repos/${root}`, { name: 'first' })
       await api.delete(`registry/repos/${made.uid}`)
       for (const [path, body] of [
         [`registry/repos/${root}`, { name: 'second' }],
@@ -304,7 +307,7 @@ onEveryDatabase(
         assert.doesNotMatch(reply.text, new RegExp(made.uid))
       }
       assert.equal((await api.get(`registry/repos/${made.uid}`)).status, 404)
-      const gone = await cast().admin.made('iam/groups', { name: newName('gone') })
+      const gone = await cast().admin.create('iam/groups', { name: newName('gone') })
       await cast().admin.delete(`iam/groups/${gone.uid}`)
       planned.push(gone.uid)
       const again = await cast().writesNothing(() =>
@@ -316,8 +319,8 @@ onEveryDatabase(
   {
     uids: {
       root: () => planned.shift() ?? randomUids.root(),
-      below: (parent) => planned.shift() ?? randomUids.below(parent),
-      belowInTime: randomUids.belowInTime,
+      child: (parent) => planned.shift() ?? randomUids.child(parent),
+      timeOrderedChild: randomUids.timeOrderedChild,
     },
   },
 )
@@ -329,7 +332,7 @@ onEveryDatabase(
     test('is the same number of statements whatever it holds', async () => {
       const organization = await cast().organization()
       const { api } = organization.owner
-      for (let n = 0; n < 30; n++) await api.made(`iam/groups/${organization.uid}`, { name: `g${n}` })
+      for (let n = 0; n < 30; n++) await api.create(`iam/groups/${organization.uid}`, { name: `g${n}` })
       for (const { uid } of (await api.get('iam/groups')).body.groups)
         await api.post(`registry/repos/${uid}`, { name: 'nginx' })
       const robots = await api.get('iam/identities')

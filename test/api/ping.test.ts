@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PingService } from '#gen/chainguard/platform/ping/v2beta1/ping_pb.js'
-import { onEveryDatabase } from '../support/cast.ts'
-import { call } from '../support/rest.ts'
+import { PingService } from '@berth/contract/gen/chainguard/platform/ping/v2beta1/ping_pb.js'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
 
 onEveryDatabase('ping', (cast) => {
   test('ping answers without a token, and does not mind a bad one', async () => {

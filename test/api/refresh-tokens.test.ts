@@ -2,32 +2,38 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { decodeJwt } from 'jose'
-import { SecurityTokenService } from '#gen/chainguard/platform/oidc/sts_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { openSqliteDb } from '../../src/storage/db.ts'
+import { SecurityTokenService } from '@berth/contract/gen/chainguard/platform/oidc/sts_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { openSqliteDb } from '@berth/server/storage/db.ts'
+import { readRefreshToken, writeRefreshToken } from '@berth/server/tokens/refresh/refresh-token.ts'
 import {
   type ClientTokens,
   endClientSession,
-  genuineRefreshToken,
   REUSE_METHOD,
-} from '../../src/sts/client-session.ts'
-import { readRefreshToken, writeRefreshToken } from '../../src/sts/refresh-token.ts'
-import { sessionsOf } from '../../src/sts/sessions.ts'
-import { startTestBerth, type TestBerth } from '../support/berth.ts'
-import { apiOf, assertRefused, type Cast, managedRole, onEveryDatabase } from '../support/cast.ts'
-import { databases } from '../support/databases.ts'
+  verifyRefreshToken,
+} from '@berth/server/tokens/sessions/client-session.ts'
+import { sessionsOf } from '@berth/server/tokens/sessions/sessions.ts'
+import { decodeJwt } from 'jose'
+import {
+  type ApiFixture,
+  apiOf,
+  assertError,
+  managedRole,
+  onEveryDatabase,
+} from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { databases } from '../support/database/databases.ts'
+import { freePort } from '../support/database/postgres.ts'
+import { temporaryDirectory } from '../support/server/process.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
 import {
   clientSessionsOf,
+  createAccount,
+  createClientTokens,
+  createPerson,
   endSession,
-  newAccount,
-  newClientTokens,
-  newPerson,
-  through,
-} from '../support/people.ts'
-import { freePort } from '../support/postgres.ts'
-import { temporaryDirectory } from '../support/process.ts'
-import { call, type RestReply } from '../support/rest.ts'
+  voucherOf,
+} from '../support/signin/accounts.ts'
 
 const METHOD = 'chainguard.platform.oidc.SecurityTokenService/ExchangeRefreshToken'
 const unauthenticated = { status: 401, code: 16 } as const
@@ -55,14 +61,14 @@ const claimsOf = (token: string) => JSON.parse(Buffer.from(token, 'base64').toSt
 const encode = (claims: unknown) => Buffer.from(JSON.stringify(claims)).toString('base64')
 
 /** Somebody who may see an organization, signed in with a client. */
-async function signedIn(cast: Cast, request: Parameters<typeof newClientTokens>[2] = {}) {
+async function signedIn(cast: ApiFixture, request: Parameters<typeof createClientTokens>[2] = {}) {
   const organization = await cast.organization()
-  const identity = await newPerson(cast.berth)
-  const binding = await cast.admin.made(`iam/roleBindings/${organization.uid}`, {
+  const identity = await createPerson(cast.berth)
+  const binding = await cast.admin.create(`iam/roleBindings/${organization.uid}`, {
     identityUid: identity,
     roleUid: managedRole('viewer'),
   })
-  const tokens = await newClientTokens(cast.berth, { identity }, request)
+  const tokens = await createClientTokens(cast.berth, { identity }, request)
   const { refreshToken = assert.fail('there is no refresh token') } = tokens
   const group = `iam/groups/${organization.uid}`
   const statusWith = async (token: string) => (await apiOf(cast.berth, token).get(group)).status
@@ -153,7 +159,7 @@ onEveryDatabase('a refresh token', (cast) => {
     const { url } = cast().berth
     const address = `${url}/sts/exchange_refresh_token`
     const byJson = await call('POST', address, { token: refreshToken, body: { aud: [url] } })
-    assertRefused(byJson, { status: 400, code: 3, fields: ['aud'] })
+    assertError(byJson, { status: 400, code: 3, fields: ['aud'] })
     const byQuery = await call('POST', `${address}?${form({ aud: url })}`, { token: refreshToken })
     assert.equal(byQuery.status, 200, byQuery.text)
     const get = await call('GET', `${address}?${form({ aud: url })}`, { token: refreshTokenOf(byQuery) })
@@ -166,9 +172,9 @@ onEveryDatabase('a refresh token', (cast) => {
     const replies = await Promise.all(Array.from({ length: 100 }, () => refresh(cast().berth, refreshToken)))
     const won = replies.filter(({ status }) => status === 200)
     assert.equal(won.length, 1)
-    for (const reply of replies) if (reply.status !== 200) assertRefused(reply, unauthenticated)
+    for (const reply of replies) if (reply.status !== 200) assertError(reply, unauthenticated)
     const [winner = assert.fail()] = won
-    assertRefused(await refresh(cast().berth, refreshTokenOf(winner)), unauthenticated)
+    assertError(await refresh(cast().berth, refreshTokenOf(winner)), unauthenticated)
     assert.equal(await statusWith(winner.body.token.token), 401)
     assert.equal(await statusWith(accessToken), 401)
     const done = (await eventsOf(identity)).filter(({ code }) => code === 0)
@@ -180,20 +186,20 @@ onEveryDatabase('a refresh token', (cast) => {
 
   test('R13: a second use ends the session, of whoever used it first too, and is an event of its own', async () => {
     const { refreshToken, accessToken, identity, statusWith, session } = await signedIn(cast())
-    const other = await newClientTokens(cast().berth, { identity })
+    const other = await createClientTokens(cast().berth, { identity })
     const first = await refresh(cast().berth, refreshToken)
     const second = await refresh(cast().berth, refreshTokenOf(first))
     assert.equal(second.status, 200)
     const reuse = await refresh(cast().berth, refreshToken)
-    assertRefused(reuse, unauthenticated)
+    assertError(reuse, unauthenticated)
     assert.match(reuse.body.message, /used before/)
     for (const reply of [first, second]) {
-      assertRefused(await refresh(cast().berth, refreshTokenOf(reply)), unauthenticated)
+      assertError(await refresh(cast().berth, refreshTokenOf(reply)), unauthenticated)
       assert.equal(await statusWith(reply.body.token.token), 401)
     }
     assert.equal(await statusWith(accessToken), 401)
     const again = await refresh(cast().berth, refreshToken)
-    assertRefused(again, unauthenticated)
+    assertError(again, unauthenticated)
     assert.match(again.body.message, /has ended/)
     const events = await eventsOf(identity)
     assert.deepEqual(
@@ -262,7 +268,7 @@ onEveryDatabase('a refresh token', (cast) => {
       assert.deepEqual([reply.status, reply.body.code], [401, 16], `${what}: ${reply.text}`)
       assert.match(reply.body.message, /not one of this server/, what)
     }
-    assertRefused(await refresh(berth, undefined), unauthenticated)
+    assertError(await refresh(berth, undefined), unauthenticated)
     for (const { refreshToken, accessToken, statusWith } of [mine, theirs]) {
       assert.equal(await statusWith(accessToken), 200)
       assert.equal((await refresh(berth, refreshToken)).status, 200)
@@ -280,11 +286,11 @@ onEveryDatabase('a refresh token', (cast) => {
     const ends: Readonly<Record<string, (who: Awaited<ReturnType<typeof signedIn>>) => Promise<unknown>>> = {
       revoked: ({ session }) => endSession(berth, session),
       'revoked by its own token': async ({ refreshToken }) => {
-        const token = genuineRefreshToken(clientSessionsOf(berth), refreshToken) ?? assert.fail()
+        const token = verifyRefreshToken(clientSessionsOf(berth), refreshToken) ?? assert.fail()
         assert.equal(await endClientSession(store, token), true)
         assert.equal(await endClientSession(store, token), false)
       },
-      disabled: ({ identity }) => newAccount(berth, identity, { disabled: 1 }),
+      disabled: ({ identity }) => createAccount(berth, identity, { disabled: 1 }),
       'identity deleted': async ({ identity, binding }) => {
         await admin.delete(`iam/roleBindings/${binding.uid}`)
         assert.equal((await admin.delete(`iam/identities/${identity}`)).status, 200)
@@ -308,18 +314,18 @@ onEveryDatabase('a refresh token', (cast) => {
       )
     }
     const { owner, uid } = await cast().organization()
-    const provider = await owner.api.made(`iam/identityProviders/${uid}`, {
+    const provider = await owner.api.create(`iam/identityProviders/${uid}`, {
       name: 'login',
       defaultRole: managedRole('viewer'),
       oidc: { issuer: 'https://login.example', clientId: 'berth', clientSecret: 'correct horse' },
     })
-    const tokens = await newClientTokens(berth, {
-      identity: await newPerson(berth),
-      voucher: through(provider.uid),
+    const tokens = await createClientTokens(berth, {
+      identity: await createPerson(berth),
+      voucher: voucherOf(provider.uid),
     })
     const next = refreshTokenOf(await refresh(berth, tokens.refreshToken))
     assert.equal((await owner.api.delete(`iam/identityProviders/${provider.uid}`)).status, 200)
-    assertRefused(await refresh(berth, next), unauthenticated)
+    assertError(await refresh(berth, next), unauthenticated)
   })
 
   test('narrows the access token to scopes and capabilities, which hold for that one alone', async () => {
@@ -358,7 +364,7 @@ onEveryDatabase('a refresh token', (cast) => {
       ],
     ]
     for (const [parameters, fields] of bad)
-      assertRefused(await refresh(berth, refreshToken, parameters), { status: 400, code: 3, fields })
+      assertError(await refresh(berth, refreshToken, parameters), { status: 400, code: 3, fields })
     assert.equal((await refresh(berth, refreshToken)).status, 200)
 
     const both = await signedIn(cast(), {
@@ -375,12 +381,12 @@ onEveryDatabase('a refresh token', (cast) => {
   test('is not given where the session has groups, where the token is narrowed, or where nobody wants one', async () => {
     const { berth } = cast()
     const { store } = berth.berth.installation
-    const identity = await newPerson(berth)
+    const identity = await createPerson(berth)
     const { uid } = await cast().organization()
     const without: Readonly<Record<string, Promise<ClientTokens>>> = {
-      groups: newClientTokens(berth, { identity, groups: ['devs'] }),
-      scopes: newClientTokens(berth, { identity }, { scopes: [uid] }),
-      'not wanted': newClientTokens(berth, { identity }, { refreshToken: false }),
+      groups: createClientTokens(berth, { identity, groups: ['devs'] }),
+      scopes: createClientTokens(berth, { identity }, { scopes: [uid] }),
+      'not wanted': createClientTokens(berth, { identity }, { refreshToken: false }),
     }
     for (const [what, made] of Object.entries(without)) {
       const { refreshToken, session, expiresAtMs } = await made
@@ -412,17 +418,17 @@ onEveryDatabase('a refresh token', (cast) => {
   test('R16: lives clientSessionMs from the sign-in, however often it is renewed', async () => {
     const { refreshToken, identity, session } = await signedIn(cast())
     const reply = await refresh(cast().berth, refreshToken)
-    const short = await newClientTokens(cast().berth, { identity })
+    const short = await createClientTokens(cast().berth, { identity })
     cast().berth.advance(limits.clientSessionMs - 60_000)
     const late = await refresh(cast().berth, refreshTokenOf(reply))
     assert.equal(late.status, 200, late.text)
     // What the row says counts, not only what the token says.
     const { kysely } = cast().berth.berth.installation.store.db
     await kysely.updateTable('sessions').set({ expires_ms: 1 }).where('id', '=', short.session).execute()
-    assertRefused(await refresh(cast().berth, short.refreshToken), unauthenticated)
+    assertError(await refresh(cast().berth, short.refreshToken), unauthenticated)
     cast().berth.advance(61_000)
     const gone = await refresh(cast().berth, refreshTokenOf(late))
-    assertRefused(gone, unauthenticated)
+    assertError(gone, unauthenticated)
     assert.match(gone.body.message, /expired/)
     const row = await kysely.selectFrom('sessions').select('id').where('id', '=', session).executeTakeFirst()
     assert.ok(row, 'nothing has been cleared away')
@@ -447,9 +453,9 @@ for (const database of databases) {
         openDb: async () => (kept === undefined ? openSqliteDb(file) : { ...kept, close: async () => {} }),
       })
     const first = await start()
-    const identity = await newPerson(first)
-    const { refreshToken } = await newClientTokens(first, { identity })
-    const second = await newClientTokens(first, { identity })
+    const identity = await createPerson(first)
+    const { refreshToken } = await createClientTokens(first, { identity })
+    const second = await createClientTokens(first, { identity })
     const next = refreshTokenOf(await refresh(first, refreshToken))
     await first.stop()
 
@@ -460,8 +466,8 @@ for (const database of databases) {
     assert.equal((await refresh(again, second.refreshToken)).status, 200)
     // Used up before the restart.
     const reuse = await refresh(again, refreshToken)
-    assertRefused(reuse, unauthenticated)
+    assertError(reuse, unauthenticated)
     assert.match(reuse.body.message, /used before/)
-    assertRefused(await refresh(again, refreshTokenOf(reply)), unauthenticated)
+    assertError(await refresh(again, refreshTokenOf(reply)), unauthenticated)
   })
 }

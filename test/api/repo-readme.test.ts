@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { checkReadme } from '../../src/registry/readme-check.ts'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { checkReadme } from '@berth/server/registry/readmes/readme-check.ts'
 import {
   type Api,
-  assertRefused,
-  badField,
-  denied,
-  missing,
+  assertError,
+  invalidFieldError,
   newName,
+  notFoundError,
   onEveryDatabase,
-} from '../support/cast.ts'
-import { call } from '../support/rest.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
 
 const TYPE = 'registry.chainguard.dev/Repo'
 const content = '# nginx\n\nA *web* server.\n'
 
 onEveryDatabase('READMEs of repos', (cast) => {
   const makeRepo = async (group: string, body: object = {}): Promise<string> =>
-    (await cast().admin.made(`registry/repos/${group}`, { name: newName('repo'), ...body })).uid
+    (await cast().admin.create(`registry/repos/${group}`, { name: newName('repo'), ...body })).uid
   const pathOf = (uid: string) => `registry/repos/${uid}/readme`
   const write = async (uid: string, text: string) => {
     const reply = await cast().admin.patch(pathOf(uid), { content: text })
@@ -46,7 +46,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
       // Whose page it is cannot be changed.
       const moved = await admin.patch(path, { uid: `${root}/0123456789abcdef` }, 'uid')
       assert.deepEqual(moved.body, { uid, content })
-      assertRefused(await admin.patch(path, { content: 'x' }, 'text'), badField('updateMask'))
+      assertError(await admin.patch(path, { content: 'x' }, 'text'), invalidFieldError('updateMask'))
     })
     assert.deepEqual((await write(uid, '')).body, { uid, content: '' })
     assert.deepEqual(await stored(), [])
@@ -54,18 +54,18 @@ onEveryDatabase('READMEs of repos', (cast) => {
     await admin.delete(`registry/repos/${uid}`)
     assert.deepEqual(await stored(), [])
     for (const gone of [uid, `${root}/0123456789abcdef`]) {
-      assertRefused(await owner.api.get(pathOf(gone)), missing(TYPE, gone))
-      assertRefused(await admin.patch(pathOf(gone), { content: '<script>' }), missing(TYPE, gone))
+      assertError(await owner.api.get(pathOf(gone)), notFoundError(TYPE, gone))
+      assertError(await admin.patch(pathOf(gone), { content: '<script>' }), notFoundError(TYPE, gone))
     }
   })
 
-  test('READMEs are checked one by one beside other requests, and so many wait (readmesWaitingMax)', async () => {
+  test('READMEs are checked one by one beside other requests, and so many wait (readmesQueuedMax)', async () => {
     const { owner, uid: root } = await cast().organization()
     const uid = await makeRepo(root)
     // Takes some ten milliseconds to check, each time.
     const slow = '**a*'.repeat(4000)
     const order: string[] = []
-    const sent = limits.readmesWaitingMax * 2
+    const sent = limits.readmesQueuedMax * 2
     const replies = Array.from({ length: sent }, async (_, n) => {
       const reply = await cast().admin.patch(pathOf(uid), { content: `${slow} ${n}` })
       order.push('readme')
@@ -79,7 +79,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
     assert.ok(refused.length > 0 && refused.length < sent, String(refused.length))
     for (const { status, text, headers } of refused) {
       assert.equal(status, 503, text)
-      assert.match(text, /readmesWaitingMax/)
+      assert.match(text, /readmesQueuedMax/)
       assert.ok(Number(headers.get('retry-after')) > 0)
     }
     await write(uid, content)
@@ -114,7 +114,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
     const viewer = await member('viewer')
     const nobody = await member(
       (
-        await owner.api.made(`iam/roles/${root}`, {
+        await owner.api.create(`iam/roles/${root}`, {
           name: 'tags',
           capabilities: ['CAP_TAG_LIST'],
         })
@@ -122,11 +122,13 @@ onEveryDatabase('READMEs of repos', (cast) => {
     )
     for (const api of [owner.api, viewer.api]) assert.equal(await shown(uid, api), content)
     await cast().writesNothing(async () => {
-      for (const api of [stranger.api, nobody.api]) assertRefused(await api.get(pathOf(uid)), denied)
+      for (const api of [stranger.api, nobody.api])
+        assertError(await api.get(pathOf(uid)), permissionDeniedError)
       for (const { api } of [owner, viewer, nobody, stranger])
         for (const text of ['mine', content])
-          assertRefused(await api.patch(pathOf(uid), { content: text }), denied)
-      for (const bad of ['x', root.slice(1)]) assertRefused(await owner.api.get(pathOf(bad)), badField('uid'))
+          assertError(await api.patch(pathOf(uid), { content: text }), permissionDeniedError)
+      for (const bad of ['x', root.slice(1)])
+        assertError(await owner.api.get(pathOf(bad)), invalidFieldError('uid'))
     })
   })
 
@@ -141,7 +143,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
     assert.deepEqual((await owner.api.get(pathOf(uid))).body, { uid, content })
     await cast().writesNothing(async () => {
       for (const text of ['mine', '', '<script>'])
-        assertRefused(await admin.patch(pathOf(uid), { content: text }), badField('content'))
+        assertError(await admin.patch(pathOf(uid), { content: text }), invalidFieldError('content'))
       assert.equal((await admin.patch(pathOf(uid), { content })).status, 200)
     })
     await admin.delete(`registry/repos/${source}`)
@@ -174,15 +176,15 @@ onEveryDatabase('READMEs of repos', (cast) => {
     const tooLong = 'é'.repeat(limits.readmeBytesMax / 2 + 1)
     await cast().writesNothing(async () => {
       for (const text of ['<script>alert(1)</script>', '[x](javascript:alert(1))', 'a\u0000b', tooLong])
-        assertRefused(await admin.patch(pathOf(uid), { content: text }), badField('content'))
+        assertError(await admin.patch(pathOf(uid), { content: text }), invalidFieldError('content'))
     })
     // Few bytes that would become many (readmeLinkCharsMax).
     const longAddress = `[a]: https://example.com/${'x'.repeat(30_000)}\n\n`
     const longTitle = `[a]: / "${'a line of it\n'.repeat(2000)}"\n\n`
     for (const links of [longAddress, longTitle]) {
-      assertRefused(
+      assertError(
         await admin.patch(pathOf(uid), { content: links + '[a]\n'.repeat(5000) }),
-        badField('content'),
+        invalidFieldError('content'),
       )
       assert.equal((await write(uid, `${links}[a] and [a]`)).status, 200)
     }
@@ -201,11 +203,11 @@ onEveryDatabase('READMEs of repos', (cast) => {
     const written = await patch(content, tag)
     assert.equal(written.status, 200, written.text)
     await cast().writesNothing(async () =>
-      assertRefused(await patch('other', tag), { status: 412, code: 9, violation: 'ETAG_MISMATCH' }),
+      assertError(await patch('other', tag), { status: 412, code: 9, violation: 'ETAG_MISMATCH' }),
     )
     assert.equal((await patch('other', written.headers.get('etag') ?? '')).status, 200)
     assert.deepEqual(
-      (await cast().auditOf(uid)).map(({ method }) => method.split('/')[1]),
+      (await cast().auditEventsOf(uid)).map(({ method }) => method.split('/')[1]),
       ['CreateRepo', 'UpdateRepoReadme', 'UpdateRepoReadme'],
     )
   })

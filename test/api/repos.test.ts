@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { limits } from '../../src/core/limits.ts'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   type Api,
+  type ApiFixture,
+  alreadyExistsError,
   apiOf,
-  assertRefused,
-  badField,
-  type Cast,
-  denied,
-  missing,
+  assertError,
+  failedPreconditionError,
+  invalidFieldError,
   newName,
+  notFoundError,
   onEveryDatabase,
-  precondition,
-  taken,
-} from '../support/cast.ts'
-import { expectGolden } from '../support/golden.ts'
-import { call } from '../support/rest.ts'
-import { stable } from '../support/stable.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import { stableText } from '../support/api/stable-output.ts'
+import { assertGolden } from '../support/golden.ts'
 
 const TYPE = 'registry.chainguard.dev/Repo'
 const customOverlay = { environment: { LANG: 'C' }, annotations: { 'com.example.team': 'one' } }
@@ -30,12 +30,12 @@ const catalogue = {
 const noCatalogue = { catalogTier: 'CATALOG_TIER_UNSPECIFIED', bundles: [], aliases: [], activeTags: [] }
 
 /** A repo to copy, made by the operator. */
-async function makeSource({ admin }: Pick<Cast, 'admin'>, group: string, body: object = {}) {
-  return admin.made(`registry/repos/${group}`, { name: newName('source'), ...body })
+async function makeSource({ admin }: Pick<ApiFixture, 'admin'>, group: string, body: object = {}) {
+  return admin.create(`registry/repos/${group}`, { name: newName('source'), ...body })
 }
 
 async function makeCopy(api: Api, group: string, source: string, body: object = {}) {
-  return api.made(`registry/repos/${group}`, { name: newName('copy'), sync_config: { source }, ...body })
+  return api.create(`registry/repos/${group}`, { name: newName('copy'), sync_config: { source }, ...body })
 }
 
 onEveryDatabase('repos', (cast) => {
@@ -59,15 +59,15 @@ onEveryDatabase('repos', (cast) => {
     assert.equal(updated.status, 200, updated.text)
     assert.ok(updated.body.updateTime > created.body.updateTime)
     assert.equal(updated.body.createTime, created.body.createTime)
-    expectGolden(
+    assertGolden(
       'api-repos.json',
-      stable({ created: created.body, listed: listed.body, updated: updated.body }),
+      stableText({ created: created.body, listed: listed.body, updated: updated.body }),
     )
     const deleted = await api.delete(`registry/repos/${uid}`)
     assert.deepEqual([deleted.status, deleted.text], [200, ''])
-    assertRefused(await api.get(`registry/repos/${uid}`), missing(TYPE, uid))
-    assertRefused(await api.patch(`registry/repos/${uid}`, {}), missing(TYPE, uid))
-    assertRefused(await api.delete(`registry/repos/${uid}`), missing(TYPE, uid))
+    assertError(await api.get(`registry/repos/${uid}`), notFoundError(TYPE, uid))
+    assertError(await api.patch(`registry/repos/${uid}`, {}), notFoundError(TYPE, uid))
+    assertError(await api.delete(`registry/repos/${uid}`), notFoundError(TYPE, uid))
   })
 
   test('the same over gRPC', async () => {
@@ -98,7 +98,7 @@ onEveryDatabase('repos', (cast) => {
 
   test('what a repo cannot be is refused, field by field, and nothing is written', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid } = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
+    const { uid } = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
     await cast().writesNothing(async () => {
       for (const [body, ...fields] of [
         [{ name: '' }, 'name'],
@@ -110,33 +110,36 @@ onEveryDatabase('repos', (cast) => {
         [{ name: 'a', tier: 1 }, 'tier'],
         [{ name: 'a', customOverlay: { env: {} } }, 'customOverlay.env'],
       ] as const) {
-        assertRefused(await owner.api.post(`registry/repos/${root}`, body), badField(...fields))
-        assertRefused(await owner.api.patch(`registry/repos/${uid}`, body), badField(...fields))
+        assertError(await owner.api.post(`registry/repos/${root}`, body), invalidFieldError(...fields))
+        assertError(await owner.api.patch(`registry/repos/${uid}`, body), invalidFieldError(...fields))
       }
-      assertRefused(await owner.api.post(`registry/repos/${root}`, {}), badField('name'))
+      assertError(await owner.api.post(`registry/repos/${root}`, {}), invalidFieldError('name'))
       const gone = `${root}/0123456789abcdef`
-      assertRefused(
+      assertError(
         await owner.api.post(`registry/repos/${gone}`, { name: 'a' }),
-        missing('iam.chainguard.dev/Group', gone),
+        notFoundError('iam.chainguard.dev/Group', gone),
       )
       for (const bad of ['x', root.slice(1)]) {
-        assertRefused(await owner.api.get(`registry/repos/${bad}`), badField('uid'))
-        assertRefused(await owner.api.post(`registry/repos/${bad}`, { name: 'a' }), badField('parent'))
+        assertError(await owner.api.get(`registry/repos/${bad}`), invalidFieldError('uid'))
+        assertError(await owner.api.post(`registry/repos/${bad}`, { name: 'a' }), invalidFieldError('parent'))
       }
     })
   })
 
   test("a group's repos differ in name", async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid: team } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    const first = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
-    await owner.api.made(`registry/repos/${team}`, { name: 'nginx' })
-    const other = await owner.api.made(`registry/repos/${root}`, { name: 'other' })
+    const { uid: team } = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
+    const first = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
+    await owner.api.create(`registry/repos/${team}`, { name: 'nginx' })
+    const other = await owner.api.create(`registry/repos/${root}`, { name: 'other' })
     await cast().writesNothing(async () => {
-      assertRefused(await owner.api.post(`registry/repos/${root}`, { name: 'nginx' }), taken(TYPE, first.uid))
-      assertRefused(
+      assertError(
+        await owner.api.post(`registry/repos/${root}`, { name: 'nginx' }),
+        alreadyExistsError(TYPE, first.uid),
+      )
+      assertError(
         await owner.api.patch(`registry/repos/${other.uid}`, { name: 'nginx' }),
-        taken(TYPE, first.uid),
+        alreadyExistsError(TYPE, first.uid),
       )
     })
     const { body } = await owner.api.get('registry/repos', { 'uidp.descendants_of': root, name: 'nginx' })
@@ -194,18 +197,18 @@ onEveryDatabase('repos', (cast) => {
   test('R18: what describes an image in the catalogue is for the operator', async () => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
-    const made = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
+    const made = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
     const source = await makeSource(cast(), root, catalogue)
     const fields = { ...catalogue, sync_config: { source: source.uid } }
     await cast().writesNothing(async () => {
       for (const [field, value] of Object.entries(fields)) {
-        assertRefused(
+        assertError(
           await owner.api.post(`registry/repos/${root}`, { name: 'other', [field]: value }),
-          denied,
+          permissionDeniedError,
         )
         for (const mask of [undefined, field, '*']) {
           const body = { name: 'nginx', [field]: value }
-          assertRefused(await owner.api.patch(`registry/repos/${made.uid}`, body, mask), denied)
+          assertError(await owner.api.patch(`registry/repos/${made.uid}`, body, mask), permissionDeniedError)
         }
       }
     })
@@ -222,14 +225,17 @@ onEveryDatabase('repos', (cast) => {
       '*',
     )
     assert.deepEqual([restated.status, restated.body.description], [200, 'd'], restated.text)
-    assertRefused(await owner.api.patch(`registry/repos/${made.uid}`, { name: 'nginx' }, '*'), denied)
-    assertRefused(await owner.api.patch(`registry/repos/${made.uid}`, {}, 'bundles'), denied)
+    assertError(
+      await owner.api.patch(`registry/repos/${made.uid}`, { name: 'nginx' }, '*'),
+      permissionDeniedError,
+    )
+    assertError(await owner.api.patch(`registry/repos/${made.uid}`, {}, 'bundles'), permissionDeniedError)
   })
 
   test('what the operator writes has to be well-formed, field by field', async () => {
     const { uid: root } = await cast().organization()
     const { admin } = cast()
-    const { uid } = await admin.made(`registry/repos/${root}`, { name: 'nginx' })
+    const { uid } = await admin.create(`registry/repos/${root}`, { name: 'nginx' })
     const source = await makeSource(cast(), root)
     const { repoAliasesMax, repoAliasCharsMax, repoActiveTagsMax, syncDestinationCharsMax } = limits
     const alias = (chars: number) => `${'a'.repeat(chars - 2)}:b`
@@ -255,8 +261,8 @@ onEveryDatabase('repos', (cast) => {
     await cast().writesNothing(async () => {
       for (const [body, ...fields] of cases) {
         const whole = { name: 'other', ...body }
-        assertRefused(await admin.post(`registry/repos/${root}`, whole), badField(...fields))
-        assertRefused(await admin.patch(`registry/repos/${uid}`, body), badField(...fields))
+        assertError(await admin.post(`registry/repos/${root}`, whole), invalidFieldError(...fields))
+        assertError(await admin.patch(`registry/repos/${uid}`, body), invalidFieldError(...fields))
       }
     })
     const most = {
@@ -282,15 +288,15 @@ onEveryDatabase('repos', (cast) => {
     const path = `registry/repos/${copy.uid}`
     await cast().writesNothing(async () => {
       for (const [field, value] of Object.entries(noCatalogue)) {
-        assertRefused(await admin.patch(path, { [field]: value }, field), badField(field))
+        assertError(await admin.patch(path, { [field]: value }, field), invalidFieldError(field))
       }
-      assertRefused(
+      assertError(
         await admin.post(`registry/repos/${root}`, {
           name: 'other',
           sync_config: { source: source.uid },
           bundles: ['ai'],
         }),
-        badField('bundles'),
+        invalidFieldError('bundles'),
       )
       assert.equal((await admin.patch(path, catalogue)).status, 200)
     })
@@ -370,7 +376,7 @@ onEveryDatabase('repos', (cast) => {
       apkoOverlay: '{}',
       gracePeriod: true,
     }
-    const made = await admin.made(`registry/repos/${root}`, {
+    const made = await admin.create(`registry/repos/${root}`, {
       name: 'copy',
       sync_config: { source: one.uid, azure: 'a.example/b', ...own },
     })
@@ -408,7 +414,7 @@ onEveryDatabase('repos', (cast) => {
 
   test('a source is named by uid, by organization and name, or as an image of this registry', async () => {
     const { owner, uid: root, name } = await cast().organization()
-    const { uid: team } = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const { uid: team } = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     const { admin, berth } = cast()
     const host = new URL(berth.url).host
     const source = await makeSource(cast(), root, { name: 'web server' })
@@ -451,14 +457,14 @@ onEveryDatabase('repos', (cast) => {
         'web server',
       ]) {
         const body = { sync_config: { source: text } }
-        assertRefused(
+        assertError(
           await admin.patch(`registry/repos/${copy.uid}`, body, 'sync_config'),
-          badField('sync_config.source'),
+          invalidFieldError('sync_config.source'),
         )
         if (text === copy.uid) continue
-        assertRefused(
+        assertError(
           await admin.post(`registry/repos/${root}`, { name: 'other', ...body }),
-          badField('sync_config.source'),
+          invalidFieldError('sync_config.source'),
         )
       }
     })
@@ -467,7 +473,7 @@ onEveryDatabase('repos', (cast) => {
   test('R17: a source that the caller may not read is answered like one that is missing', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
     const secret = await makeSource(cast(), theirs.uid, { name: 'secret' })
-    const { uid } = await mine.owner.api.made(`registry/repos/${mine.uid}`, { name: 'nginx' })
+    const { uid } = await mine.owner.api.create(`registry/repos/${mine.uid}`, { name: 'nginx' })
     // What an operator's token can do when it is narrowed to one organization.
     const { berth } = cast()
     const narrowed = {
@@ -486,9 +492,9 @@ onEveryDatabase('repos', (cast) => {
       ]) {
         const body = { sync_config: { source } }
         const reply = await narrowed.patch(`registry/repos/${uid}`, body)
-        assertRefused(reply, badField('sync_config.source'))
+        assertError(reply, invalidFieldError('sync_config.source'))
         answers.push(reply.text)
-        assertRefused(await mine.owner.api.patch(`registry/repos/${uid}`, body), denied)
+        assertError(await mine.owner.api.patch(`registry/repos/${uid}`, body), permissionDeniedError)
       }
       assert.equal(new Set(answers).size, 1)
     })
@@ -497,34 +503,37 @@ onEveryDatabase('repos', (cast) => {
   test('a custom overlay needs a source, and to be one that can be built', async () => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
-    const disabled = precondition('CUSTOM_ASSEMBLY_DISABLED')
+    const disabled = failedPreconditionError('CUSTOM_ASSEMBLY_DISABLED')
     const source = await makeSource(cast(), root)
-    const plain = await owner.api.made(`registry/repos/${root}`, { name: 'plain' })
+    const plain = await owner.api.create(`registry/repos/${root}`, { name: 'plain' })
     const copy = await makeCopy(admin, root, source.uid, { customOverlay })
     const path = `registry/repos/${copy.uid}`
     await cast().writesNothing(async () => {
       for (const api of [owner.api, admin]) {
-        assertRefused(await api.post(`registry/repos/${root}`, { name: 'a', customOverlay }), disabled)
-        assertRefused(await api.patch(`registry/repos/${plain.uid}`, { customOverlay }), disabled)
+        assertError(await api.post(`registry/repos/${root}`, { name: 'a', customOverlay }), disabled)
+        assertError(await api.patch(`registry/repos/${plain.uid}`, { customOverlay }), disabled)
       }
-      assertRefused(await admin.patch(path, {}, 'sync_config'), disabled)
+      assertError(await admin.patch(path, {}, 'sync_config'), disabled)
       // A field is told before the state.
       const reserved = { environment: { CHAINGUARD_X: '1' }, annotations: { 'dev.chainguard.x': '1' } }
       for (const target of [plain.uid, copy.uid]) {
-        assertRefused(
+        assertError(
           await owner.api.patch(`registry/repos/${target}`, { customOverlay: reserved }),
-          badField('customOverlay.environment', 'customOverlay.annotations'),
+          invalidFieldError('customOverlay.environment', 'customOverlay.annotations'),
         )
       }
       const big = { environment: { A: 'x'.repeat(limits.overlayBytesMax) } }
-      assertRefused(await owner.api.patch(path, { customOverlay: big }), badField('customOverlay'))
-      assertRefused(
+      assertError(await owner.api.patch(path, { customOverlay: big }), invalidFieldError('customOverlay'))
+      assertError(
         await owner.api.patch(path, { custom_overlay: { accounts: { users: [{ uid: -1 }] } } }),
-        badField('custom_overlay.accounts.users[0].username', 'custom_overlay.accounts.users[0].uid'),
+        invalidFieldError(
+          'custom_overlay.accounts.users[0].username',
+          'custom_overlay.accounts.users[0].uid',
+        ),
       )
     })
     const stranger = (await cast().organization()).owner
-    assertRefused(await stranger.api.patch(path, { customOverlay }), denied)
+    assertError(await stranger.api.patch(path, { customOverlay }), permissionDeniedError)
     const changed = await owner.api.patch(path, { customOverlay: { accounts: { runAs: 'app' } } })
     assert.equal(changed.body.customOverlay.accounts.runAs, 'app')
     const freed = await admin.patch(path, {}, 'sync_config,custom_overlay')
@@ -538,7 +547,7 @@ onEveryDatabase('repos', (cast) => {
       createTime: '2001-01-01T00:00:00Z',
       updateTime: '2001-01-01T00:00:00Z',
     }
-    const made = await cast().admin.made(`registry/repos/${root}`, { name: 'nginx', ...own })
+    const made = await cast().admin.create(`registry/repos/${root}`, { name: 'nginx', ...own })
     for (const member of ['uid', 'createTime', 'updateTime'] as const)
       assert.notEqual(made[member], own[member])
     const { body } = await cast().admin.patch(`registry/repos/${made.uid}`, { name: 'nginx', ...own }, '*')
@@ -547,14 +556,20 @@ onEveryDatabase('repos', (cast) => {
 
   test('R17: repos of another organization can be neither read nor written', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
-    const { uid } = await theirs.owner.api.made(`registry/repos/${theirs.uid}`, { name: 'nginx' })
+    const { uid } = await theirs.owner.api.create(`registry/repos/${theirs.uid}`, { name: 'nginx' })
     await cast().writesNothing(async () => {
       for (const other of [uid, `${theirs.uid}/0123456789abcdef`]) {
-        assertRefused(await mine.owner.api.get(`registry/repos/${other}`), denied)
-        assertRefused(await mine.owner.api.patch(`registry/repos/${other}`, { description: 'd' }), denied)
-        assertRefused(await mine.owner.api.delete(`registry/repos/${other}`), denied)
+        assertError(await mine.owner.api.get(`registry/repos/${other}`), permissionDeniedError)
+        assertError(
+          await mine.owner.api.patch(`registry/repos/${other}`, { description: 'd' }),
+          permissionDeniedError,
+        )
+        assertError(await mine.owner.api.delete(`registry/repos/${other}`), permissionDeniedError)
       }
-      assertRefused(await mine.owner.api.post(`registry/repos/${theirs.uid}`, { name: 'a' }), denied)
+      assertError(
+        await mine.owner.api.post(`registry/repos/${theirs.uid}`, { name: 'a' }),
+        permissionDeniedError,
+      )
     })
     const { body } = await mine.owner.api.get('registry/repos', { 'uidp.ids': uid })
     assert.deepEqual([body.repos, body.totalCount], [[], '0'])
@@ -562,13 +577,13 @@ onEveryDatabase('repos', (cast) => {
 
   test('each change leaves one audit record, a failed or empty one none', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid } = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
+    const { uid } = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
     await owner.api.patch(`registry/repos/${uid}`, { description: 'd' })
     await cast().writesNothing(() => owner.api.patch(`registry/repos/${uid}`, { name: 'nginx' }))
     await owner.api.patch(`registry/repos/${uid}`, { name: '' })
     await owner.api.delete(`registry/repos/${uid}`)
     assert.deepEqual(
-      (await cast().auditOf(uid)).map(({ method }) => method.split('/')[1]),
+      (await cast().auditEventsOf(uid)).map(({ method }) => method.split('/')[1]),
       ['CreateRepo', 'UpdateRepo', 'DeleteRepo'],
     )
   })

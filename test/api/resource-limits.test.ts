@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import type { ResourceKind } from '../../src/core/resource-limits.ts'
-import { applyGeneralLimits, organizationSettings } from '../../src/organization-settings.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { insertResource } from '../../src/storage/rows.ts'
-import { type Collection, collections } from '../../src/storage/tables.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import type { ResourceKind } from '@berth/server/api/resource-limits.ts'
+import { applyGeneralLimits, organizationSettings } from '@berth/server/operator/organization-settings.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { insertResource } from '@berth/server/storage/resource-rows.ts'
+import { type ResourceTable, resourceTables } from '@berth/server/storage/schema/tables.ts'
 import {
-  assertRefused,
-  beyondQuota,
+  alreadyExistsError,
+  assertError,
   claimMatch,
   managedRole,
   newName,
   type Organization,
   onEveryDatabase,
-  taken,
-} from '../support/cast.ts'
-import { rowOf } from '../support/hierarchy.ts'
+  quotaExceededError,
+} from '../support/api/api-fixture.ts'
+import { rowOf } from '../support/database/hierarchy.ts'
 
 const viewer = managedRole('viewer')
 const identity = () => ({ name: newName('robot'), claimMatch })
@@ -34,7 +34,7 @@ onEveryDatabase('resource limits', (cast) => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const { api } = owner
-    const team = await api.made(`iam/groups/${root}`, { name: 'team' })
+    const team = await api.create(`iam/groups/${root}`, { name: 'team' })
     const kinds: readonly [kind: ResourceKind, collection: string, body: () => Promise<object> | object][] = [
       ['identities', 'iam/identities', identity],
       ['roles', 'iam/roles', () => ({ name: newName('role'), capabilities: ['CAP_REPO_LIST'] })],
@@ -42,7 +42,7 @@ onEveryDatabase('resource limits', (cast) => {
         'role_bindings',
         'iam/roleBindings',
         async () => ({
-          identityUid: (await api.made(`iam/identities/${root}`, identity())).uid,
+          identityUid: (await api.create(`iam/identities/${root}`, identity())).uid,
           roleUid: viewer,
         }),
       ],
@@ -54,46 +54,46 @@ onEveryDatabase('resource limits', (cast) => {
       const n = Number(listed.totalCount) + 2
       await limit(organization, { [kind]: n })
       const made = [
-        await api.made(`${collection}/${root}`, await body()),
-        await api.made(`${collection}/${team.uid}`, await body()),
+        await api.create(`${collection}/${root}`, await body()),
+        await api.create(`${collection}/${team.uid}`, await body()),
       ]
       for (const where of [root, team.uid]) {
         const more = await body()
         const refused = await cast().writesNothing(() => api.post(`${collection}/${where}`, more))
-        assertRefused(refused, beyondQuota(root))
+        assertError(refused, quotaExceededError(root))
         assert.match(refused.body.message, new RegExp(`^Resource exhausted: .* may hold ${n} `))
       }
       // What goes makes room; a limit below what is there keeps it.
       await api.delete(`${collection}/${made[1].uid}`)
-      await api.made(`${collection}/${team.uid}`, await body())
+      await api.create(`${collection}/${team.uid}`, await body())
       await limit(organization, { [kind]: 0 })
       assert.equal((await api.get(`${collection}/${made[0].uid}`)).status, 200)
-      assertRefused(await api.post(`${collection}/${root}`, await body()), beyondQuota(root))
+      assertError(await api.post(`${collection}/${root}`, await body()), quotaExceededError(root))
       await limit(organization, { [kind]: undefined })
-      await api.made(`${collection}/${root}`, await body())
+      await api.create(`${collection}/${root}`, await body())
     }
   })
 
   test('what is wrong otherwise is told first, and no other organization is concerned', async () => {
     const [organization, other] = [await cast().organization(), await cast().organization()]
     const { owner, uid: root } = organization
-    const { uid } = await owner.api.made(`registry/repos/${root}`, { name: 'nginx' })
+    const { uid } = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
     await limit(organization, { repos: 1, identities: 0 })
-    assertRefused(
+    assertError(
       await owner.api.post(`registry/repos/${root}`, { name: 'nginx' }),
-      taken('registry.chainguard.dev/Repo', uid),
+      alreadyExistsError('registry.chainguard.dev/Repo', uid),
     )
     assert.equal((await owner.api.post(`registry/repos/${root}`, { name: '' })).body.code, 3)
     assert.equal((await other.owner.api.post(`registry/repos/${root}`, { name: 'x' })).body.code, 7)
-    await other.owner.api.made(`registry/repos/${other.uid}`, { name: 'nginx' })
-    await other.owner.api.made(`iam/identities/${other.uid}`, identity())
+    await other.owner.api.create(`registry/repos/${other.uid}`, { name: 'nginx' })
+    await other.owner.api.create(`iam/identities/${other.uid}`, identity())
   })
 
   test('a batch that goes beyond is not made at all', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const robots: { uid: string }[] = []
-    for (let at = 0; at < 3; at++) robots.push(await owner.api.made(`iam/identities/${root}`, identity()))
+    for (let at = 0; at < 3; at++) robots.push(await owner.api.create(`iam/identities/${root}`, identity()))
     const { totalCount } = (await owner.api.get('iam/roleBindings', { group: root })).body
     await limit(organization, { role_bindings: Number(totalCount) + 2 })
     const batch = (entries: typeof robots) =>
@@ -102,7 +102,7 @@ onEveryDatabase('resource limits', (cast) => {
         roleUid: viewer,
         requests: entries.map(({ uid }) => ({ roleBinding: { identityUid: uid } })),
       })
-    assertRefused(await cast().writesNothing(() => batch(robots)), beyondQuota(root))
+    assertError(await cast().writesNothing(() => batch(robots)), quotaExceededError(root))
     assert.equal((await batch(robots.slice(1))).status, 200)
   })
 
@@ -112,7 +112,7 @@ onEveryDatabase('resource limits', (cast) => {
     const groups = [
       root,
       ...(await Promise.all(
-        ['a', 'b', 'c'].map(async (name) => (await owner.api.made(`iam/groups/${root}`, { name })).uid),
+        ['a', 'b', 'c'].map(async (name) => (await owner.api.create(`iam/groups/${root}`, { name })).uid),
       )),
     ]
     // Once from the first of its kind on, and once more from there.
@@ -127,14 +127,14 @@ onEveryDatabase('resource limits', (cast) => {
       assert.equal(totalCount, String(n))
       assert.equal(replies.filter(({ status }) => status === 200).length, n === 5 ? 5 : 3)
       for (const reply of replies.filter(({ status }) => status !== 200))
-        assertRefused(reply, beyondQuota(root))
+        assertError(reply, quotaExceededError(root))
     }
   })
 
   test('an organization shows its limits, a group in it none; over gRPC too', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
-    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     const before = (await owner.api.get(`iam/groups/${root}`)).body
     assert.deepEqual([before.resourceLimits, team.resourceLimits], [{}, {}])
     await limit(organization, { groups: 3, idps: 1 })
@@ -151,7 +151,7 @@ onEveryDatabase('resource limits', (cast) => {
     const { getGroup } = GroupsService.method
     const group = await cast().grpc.call(getGroup, { uid: root }, { token: owner.api.token })
     assert.deepEqual(group.resourceLimits, { groups: 3, idps: 1 })
-    const [event] = (await cast().auditOf(root)).filter(({ actor }) => actor === 'system')
+    const [event] = (await cast().auditEventsOf(root)).filter(({ actor }) => actor === 'system')
     assert.equal(event?.method, 'berth admin organization')
     await limit(organization, { groups: undefined, idps: undefined })
     assert.deepEqual((await owner.api.get(`iam/groups/${root}`)).body.resourceLimits, {})
@@ -159,10 +159,10 @@ onEveryDatabase('resource limits', (cast) => {
 
   test('every kind can be limited', async () => {
     const { store } = cast().berth.berth.installation
-    const kindOf: Partial<Record<Collection, ResourceKind>> = { identity_providers: 'idps' }
-    for (const collection of collections) {
+    const kindOf: Partial<Record<ResourceTable, ResourceKind>> = { identity_providers: 'idps' }
+    for (const collection of resourceTables) {
       const organization = await cast().organization()
-      const { uid } = await organization.owner.api.made(`iam/groups/${organization.uid}`, { name: 'team' })
+      const { uid } = await organization.owner.api.create(`iam/groups/${organization.uid}`, { name: 'team' })
       const row = rowOf(
         collection,
         collection === 'account_associations' ? uid : `${uid}/${'0'.repeat(16)}`,
@@ -181,7 +181,7 @@ onEveryDatabase('resource limits', (cast) => {
 
   test('limits go with their organization', async () => {
     const { admin } = cast()
-    const { uid } = await admin.made('iam/groups', { name: newName('gone') })
+    const { uid } = await admin.create('iam/groups', { name: newName('gone') })
     await limit({ uid }, { groups: 3 })
     assert.equal((await admin.delete(`iam/groups/${uid}`)).status, 200)
     const { kysely } = cast().berth.berth.installation.store.db
@@ -197,19 +197,19 @@ onEveryDatabase(
   (cast) => {
     test('hold where an organization has none of its own, and never keep one from being founded', async () => {
       const { admin, berth } = cast()
-      const { uid } = await admin.made('iam/groups', { name: newName('small') })
+      const { uid } = await admin.create('iam/groups', { name: newName('small') })
       assert.deepEqual((await admin.get(`iam/groups/${uid}`)).body.resourceLimits, {
         groups: 1,
         role_bindings: 0,
         identities: 1,
       })
       assert.equal((await admin.get('iam/roleBindings', { group: uid })).body.totalCount, '1')
-      await admin.made(`iam/groups/${uid}`, { name: 'one' })
-      assertRefused(await admin.post(`iam/groups/${uid}`, { name: 'two' }), beyondQuota(uid))
-      const robot = await admin.made(`iam/identities/${uid}`, identity())
-      assertRefused(await admin.post(`iam/identities/${uid}`, identity()), beyondQuota(uid))
+      await admin.create(`iam/groups/${uid}`, { name: 'one' })
+      assertError(await admin.post(`iam/groups/${uid}`, { name: 'two' }), quotaExceededError(uid))
+      const robot = await admin.create(`iam/identities/${uid}`, identity())
+      assertError(await admin.post(`iam/identities/${uid}`, identity()), quotaExceededError(uid))
       const binding = { identityUid: robot.uid, roleUid: viewer }
-      assertRefused(await admin.post(`iam/roleBindings/${uid}`, binding), beyondQuota(uid))
+      assertError(await admin.post(`iam/roleBindings/${uid}`, binding), quotaExceededError(uid))
       const { installation } = berth.berth
       const settings = await organizationSettings(installation, uid, {
         limits: new Map<ResourceKind, number>([
@@ -218,7 +218,7 @@ onEveryDatabase(
         ]),
       })
       assert.deepEqual(settings.resourceLimits, { groups: 1, role_bindings: 2, identities: 1, repos: 7 })
-      await admin.made(`iam/roleBindings/${uid}`, binding)
+      await admin.create(`iam/roleBindings/${uid}`, binding)
       // The next start may say otherwise.
       await applyGeneralLimits(installation, { identities: 2 })
       assert.deepEqual((await admin.get(`iam/groups/${uid}`)).body.resourceLimits, {
@@ -226,7 +226,7 @@ onEveryDatabase(
         identities: 2,
         repos: 7,
       })
-      await admin.made(`iam/groups/${uid}`, { name: 'two' })
+      await admin.create(`iam/groups/${uid}`, { name: 'two' })
     })
   },
   { env: { BERTH_RESOURCE_LIMITS: 'groups=1, identities=1,role_bindings=0' } },

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RoleBindingsService } from '#gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { managedRoles } from '../../src/core/managed-roles.ts'
+import { RoleBindingsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { managedRoles } from '@berth/server/iam/managed-roles.ts'
 import {
-  assertRefused,
-  badField,
+  alreadyExistsError,
+  assertError,
   claimMatch,
-  denied,
+  invalidFieldError,
   managedRole,
-  missing,
   newName,
+  notFoundError,
   type Organization,
   onEveryDatabase,
-  taken,
-} from '../support/cast.ts'
-import { expectGolden } from '../support/golden.ts'
-import { stable } from '../support/stable.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { stableText } from '../support/api/stable-output.ts'
+import { assertGolden } from '../support/golden.ts'
 
 const TYPE = 'iam.chainguard.dev/RoleBinding'
 const IDENTITY = 'iam.chainguard.dev/Identity'
@@ -24,14 +24,14 @@ const ROLE = 'iam.chainguard.dev/Role'
 const GROUP = 'iam.chainguard.dev/Group'
 const viewer = managedRole('viewer')
 const robotIn = async ({ owner, uid }: Organization): Promise<string> =>
-  (await owner.api.made(`iam/identities/${uid}`, { name: 'robot', description: 'Builds', claimMatch })).uid
+  (await owner.api.create(`iam/identities/${uid}`, { name: 'robot', description: 'Builds', claimMatch })).uid
 
 onEveryDatabase('role bindings', (cast) => {
   test('create, get, list, update and delete answer in the exact shape, hydrated', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const { api } = owner
-    const group = await api.made(`iam/groups/${root}`, { name: 'team', description: 'The first' })
+    const group = await api.create(`iam/groups/${root}`, { name: 'team', description: 'The first' })
     const identityUid = await robotIn(organization)
     const created = await api.post(`iam/roleBindings/${group.uid}`, { identityUid, roleUid: viewer })
     assert.equal(created.status, 200, created.text)
@@ -44,15 +44,15 @@ onEveryDatabase('role bindings', (cast) => {
     assert.deepEqual([updated.body.identityUid, updated.body.role.name], [identityUid, 'registry.pull'])
     assert.equal(updated.body.createTime, created.body.createTime)
     const known = Object.fromEntries(managedRoles.map((role) => [role.uid, `<${role.name}>`]))
-    expectGolden(
+    assertGolden(
       'api-role-bindings.json',
-      stable({ created: created.body, listed: listed.body, updated: updated.body }, known),
+      stableText({ created: created.body, listed: listed.body, updated: updated.body }, known),
     )
     const deleted = await api.delete(`iam/roleBindings/${uid}`)
     assert.deepEqual([deleted.status, deleted.text], [200, ''])
-    assertRefused(await api.get(`iam/roleBindings/${uid}`), missing(TYPE, uid))
-    assertRefused(await api.patch(`iam/roleBindings/${uid}`, {}), missing(TYPE, uid))
-    assertRefused(await api.delete(`iam/roleBindings/${uid}`), missing(TYPE, uid))
+    assertError(await api.get(`iam/roleBindings/${uid}`), notFoundError(TYPE, uid))
+    assertError(await api.patch(`iam/roleBindings/${uid}`, {}), notFoundError(TYPE, uid))
+    assertError(await api.delete(`iam/roleBindings/${uid}`), notFoundError(TYPE, uid))
   })
 
   test('the same over gRPC', async () => {
@@ -93,10 +93,11 @@ onEveryDatabase('role bindings', (cast) => {
   test('a list is filtered by identity, group and role', async () => {
     const organization = await cast().organization()
     const { api } = organization.owner
-    const group = await api.made(`iam/groups/${organization.uid}`, { name: 'team' })
+    const group = await api.create(`iam/groups/${organization.uid}`, { name: 'team' })
     const [a, b] = [await robotIn(organization), await robotIn(organization)]
     const bind = async (where: string, identityUid: string, role: string) =>
-      (await api.made(`iam/roleBindings/${where}`, { identityUid, roleUid: managedRole(role) })).uid as string
+      (await api.create(`iam/roleBindings/${where}`, { identityUid, roleUid: managedRole(role) }))
+        .uid as string
     const atRoot = await bind(organization.uid, a, 'viewer')
     const inTeam = await bind(group.uid, a, 'editor')
     const others = await bind(group.uid, b, 'viewer')
@@ -110,8 +111,8 @@ onEveryDatabase('role bindings', (cast) => {
     assert.deepEqual(await list({ role: managedRole('viewer'), group: group.uid }), [others])
     assert.deepEqual(await list({ role: managedRole('apk.pull') }), [])
     for (const field of ['identity', 'group', 'role'])
-      assertRefused(await api.get('iam/roleBindings', { [field]: 'x' }), badField(field))
-    assertRefused(await api.get('iam/roleBindings', { order_by: 'name' }), badField('order_by'))
+      assertError(await api.get('iam/roleBindings', { [field]: 'x' }), invalidFieldError(field))
+    assertError(await api.get('iam/roleBindings', { order_by: 'name' }), invalidFieldError('order_by'))
   })
 
   test('what a binding cannot be is refused, and nothing is written', async () => {
@@ -119,7 +120,7 @@ onEveryDatabase('role bindings', (cast) => {
     const { owner, uid: root } = organization
     const { api } = owner
     const identityUid = await robotIn(organization)
-    const { uid } = await api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
+    const { uid } = await api.create(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
     const noIdentity = `${root}/0123456789abcdef`
     const noRole = 'f'.repeat(40)
     await cast().writesNothing(async () => {
@@ -130,29 +131,32 @@ onEveryDatabase('role bindings', (cast) => {
         [{ identityUid: 'x', roleUid: 'y' }, 'identityUid', 'roleUid'],
         [{ identityUid: null, roleUid: viewer }, 'identityUid'],
       ] as const) {
-        assertRefused(await api.post(`iam/roleBindings/${root}`, body), badField(...fields))
-        assertRefused(await api.patch(`iam/roleBindings/${uid}`, body, '*'), badField(...fields))
+        assertError(await api.post(`iam/roleBindings/${root}`, body), invalidFieldError(...fields))
+        assertError(await api.patch(`iam/roleBindings/${uid}`, body, '*'), invalidFieldError(...fields))
       }
-      assertRefused(await api.patch(`iam/roleBindings/${uid}`, { roleUid: null }), badField('roleUid'))
-      assertRefused(await api.patch(`iam/roleBindings/${uid}`, {}, 'nope'), badField('updateMask'))
-      assertRefused(await api.post(`iam/roleBindings/${root}`, { identity: 'x' }), badField('identity'))
-      assertRefused(
+      assertError(await api.patch(`iam/roleBindings/${uid}`, { roleUid: null }), invalidFieldError('roleUid'))
+      assertError(await api.patch(`iam/roleBindings/${uid}`, {}, 'nope'), invalidFieldError('updateMask'))
+      assertError(
+        await api.post(`iam/roleBindings/${root}`, { identity: 'x' }),
+        invalidFieldError('identity'),
+      )
+      assertError(
         await api.post(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer, groupUid: root }),
-        badField('groupUid'),
+        invalidFieldError('groupUid'),
       )
       const gone = `${root}/fedcba9876543210`
-      assertRefused(
+      assertError(
         await api.post(`iam/roleBindings/${gone}`, { identityUid, roleUid: viewer }),
-        missing(GROUP, gone),
+        notFoundError(GROUP, gone),
       )
       for (const [body, refusal] of [
-        [{ identityUid: noIdentity, roleUid: viewer }, missing(IDENTITY, noIdentity)],
-        [{ identityUid: viewer, roleUid: viewer }, missing(IDENTITY, viewer)],
-        [{ identityUid, roleUid: noRole }, missing(ROLE, noRole)],
-        [{ identityUid, roleUid: identityUid }, missing(ROLE, identityUid)],
+        [{ identityUid: noIdentity, roleUid: viewer }, notFoundError(IDENTITY, noIdentity)],
+        [{ identityUid: viewer, roleUid: viewer }, notFoundError(IDENTITY, viewer)],
+        [{ identityUid, roleUid: noRole }, notFoundError(ROLE, noRole)],
+        [{ identityUid, roleUid: identityUid }, notFoundError(ROLE, identityUid)],
       ] as const) {
-        assertRefused(await api.post(`iam/roleBindings/${root}`, body), refusal)
-        assertRefused(await api.patch(`iam/roleBindings/${uid}`, body), refusal)
+        assertError(await api.post(`iam/roleBindings/${root}`, body), refusal)
+        assertError(await api.patch(`iam/roleBindings/${uid}`, body), refusal)
       }
     })
   })
@@ -161,23 +165,26 @@ onEveryDatabase('role bindings', (cast) => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const identityUid = await robotIn(organization)
-    const first = await owner.api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
-    const other = await owner.api.made(`iam/roleBindings/${root}`, {
+    const first = await owner.api.create(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
+    const other = await owner.api.create(`iam/roleBindings/${root}`, {
       identityUid,
       roleUid: managedRole('apk.pull'),
     })
     await cast().writesNothing(async () => {
       const body = { identityUid, roleUid: viewer }
-      assertRefused(await owner.api.post(`iam/roleBindings/${root}`, body), taken(TYPE, first.uid))
-      assertRefused(await owner.api.patch(`iam/roleBindings/${other.uid}`, body), taken(TYPE, first.uid))
+      assertError(await owner.api.post(`iam/roleBindings/${root}`, body), alreadyExistsError(TYPE, first.uid))
+      assertError(
+        await owner.api.patch(`iam/roleBindings/${other.uid}`, body),
+        alreadyExistsError(TYPE, first.uid),
+      )
       const requests = [{ roleBinding: { ...body, roleUid: managedRole('editor') } }, { roleBinding: body }]
-      assertRefused(
+      assertError(
         await owner.api.post('iam/roleBindings:batchCreate', { parent: root, requests }),
-        taken(TYPE, root),
+        alreadyExistsError(TYPE, root),
       )
     })
-    const { uid } = await owner.api.made(`iam/groups/${root}`, { name: 'below' })
-    await owner.api.made(`iam/roleBindings/${uid}`, { identityUid, roleUid: viewer })
+    const { uid } = await owner.api.create(`iam/groups/${root}`, { name: 'below' })
+    await owner.api.create(`iam/roleBindings/${uid}`, { identityUid, roleUid: viewer })
   })
 
   test('an update changes the identity, the role or both, and never the group', async () => {
@@ -200,7 +207,7 @@ onEveryDatabase('role bindings', (cast) => {
       [{}, undefined, a, viewer],
     ]
     for (const [body, mask, identity, role] of cases) {
-      const made = await owner.api.made(`iam/roleBindings/${root}`, { identityUid: a, roleUid: viewer })
+      const made = await owner.api.create(`iam/roleBindings/${root}`, { identityUid: a, roleUid: viewer })
       const reply = await owner.api.patch(`iam/roleBindings/${made.uid}`, body, mask)
       assert.equal(reply.status, 200, reply.text)
       const { identity: hydratedIdentity, role: hydratedRole, ...rest } = reply.body
@@ -221,35 +228,35 @@ onEveryDatabase('role bindings', (cast) => {
     const { owner, uid: root } = organization
     const identityUid = await robotIn(organization)
     const [a, b] = [
-      await owner.api.made(`iam/groups/${root}`, { name: 'a' }),
-      await owner.api.made(`iam/groups/${root}`, { name: 'b' }),
+      await owner.api.create(`iam/groups/${root}`, { name: 'a' }),
+      await owner.api.create(`iam/groups/${root}`, { name: 'b' }),
     ]
-    const below = await owner.api.made(`iam/groups/${a.uid}`, { name: 'below' })
-    const role = await owner.api.made(`iam/roles/${a.uid}`, {
+    const below = await owner.api.create(`iam/groups/${a.uid}`, { name: 'below' })
+    const role = await owner.api.create(`iam/roles/${a.uid}`, {
       name: 'custom',
       capabilities: ['CAP_REPO_LIST'],
     })
     const body = { identityUid, roleUid: role.uid }
-    for (const group of [a, below]) await owner.api.made(`iam/roleBindings/${group.uid}`, body)
+    for (const group of [a, below]) await owner.api.create(`iam/roleBindings/${group.uid}`, body)
     for (const group of [root, b.uid])
-      assertRefused(await owner.api.post(`iam/roleBindings/${group}`, body), missing(ROLE, role.uid))
+      assertError(await owner.api.post(`iam/roleBindings/${group}`, body), notFoundError(ROLE, role.uid))
   })
 
   test('a person may be bound in any organization', async () => {
     const { owner, uid: root } = await cast().organization()
     const person = cast().berth.owner
-    const made = await owner.api.made(`iam/roleBindings/${root}`, { identityUid: person, roleUid: viewer })
+    const made = await owner.api.create(`iam/roleBindings/${root}`, { identityUid: person, roleUid: viewer })
     assert.deepEqual([made.identity.uid, made.identity.name], [person, 'owner'])
   })
 
   test('R17: identities and roles of another organization look as if they were not there', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
-    const theirRole = await theirs.owner.api.made(`iam/roles/${theirs.uid}`, {
+    const theirRole = await theirs.owner.api.create(`iam/roles/${theirs.uid}`, {
       name: 'r',
       capabilities: ['CAP_REPO_LIST'],
     })
     const identityUid = await robotIn(mine)
-    const own = await mine.owner.api.made(`iam/roleBindings/${mine.uid}`, { identityUid, roleUid: viewer })
+    const own = await mine.owner.api.create(`iam/roleBindings/${mine.uid}`, { identityUid, roleUid: viewer })
     const theirBinding = theirs.owner
     const bindings = (await theirs.owner.api.get('iam/roleBindings', { identity: theirBinding.uid })).body
       .roleBindings
@@ -257,27 +264,27 @@ onEveryDatabase('role bindings', (cast) => {
     const { api } = mine.owner
     await cast().writesNothing(async () => {
       for (const [body, refusal] of [
-        [{ identityUid: theirs.owner.uid, roleUid: viewer }, missing(IDENTITY, theirs.owner.uid)],
-        [{ identityUid, roleUid: theirRole.uid }, missing(ROLE, theirRole.uid)],
+        [{ identityUid: theirs.owner.uid, roleUid: viewer }, notFoundError(IDENTITY, theirs.owner.uid)],
+        [{ identityUid, roleUid: theirRole.uid }, notFoundError(ROLE, theirRole.uid)],
       ] as const) {
-        assertRefused(await api.post(`iam/roleBindings/${mine.uid}`, body), refusal)
-        assertRefused(await api.patch(`iam/roleBindings/${own.uid}`, body), refusal)
+        assertError(await api.post(`iam/roleBindings/${mine.uid}`, body), refusal)
+        assertError(await api.patch(`iam/roleBindings/${own.uid}`, body), refusal)
         const requests = [{ roleBinding: body }]
-        assertRefused(await api.post('iam/roleBindings:batchCreate', { parent: mine.uid, requests }), refusal)
+        assertError(await api.post('iam/roleBindings:batchCreate', { parent: mine.uid, requests }), refusal)
       }
       const body = { identityUid, roleUid: viewer }
-      assertRefused(await api.post(`iam/roleBindings/${theirs.uid}`, body), denied)
-      assertRefused(
+      assertError(await api.post(`iam/roleBindings/${theirs.uid}`, body), permissionDeniedError)
+      assertError(
         await api.post('iam/roleBindings:batchCreate', {
           parent: theirs.uid,
           requests: [{ roleBinding: body }],
         }),
-        denied,
+        permissionDeniedError,
       )
       for (const uid of [foreign, `${theirs.uid}/0123456789abcdef`]) {
-        assertRefused(await api.get(`iam/roleBindings/${uid}`), denied)
-        assertRefused(await api.patch(`iam/roleBindings/${uid}`, body), denied)
-        assertRefused(await api.delete(`iam/roleBindings/${uid}`), denied)
+        assertError(await api.get(`iam/roleBindings/${uid}`), permissionDeniedError)
+        assertError(await api.patch(`iam/roleBindings/${uid}`, body), permissionDeniedError)
+        assertError(await api.delete(`iam/roleBindings/${uid}`), permissionDeniedError)
       }
     })
     for (const query of [
@@ -295,12 +302,12 @@ onEveryDatabase('role bindings', (cast) => {
   test('R19: nobody grants more than they hold there', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
-    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    const beside = await owner.api.made(`iam/groups/${root}`, { name: 'beside' })
+    const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
+    const beside = await owner.api.create(`iam/groups/${root}`, { name: 'beside' })
     // Owns one team, so it may bind there, and reads the rest.
     const lead = await organization.member('owner', team.uid)
     const identityUid = await robotIn(organization)
-    const granter = await owner.api.made(`iam/roles/${root}`, {
+    const granter = await owner.api.create(`iam/roles/${root}`, {
       name: newName('granter'),
       capabilities: [
         'CAP_IAM_ROLE_BINDINGS_CREATE',
@@ -309,35 +316,38 @@ onEveryDatabase('role bindings', (cast) => {
         'CAP_REPO_LIST',
       ],
     })
-    const small = await owner.api.made(`iam/roles/${root}`, {
+    const small = await owner.api.create(`iam/roles/${root}`, {
       name: 'small',
       capabilities: ['CAP_REPO_LIST'],
     })
     const member = await organization.member(granter.uid)
-    const own = await member.api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: small.uid })
-    await lead.api.made(`iam/roleBindings/${team.uid}`, { identityUid, roleUid: managedRole('owner') })
-    const strong = await owner.api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
+    const own = await member.api.create(`iam/roleBindings/${root}`, { identityUid, roleUid: small.uid })
+    await lead.api.create(`iam/roleBindings/${team.uid}`, { identityUid, roleUid: managedRole('owner') })
+    const strong = await owner.api.create(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
     await cast().writesNothing(async () => {
       for (const role of ['viewer', 'owner', 'editor']) {
         const body = { identityUid, roleUid: managedRole(role) }
-        assertRefused(await member.api.post(`iam/roleBindings/${root}`, body), denied)
+        assertError(await member.api.post(`iam/roleBindings/${root}`, body), permissionDeniedError)
         for (const mask of [undefined, 'role_uid', '*'])
-          assertRefused(await member.api.patch(`iam/roleBindings/${own.uid}`, body, mask), denied)
+          assertError(
+            await member.api.patch(`iam/roleBindings/${own.uid}`, body, mask),
+            permissionDeniedError,
+          )
         const requests = [{ roleBinding: { identityUid, roleUid: small.uid } }, { roleBinding: body }]
-        assertRefused(
+        assertError(
           await member.api.post('iam/roleBindings:batchCreate', { parent: team.uid, requests }),
-          denied,
+          permissionDeniedError,
         )
       }
       // Handing a strong binding to somebody else is granting it, too.
-      assertRefused(
+      assertError(
         await member.api.patch(`iam/roleBindings/${strong.uid}`, { identityUid: member.uid }),
-        denied,
+        permissionDeniedError,
       )
       for (const group of [root, beside.uid])
-        assertRefused(
+        assertError(
           await lead.api.post(`iam/roleBindings/${group}`, { identityUid, roleUid: viewer }),
-          denied,
+          permissionDeniedError,
         )
     })
   })
@@ -348,7 +358,7 @@ onEveryDatabase('role bindings', (cast) => {
     const identities = await Promise.all(Array.from({ length: 10 }, () => robotIn(organization)))
     const replies = await Promise.all(
       Array.from({ length: 20 }, async (_, n) => {
-        const group = await owner.api.made(`iam/groups/${root}`, { name: `batch ${n}` })
+        const group = await owner.api.create(`iam/groups/${root}`, { name: `batch ${n}` })
         const requests = identities.map((identityUid) => ({
           roleBinding: { identityUid, roleUid: managedRole('viewer') },
         }))
@@ -373,42 +383,48 @@ onEveryDatabase('role bindings', (cast) => {
     const batch = (body: object) => owner.api.post('iam/roleBindings:batchCreate', { parent: root, ...body })
     const within = entries.slice(0, limits.batchEntriesMax)
     await cast().writesNothing(async () => {
-      assertRefused(await batch({ roleUid: viewer, requests: entries }), badField('requests'))
-      assertRefused(await batch({ roleUid: viewer, requests: [] }), badField('requests'))
-      assertRefused(
+      assertError(await batch({ roleUid: viewer, requests: entries }), invalidFieldError('requests'))
+      assertError(await batch({ roleUid: viewer, requests: [] }), invalidFieldError('requests'))
+      assertError(
         await batch({ requests: within.slice(0, 1) }),
-        badField('requests[0].roleBinding.roleUid'),
+        invalidFieldError('requests[0].roleBinding.roleUid'),
       )
-      assertRefused(
+      assertError(
         await batch({ roleUid: viewer, requests: [...within.slice(0, 2), {}] }),
-        badField('requests[2].roleBinding.identityUid'),
+        invalidFieldError('requests[2].roleBinding.identityUid'),
       )
       const elsewhere = { parent: 'f'.repeat(40), ...within[1] }
-      assertRefused(
+      assertError(
         await batch({ roleUid: viewer, requests: [within[0], elsewhere] }),
-        badField('requests[1].parent'),
+        invalidFieldError('requests[1].parent'),
       )
       const otherRole = { roleBinding: { ...within[0]?.roleBinding, roleUid: managedRole('editor') } }
-      assertRefused(
+      assertError(
         await batch({ roleUid: viewer, requests: [otherRole] }),
-        badField('requests[0].roleBinding.roleUid'),
+        invalidFieldError('requests[0].roleBinding.roleUid'),
       )
       const [first, second] = within
       // Twice in one batch, also when the role stands elsewhere.
-      assertRefused(await batch({ roleUid: viewer, requests: [first, second, first] }), taken(TYPE, root))
+      assertError(
+        await batch({ roleUid: viewer, requests: [first, second, first] }),
+        alreadyExistsError(TYPE, root),
+      )
       const explicit = { roleBinding: { ...first?.roleBinding, roleUid: viewer } }
-      assertRefused(await batch({ roleUid: viewer, requests: [first, explicit] }), taken(TYPE, root))
+      assertError(
+        await batch({ roleUid: viewer, requests: [first, explicit] }),
+        alreadyExistsError(TYPE, root),
+      )
       const gone = `${root}/fedcba9876543210`
-      assertRefused(await batch({ parent: gone, roleUid: viewer, requests: [] }), missing(GROUP, gone))
+      assertError(await batch({ parent: gone, roleUid: viewer, requests: [] }), notFoundError(GROUP, gone))
       const unknown = `${root}/0123456789abcdef`
       const last = { roleBinding: { identityUid: unknown } }
-      assertRefused(
+      assertError(
         await batch({ roleUid: viewer, requests: [...within.slice(0, 3), last] }),
-        missing(IDENTITY, unknown),
+        notFoundError(IDENTITY, unknown),
       )
-      assertRefused(
+      assertError(
         await owner.api.post('iam/roleBindings:batchCreate', { requests: within }),
-        badField('parent'),
+        invalidFieldError('parent'),
       )
     })
     const { status, body, text } = await batch({
@@ -427,7 +443,7 @@ onEveryDatabase('role bindings', (cast) => {
       (await owner.api.get(`iam/roleBindings/${body.roleBindings[7].uid}`)).body,
       body.roleBindings[7],
     )
-    const records = (await cast().auditOf(root)).filter(({ method }) =>
+    const records = (await cast().auditEventsOf(root)).filter(({ method }) =>
       method.endsWith('/BatchCreateRoleBindings'),
     )
     assert.equal(records.length, 1)
@@ -437,13 +453,13 @@ onEveryDatabase('role bindings', (cast) => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const identityUid = await robotIn(organization)
-    const { uid } = await owner.api.made(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
+    const { uid } = await owner.api.create(`iam/roleBindings/${root}`, { identityUid, roleUid: viewer })
     await owner.api.patch(`iam/roleBindings/${uid}`, { roleUid: managedRole('editor') })
     await cast().writesNothing(() => owner.api.patch(`iam/roleBindings/${uid}`, { identityUid }))
     await owner.api.patch(`iam/roleBindings/${uid}`, { roleUid: 'x' })
     await owner.api.delete(`iam/roleBindings/${uid}`)
     assert.deepEqual(
-      (await cast().auditOf(uid)).map(({ method }) => method.split('/')[1]),
+      (await cast().auditEventsOf(uid)).map(({ method }) => method.split('/')[1]),
       ['CreateRoleBinding', 'UpdateRoleBinding', 'DeleteRoleBinding'],
     )
   })

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { RolesService } from '#gen/chainguard/platform/iam/v2beta1/roles_pb.js'
-import { setOf } from '../../src/core/capabilities.ts'
-import { managedRoles } from '../../src/core/managed-roles.ts'
+import { capabilitySetOf } from '@berth/contract/capabilities.ts'
+import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
+import { RolesService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/roles_pb.js'
+import { managedRoles } from '@berth/server/iam/managed-roles.ts'
 import {
   apiOf,
-  assertRefused,
-  badField,
+  assertError,
   claimMatch,
-  denied,
+  failedPreconditionError,
+  invalidFieldError,
   managedRole,
-  missing,
   newName,
+  notFoundError,
   onEveryDatabase,
-  precondition,
-} from '../support/cast.ts'
-import { expectGolden } from '../support/golden.ts'
-import { stable } from '../support/stable.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { stableText } from '../support/api/stable-output.ts'
+import { assertGolden } from '../support/golden.ts'
 
 const TYPE = 'iam.chainguard.dev/Role'
 const capabilities = ['CAP_IAM_GROUPS_LIST', 'CAP_IAM_ROLES_LIST']
@@ -40,15 +40,15 @@ onEveryDatabase('roles', (cast) => {
     cast().berth.advance(5)
     const updated = await api.patch(`iam/roles/${uid}`, { capabilities: ['CAP_REPO_LIST'] })
     assert.ok(updated.body.updateTime > created.body.updateTime)
-    expectGolden(
+    assertGolden(
       'api-roles.json',
-      stable({ created: created.body, listed: listed.body, updated: updated.body }),
+      stableText({ created: created.body, listed: listed.body, updated: updated.body }),
     )
     const deleted = await api.delete(`iam/roles/${uid}`)
     assert.deepEqual([deleted.status, deleted.text], [200, ''])
-    assertRefused(await api.get(`iam/roles/${uid}`), missing(TYPE, uid))
-    assertRefused(await api.patch(`iam/roles/${uid}`, {}), missing(TYPE, uid))
-    assertRefused(await api.delete(`iam/roles/${uid}`), missing(TYPE, uid))
+    assertError(await api.get(`iam/roles/${uid}`), notFoundError(TYPE, uid))
+    assertError(await api.patch(`iam/roles/${uid}`, {}), notFoundError(TYPE, uid))
+    assertError(await api.delete(`iam/roles/${uid}`), notFoundError(TYPE, uid))
   })
 
   test('the same over gRPC', async () => {
@@ -72,7 +72,7 @@ onEveryDatabase('roles', (cast) => {
 
   test('managed roles have fixed uids, and everybody reads them', async () => {
     const stranger = await cast().organization()
-    const identity = await stranger.owner.api.made(`iam/identities/${stranger.uid}`, {
+    const identity = await stranger.owner.api.create(`iam/identities/${stranger.uid}`, {
       name: 'nobody',
       claimMatch,
     })
@@ -89,7 +89,7 @@ onEveryDatabase('roles', (cast) => {
       assert.deepEqual((await api.get(`iam/roles/${role.uid}`)).body, role)
       const managed = managedRoles.find(({ uid }) => uid === role.uid)
       assert.equal(
-        setOf(role.capabilities.map((name: keyof typeof Capability) => Capability[name])),
+        capabilitySetOf(role.capabilities.map((name: keyof typeof Capability) => Capability[name])),
         managed?.capabilities,
       )
     }
@@ -109,9 +109,9 @@ onEveryDatabase('roles', (cast) => {
     await cast().writesNothing(async () => {
       for (const { uid } of managedRoles) {
         for (const api of [owner.api, cast().admin]) {
-          assertRefused(await api.patch(`iam/roles/${uid}`, { description: 'mine' }), denied)
-          assertRefused(await api.patch(`iam/roles/${uid}`, {}, '*'), denied)
-          assertRefused(await api.delete(`iam/roles/${uid}`), denied)
+          assertError(await api.patch(`iam/roles/${uid}`, { description: 'mine' }), permissionDeniedError)
+          assertError(await api.patch(`iam/roles/${uid}`, {}, '*'), permissionDeniedError)
+          assertError(await api.delete(`iam/roles/${uid}`), permissionDeniedError)
         }
       }
     })
@@ -119,7 +119,7 @@ onEveryDatabase('roles', (cast) => {
 
   test('what a role cannot be is refused, field by field, and nothing is written', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid } = await owner.api.made(`iam/roles/${root}`, { name: 'reader', capabilities })
+    const { uid } = await owner.api.create(`iam/roles/${root}`, { name: 'reader', capabilities })
     const cases: readonly [body: object, ...fields: string[]][] = [
       [{ capabilities }, 'name'],
       [{ name: 'Reader', capabilities }, 'name'],
@@ -135,21 +135,21 @@ onEveryDatabase('roles', (cast) => {
     await cast().writesNothing(async () => {
       for (const [body, ...fields] of cases) {
         for (const api of [owner.api, cast().admin]) {
-          assertRefused(await api.post(`iam/roles/${root}`, body), badField(...fields))
-          assertRefused(
+          assertError(await api.post(`iam/roles/${root}`, body), invalidFieldError(...fields))
+          assertError(
             await api.patch(`iam/roles/${uid}`, body, 'capability' in body ? undefined : '*'),
-            badField(...fields),
+            invalidFieldError(...fields),
           )
         }
       }
       const named = await owner.api.post(`iam/roles/${root}`, { name: 'reader', capabilities: ['CAP_NOPE'] })
       assert.deepEqual([named.status, named.body.code], [400, 3])
       for (const bad of ['x', `${root}/`])
-        assertRefused(await owner.api.get(`iam/roles/${bad}`), badField('uid'))
+        assertError(await owner.api.get(`iam/roles/${bad}`), invalidFieldError('uid'))
       const gone = `${root}/0123456789abcdef`
-      assertRefused(
+      assertError(
         await owner.api.post(`iam/roles/${gone}`, { name: 'a', capabilities }),
-        missing('iam.chainguard.dev/Group', gone),
+        notFoundError('iam.chainguard.dev/Group', gone),
       )
     })
   })
@@ -157,7 +157,7 @@ onEveryDatabase('roles', (cast) => {
   test('capabilities are a set: each once, in the order of their numbers', async () => {
     const { owner, uid: root } = await cast().organization()
     const twice = ['CAP_REPO_LIST', 'CAP_IAM_GROUPS_LIST', 'CAP_REPO_LIST', Capability.CAP_IAM_GROUPS_LIST]
-    const made = await owner.api.made(`iam/roles/${root}`, { name: 'reader', capabilities: twice })
+    const made = await owner.api.create(`iam/roles/${root}`, { name: 'reader', capabilities: twice })
     assert.deepEqual(made.capabilities, ['CAP_IAM_GROUPS_LIST', 'CAP_REPO_LIST'])
     const { body } = await owner.api.patch(`iam/roles/${made.uid}`, {
       capabilities: [...twice, 'CAP_APK_LIST'],
@@ -168,13 +168,17 @@ onEveryDatabase('roles', (cast) => {
   test("V15: the platform's administrators may still put deprecated capabilities into a role", async () => {
     const { uid: root } = await cast().organization()
     const deprecated = ['CAP_SIGSTORE_LIST']
-    const made = await cast().admin.made(`iam/roles/${root}`, { name: 'old', capabilities: deprecated })
+    const made = await cast().admin.create(`iam/roles/${root}`, { name: 'old', capabilities: deprecated })
     assert.deepEqual(made.capabilities, deprecated)
   })
 
   test('T3: the mask * replaces the set by exactly what was sent, and never by nothing', async () => {
     const { owner, uid: root } = await cast().organization()
-    const made = await owner.api.made(`iam/roles/${root}`, { name: 'reader', description: 'd', capabilities })
+    const made = await owner.api.create(`iam/roles/${root}`, {
+      name: 'reader',
+      description: 'd',
+      capabilities,
+    })
     const { body } = await owner.api.patch(
       `iam/roles/${made.uid}`,
       { name: 'reader', description: 'd', capabilities: ['CAP_TAG_LIST', 'CAP_REPO_LIST'] },
@@ -182,9 +186,9 @@ onEveryDatabase('roles', (cast) => {
     )
     assert.deepEqual(body.capabilities, ['CAP_REPO_LIST', 'CAP_TAG_LIST'])
     for (const mask of ['*', 'capabilities'])
-      assertRefused(
+      assertError(
         await owner.api.patch(`iam/roles/${made.uid}`, { name: 'reader' }, mask),
-        badField('capabilities'),
+        invalidFieldError('capabilities'),
       )
     // Left out, they stay.
     const { body: kept } = await owner.api.patch(`iam/roles/${made.uid}`, { name: 'other' })
@@ -215,7 +219,7 @@ onEveryDatabase('roles', (cast) => {
       [{}, undefined, {}],
     ]
     for (const [body, mask, wanted] of cases) {
-      const made = await owner.api.made(`iam/roles/${root}`, {
+      const made = await owner.api.create(`iam/roles/${root}`, {
         name: 'reader',
         description: 'd',
         capabilities,
@@ -230,7 +234,7 @@ onEveryDatabase('roles', (cast) => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     // May write roles and read groups, and nothing more.
-    const writer = await owner.api.made(`iam/roles/${root}`, {
+    const writer = await owner.api.create(`iam/roles/${root}`, {
       name: newName('writer'),
       capabilities: [
         'CAP_IAM_ROLES_CREATE',
@@ -240,30 +244,36 @@ onEveryDatabase('roles', (cast) => {
       ],
     })
     const member = await organization.member(writer.uid)
-    const made = await member.api.made(`iam/roles/${root}`, { name: 'mine', capabilities })
-    const theirs = await owner.api.made(`iam/roles/${root}`, {
+    const made = await member.api.create(`iam/roles/${root}`, { name: 'mine', capabilities })
+    const theirs = await owner.api.create(`iam/roles/${root}`, {
       name: 'theirs',
       capabilities: ['CAP_REPO_LIST'],
     })
     await cast().writesNothing(async () => {
       for (const more of [['CAP_REPO_LIST'], [...capabilities, 'CAP_IAM_GROUPS_DELETE']]) {
-        assertRefused(
+        assertError(
           await member.api.post(`iam/roles/${root}`, { name: 'more', capabilities: more }),
-          denied,
+          permissionDeniedError,
         )
         for (const mask of [undefined, 'capabilities', '*'])
-          assertRefused(
+          assertError(
             await member.api.patch(`iam/roles/${made.uid}`, { name: 'more', capabilities: more }, mask),
-            denied,
+            permissionDeniedError,
           )
       }
       // Also one that others made, whatever of it would change.
-      assertRefused(await member.api.patch(`iam/roles/${theirs.uid}`, { description: 'd' }), denied)
+      assertError(
+        await member.api.patch(`iam/roles/${theirs.uid}`, { description: 'd' }),
+        permissionDeniedError,
+      )
       // What only the operator's roles may hold needs the operator.
       const internal = ['CAP_INTERNAL', 'CAP_REPO_INTERNAL_ADMIN']
-      assertRefused(await owner.api.post(`iam/roles/${root}`, { name: 'op', capabilities: internal }), denied)
+      assertError(
+        await owner.api.post(`iam/roles/${root}`, { name: 'op', capabilities: internal }),
+        permissionDeniedError,
+      )
     })
-    const operator = await cast().admin.made(`iam/roles/${root}`, {
+    const operator = await cast().admin.create(`iam/roles/${root}`, {
       name: 'op',
       capabilities: ['CAP_INTERNAL', 'CAP_REPO_INTERNAL_ADMIN'],
     })
@@ -273,28 +283,31 @@ onEveryDatabase('roles', (cast) => {
   test('a role that bindings use is kept, and what it grants follows it', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
-    const { uid } = await owner.api.made(`iam/roles/${root}`, { name: 'reader', capabilities })
+    const { uid } = await owner.api.create(`iam/roles/${root}`, { name: 'reader', capabilities })
     const member = await organization.member(uid)
     assert.equal((await member.api.get(`iam/groups/${root}`)).status, 200)
     await cast().writesNothing(async () =>
-      assertRefused(await owner.api.delete(`iam/roles/${uid}`), precondition('RESOURCE_IN_USE')),
+      assertError(await owner.api.delete(`iam/roles/${uid}`), failedPreconditionError('RESOURCE_IN_USE')),
     )
     await owner.api.patch(`iam/roles/${uid}`, { capabilities: ['CAP_REPO_LIST'] })
-    assertRefused(await member.api.get(`iam/groups/${root}`), denied)
+    assertError(await member.api.get(`iam/groups/${root}`), permissionDeniedError)
     await owner.api.delete(`iam/roleBindings/${member.binding}`)
     assert.equal((await owner.api.delete(`iam/roles/${uid}`)).status, 200)
   })
 
   test('R17: a role of another organization can be neither read nor written', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
-    const role = await theirs.owner.api.made(`iam/roles/${theirs.uid}`, { name: 'reader', capabilities })
+    const role = await theirs.owner.api.create(`iam/roles/${theirs.uid}`, { name: 'reader', capabilities })
     await cast().writesNothing(async () => {
       for (const uid of [role.uid, `${theirs.uid}/0123456789abcdef`, theirs.uid]) {
-        assertRefused(await mine.owner.api.get(`iam/roles/${uid}`), denied)
-        assertRefused(await mine.owner.api.patch(`iam/roles/${uid}`, { name: 'a' }), denied)
-        assertRefused(await mine.owner.api.delete(`iam/roles/${uid}`), denied)
+        assertError(await mine.owner.api.get(`iam/roles/${uid}`), permissionDeniedError)
+        assertError(await mine.owner.api.patch(`iam/roles/${uid}`, { name: 'a' }), permissionDeniedError)
+        assertError(await mine.owner.api.delete(`iam/roles/${uid}`), permissionDeniedError)
       }
-      assertRefused(await mine.owner.api.post(`iam/roles/${theirs.uid}`, { name: 'a', capabilities }), denied)
+      assertError(
+        await mine.owner.api.post(`iam/roles/${theirs.uid}`, { name: 'a', capabilities }),
+        permissionDeniedError,
+      )
     })
     const { body } = await mine.owner.api.get('iam/roles', { 'uidp.ids': [role.uid, managedRole('viewer')] })
     assert.deepEqual(
@@ -305,13 +318,13 @@ onEveryDatabase('roles', (cast) => {
 
   test('each change leaves one audit record, a failed or empty one none', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid } = await owner.api.made(`iam/roles/${root}`, { name: 'reader', capabilities })
+    const { uid } = await owner.api.create(`iam/roles/${root}`, { name: 'reader', capabilities })
     await owner.api.patch(`iam/roles/${uid}`, { description: 'd' })
     await cast().writesNothing(() => owner.api.patch(`iam/roles/${uid}`, { description: 'd', capabilities }))
     await owner.api.patch(`iam/roles/${uid}`, { name: '' })
     await owner.api.delete(`iam/roles/${uid}`)
     assert.deepEqual(
-      (await cast().auditOf(uid)).map(({ method }) => method.split('/')[1]),
+      (await cast().auditEventsOf(uid)).map(({ method }) => method.split('/')[1]),
       ['CreateRole', 'UpdateRole', 'DeleteRole'],
     )
   })

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService, OrgStatus } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { SetupError } from '../../src/installation.ts'
-import { organizationSettings, type StatusName } from '../../src/organization-settings.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { insertResource } from '../../src/storage/rows.ts'
+import { GroupsService, OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { SetupError } from '@berth/server/installation/installation.ts'
+import { organizationSettings, type StatusName } from '@berth/server/operator/organization-settings.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { insertResource } from '@berth/server/storage/resource-rows.ts'
 import {
   apiOf,
-  assertRefused,
-  denied,
+  assertError,
   managedRole,
   newName,
   type Organization,
   onEveryDatabase,
-} from '../support/cast.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
 
 onEveryDatabase('a suspended organization', (cast) => {
   const put = ({ uid }: Pick<Organization, 'uid'>, status: StatusName) =>
@@ -22,7 +22,7 @@ onEveryDatabase('a suspended organization', (cast) => {
   test('R12: grants its members nothing from their next request on, until it is opened again', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
-    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
+    const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     const member = await organization.member('viewer', team.uid)
     const narrowed = apiOf(cast().berth, await cast().berth.tokenOf(owner.uid, { scopes: [team.uid] }))
     const seen = async () => [
@@ -35,7 +35,7 @@ onEveryDatabase('a suspended organization', (cast) => {
     assert.deepEqual(await seen(), [200, 200, 200, '2', 200])
     await put(organization, 'suspended')
     assert.deepEqual(await seen(), [403, 403, 403, '0', 403])
-    assertRefused(await owner.api.get(`iam/groups/${root}`), denied)
+    assertError(await owner.api.get(`iam/groups/${root}`), permissionDeniedError)
     const { getGroup } = GroupsService.method
     await assert.rejects(cast().grpc.call(getGroup, { uid: root }, { token: owner.api.token }), { code: 7 })
     await put(organization, 'ready')
@@ -45,7 +45,7 @@ onEveryDatabase('a suspended organization', (cast) => {
   test('takes no new members: its invites are as if they were not there, until it is opened again', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
-    const invite = await owner.api.made(`iam/groupInvites/${root}`, {
+    const invite = await owner.api.create(`iam/groupInvites/${root}`, {
       roleUid: managedRole('viewer'),
       ttl: '600s',
     })
@@ -53,7 +53,7 @@ onEveryDatabase('a suspended organization', (cast) => {
     const robot = await organization.member('viewer')
     await put(organization, 'suspended')
     for (const { api } of [newcomer, robot])
-      assertRefused(await api.post('iam/groupInvites:accept', { code: invite.code }), {
+      assertError(await api.post('iam/groupInvites:accept', { code: invite.code }), {
         status: 404,
         code: 5,
         resource: ['iam.chainguard.dev/GroupInvite', '*'],
@@ -65,14 +65,14 @@ onEveryDatabase('a suspended organization', (cast) => {
     const organization = await cast().organization()
     const { admin } = cast()
     const { uid: root } = organization
-    const team = await organization.owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    const inner = await organization.owner.api.made(`iam/groups/${team.uid}`, { name: 'inner' })
+    const team = await organization.owner.api.create(`iam/groups/${root}`, { name: 'team' })
+    const inner = await organization.owner.api.create(`iam/groups/${team.uid}`, { name: 'inner' })
     await put(organization, 'suspended')
     for (const { uid } of [organization, team, inner]) {
       const { body } = await admin.get(`iam/groups/${uid}`)
       assert.equal(body.status, 'ORG_STATUS_SUSPENDED')
     }
-    const later = await admin.made(`iam/groups/${inner.uid}`, { name: 'later' })
+    const later = await admin.create(`iam/groups/${inner.uid}`, { name: 'later' })
     assert.equal(later.status, 'ORG_STATUS_SUSPENDED')
     assert.ok((await admin.get(`iam/groups/${inner.uid}`)).body.updateTime > inner.updateTime)
     // Still not for anybody to set by the API.
@@ -109,7 +109,7 @@ onEveryDatabase('a suspended organization', (cast) => {
       }),
     )
     for (const { uid } of [closed, open])
-      await admin.made(`iam/roleBindings/${uid}`, { identityUid: person, roleUid: managedRole('viewer') })
+      await admin.create(`iam/roleBindings/${uid}`, { identityUid: person, roleUid: managedRole('viewer') })
     const api = apiOf(berth, await berth.tokenOf(person))
     await put(closed, 'suspended')
     const { body } = await api.get('iam/groups')
@@ -123,7 +123,7 @@ onEveryDatabase('a suspended organization', (cast) => {
     const organization = await cast().organization()
     await put(organization, 'suspended')
     await put(organization, 'ready')
-    const events = (await cast().auditOf(organization.uid)).filter(({ actor }) => actor === 'system')
+    const events = (await cast().auditEventsOf(organization.uid)).filter(({ actor }) => actor === 'system')
     assert.deepEqual(
       events.map(({ method }) => method),
       ['berth admin organization', 'berth admin organization'],
@@ -137,7 +137,7 @@ onEveryDatabase('a suspended organization', (cast) => {
     for (const status of ['suspended', 'ready', 'suspended'] as const) {
       await Promise.all([
         put(organization, status),
-        ...Array.from({ length: 10 }, () => admin.made(`iam/groups/${root}`, { name: newName('new') })),
+        ...Array.from({ length: 10 }, () => admin.create(`iam/groups/${root}`, { name: newName('new') })),
       ])
       const { kysely } = cast().berth.berth.installation.store.db
       const rows = await kysely.selectFrom('groups').select('status').where('root', '=', root).execute()
@@ -154,7 +154,7 @@ onEveryDatabase('a suspended organization', (cast) => {
     assert.deepEqual(shown, { uid, name, status: 'ready', resourceLimits: {} })
     assert.deepEqual([usage.identities, usage.groups, usage.repos], [1, 0, 0])
     assert.deepEqual(await show(uid), await show(name))
-    const team = await owner.api.made(`iam/groups/${uid}`, { name: 'team' })
+    const team = await owner.api.create(`iam/groups/${uid}`, { name: 'team' })
     for (const text of ['team', team.uid, 'f'.repeat(40), ''])
       await assert.rejects(show(text), (error) => error instanceof SetupError, text)
     await cast().writesNothing(() => show(name))

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { TagsService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/tags_pb.js'
 import fc from 'fast-check'
-import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
 import {
   type Api,
-  assertRefused,
-  badField,
-  denied,
-  missing,
+  assertError,
+  failedPreconditionError,
+  invalidFieldError,
+  notFoundError,
   onEveryDatabase,
-  precondition,
-} from '../support/cast.ts'
-import { property } from '../support/paging.ts'
-import { call } from '../support/rest.ts'
-import { makeRole } from '../support/tenant.ts'
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { runProperty } from '../support/api/paging.ts'
+import { call } from '../support/api/rest.ts'
+import { createRole } from '../support/api/tenant.ts'
 
 const TYPE = 'registry.chainguard.dev/Tag'
 const REPO = 'registry.chainguard.dev/Repo'
@@ -22,7 +22,7 @@ const [a, b] = [digestOf('a'), digestOf('b')]
 
 onEveryDatabase('tags', (cast) => {
   const repoOf = async (api: Api, group: string, name = 'nginx'): Promise<string> =>
-    (await api.made(`registry/repos/${group}`, { name })).uid
+    (await api.create(`registry/repos/${group}`, { name })).uid
   const newRepo = async () => {
     const organization = await cast().organization()
     return { ...organization, repo: await repoOf(organization.owner.api, organization.uid) }
@@ -50,7 +50,7 @@ onEveryDatabase('tags', (cast) => {
     assert.deepEqual((await api.get(`registry/tags/${uid}`)).body, created.body)
     const listed = await api.get('registry/tags', { 'uidp.children_of': repo })
     assert.deepEqual(listed.body, { tags: [created.body], nextPageToken: '', totalCount: '1', skipped: 0 })
-    const moved = await api.made(`registry/tags/${repo}`, { name: '1.27', digest: b, deprecated: true })
+    const moved = await api.create(`registry/tags/${repo}`, { name: '1.27', digest: b, deprecated: true })
     assert.deepEqual(
       { ...moved, updateTime },
       { uid, name: '1.27', digest: b, updateTime, deprecated: true, bundles: [] },
@@ -58,10 +58,10 @@ onEveryDatabase('tags', (cast) => {
     assert.ok(moved.updateTime > updateTime)
     const deleted = await api.delete(`registry/tags/${uid}`)
     assert.deepEqual([deleted.status, deleted.text], [200, ''])
-    assertRefused(await api.get(`registry/tags/${uid}`), missing(TYPE, uid))
-    assertRefused(await api.delete(`registry/tags/${uid}`), missing(TYPE, uid))
+    assertError(await api.get(`registry/tags/${uid}`), notFoundError(TYPE, uid))
+    assertError(await api.delete(`registry/tags/${uid}`), notFoundError(TYPE, uid))
     // R23: a tag of the same name is another one.
-    assert.notEqual((await api.made(`registry/tags/${repo}`, { name: '1.27', digest: b })).uid, uid)
+    assert.notEqual((await api.create(`registry/tags/${repo}`, { name: '1.27', digest: b })).uid, uid)
   })
 
   test('the same over gRPC', async () => {
@@ -97,7 +97,7 @@ onEveryDatabase('tags', (cast) => {
     const { owner, uid: root, repo } = await newRepo()
     const { api } = owner
     const tag = { name: 'latest', digest: a }
-    await api.made(`registry/tags/${repo}`, tag)
+    await api.create(`registry/tags/${repo}`, tag)
     await cast().writesNothing(async () => {
       for (const [body, ...fields] of [
         [{}, 'name', 'digest'],
@@ -119,15 +119,15 @@ onEveryDatabase('tags', (cast) => {
         [{ ...tag, createTime: '2001-01-01T00:00:00Z' }, 'createTime'],
         [{ ...tag, bundles: 'ai' }, 'bundles'],
       ] as const)
-        assertRefused(await api.post(`registry/tags/${repo}`, body), badField(...fields))
+        assertError(await api.post(`registry/tags/${repo}`, body), invalidFieldError(...fields))
       // Whether the repo exists is told before what is wrong with the tag; a group is no repo.
       for (const gone of [`${root}/0123456789abcdef`, `${repo}/0123456789abcdef`, root])
         for (const body of [tag, {}])
-          assertRefused(await api.post(`registry/tags/${gone}`, body), missing(REPO, gone))
+          assertError(await api.post(`registry/tags/${gone}`, body), notFoundError(REPO, gone))
       for (const bad of ['x', repo.slice(1)]) {
-        assertRefused(await api.get(`registry/tags/${bad}`), badField('uid'))
-        assertRefused(await api.delete(`registry/tags/${bad}`), badField('uid'))
-        assertRefused(await api.post(`registry/tags/${bad}`, tag), badField('parent'))
+        assertError(await api.get(`registry/tags/${bad}`), invalidFieldError('uid'))
+        assertError(await api.delete(`registry/tags/${bad}`), invalidFieldError('uid'))
+        assertError(await api.post(`registry/tags/${bad}`, tag), invalidFieldError('parent'))
       }
     })
     for (const body of [
@@ -139,18 +139,18 @@ onEveryDatabase('tags', (cast) => {
         bundles: 'application base byol ai ai-gpu featured fips commercial emeritoss'.split(' '),
       },
     ])
-      await api.made(`registry/tags/${repo}`, body)
+      await api.create(`registry/tags/${repo}`, body)
   })
 
   test('a tag that is made again is changed in its place, or not at all', async () => {
     const { owner, uid: root, repo } = await newRepo()
     const { api } = owner
     const first = { name: 'latest', digest: a, bundles: ['ai', 'base'] }
-    const made = await api.made(`registry/tags/${repo}`, first)
+    const made = await api.create(`registry/tags/${repo}`, first)
     const [row] = await rowsOf(repo)
     cast().berth.advance(1000)
     await cast().writesNothing(async () =>
-      assert.deepEqual(await api.made(`registry/tags/${repo}`, first), made),
+      assert.deepEqual(await api.create(`registry/tags/${repo}`, first), made),
     )
     let { updateTime } = made
     for (const body of [
@@ -159,7 +159,7 @@ onEveryDatabase('tags', (cast) => {
       { ...first, digest: b, deprecated: true, bundles: ['base', 'ai'] },
       { name: 'latest', digest: b },
     ]) {
-      const moved = await api.made(`registry/tags/${repo}`, body)
+      const moved = await api.create(`registry/tags/${repo}`, body)
       assert.ok(moved.updateTime > updateTime)
       ;({ updateTime } = moved)
       assert.deepEqual(moved, { deprecated: false, bundles: [], ...body, uid: made.uid, updateTime })
@@ -169,8 +169,8 @@ onEveryDatabase('tags', (cast) => {
     assert.equal(later?.created_ms, row?.created_ms)
     // Names differ by the case of their letters, and from repo to repo.
     const others = [
-      await api.made(`registry/tags/${repo}`, { ...first, name: 'LATEST' }),
-      await api.made(`registry/tags/${await repoOf(api, root, 'other')}`, first),
+      await api.create(`registry/tags/${repo}`, { ...first, name: 'LATEST' }),
+      await api.create(`registry/tags/${await repoOf(api, root, 'other')}`, first),
     ]
     assert.equal(new Set([made.uid, ...others.map(({ uid }) => uid)]).size, 3)
     const { body } = await api.get('registry/tags')
@@ -180,12 +180,12 @@ onEveryDatabase('tags', (cast) => {
   test('R18: what the server sets cannot be set', async () => {
     const { owner, repo } = await newRepo()
     const own = { uid: 'f'.repeat(40), updateTime: '2001-01-01T00:00:00Z' }
-    const made = await owner.api.made(`registry/tags/${repo}`, { name: 'latest', digest: a, ...own })
+    const made = await owner.api.create(`registry/tags/${repo}`, { name: 'latest', digest: a, ...own })
     assert.notEqual(made.uid, own.uid)
     assert.notEqual(made.updateTime, own.updateTime)
     await cast().writesNothing(async () =>
       assert.deepEqual(
-        await owner.api.made(`registry/tags/${repo}`, { name: 'latest', digest: a, ...own }),
+        await owner.api.create(`registry/tags/${repo}`, { name: 'latest', digest: a, ...own }),
         made,
       ),
     )
@@ -228,62 +228,71 @@ onEveryDatabase('tags', (cast) => {
 
   test('R20: who may only make tags moves none, whatever its name', async () => {
     const { owner, uid: root, repo, member } = await newRepo()
-    const maker = await member(await makeRole(cast().berth, root, ['tag.create'], 'maker'))
-    const mover = await member(await makeRole(cast().berth, root, ['tag.update'], 'mover'))
-    const both = await member(await makeRole(cast().berth, root, ['tag.create', 'tag.update'], 'both'))
+    const maker = await member(await createRole(cast().berth, root, ['tag.create'], 'maker'))
+    const mover = await member(await createRole(cast().berth, root, ['tag.update'], 'mover'))
+    const both = await member(await createRole(cast().berth, root, ['tag.create', 'tag.update'], 'both'))
     for (const name of ['latest', '1.27', `sha256-${'0'.repeat(64)}`, '1-r0']) {
       const tag = { name, digest: a }
-      const made = await maker.api.made(`registry/tags/${repo}`, tag)
+      const made = await maker.api.create(`registry/tags/${repo}`, tag)
       await cast().writesNothing(async () => {
         for (const change of [{ digest: b }, { deprecated: true }, { bundles: ['ai'] }])
-          assertRefused(await maker.api.post(`registry/tags/${repo}`, { ...tag, ...change }), denied)
-        assertRefused(await mover.api.post(`registry/tags/${repo}`, { ...tag, digest: b }), denied)
-        assert.deepEqual(await maker.api.made(`registry/tags/${repo}`, tag), made)
+          assertError(
+            await maker.api.post(`registry/tags/${repo}`, { ...tag, ...change }),
+            permissionDeniedError,
+          )
+        assertError(
+          await mover.api.post(`registry/tags/${repo}`, { ...tag, digest: b }),
+          permissionDeniedError,
+        )
+        assert.deepEqual(await maker.api.create(`registry/tags/${repo}`, tag), made)
       })
-      const moved = await both.api.made(`registry/tags/${repo}`, { ...tag, digest: b })
+      const moved = await both.api.create(`registry/tags/${repo}`, { ...tag, digest: b })
       assert.deepEqual([moved.uid, moved.digest], [made.uid, b])
     }
     // Rights in another group do not help.
-    const team = await owner.api.made(`iam/groups/${root}`, { name: 'team' })
-    const roleUid = await makeRole(cast().berth, root, ['tag.update'], 'mover-2')
-    await owner.api.made(`iam/roleBindings/${team.uid}`, { identityUid: maker.uid, roleUid })
-    assertRefused(await maker.api.post(`registry/tags/${repo}`, { name: 'latest', digest: a }), denied)
+    const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
+    const roleUid = await createRole(cast().berth, root, ['tag.update'], 'mover-2')
+    await owner.api.create(`iam/roleBindings/${team.uid}`, { identityUid: maker.uid, roleUid })
+    assertError(
+      await maker.api.post(`registry/tags/${repo}`, { name: 'latest', digest: a }),
+      permissionDeniedError,
+    )
     const deep = await repoOf(owner.api, team.uid)
-    await maker.api.made(`registry/tags/${deep}`, { name: 'latest', digest: a })
-    await maker.api.made(`registry/tags/${deep}`, { name: 'latest', digest: b })
+    await maker.api.create(`registry/tags/${deep}`, { name: 'latest', digest: a })
+    await maker.api.create(`registry/tags/${deep}`, { name: 'latest', digest: b })
   })
 
   test('who may do what', async () => {
     const { owner, repo, member } = await newRepo()
-    const { uid } = await owner.api.made(`registry/tags/${repo}`, { name: 'latest', digest: a })
+    const { uid } = await owner.api.create(`registry/tags/${repo}`, { name: 'latest', digest: a })
     for (const role of ['viewer', 'registry.pull', 'editor']) {
       const { api } = await member(role)
       assert.equal((await api.get(`registry/tags/${uid}`)).status, 200)
       assert.equal((await api.get('registry/tags')).body.totalCount, '1')
       await cast().writesNothing(async () => {
-        assertRefused(await api.post(`registry/tags/${repo}`, { name: 'a', digest: a }), denied)
-        assertRefused(await api.post(`registry/tags/${repo}`, {}), denied)
-        assertRefused(await api.delete(`registry/tags/${uid}`), denied)
+        assertError(await api.post(`registry/tags/${repo}`, { name: 'a', digest: a }), permissionDeniedError)
+        assertError(await api.post(`registry/tags/${repo}`, {}), permissionDeniedError)
+        assertError(await api.delete(`registry/tags/${uid}`), permissionDeniedError)
       })
     }
     const { api } = await member('registry.push')
-    const made = await api.made(`registry/tags/${repo}`, { name: 'a', digest: a })
-    await api.made(`registry/tags/${repo}`, { name: 'a', digest: b })
+    const made = await api.create(`registry/tags/${repo}`, { name: 'a', digest: a })
+    await api.create(`registry/tags/${repo}`, { name: 'a', digest: b })
     assert.equal((await api.delete(`registry/tags/${made.uid}`)).status, 200)
   })
 
   test('R17: tags of another organization can be neither read nor written', async () => {
     const [mine, theirs] = [await cast().organization(), await newRepo()]
     const tag = { name: 'latest', digest: a }
-    const { uid } = await theirs.owner.api.made(`registry/tags/${theirs.repo}`, tag)
+    const { uid } = await theirs.owner.api.create(`registry/tags/${theirs.repo}`, tag)
     const { api } = mine.owner
     await cast().writesNothing(async () => {
       for (const other of [uid, `${theirs.repo}/0123456789abcdef`]) {
-        assertRefused(await api.get(`registry/tags/${other}`), denied)
-        assertRefused(await api.delete(`registry/tags/${other}`), denied)
+        assertError(await api.get(`registry/tags/${other}`), permissionDeniedError)
+        assertError(await api.delete(`registry/tags/${other}`), permissionDeniedError)
       }
       for (const repo of [theirs.repo, `${theirs.uid}/0123456789abcdef`])
-        assertRefused(await api.post(`registry/tags/${repo}`, tag), denied)
+        assertError(await api.post(`registry/tags/${repo}`, tag), permissionDeniedError)
     })
     for (const query of [
       { 'uidp.ids': uid },
@@ -301,15 +310,21 @@ onEveryDatabase('tags', (cast) => {
     const { api } = owner
     const made = []
     for (const name of ['latest', `sha256-${'0'.repeat(64)}`])
-      made.push(await api.made(`registry/tags/${repo}`, { name, digest: a }))
+      made.push(await api.create(`registry/tags/${repo}`, { name, digest: a }))
     for (const { uid } of made) {
       await cast().writesNothing(async () =>
-        assertRefused(await api.delete(`registry/repos/${repo}`), precondition('RESOURCE_NOT_EMPTY')),
+        assertError(
+          await api.delete(`registry/repos/${repo}`),
+          failedPreconditionError('RESOURCE_NOT_EMPTY'),
+        ),
       )
       assert.equal((await api.delete(`registry/tags/${uid}`)).status, 200)
     }
     assert.equal((await api.delete(`registry/repos/${repo}`)).status, 200)
-    assertRefused(await api.post(`registry/tags/${repo}`, { name: 'latest', digest: a }), missing(REPO, repo))
+    assertError(
+      await api.post(`registry/tags/${repo}`, { name: 'latest', digest: a }),
+      notFoundError(REPO, repo),
+    )
   })
 
   test('a repo that is deleted while tags are made loses none', async () => {
@@ -322,22 +337,22 @@ onEveryDatabase('tags', (cast) => {
     const left = (await rowsOf(repo)).length
     assert.equal(left, made.filter(({ status }) => status === 200).length)
     if (deleted.status === 200) assert.equal(left, 0)
-    else assertRefused(deleted, precondition('RESOURCE_NOT_EMPTY'))
+    else assertError(deleted, failedPreconditionError('RESOURCE_NOT_EMPTY'))
   })
 
   test('a deletion may ask for the version that was seen', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner
-    const { uid } = await api.made(`registry/tags/${repo}`, { name: 'latest', digest: a })
+    const { uid } = await api.create(`registry/tags/${repo}`, { name: 'latest', digest: a })
     const url = `${cast().berth.url}/registry/v2beta1/tags/${uid}`
     const seen = await call('GET', url, { token: api.token })
     const etag = seen.headers.get('etag') ?? ''
     assert.match(etag, /^W\/"/)
-    await api.made(`registry/tags/${repo}`, { name: 'latest', digest: b })
+    await api.create(`registry/tags/${repo}`, { name: 'latest', digest: b })
     const ask = (ifMatch: string) =>
       call('DELETE', url, { token: api.token, headers: { 'if-match': ifMatch } })
     await cast().writesNothing(async () =>
-      assertRefused(await ask(etag), { status: 412, code: 9, violation: 'ETAG_MISMATCH' }),
+      assertError(await ask(etag), { status: 412, code: 9, violation: 'ETAG_MISMATCH' }),
     )
     const now = await call('GET', url, { token: api.token })
     assert.equal((await ask(now.headers.get('etag') ?? '')).status, 200)
@@ -345,7 +360,7 @@ onEveryDatabase('tags', (cast) => {
 
   test('a create that asks for another version of the tag names the tag that is there', async () => {
     const { owner, repo } = await newRepo()
-    const { uid } = await owner.api.made(`registry/tags/${repo}`, { name: 'latest', digest: a })
+    const { uid } = await owner.api.create(`registry/tags/${repo}`, { name: 'latest', digest: a })
     const reply = await cast().writesNothing(() =>
       call('POST', `${cast().berth.url}/registry/v2beta1/tags/${repo}`, {
         token: owner.api.token,
@@ -353,7 +368,7 @@ onEveryDatabase('tags', (cast) => {
         body: { name: 'latest', digest: b },
       }),
     )
-    assertRefused(reply, { status: 412, code: 9, violation: 'ETAG_MISMATCH' })
+    assertError(reply, { status: 412, code: 9, violation: 'ETAG_MISMATCH' })
     assert.equal(reply.body.details[1].violations[0].subject, uid)
   })
 
@@ -368,7 +383,7 @@ onEveryDatabase('tags', (cast) => {
       })
     const first = await send()
     assert.equal(first.status, 200, first.text)
-    const moved = await api.made(`registry/tags/${repo}`, { name: 'latest', digest: b })
+    const moved = await api.create(`registry/tags/${repo}`, { name: 'latest', digest: b })
     assert.equal(moved.uid, first.body.uid)
     const again = await cast().writesNothing(send)
     assert.deepEqual([again.status, again.body], [200, first.body])
@@ -378,12 +393,12 @@ onEveryDatabase('tags', (cast) => {
   test('each change leaves one audit record, a failed or empty one none', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner
-    const { uid } = await api.made(`registry/tags/${repo}`, { name: 'latest', digest: a })
-    await api.made(`registry/tags/${repo}`, { name: 'latest', digest: a })
+    const { uid } = await api.create(`registry/tags/${repo}`, { name: 'latest', digest: a })
+    await api.create(`registry/tags/${repo}`, { name: 'latest', digest: a })
     await api.post(`registry/tags/${repo}`, { name: 'latest', digest: 'x' })
-    await api.made(`registry/tags/${repo}`, { name: 'latest', digest: b })
+    await api.create(`registry/tags/${repo}`, { name: 'latest', digest: b })
     await api.delete(`registry/tags/${uid}`)
-    const records = await cast().auditOf(uid)
+    const records = await cast().auditEventsOf(uid)
     assert.deepEqual(
       records.map(({ method, actor }) => [method.split('/')[1], actor]),
       ['CreateTag', 'CreateTag', 'DeleteTag'].map((method) => [method, owner.uid]),
@@ -393,7 +408,7 @@ onEveryDatabase('tags', (cast) => {
   test('names of some forms are listed only when asked for, even by name', async () => {
     const { owner, repo } = await newRepo()
     const names = ['latest', 'sha256-1', '1-20250102', '1-r3', 'sha256-1-20250102', 'sha256-1-r3']
-    for (const name of names) await owner.api.made(`registry/tags/${repo}`, { name, digest: a })
+    for (const name of names) await owner.api.create(`registry/tags/${repo}`, { name, digest: a })
     const list = async (query: Record<string, string>) => {
       const { status, body, text } = await owner.api.get('registry/tags', { order_by: 'name', ...query })
       assert.equal(status, 200, text)
@@ -433,7 +448,7 @@ onEveryDatabase('tags', (cast) => {
     const { api } = owner
     const made: { uid: string; name: string; updateTime: string }[] = []
     for (const name of ['b', 'c', 'a']) {
-      made.push(await api.made(`registry/tags/${repo}`, { name, digest: a }))
+      made.push(await api.create(`registry/tags/${repo}`, { name, digest: a }))
       cast().berth.advance(10)
     }
     const list = async (query: Record<string, string>) => {
@@ -453,7 +468,7 @@ onEveryDatabase('tags', (cast) => {
       assert.equal(await list({ order_by: `${field} desc` }), 'acb')
     }
     for (const order_by of ['created_at', 'create_time', 'createTime', 'digest', 'forms', 'name;'])
-      assertRefused(await api.get('registry/tags', { order_by }), badField('order_by'))
+      assertError(await api.get('registry/tags', { order_by }), invalidFieldError('order_by'))
     const at = made[1]!.updateTime
     const sorted = { order_by: 'updated_at' }
     assert.equal(await list({ ...sorted, updated_since: at }), 'a')
@@ -463,18 +478,21 @@ onEveryDatabase('tags', (cast) => {
     assert.equal(await list({ ...sorted, updated_since: '0001-01-01T00:00:00Z' }), 'bca')
     assert.equal(await list({ ...sorted, updated_since: '9999-12-31T23:59:59.999999999Z' }), '')
     for (const updated_since of ['yesterday', '2025-01-02', '10000-01-01T00:00:00Z', '0'])
-      assertRefused(await api.get('registry/tags', { updated_since }), badField('updated_since'))
-    assertRefused(
+      assertError(await api.get('registry/tags', { updated_since }), invalidFieldError('updated_since'))
+    assertError(
       await api.get('registry/tags', { 'updated_since.seconds': '9223372036854775807' }),
-      badField('updated_since'),
+      invalidFieldError('updated_since'),
     )
-    assertRefused(await api.get('registry/tags', { include_dates: 'maybe' }), badField('include_dates'))
+    assertError(
+      await api.get('registry/tags', { include_dates: 'maybe' }),
+      invalidFieldError('include_dates'),
+    )
     // A page token is for the filters that it was made for.
     const { body } = await api.get('registry/tags', { page_size: '1' })
     for (const other of [{ include_dates: 'true' }, { updated_since: at }, { digest: a }])
-      assertRefused(
+      assertError(
         await api.get('registry/tags', { page_size: '1', page_token: body.nextPageToken, ...other }),
-        badField('page_token'),
+        invalidFieldError('page_token'),
       )
   })
 })
@@ -530,20 +548,20 @@ for (const [title, sizes] of [
       const isBelow = (uid: string, group: string) => uid.startsWith(`${group}/`)
 
       test('every filter holds, in any order, page by page', () =>
-        property(
+        runProperty(
           registries,
           async ({ tags, questions }) => {
             const { uid: root, owner, member } = await cast().organization()
-            const team = (await owner.api.made(`iam/groups/${root}`, { name: 'team' })).uid
-            const part = (await owner.api.made(`iam/groups/${team}`, { name: 'part' })).uid
+            const team = (await owner.api.create(`iam/groups/${root}`, { name: 'team' })).uid
+            const part = (await owner.api.create(`iam/groups/${team}`, { name: 'part' })).uid
             const places: string[] = []
             for (const [at, group] of [root, team, team, part].entries())
-              places.push((await owner.api.made(`registry/repos/${group}`, { name: `r${at}` })).uid)
+              places.push((await owner.api.create(`registry/repos/${group}`, { name: `r${at}` })).uid)
             const nodes = [...places, root, team, part]
             const pick = <T>(all: readonly T[], at: number) => all[at % all.length] as T
             for (const { repo, prefix, version, suffix, digest, later } of tags) {
               const body = { name: prefix + version + suffix, digest: digestOf(digest) }
-              await owner.api.made(`registry/tags/${pick(places, repo)}`, body)
+              await owner.api.create(`registry/tags/${pick(places, repo)}`, body)
               cast().berth.advance(later)
             }
             const viewer = await member('viewer', team)

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { IdentitiesService } from '#gen/chainguard/platform/iam/v2beta1/identities_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { userUid } from '../../src/core/user-uid.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { deleteResource, insertResource } from '../../src/storage/rows.ts'
+import { IdentitiesService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { userUid } from '@berth/server/iam/identities/user-uid.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { deleteResource, insertResource } from '@berth/server/storage/resource-rows.ts'
 import {
   apiOf,
-  assertRefused,
-  badField,
+  assertError,
   claimMatch,
+  invalidFieldError,
   managedRole,
-  missing,
   newName,
+  notFoundError,
   onEveryDatabase,
-} from '../support/cast.ts'
+} from '../support/api/api-fixture.ts'
 
 const issuer = 'https://accounts.example'
 
@@ -54,7 +54,7 @@ onEveryDatabase('the uid of a person', (cast) => {
 
   test('anybody who is signed in may ask for it, also before that person came', async () => {
     const { owner, uid: root } = await cast().organization()
-    const { uid } = await owner.api.made(`iam/identities/${root}`, { name: 'nobody', claimMatch })
+    const { uid } = await owner.api.create(`iam/identities/${root}`, { name: 'nobody', claimMatch })
     const nobody = apiOf(cast().berth, await cast().berth.tokenOf(uid))
     const { status, body } = await nobody.get('iam/identities:lookupIdentity', { issuer, subject: 'ada' })
     assert.deepEqual([status, body], [200, { uid: userUid(issuer, 'ada', 0) }])
@@ -82,18 +82,18 @@ onEveryDatabase('the uid of a person', (cast) => {
 
   test('issuer and subject must be given, and be such', async () => {
     const ask = (query: Record<string, string>) => cast().admin.get('iam/identities:lookupIdentity', query)
-    assertRefused(await ask({}), badField('issuer', 'subject'))
-    assertRefused(await ask({ subject: 'ada' }), badField('issuer'))
-    assertRefused(await ask({ issuer }), badField('subject'))
+    assertError(await ask({}), invalidFieldError('issuer', 'subject'))
+    assertError(await ask({ subject: 'ada' }), invalidFieldError('issuer'))
+    assertError(await ask({ issuer }), invalidFieldError('subject'))
     for (const bad of [
       'accounts.example',
       'ftp://accounts.example',
       `https://${'a'.repeat(limits.issuerCharsMax)}`,
     ])
-      assertRefused(await ask({ issuer: bad, subject: 'ada' }), badField('issuer'))
+      assertError(await ask({ issuer: bad, subject: 'ada' }), invalidFieldError('issuer'))
     const subject = 's'.repeat(limits.claimCharsMax)
     assert.equal((await ask({ issuer, subject })).status, 200)
-    assertRefused(await ask({ issuer, subject: `${subject}s` }), badField('subject'))
+    assertError(await ask({ issuer, subject: `${subject}s` }), invalidFieldError('subject'))
   })
 
   test('a person can be bound from when they came, not before', async () => {
@@ -101,9 +101,9 @@ onEveryDatabase('the uid of a person', (cast) => {
     const subject = newName('bob')
     const { uid } = await lookup(subject)
     const body = { identityUid: uid, roleUid: managedRole('viewer') }
-    assertRefused(
+    assertError(
       await owner.api.post(`iam/roleBindings/${root}`, body),
-      missing('iam.chainguard.dev/Identity', uid),
+      notFoundError('iam.chainguard.dev/Identity', uid),
     )
     await register(uid, subject)
     assert.equal((await owner.api.post(`iam/roleBindings/${root}`, body)).status, 200)

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { type Api, assertRefused, badField, claimMatch, newName, onEveryDatabase } from '../support/cast.ts'
-import type { GrpcFailure } from '../support/grpc.ts'
-import { call, type RestReply } from '../support/rest.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import {
+  type Api,
+  assertError,
+  claimMatch,
+  invalidFieldError,
+  newName,
+  onEveryDatabase,
+} from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
 
 /** Entity tags: what a caller has read is what it changes (RFC 9110, sections 8.8.3 and 13.1). */
 
@@ -22,15 +29,15 @@ onEveryDatabase('versions of a resource', (cast) => {
   }> {
     const { uid, owner } = await cast().organization()
     const { api } = owner
-    const group = await api.made(`iam/groups/${uid}`, { name: 'team' })
-    const identity = await api.made(`iam/identities/${uid}`, { name: 'robot', claimMatch })
-    const role = await api.made(`iam/roles/${uid}`, { name: 'reader', capabilities: ['CAP_REPO_LIST'] })
-    const other = await api.made(`iam/roles/${uid}`, { name: 'other', capabilities: ['CAP_TAG_LIST'] })
-    const binding = await api.made(`iam/roleBindings/${uid}`, {
+    const group = await api.create(`iam/groups/${uid}`, { name: 'team' })
+    const identity = await api.create(`iam/identities/${uid}`, { name: 'robot', claimMatch })
+    const role = await api.create(`iam/roles/${uid}`, { name: 'reader', capabilities: ['CAP_REPO_LIST'] })
+    const other = await api.create(`iam/roles/${uid}`, { name: 'other', capabilities: ['CAP_TAG_LIST'] })
+    const binding = await api.create(`iam/roleBindings/${uid}`, {
       identityUid: identity.uid,
       roleUid: role.uid,
     })
-    const repo = await api.made(`registry/repos/${uid}`, { name: 'nginx' })
+    const repo = await api.create(`registry/repos/${uid}`, { name: 'nginx' })
     const described = { description: 'changed' }
     return {
       api,
@@ -65,8 +72,8 @@ onEveryDatabase('versions of a resource', (cast) => {
       const changed = await ask('PATCH', path, api, { 'if-match': seen }, patch)
       assert.equal(changed.status, 200, changed.text)
       await cast().writesNothing(async () => {
-        assertRefused(await ask('PATCH', path, api, { 'if-match': seen }, patch), mismatch)
-        assertRefused(await ask('DELETE', path, api, { 'if-match': seen }), mismatch)
+        assertError(await ask('PATCH', path, api, { 'if-match': seen }, patch), mismatch)
+        assertError(await ask('DELETE', path, api, { 'if-match': seen }), mismatch)
       })
     }
     for (const [path] of kinds.reverse()) {
@@ -78,7 +85,7 @@ onEveryDatabase('versions of a resource', (cast) => {
 
   test('a star matches what is there; a missing resource is missing, whatever the tag', async () => {
     const { owner, uid } = await cast().organization()
-    const path = `iam/groups/${(await owner.api.made(`iam/groups/${uid}`, { name: 'team' })).uid}`
+    const path = `iam/groups/${(await owner.api.create(`iam/groups/${uid}`, { name: 'team' })).uid}`
     assert.equal((await ask('PATCH', path, owner.api, { 'if-match': '*' }, { description: 'd' })).status, 200)
     const gone = await ask('DELETE', `iam/groups/${uid}/0123456789abcdef`, owner.api, { 'if-match': '"x"' })
     assert.equal(gone.status, 404)
@@ -93,7 +100,7 @@ onEveryDatabase('versions of a resource', (cast) => {
       const reply = await cast().writesNothing(() =>
         ask('PATCH', path, owner.api, { 'if-match': header }, { description: 'd' }),
       )
-      assertRefused(reply, badField('if-match'))
+      assertError(reply, invalidFieldError('if-match'))
     }
   })
 
@@ -114,16 +121,16 @@ onEveryDatabase('versions of a resource', (cast) => {
   test('a tag is moved by who has seen where it points', async () => {
     const { owner, uid } = await cast().organization()
     const { api } = owner
-    const repo = await api.made(`registry/repos/${uid}`, { name: 'nginx' })
+    const repo = await api.create(`registry/repos/${uid}`, { name: 'nginx' })
     const path = `registry/tags/${repo.uid}`
     const to = (n: number) => ({ name: 'latest', digest: `sha256:${String(n).repeat(64)}` })
-    assertRefused(await ask('POST', path, api, { 'if-match': '*' }, to(1)), mismatch)
+    assertError(await ask('POST', path, api, { 'if-match': '*' }, to(1)), mismatch)
     const seen = tag(await api.post(path, to(1)))
     const moves = await Promise.all(
       [2, 3, 4, 5].map((n) => ask('POST', path, api, { 'if-match': seen }, to(n))),
     )
     assert.deepEqual(moves.map(({ status }) => status).sort(), [200, 412, 412, 412])
-    assertRefused(await ask('POST', path, api, { 'if-match': 'rubbish' }, to(1)), badField('if-match'))
+    assertError(await ask('POST', path, api, { 'if-match': 'rubbish' }, to(1)), invalidFieldError('if-match'))
   })
 
   test('an identity that is merely used stays the same version', async () => {
@@ -143,13 +150,13 @@ onEveryDatabase('versions of a resource', (cast) => {
   test('a binding and an invite stay the same version when what they point at is renamed', async () => {
     const { owner, uid } = await cast().organization()
     const { api } = owner
-    const identity = await api.made(`iam/identities/${uid}`, { name: 'robot', claimMatch })
-    const role = await api.made(`iam/roles/${uid}`, { name: 'reader', capabilities: ['CAP_REPO_LIST'] })
-    const binding = await api.made(`iam/roleBindings/${uid}`, {
+    const identity = await api.create(`iam/identities/${uid}`, { name: 'robot', claimMatch })
+    const role = await api.create(`iam/roles/${uid}`, { name: 'reader', capabilities: ['CAP_REPO_LIST'] })
+    const binding = await api.create(`iam/roleBindings/${uid}`, {
       identityUid: identity.uid,
       roleUid: role.uid,
     })
-    const invite = await api.made(`iam/groupInvites/${uid}`, { roleUid: role.uid, ttl: '600s' })
+    const invite = await api.create(`iam/groupInvites/${uid}`, { roleUid: role.uid, ttl: '600s' })
     const paths = [`iam/roleBindings/${binding.uid}`, `iam/groupInvites/${invite.uid}`]
     const seen = await Promise.all(paths.map((path) => api.get(path)))
     await api.patch(`iam/identities/${identity.uid}`, { name: 'renamed' })
@@ -169,7 +176,7 @@ onEveryDatabase('versions of a resource', (cast) => {
     for (const [path, patch] of [
       [`iam/groups/${uid}`, (n: number) => ({ description: `number ${n}` })],
       [
-        `registry/repos/${(await api.made(`registry/repos/${uid}`, { name: 'nginx' })).uid}`,
+        `registry/repos/${(await api.create(`registry/repos/${uid}`, { name: 'nginx' })).uid}`,
         () => ({ description: 'same' }),
       ],
     ] as const) {
@@ -179,7 +186,7 @@ onEveryDatabase('versions of a resource', (cast) => {
       )
       const won = replies.filter(({ status }) => status === 200)
       assert.equal(won.length, 1)
-      for (const reply of replies) if (reply.status !== 200) assertRefused(reply, mismatch)
+      for (const reply of replies) if (reply.status !== 200) assertError(reply, mismatch)
       assert.deepEqual((await api.get(path)).body, won[0]?.body)
     }
   })

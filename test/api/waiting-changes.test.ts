@@ -1,19 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../src/core/limits.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { lockResource } from '../../src/storage/rows.ts'
-import type { Collection } from '../../src/storage/tables.ts'
-import { assertRefused, type Cast, claimMatch, managedRole, onEveryDatabase } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { lockResource } from '@berth/server/storage/resource-rows.ts'
+import type { ResourceTable } from '@berth/server/storage/schema/tables.ts'
+import {
+  type ApiFixture,
+  assertError,
+  claimMatch,
+  managedRole,
+  onEveryDatabase,
+} from '../support/api/api-fixture.ts'
 
 /** Changes that wait for another one to end, which may take long where many of them come at once. */
 
 const MOMENT_MS = 200
 
-const suite = (cast: () => Cast) => {
+const suite = (cast: () => ApiFixture) => {
   /** What comes of the work when a transaction holds a row for longer than rights are believed in. */
-  async function whileHeld<T>(collection: Collection, uid: string, work: () => Promise<T>): Promise<T> {
+  async function whileHeld<T>(collection: ResourceTable, uid: string, work: () => Promise<T>): Promise<T> {
     const { db } = cast().berth.berth.installation.store
     const release = Promise.withResolvers<void>()
     const isHeld = Promise.withResolvers<void>()
@@ -36,7 +42,7 @@ const suite = (cast: () => Cast) => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const { api, binding } = await organization.member('owner')
-    const { uid: robot } = await owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch })
+    const { uid: robot } = await owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch })
     const [bound, removed] = await whileHeld('groups', root, async () => {
       const pending = api.post(`iam/roleBindings/${root}`, {
         identityUid: robot,
@@ -46,7 +52,7 @@ const suite = (cast: () => Cast) => {
       return Promise.all([pending, owner.api.delete(`iam/roleBindings/${binding}`)])
     })
     assert.equal(removed.status, 200, removed.text)
-    assertRefused(bound, aborted)
+    assertError(bound, aborted)
     const { body } = await owner.api.get('iam/roleBindings', { identity: robot })
     assert.deepEqual(body.roleBindings, [])
   })
@@ -60,7 +66,7 @@ const suite = (cast: () => Cast) => {
   test('has to be made again when it takes a right from its own caller', async () => {
     const { api, binding } = await (await cast().organization()).member('owner')
     const leave = () => api.delete(`iam/roleBindings/${binding}`)
-    assertRefused(await whileHeld('role_bindings', binding, leave), aborted)
+    assertError(await whileHeld('role_bindings', binding, leave), aborted)
     assert.equal((await leave()).status, 200)
   })
 }

@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { readManifest } from '../../src/backup/manifest.ts'
-import { admin, adminOk, installations, serving } from '../support/backups.ts'
-import { withoutPostgres } from '../support/postgres.ts'
-import { type Environment, temporaryDirectory } from '../support/process.ts'
-import { pushImage, testImage } from '../support/registry.ts'
-import { startS3, withoutS3 } from '../support/s3.ts'
+import { parseBackupManifest } from '@berth/server/operator/backup/manifest.ts'
+import { createInstallations, runAdmin, runAdminJson, startServing } from '../support/database/backups.ts'
+import { withoutPostgres } from '../support/database/postgres.ts'
+import { pushImage, testImage } from '../support/registry/registry.ts'
+import { startS3, withoutS3 } from '../support/registry/s3.ts'
+import { type Environment, temporaryDirectory } from '../support/server/process.ts'
 
 /** Rows of all tables of a backup in a directory, as sorted lines. */
 function rowsOf(directory: string, id: string): Map<string, string[]> {
   const file = join(directory, 'backups', id, 'manifest.json')
-  const { tables } = readManifest(readFileSync(file), file)
+  const { tables } = parseBackupManifest(readFileSync(file), file)
   return new Map(
     tables.map((table) => {
       const lines = gunzipSync(readFileSync(join(directory, table.file)))
@@ -40,9 +40,9 @@ test('a SQLite installation with files moves to PostgreSQL with a bucket, and ba
     AWS_SECRET_ACCESS_KEY: process.env['AWS_SECRET_ACCESS_KEY'] ?? '',
     BERTH_BACKUP_S3_ENDPOINT: s3.url,
   }
-  const newInstallation = await installations(t, ['sqlite', 'postgres'])
+  const newInstallation = await createInstallations(t, ['sqlite', 'postgres'])
   const from = { ...credentials, ...(await newInstallation('sqlite')) }
-  const server = await serving(t, from)
+  const server = await startServing(t, from)
   const [small, large] = [testImage(), testImage({}, { layerBytes: 20_000_000 })]
   await pushImage(server.client, `${server.root}/app`, small, '1')
   await pushImage(server.client, `${server.root}/app`, large, '2')
@@ -53,34 +53,37 @@ test('a SQLite installation with files moves to PostgreSQL with a bucket, and ba
   const { settings } = await s3.bucket()
   const bucket = `s3://${settings.bucket}/nightly`
   const local = temporaryDirectory(t)
-  const before = await adminOk(t, from, 'backup', local)
-  const remote = await adminOk(t, from, 'backup', bucket)
+  const before = await runAdminJson(t, from, 'backup', local)
+  const remote = await runAdminJson(t, from, 'backup', bucket)
   assert.deepEqual(remote.blobs, before.blobs)
-  assert.deepEqual((await adminOk(t, from, 'backup', 'verify', bucket)).damaged, [])
+  assert.deepEqual((await runAdminJson(t, from, 'backup', 'verify', bucket)).damaged, [])
 
   const images = await s3.bucket()
   const to = { ...credentials, ...(await newInstallation('postgres')), ...images.env }
-  const overlapping = await admin(t, to, 'backup', `s3://${images.settings.bucket}/images/backups`)
+  const overlapping = await runAdmin(t, to, 'backup', `s3://${images.settings.bucket}/images/backups`)
   assert.match(overlapping.stderr, /overlaps with the bucket of the images/)
-  const moved = await adminOk(t, to, 'restore', bucket)
+  const moved = await runAdminJson(t, to, 'restore', bucket)
   assert.deepEqual(
     [moved.backup, moved.scrub.wrong, moved.blobs],
     [remote.id, 0, { count: before.blobs.count, bytes: before.blobs.bytes }],
   )
-  const there = await serving(t, to)
+  const there = await startServing(t, to)
   for (const image of [small, large])
-    assert.equal((await there.client.ask('GET', `${server.root}/app/manifests/${image.digest}`)).status, 200)
-  const replaced = await admin(t, to, 'restore', bucket, '--replace')
+    assert.equal(
+      (await there.client.request('GET', `${server.root}/app/manifests/${image.digest}`)).status,
+      200,
+    )
+  const replaced = await runAdmin(t, to, 'restore', bucket, '--replace')
   assert.match(replaced.stderr, /other connections use the database .* stop all nodes/)
   await there.stop()
 
   const back = temporaryDirectory(t)
-  const after = await adminOk(t, to, 'backup', back)
+  const after = await runAdminJson(t, to, 'backup', back)
   const [first, last] = [rowsOf(local, before.id), rowsOf(back, after.id)]
   assert.deepEqual([...last.keys()].sort(), [...first.keys()].sort())
   for (const [table, rows] of first)
     if (!written.has(table)) assert.deepEqual(last.get(table), rows, `rows of ${table}`)
   const home = await newInstallation('sqlite')
-  assert.equal((await adminOk(t, home, 'restore', back)).scrub.wrong, 0)
-  await adminOk(t, to, 'restore', bucket, '--replace')
+  assert.equal((await runAdminJson(t, home, 'restore', back)).scrub.wrong, 0)
+  await runAdminJson(t, to, 'restore', bucket, '--replace')
 })

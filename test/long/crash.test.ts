@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { crashRounds } from '../support/crash.ts'
-import { startPostgres, withoutPostgres } from '../support/postgres.ts'
-import { temporaryDirectory } from '../support/process.ts'
+import { crashRounds } from '../support/database/crash.ts'
+import { startPostgres, withoutPostgres } from '../support/database/postgres.ts'
+import { temporaryDirectory } from '../support/server/process.ts'
 
 const ROUNDS = 100
 

@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { fuzz } from '../support/fuzz.ts'
+import { fuzz } from '../support/http/fuzz.ts'
 
 const MINUTES = 10
 

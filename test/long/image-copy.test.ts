@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startTestBerth } from '../support/berth.ts'
-import { spawnBerth, temporaryDirectory } from '../support/process.ts'
-import { descriptor, digest, types } from '../support/registry.ts'
+import { descriptor, digest, types } from '../support/registry/registry.ts'
+import { spawnBerth, temporaryDirectory } from '../support/server/process.ts'
+import { startTestBerth } from '../support/server/test-berth.ts'
 
 /** Layers pass through the command line: they are never held there. */
 

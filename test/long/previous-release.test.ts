@@ -1,25 +1,29 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { openPostgresDb } from '@berth/server/storage/db.ts'
+import {
+  findOrphanedRows,
+  type OrphanedRows,
+  tableOwnership,
+} from '@berth/server/storage/schema/table-ownership.ts'
 import pg from 'pg'
-import { belongings, type Orphans, orphans } from '../../src/storage/belongings.ts'
-import { openPostgresDb } from '../../src/storage/db.ts'
-import { givePassword, isSignedIn, PASSWORD } from '../support/local-accounts.ts'
-import { freePort, startPostgres, withoutPostgres } from '../support/postgres.ts'
+import { freePort, startPostgres, withoutPostgres } from '../support/database/postgres.ts'
+import { createCrossNodeWork, type NodeTokens, nodeClient } from '../support/server/cross-node-work.ts'
 import {
   checkOutPreviousRelease,
   previousRelease,
   withoutPreviousRelease,
-} from '../support/previous-release.ts'
+} from '../support/server/previous-release.ts'
 import {
   type Cleanup,
   type Environment,
   runBerth,
   serveBerth,
   temporaryDirectory,
-} from '../support/process.ts'
-import { newSharedWork, nodeClient, type Tokens } from '../support/two-nodes.ts'
-import { type WebBrowser, webBrowser } from '../support/web.ts'
+} from '../support/server/process.ts'
+import { isSignedIn, PASSWORD, setPassword } from '../support/signin/local-accounts.ts'
+import { type WebBrowser, webBrowser } from '../support/signin/web-browser.ts'
 
 /** The promise of docs/operating.md: nodes of this version and of the release before it run side by side. */
 
@@ -40,7 +44,7 @@ test(`a node of ${previousRelease.version} and one of this version serve one ins
   const previous = checkOutPreviousRelease(t)
   const old = await startVersion(t, previous.settingsOf(env), previous.program)
   const { organization } = JSON.parse(await old.admin('bootstrap', '--json'))
-  const work = newSharedWork(organization.uid)
+  const work = createCrossNodeWork(organization.uid)
   const oldTokens = await old.tokens()
   const alone = nodeClient(old.url, oldTokens)
   await work.run(alone, alone)
@@ -48,7 +52,7 @@ test(`a node of ${previousRelease.version} and one of this version serve one ins
   assert.ok(JSON.parse(migrated.stdout).migrations.length > 0, migrated.stderr)
   await work.run(alone, alone)
   const current = await startVersion(t, env)
-  const clientsWith = (tokens: Tokens) =>
+  const clientsWith = (tokens: NodeTokens) =>
     [nodeClient(old.url, tokens), nodeClient(current.url, tokens)] as const
 
   await t.test('both serve what the other starts', async () => {
@@ -91,10 +95,10 @@ test(`a node of ${previousRelease.version} and one of this version serve one ins
     assert.match((await browser.submit(page, { password: PASSWORD })).path, /^\/account/)
     assert.ok(await isSignedIn(withCookiesOf(browser, old.url)), 'a session of this version')
     const atOld = webBrowser(old.url)
-    assert.equal((await givePassword(atOld, email)).path, '/account')
+    assert.equal((await setPassword(atOld, email)).path, '/account')
     // Nodes before 0.7 do not record who vouched.
     assert.equal(await isSignedIn(withCookiesOf(atOld, current.url)), false)
-    assert.equal((await givePassword(atOld, email)).path, '/account')
+    assert.equal((await setPassword(atOld, email)).path, '/account')
   })
 
   await t.test('withdrawn keys are withdrawn at both', async () => {
@@ -129,8 +133,8 @@ test(`a node of ${previousRelease.version} and one of this version serve one ins
       assert.deepEqual(again[kind], { count: 0, bytes: 0 }, kind)
     assert.match(await current.admin('scrub'), /, 0 wrong/)
     const db = await openPostgresDb(url, { onError: () => undefined })
-    const left: Orphans[] = []
-    for await (const found of orphans(db)) left.push(found)
+    const left: OrphanedRows[] = []
+    for await (const found of findOrphanedRows(db)) left.push(found)
     await db.close()
     assert.deepEqual(left, [])
     assert.deepEqual(await tablesThatName(url, work.deleted), [])
@@ -147,7 +151,7 @@ async function startVersion(t: Cleanup, env: Environment, program?: string) {
     assert.equal(code, 0, `${args}: ${stderr}`)
     return stdout
   }
-  const tokens = async (): Promise<Tokens> => {
+  const tokens = async (): Promise<NodeTokens> => {
     const [api, registry] = await Promise.all([admin('token'), admin('token', '--audience', 'berth.test')])
     return { api: api.trim(), registry: registry.trim() }
   }
@@ -171,7 +175,7 @@ async function tablesThatName(url: string, uids: readonly string[]): Promise<str
     )
     const found: string[] = []
     for (const { name, column } of rows) {
-      if (belongings[name as keyof typeof belongings] === 'record') continue
+      if (tableOwnership[name as keyof typeof tableOwnership] === 'record') continue
       const { rowCount } = await client.query(
         `select 1 from "${name}" where exists (select 1 from unnest($1::text[]) as gone
           where "${column}" = gone or starts_with("${column}", gone || '/')) limit 1`,

@@ -15,9 +15,9 @@ import { delimiter, join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
-import { selfSignedCertificate } from '../support/certificate.ts'
-import { cleanups, program, runBerth, serveBerth, temporaryDirectory } from '../support/process.ts'
-import { descriptor, digest, types } from '../support/registry.ts'
+import { selfSignedCertificate } from '../support/http/certificate.ts'
+import { descriptor, digest, types } from '../support/registry/registry.ts'
+import { cleanups, program, runBerth, serveBerth, temporaryDirectory } from '../support/server/process.ts'
 
 /**
  * Container tools as they are, against a server that speaks TLS: each pushes, pulls by tag and by digest, lists, copies and deletes, and

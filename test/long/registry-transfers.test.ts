@@ -1,42 +1,42 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { digest } from '../support/registry.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { digest } from '../support/registry/registry.ts'
 import {
+  comparePulls,
   eventually,
   growthMb,
+  http1Sender,
+  http2Sender,
   largeBlob,
   latencyMs,
   openHandles,
-  overHttp1,
-  overHttp2,
-  pullCompared,
-  pullWhole,
+  pullAndVerify,
   pushLarge,
   residentMb,
-  slowReader,
-  slowSender,
   startRegistry,
-} from '../support/transfers.ts'
+  startSlowReader,
+  startSlowSender,
+} from '../support/registry/transfers.ts'
 
 const GROWTH_MB_MAX = 100
 
 for (const [version, over] of [
-  ['HTTP/1.1', overHttp1],
-  ['HTTP/2', overHttp2],
+  ['HTTP/1.1', http1Sender],
+  ['HTTP/2', http2Sender],
 ] as const)
   test(`2 GB are pushed and pulled over ${version} in little memory`, async (t) => {
     const repo = await startRegistry(t)
     const send = over(t, repo)
     const small = largeBlob(20_000_000)
     await pushLarge(send, repo, small)
-    await pullWhole(send, repo, small)
+    await pullAndVerify(send, repo, small)
     const before = residentMb(repo.pid)
     const blob = largeBlob(2_000_000_000)
     for (const [what, work] of [
       ['push', () => pushLarge(send, repo, blob)],
-      ['pull', () => pullWhole(send, repo, blob)],
+      ['pull', () => pullAndVerify(send, repo, blob)],
     ] as const) {
       const startMs = performance.now()
       const growth = await growthMb(repo.pid, work)
@@ -51,15 +51,15 @@ for (const [version, over] of [
 
 test('1,000 clients at once pull one blob, and 1,000 push one each', async (t) => {
   const repo = await startRegistry(t)
-  const send = overHttp1(t, repo)
+  const send = http1Sender(t, repo)
   const blob = largeBlob(10_000_000)
   await pushLarge(send, repo, blob)
-  await pullWhole(send, repo, blob)
+  await pullAndVerify(send, repo, blob)
   const whole = Buffer.concat([...blob.pieces()])
   const before = residentMb(repo.pid)
   const startMs = performance.now()
   const pulled = await growthMb(repo.pid, async () => {
-    await Promise.all(Array.from({ length: 1000 }, () => pullCompared(repo, blob.digest, whole)))
+    await Promise.all(Array.from({ length: 1000 }, () => comparePulls(repo, blob.digest, whole)))
   })
   const seconds = (performance.now() - startMs) / 1000
   t.diagnostic(
@@ -71,7 +71,7 @@ test('1,000 clients at once pull one blob, and 1,000 push one each', async (t) =
         const bytes = randomBytes(1000)
         const one = { digest: digest(bytes), size: bytes.length, pieces: () => [bytes].values() }
         await pushLarge(send, repo, one)
-        await pullWhole(send, repo, one)
+        await pullAndVerify(send, repo, one)
       }),
     )
   })
@@ -82,7 +82,7 @@ test('1,000 clients at once pull one blob, and 1,000 push one each', async (t) =
 
 test('200 clients that read and 200 that send a byte a second are cut off, and hold nobody up', async (t) => {
   const repo = await startRegistry(t)
-  const send = overHttp1(t, repo)
+  const send = http1Sender(t, repo)
   const [blob, ping] = [largeBlob(50_000_000), largeBlob(10)]
   await pushLarge(send, repo, blob)
   await pushLarge(send, repo, ping)
@@ -91,8 +91,8 @@ test('200 clients that read and 200 that send a byte a second are cut off, and h
   const usual = await latencyMs(send, path, 500)
   const before = residentMb(repo.pid)
   const startMs = performance.now()
-  const senders = await Promise.all(Array.from({ length: 200 }, () => slowSender(t, repo)))
-  for (let count = 0; count < 200; count++) await slowReader(t, repo, blob.digest)
+  const senders = await Promise.all(Array.from({ length: 200 }, () => startSlowSender(t, repo)))
+  for (let count = 0; count < 200; count++) await startSlowReader(t, repo, blob.digest)
   const { files } = openHandles(repo.pid)
   const beside = await latencyMs(send, path, 500)
   const growth = residentMb(repo.pid) - before
@@ -111,5 +111,5 @@ test('200 clients that read and 200 that send a byte a second are cut off, and h
     3 * limits.stalledReplyMs,
   )
   t.diagnostic(`readers after ${((performance.now() - startMs) / 1000).toFixed(0)} s`)
-  await pullWhole(send, repo, blob)
+  await pullAndVerify(send, repo, blob)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withoutPostgres } from '../support/postgres.ts'
+import { withoutPostgres } from '../support/database/postgres.ts'
 import { startCluster } from '../support/rolling/cluster.ts'
 import { withoutHaproxy } from '../support/rolling/haproxy.ts'
 import { startLoad } from '../support/rolling/load.ts'

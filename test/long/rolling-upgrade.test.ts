@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withoutPostgres } from '../support/postgres.ts'
+import { withoutPostgres } from '../support/database/postgres.ts'
+import { eventually } from '../support/registry/transfers.ts'
+import { startCluster } from '../support/rolling/cluster.ts'
+import { withoutHaproxy } from '../support/rolling/haproxy.ts'
+import { startLoad } from '../support/rolling/load.ts'
 import {
   checkOutPreviousRelease,
   previousRelease,
   withoutPreviousRelease,
-} from '../support/previous-release.ts'
-import { runBerth } from '../support/process.ts'
-import { startCluster } from '../support/rolling/cluster.ts'
-import { withoutHaproxy } from '../support/rolling/haproxy.ts'
-import { startLoad } from '../support/rolling/load.ts'
-import { eventually } from '../support/transfers.ts'
+} from '../support/server/previous-release.ts'
+import { runBerth } from '../support/server/process.ts'
 
 const REQUESTS_MIN = 10_000
 /** All old, one new, two new, all new. */

@@ -1,6 +1,6 @@
-import { databases } from '../support/databases.ts'
-import { providerFlows } from '../support/provider-flows.ts'
-import { dex, keycloak, nodeProvider } from '../support/real-providers.ts'
+import { databases } from '../support/database/databases.ts'
+import { providerFlows } from '../support/signin/provider-flows.ts'
+import { dex, keycloak, nodeProvider } from '../support/signin/real-providers.ts'
 
 /**
  * The flows of sign-in against three OpenID providers with different habits. Dex is built and Keycloak downloaded into the folder

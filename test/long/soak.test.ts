@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Shape } from '../support/faults/site.ts'
-import { withoutPostgres } from '../support/postgres.ts'
-import { type SoakResult, soak, writeSoakReport } from '../support/soak.ts'
+import { withoutPostgres } from '../support/database/postgres.ts'
+import type { Shape } from '../support/faults/site/fault-site.ts'
+import { type SoakResult, soak, writeSoakReport } from '../support/faults/soak.ts'
 
 /**
  * `BERTH_TEST_SOAK_MINUTES`: how long each load lasts, default 60. `BERTH_TEST_SOAK_REPORT`: a path that the report is written to, with `.md`
@@ -25,7 +25,7 @@ async function run(t: TestContext, name: string, shape: Shape): Promise<void> {
   results.push(result)
   if (report !== '') writeSoakReport(report, results)
   assert.deepEqual(result.failed, {})
-  assert.deepEqual([result.verified.lost, result.verified.halfDone], [[], []])
+  assert.deepEqual([result.verified.lost, result.verified.inconsistent], [[], []])
   for (const table of ['idempotency_keys', 'audit_events', 'pending', 'sessions', 'uploads'])
     assert.ok(
       (result.left[table] ?? 0) <= LEFT_MAX,

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
-import { differ } from '../support/both-versions.ts'
-import { onEveryDatabase } from '../support/cast.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import { compareVersions } from '../support/api/version-agreement.ts'
 
 // The same as test/v1-differential.test.ts, for longer sequences and more of them.
 
@@ -10,5 +10,5 @@ const first = Number(process.env['BERTH_TEST_SEED'] ?? randomInt(2 ** 31))
 
 onEveryDatabase('version 1 and version 2, at length', (cast) => {
   for (let run = 0; run < RUNS; run++)
-    test(`show the same, run ${run + 1}`, () => differ(cast(), first + run, 300))
+    test(`show the same, run ${run + 1}`, () => compareVersions(cast(), first + run, 300))
 })

@@ -1,30 +1,36 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newName, onEveryDatabase } from '../support/cast.ts'
+import { newName, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createRole } from '../support/api/tenant.ts'
 import {
-  assertRefusedAs,
+  assertOciError,
   bearerOf,
+  createRegistryFixture,
   digest,
   ociClient,
   pushBlob,
   pushImage,
   putManifest,
-  registryOf,
   testImage,
-} from '../support/registry.ts'
-import { browsing, everything, operations, prepare, pulling } from '../support/registry-operations.ts'
-import { makeRole } from '../support/tenant.ts'
+} from '../support/registry/registry.ts'
+import {
+  allOperations,
+  operations,
+  prepareRepo,
+  pullOperations,
+  readOperations,
+} from '../support/registry/registry-operations.ts'
 
 /** Who may do what (R21). */
 const mayDo: Readonly<Record<string, readonly string[]>> = {
-  owner: everything,
-  editor: pulling,
-  viewer: pulling,
-  limited_owner: pulling,
-  console_viewer: browsing,
-  'registry.pull': pulling,
-  'registry.push': everything,
-  'registry.pull_token_creator': pulling,
+  owner: allOperations,
+  editor: pullOperations,
+  viewer: pullOperations,
+  limited_owner: pullOperations,
+  console_viewer: readOperations,
+  'registry.pull': pullOperations,
+  'registry.push': allOperations,
+  'registry.pull_token_creator': pullOperations,
   'apk.pull': [],
   'advisories.admin': [],
   'a stranger': [],
@@ -33,18 +39,18 @@ const mayDo: Readonly<Record<string, readonly string[]>> = {
 
 onEveryDatabase('registry: access', (cast) => {
   test('every method of the protocol by role (R21)', async () => {
-    const { owner, name, member } = await registryOf(cast())
+    const { owner, name, member } = await createRegistryFixture(cast())
     for (const [role, allowed] of Object.entries(mayDo)) {
       const own =
         role === 'without a token'
           ? ociClient(cast().berth)
           : role === 'a stranger'
-            ? (await registryOf(cast())).owner
+            ? (await createRegistryFixture(cast())).owner
             : await member(role)
-      const about = await prepare(owner, `${name}/${newName('by')}`, own)
+      const about = await prepareRepo(owner, `${name}/${newName('by')}`, own)
       const may: string[] = []
       for (const [operation, requestOf] of Object.entries(operations)) {
-        const reply = await own.ask(...requestOf(about))
+        const reply = await own.request(...requestOf(about))
         if (reply.status < 400) may.push(operation)
         else
           assert.equal(
@@ -55,48 +61,50 @@ onEveryDatabase('registry: access', (cast) => {
       }
       assert.deepEqual(
         may,
-        everything.filter((operation) => allowed.includes(operation)),
+        allOperations.filter((operation) => allowed.includes(operation)),
         role,
       )
     }
   })
 
   test('whoever may make tags and not move them moves none, whatever its name (R20)', async () => {
-    const { owner, name, root, member } = await registryOf(cast())
+    const { owner, name, root, member } = await createRegistryFixture(cast())
     const capabilities = ['manifest.create', 'manifest.list', 'tag.create', 'tag.list', 'repo.blobs.get']
-    const role = await makeRole(cast().berth, root, capabilities, newName('creator'))
+    const role = await createRole(cast().berth, root, capabilities, newName('creator'))
     const creator = await member(role)
     const [first, second] = [testImage(), testImage()]
     await pushImage(owner, name, first, 'latest')
     for (const blob of second.blobs) await pushBlob(creator, name, blob)
-    assertRefusedAs(await putManifest(creator, name, 'latest', second), 403, 'DENIED')
-    assert.deepEqual((await owner.ask('GET', `${name}/manifests/latest`)).bytes, first.manifest)
+    assertOciError(await putManifest(creator, name, 'latest', second), 403, 'DENIED')
+    assert.deepEqual((await owner.request('GET', `${name}/manifests/latest`)).bytes, first.manifest)
     assert.equal((await putManifest(creator, name, 'new', second)).status, 201)
     assert.equal((await putManifest(creator, name, 'new', second)).status, 201)
     // Nor does it make repos, or folders.
     for (const other of [`${root}/other`, `${root}/folder/other`])
-      assertRefusedAs(await creator.ask('POST', `${other}/blobs/uploads/`), 403, 'DENIED')
-    const withRepos = await makeRole(cast().berth, root, [...capabilities, 'repo.create'], newName('maker'))
+      assertOciError(await creator.request('POST', `${other}/blobs/uploads/`), 403, 'DENIED')
+    const withRepos = await createRole(cast().berth, root, [...capabilities, 'repo.create'], newName('maker'))
     const maker = await member(withRepos)
-    assert.equal((await maker.ask('POST', `${root}/other/blobs/uploads/`)).status, 202)
-    assertRefusedAs(await maker.ask('POST', `${root}/folder/other/blobs/uploads/`), 403, 'DENIED')
+    assert.equal((await maker.request('POST', `${root}/other/blobs/uploads/`)).status, 202)
+    assertOciError(await maker.request('POST', `${root}/folder/other/blobs/uploads/`), 403, 'DENIED')
   })
 
   test('whoever may delete manifests and no tags deletes none that has a tag', async () => {
-    const { owner, name, root, member } = await registryOf(cast())
-    const role = await makeRole(cast().berth, root, ['manifest.delete'], newName('deleter'))
+    const { owner, name, root, member } = await createRegistryFixture(cast())
+    const role = await createRole(cast().berth, root, ['manifest.delete'], newName('deleter'))
     const deleter = await member(role)
     const [tagged, bare] = [testImage(), testImage()]
     await pushImage(owner, name, tagged, 'v1')
     await pushImage(owner, name, bare)
-    assertRefusedAs(await deleter.ask('DELETE', `${name}/manifests/${tagged.digest}`), 403, 'DENIED')
-    assert.equal((await owner.ask('GET', `${name}/manifests/v1`)).status, 200)
-    assert.equal((await deleter.ask('DELETE', `${name}/manifests/${bare.digest}`)).status, 202)
+    assertOciError(await deleter.request('DELETE', `${name}/manifests/${tagged.digest}`), 403, 'DENIED')
+    assert.equal((await owner.request('GET', `${name}/manifests/v1`)).status, 200)
+    assert.equal((await deleter.request('DELETE', `${name}/manifests/${bare.digest}`)).status, 202)
   })
 
   test('an upload is the identity’s that began it', async () => {
-    const { owner, name, member } = await registryOf(cast())
-    const path = ((await owner.ask('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? '').slice(4)
+    const { owner, name, member } = await createRegistryFixture(cast())
+    const path = (
+      (await owner.request('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? ''
+    ).slice(4)
     const other = await member('registry.push')
     for (const [method, target] of [
       ['GET', path],
@@ -104,16 +112,16 @@ onEveryDatabase('registry: access', (cast) => {
       ['PUT', `${path}?digest=${digest('')}`],
       ['DELETE', path],
     ] as const)
-      assertRefusedAs(await other.ask(method, target), 404, 'BLOB_UPLOAD_UNKNOWN', method)
-    assertRefusedAs(await owner.ask('GET', path.replace(name, `${name}-2`)), 404, 'NAME_UNKNOWN')
-    assert.equal((await owner.ask('PATCH', path, { body: 'more' })).status, 202)
+      assertOciError(await other.request(method, target), 404, 'BLOB_UPLOAD_UNKNOWN', method)
+    assertOciError(await owner.request('GET', path.replace(name, `${name}-2`)), 404, 'NAME_UNKNOWN')
+    assert.equal((await owner.request('PATCH', path, { body: 'more' })).status, 202)
   })
 
   test('what a known caller is denied is in the audit log', async () => {
-    const { owner, name, root, member } = await registryOf(cast())
+    const { owner, name, root, member } = await createRegistryFixture(cast())
     await pushImage(owner, name)
     const puller = await member('registry.pull')
-    assertRefusedAs(await puller.ask('DELETE', `${name}/manifests/v1`), 403, 'DENIED')
+    assertOciError(await puller.request('DELETE', `${name}/manifests/v1`), 403, 'DENIED')
     const { body } = await cast().admin.get('registry/repos', { 'uidp.descendants_of': root })
     const [{ uid }] = body.repos
     const { db } = cast().berth.berth.installation.store
@@ -131,15 +139,15 @@ onEveryDatabase('registry: access', (cast) => {
   })
 
   test('a token that is narrowed opens no more here than elsewhere', async () => {
-    const { owner, name, root, organization } = await registryOf(cast())
+    const { owner, name, root, organization } = await createRegistryFixture(cast())
     await pushImage(owner, name, testImage(), 'v1')
     await pushImage(owner, `${root}/team/tool`, testImage(), 'v1')
     const { body } = await cast().admin.get('iam/groups', { 'uidp.children_of': root })
     const [{ uid: team }] = body.groups
     const { berth } = cast()
     const inTeam = ociClient(berth, await bearerOf(berth, organization.owner.uid, { scopes: [team] }))
-    assert.equal((await inTeam.ask('GET', `${root}/team/tool/manifests/v1`)).status, 200)
-    assertRefusedAs(await inTeam.ask('GET', `${name}/manifests/v1`), 403, 'DENIED')
-    assert.deepEqual((await inTeam.ask('GET', '_catalog')).json.repositories, [`${root}/team/tool`])
+    assert.equal((await inTeam.request('GET', `${root}/team/tool/manifests/v1`)).status, 200)
+    assertOciError(await inTeam.request('GET', `${name}/manifests/v1`), 403, 'DENIED')
+    assert.deepEqual((await inTeam.request('GET', '_catalog')).json.repositories, [`${root}/team/tool`])
   })
 })

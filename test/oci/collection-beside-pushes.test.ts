@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { limits } from '../../src/core/limits.ts'
-import { collect } from '../../src/oci/collection/collect.ts'
-import { type Db, inTransaction } from '../../src/storage/db.ts'
-import { unlinkBlobs } from '../../src/storage/registry-usage.ts'
-import { lockResource } from '../../src/storage/rows.ts'
-import { type Cast, newName, onEveryDatabase } from '../support/cast.ts'
-import { digest, pushBlob, registryOf } from '../support/registry.ts'
-import { scrubbed } from '../support/registry-agreement.ts'
-import { newTraffic, runClients } from '../support/registry-traffic.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import { unlinkBlobs } from '@berth/server/registry/quota/usage.ts'
+import { type Db, inTransaction } from '@berth/server/storage/db.ts'
+import { lockResource } from '@berth/server/storage/resource-rows.ts'
+import { type ApiFixture, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createRegistryFixture, digest, pushBlob } from '../support/registry/registry.ts'
+import { newTraffic, runClients } from '../support/registry/registry-traffic.ts'
+import { runScrub } from '../support/registry/scrub-check.ts'
 
 /** Enough has happened; at the latest after so long. */
 const ENOUGH = { pushed: 40, collections: 2 }
@@ -18,8 +18,8 @@ const RUN_MS_MAX = 6000
 const CLIENTS = 6
 
 /** Pushes and deletes beside one collection after the other; then everything that was acknowledged is there. */
-async function beside(cast: Cast, graceMs: number) {
-  const { owner, root } = await registryOf(cast)
+async function beside(cast: ApiFixture, graceMs: number) {
+  const { owner, root } = await createRegistryFixture(cast)
   const names = Array.from({ length: 3 }, () => `${root}/${newName('repo')}`)
   const { blobs, installation } = cast.berth.berth
   const traffic = newTraffic()
@@ -29,15 +29,21 @@ async function beside(cast: Cast, graceMs: number) {
     performance.now() > endMs || (traffic.pushed >= ENOUGH.pushed && collections >= ENOUGH.collections)
   let taken = 0
   await Promise.all([
-    runClients(traffic, CLIENTS, { client: owner, names, deletes: 0.3, isOver, withoutGrace: graceMs === 0 }),
+    runClients(traffic, CLIENTS, {
+      client: owner,
+      names,
+      deletes: 0.3,
+      isStopped: isOver,
+      withoutGrace: graceMs === 0,
+    }),
     (async () => {
       while (!isOver()) {
-        const report = await collect({
+        const report = await collectGarbage({
           store: installation.store,
           blobs,
           graceMs,
           dryRun: false,
-          mistrust: true,
+          requireKnownStore: true,
         })
         collections++
         taken += report.blobs.count
@@ -45,13 +51,13 @@ async function beside(cast: Cast, graceMs: number) {
     })(),
   ])
   for (const { name, digest: manifest, blobs: own } of traffic.acknowledged.values()) {
-    assert.equal((await owner.ask('GET', `${name}/manifests/${manifest}`)).status, 200)
+    assert.equal((await owner.request('GET', `${name}/manifests/${manifest}`)).status, 200)
     for (const blob of own) {
-      const { status, bytes } = await owner.ask('GET', `${name}/blobs/${digest(blob)}`)
+      const { status, bytes } = await owner.request('GET', `${name}/blobs/${digest(blob)}`)
       assert.ok(status === 200 && bytes.equals(blob), `${name} ${digest(blob)}: ${status}`)
     }
   }
-  const { findings } = await scrubbed(cast.berth, { orphanAgeMs: limits.strayAgeMsMin })
+  const { findings } = await runScrub(cast.berth, { orphanAgeMs: limits.untrackedBlobAgeMsMin })
   assert.deepEqual(findings, [])
   assert.ok(traffic.pushed > 5 && collections > 0, `${traffic.pushed} pushes, ${collections} collections`)
   return { ...traffic, taken }
@@ -59,7 +65,7 @@ async function beside(cast: Cast, graceMs: number) {
 
 onEveryDatabase('registry: collection beside pushes', (cast) => {
   test('no push fails beside a collection with a grace', async () => {
-    assert.equal((await beside(cast(), limits.collectionGraceMsMin)).refused, 0)
+    assert.equal((await beside(cast(), limits.gcGraceMsMin)).refused, 0)
   })
 
   test('a manifest that was acknowledged keeps its blobs, without any grace too', async (t) => {
@@ -69,7 +75,7 @@ onEveryDatabase('registry: collection beside pushes', (cast) => {
   })
 
   test('who takes links away and a collection do not wait for each other', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const { blobs, installation } = cast().berth.berth
     const { store } = installation
     // A deadlock is tried again, and is told of here.
@@ -94,12 +100,12 @@ onEveryDatabase('registry: collection beside pushes', (cast) => {
     const collected = await inTransaction(db, async (tx) => {
       await lockResource(db, tx, 'repos', repo, 'update')
       assert.deepEqual(await unlinkBlobs(db, tx, repo, [last]), [last])
-      const collecting = collect({
+      const collecting = collectGarbage({
         store: { ...store, db },
         blobs,
         graceMs: 0,
         dryRun: false,
-        mistrust: true,
+        requireKnownStore: true,
       })
       collecting.catch(() => {})
       await pause(300)

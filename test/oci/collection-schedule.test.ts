@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../../src/core/limits.ts'
-import { collect } from '../../src/oci/collection/collect.ts'
-import { planWork, readWork, takeWork } from '../../src/oci/run-rows.ts'
-import { onEveryDatabase } from '../support/cast.ts'
-import { pushBlob, registryOf } from '../support/registry.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import { acquireJob, readJob, scheduleJob } from '@berth/server/storage/jobs/job-leases.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createRegistryFixture, pushBlob } from '../support/registry/registry.ts'
 
 const POLL_MS = 20
 const WAIT_MS = 10_000
@@ -24,38 +24,38 @@ onEveryDatabase(
       const onError = (error: unknown) => assert.fail(String(error))
       let aheadMs = 0
       const options = { db, clock: () => clock() + aheadMs, onError }
-      const first = await takeWork({ ...options, leaseMs: 300 }, 'scrub')
-      assert.equal(await takeWork(options, 'scrub'), undefined)
+      const first = await acquireJob({ ...options, leaseMs: 300 }, 'scrub')
+      assert.equal(await acquireJob(options, 'scrub'), undefined)
       // It renews what it has.
       await sleep(400)
-      assert.equal(await takeWork(options, 'scrub'), undefined)
-      await first?.reach('here')
+      assert.equal(await acquireJob(options, 'scrub'), undefined)
+      await first?.savePosition('here')
       aheadMs = limits.registryRunLeaseMs
-      const second = await takeWork(options, 'scrub')
+      const second = await acquireJob(options, 'scrub')
       assert.equal(second?.position, 'here')
       await until(async () => first?.signal.aborted === true)
-      await first?.giveBack({ position: 'nowhere' })
-      await second?.giveBack({ position: 'there' })
-      const third = await takeWork(options, 'scrub')
+      await first?.release({ position: 'nowhere' })
+      await second?.release({ position: 'there' })
+      const third = await acquireJob(options, 'scrub')
       assert.equal(third?.position, 'there')
-      await third?.giveBack()
-      assert.equal(await takeWork(options, 'scrub', { dueBy: clock() }), undefined)
-      await planWork(db, 'scrub', clock() - 1)
-      await planWork(db, 'scrub', clock() + 1000)
-      const due = await takeWork(options, 'scrub', { dueBy: clock() })
+      await third?.release()
+      assert.equal(await acquireJob(options, 'scrub', { dueBy: clock() }), undefined)
+      await scheduleJob(db, 'scrub', clock() - 1)
+      await scheduleJob(db, 'scrub', clock() + 1000)
+      const due = await acquireJob(options, 'scrub', { dueBy: clock() })
       assert.ok(due !== undefined)
-      await due.giveBack()
+      await due.release()
     })
 
     test('a run that is told to end ends after its batch, and the next one takes what is left', async () => {
       const { berth } = cast()
       const { installation, blobs } = berth.berth
-      const { owner, name, root } = await registryOf(cast())
+      const { owner, name, root } = await createRegistryFixture(cast())
       for (let n = 0; n < 3; n++) await pushBlob(owner, name, randomBytes(10))
-      const run = { store: installation.store, blobs, graceMs: 0, dryRun: false, mistrust: true }
+      const run = { store: installation.store, blobs, graceMs: 0, dryRun: false, requireKnownStore: true }
       const end = new AbortController()
       const onProgress = () => end.abort(new Error('enough'))
-      await assert.rejects(collect({ ...run, signal: end.signal, onProgress }), /enough/)
+      await assert.rejects(collectGarbage({ ...run, signal: end.signal, onProgress }), /enough/)
       const { db } = installation.store
       const left = await db.kysely
         .selectFrom('repo_blobs')
@@ -63,13 +63,13 @@ onEveryDatabase(
         .where('root', '=', root)
         .execute()
       assert.equal(left.length, 0)
-      assert.equal((await collect(run)).blobs.count, 3)
+      assert.equal((await collectGarbage(run)).blobs.count, 3)
     })
 
     test('the server does it when it is due, says so, and not before it is due again', async () => {
       const { berth } = cast()
       const { store } = berth.berth.installation
-      const { owner, name, root } = await registryOf(cast())
+      const { owner, name, root } = await createRegistryFixture(cast())
       await pushBlob(owner, name, randomBytes(700))
       const links = () =>
         store.db.kysely.selectFrom('repo_blobs').select('digest').where('root', '=', root).execute()
@@ -78,8 +78,8 @@ onEveryDatabase(
       assert.match(await metrics(), /^berth_registry_collection_last_success_timestamp_seconds 0$/m)
       assert.equal((await links()).length, 1)
 
-      berth.advance(limits.collectionGraceMsDefault + 1000)
-      await until(async () => Number((await readWork(store.db, 'collection'))?.succeeded_ms ?? 0) > 0)
+      berth.advance(limits.gcGraceMsDefault + 1000)
+      await until(async () => Number((await readJob(store.db, 'collection'))?.succeeded_ms ?? 0) > 0)
       assert.equal((await links()).length, 0)
       await until(async () =>
         /^berth_registry_collections_total\{outcome="succeeded"\} 1$/m.test(await metrics()),
@@ -87,11 +87,11 @@ onEveryDatabase(
       assert.match(await metrics(), /^berth_registry_collected_bytes_total\{kind="blobs"\} 700$/m)
       await sleep(5 * POLL_MS)
       assert.match(await metrics(), /^berth_registry_collections_total\{outcome="succeeded"\} 1$/m)
-      const work = await readWork(store.db, 'collection')
+      const work = await readJob(store.db, 'collection')
       assert.deepEqual([work?.runner, Number(work?.lease_ms)], ['', 0])
       const waitMs = Number(work?.due_ms) - Number(work?.succeeded_ms)
       assert.ok(Math.abs(waitMs - 12 * 3_600_000) <= 0.05 * 12 * 3_600_000 + 1000, `${waitMs}`)
     })
   },
-  { collection: { pollMs: POLL_MS }, env: { BERTH_COLLECTION_INTERVAL: '12h' } },
+  { garbageCollection: { pollMs: POLL_MS }, env: { BERTH_COLLECTION_INTERVAL: '12h' } },
 )

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { collect } from '../../src/oci/collection/collect.ts'
-import type { CollectionReport } from '../../src/oci/collection/run.ts'
-import type { TestBerth } from '../support/berth.ts'
-import { onEveryStore } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import type { GcReport } from '@berth/server/registry/gc/run.ts'
+import { onEveryStore } from '../support/api/api-fixture.ts'
 import {
+  createRegistryFixture,
   descriptor,
   digest,
-  pushable,
+  imageFromManifest,
   pushBlob,
   pushImage,
   putManifest,
-  registryOf,
   testImage,
   types,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
+import type { TestBerth } from '../support/server/test-berth.ts'
 
-const { collectionGraceMsDefault: graceMs, strayAgeMsMin, uploadIdleMsMax, uploadRemainsMs } = limits
+const { gcGraceMsDefault: graceMs, untrackedBlobAgeMsMin, uploadIdleMsMax, expiredUploadRetentionMs } = limits
 
 interface Options {
   readonly graceMs?: number
@@ -31,18 +31,18 @@ interface Options {
 async function run({ berth }: TestBerth, { afterMs = 0, ...options }: Options = {}) {
   const { installation, blobs } = berth
   const { db, clock } = installation.store
-  return collect({
+  return collectGarbage({
     store: { db, clock: () => clock() + afterMs },
     blobs,
     graceMs,
     dryRun: false,
-    mistrust: true,
+    requireKnownStore: true,
     ...options,
   })
 }
 
 /** A dry run tells what the run then does. */
-async function runAsTold(berth: TestBerth, options: Options = {}): Promise<CollectionReport> {
+async function runAsTold(berth: TestBerth, options: Options = {}): Promise<GcReport> {
   const told = await run(berth, { ...options, dryRun: true })
   assert.deepEqual(await run(berth, { ...options, dryRun: true }), told, 'a dry run took something')
   assert.deepEqual(await run(berth, options), told)
@@ -51,7 +51,7 @@ async function runAsTold(berth: TestBerth, options: Options = {}): Promise<Colle
 
 async function stored({ berth }: TestBerth): Promise<string[]> {
   const found: string[] = []
-  for await (const { location } of berth.blobs.blobs()) found.push(location)
+  for await (const { location } of berth.blobs.listBlobs()) found.push(location)
   return found
 }
 
@@ -62,17 +62,21 @@ onEveryStore('registry: collection', (cast) => {
   test('a blob that no manifest needs goes after the grace, its bytes too, and nothing else does', async () => {
     const { berth } = cast()
     await run(berth, { graceMs: 0 })
-    const { owner, name, root } = await registryOf(cast())
+    const { owner, name, root } = await createRegistryFixture(cast())
     const [image, untagged, deleted] = [testImage(), testImage(), testImage()]
     await pushImage(owner, name, image, 'v1')
     await pushImage(owner, name, untagged)
     await pushImage(owner, name, deleted, 'v2')
     const subject = await pushImage(owner, name, testImage({ subject: image.descriptor }))
-    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests: [untagged.descriptor] })
+    const index = imageFromManifest({
+      schemaVersion: 2,
+      mediaType: types.index,
+      manifests: [untagged.descriptor],
+    })
     assert.equal((await putManifest(owner, name, 'all', index)).status, 201)
     const loose = randomBytes(1000)
     await pushBlob(owner, name, loose)
-    assert.equal((await owner.ask('DELETE', `${name}/manifests/${deleted.digest}`)).status, 202)
+    assert.equal((await owner.request('DELETE', `${name}/manifests/${deleted.digest}`)).status, 202)
 
     const nothing = await runAsTold(berth)
     assert.deepEqual(nothing.links, { count: 0, bytes: 0 })
@@ -87,13 +91,13 @@ onEveryStore('registry: collection', (cast) => {
       organizations: [{ uid: root, links: { count: 3, bytes }, uploads: { count: 0, bytes: 0 } }],
     })
     for (const blob of [...deleted.blobs, loose]) {
-      assert.equal((await owner.ask('HEAD', `${name}/blobs/${digest(blob)}`)).status, 404)
+      assert.equal((await owner.request('HEAD', `${name}/blobs/${digest(blob)}`)).status, 404)
       assert.equal(await isStored(berth, blob), false)
     }
     for (const { blobs, digest: manifest } of [image, untagged, subject]) {
-      assert.equal((await owner.ask('GET', `${name}/manifests/${manifest}`)).status, 200)
+      assert.equal((await owner.request('GET', `${name}/manifests/${manifest}`)).status, 200)
       for (const blob of blobs) {
-        const reply = await owner.ask('GET', `${name}/blobs/${digest(blob)}`)
+        const reply = await owner.request('GET', `${name}/blobs/${digest(blob)}`)
         assert.ok(reply.bytes.equals(blob))
       }
     }
@@ -111,39 +115,39 @@ onEveryStore('registry: collection', (cast) => {
 
   test('a layer that came after its manifest is needed once that is pushed again', async () => {
     const { berth } = cast()
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const layer = randomBytes(500)
     const foreign = descriptor('application/vnd.oci.image.layer.nondistributable.v1.tar+gzip', layer)
     const image = await pushImage(owner, name, testImage({ layers: [foreign] }))
     await pushBlob(owner, name, layer)
     assert.equal((await putManifest(owner, name, image.digest, image)).status, 201)
     await run(berth, { graceMs: 0 })
-    assert.equal((await owner.ask('HEAD', `${name}/blobs/${digest(layer)}`)).status, 200)
+    assert.equal((await owner.request('HEAD', `${name}/blobs/${digest(layer)}`)).status, 200)
   })
 
   test('bytes stay for as long as any repo has them', async () => {
     const { berth } = cast()
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const layer = randomBytes(500)
     const image = testImage()
     await pushBlob(owner, name, layer)
     await pushImage(owner, `${name}-2`, {
       ...image,
       blobs: [...image.blobs, layer],
-      ...pushable({
+      ...imageFromManifest({
         ...JSON.parse(image.manifest.toString()),
         layers: [{ mediaType: types.layer, digest: digest(layer), size: layer.length }],
       }),
     })
     await run(berth, { graceMs: 0 })
-    assert.equal((await owner.ask('HEAD', `${name}/blobs/${digest(layer)}`)).status, 404)
-    assert.ok((await owner.ask('GET', `${name}-2/blobs/${digest(layer)}`)).bytes.equals(layer))
+    assert.equal((await owner.request('HEAD', `${name}/blobs/${digest(layer)}`)).status, 404)
+    assert.ok((await owner.request('GET', `${name}-2/blobs/${digest(layer)}`)).bytes.equals(layer))
   })
 
   test('who may push and is shown a blob may count on it anew', async () => {
     const { berth } = cast()
     await run(berth, { graceMs: 0 })
-    const { name, clientOf, organization, owner, member } = await registryOf(cast())
+    const { name, clientOf, organization, owner, member } = await createRegistryFixture(cast())
     const image = testImage()
     for (const blob of image.blobs) await pushBlob(owner, name, blob)
     const other = randomBytes(50)
@@ -154,11 +158,11 @@ onEveryStore('registry: collection', (cast) => {
     const client = await clientOf(organization.owner.uid)
     const looking = await clientOf(reader.uid)
     for (const blob of image.blobs)
-      assert.equal((await client.ask('HEAD', `${name}/blobs/${digest(blob)}`)).status, 200)
-    assert.equal((await looking.ask('HEAD', `${name}/blobs/${digest(other)}`)).status, 200)
+      assert.equal((await client.request('HEAD', `${name}/blobs/${digest(blob)}`)).status, 200)
+    assert.equal((await looking.request('HEAD', `${name}/blobs/${digest(other)}`)).status, 200)
     const report = await run(berth, { afterMs: graceMs - limits.linkRefreshMs })
     assert.deepEqual(report.links, { count: 1, bytes: other.length })
-    assert.equal((await client.ask('HEAD', `${name}/blobs/${digest(other)}`)).status, 404)
+    assert.equal((await client.request('HEAD', `${name}/blobs/${digest(other)}`)).status, 404)
     assert.equal((await putManifest(client, name, 'v1', image)).status, 201)
     berth.advance(-aheadMs)
   })
@@ -166,15 +170,15 @@ onEveryStore('registry: collection', (cast) => {
   test('an upload that is over goes with what was sent, another one stays', async () => {
     const { berth } = cast()
     await run(berth, { graceMs: 0 })
-    const { owner, name, root, clientOf, organization } = await registryOf(cast())
+    const { owner, name, root, clientOf, organization } = await createRegistryFixture(cast())
     const begin = async (client = owner) => {
-      const location = (await client.ask('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? ''
-      const reply = await client.ask('PATCH', location.slice('/v2/'.length), { body: randomBytes(300) })
+      const location = (await client.request('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? ''
+      const reply = await client.request('PATCH', location.slice('/v2/'.length), { body: randomBytes(300) })
       assert.equal(reply.status, 202)
       return location.slice('/v2/'.length)
     }
     await begin()
-    const aheadMs = uploadIdleMsMax + uploadRemainsMs + 1
+    const aheadMs = uploadIdleMsMax + expiredUploadRetentionMs + 1
     berth.advance(aheadMs)
     const client = await clientOf(organization.owner.uid)
     const kept = await begin(client)
@@ -184,9 +188,9 @@ onEveryStore('registry: collection', (cast) => {
     assert.deepEqual(report.organizations, [
       { uid: root, links: { count: 0, bytes: 0 }, uploads: { count: 1, bytes: 300 } },
     ])
-    assert.equal((await owner.ask('GET', kept)).status, 204)
+    assert.equal((await owner.request('GET', kept)).status, 204)
     const ids: string[] = []
-    for await (const { id } of berth.berth.blobs.uploads()) ids.push(id)
+    for await (const { id } of berth.berth.blobs.listUploads()) ids.push(id)
     assert.deepEqual(ids, [kept.split('/').at(-1)])
   })
 
@@ -205,13 +209,13 @@ onEveryStore('registry: collection', (cast) => {
     ]
     for (const location of locations) {
       const upload = await blobs.append({ id: randomBytes(16).toString('hex'), size: 0, state: '' }, bytes())
-      await blobs.keep(upload, location)
+      await blobs.commit(upload, location)
     }
     const abandoned = { id: randomBytes(16).toString('hex'), size: 0, state: '' }
     await blobs.append(abandoned, bytes())
     // Whoever has just put it there is about to say so.
     assert.deepEqual((await runAsTold(berth, { graceMs: 0 })).strays, { count: 0, bytes: 0 })
-    const report = await runAsTold(berth, { graceMs: 0, afterMs: strayAgeMsMin + 1000 })
+    const report = await runAsTold(berth, { graceMs: 0, afterMs: untrackedBlobAgeMsMin + 1000 })
     assert.deepEqual(report.strays, { count: 1, bytes: 70 })
     assert.equal(report.uploads.count, 1)
     const left = await stored(berth)
@@ -222,44 +226,44 @@ onEveryStore('registry: collection', (cast) => {
   test('a push that is so slow that collection may have taken its bytes fails, and leaves nothing', async () => {
     const { berth } = cast()
     const { blobs } = berth.berth
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     await pushBlob(owner, name, randomBytes(10))
     const bytes = randomBytes(10)
-    const { keep } = blobs
+    const { commit: keep } = blobs
     let aheadMs = 0
     const slowly = async (ms: number) => {
-      blobs.keep = async (...given) => {
+      blobs.commit = async (...given) => {
         await keep(...given)
-        await run(berth, { graceMs: 0, afterMs: strayAgeMsMin - 1000 })
+        await run(berth, { graceMs: 0, afterMs: untrackedBlobAgeMsMin - 1000 })
         berth.advance(ms)
         aheadMs += ms
       }
       const path = `${name}/blobs/uploads/?digest=${digest(bytes)}`
-      const reply = await owner.ask('POST', path, { body: bytes })
-      blobs.keep = keep
+      const reply = await owner.request('POST', path, { body: bytes })
+      blobs.commit = keep
       return reply
     }
-    const late = await slowly(limits.blobKeepingMsMax + 1000)
+    const late = await slowly(limits.blobCommitMsMax + 1000)
     assert.equal(late.status, 409, late.bytes.toString())
     assert.equal(await isStored(berth, bytes), false)
     const inTime = await slowly(1000)
     assert.equal(inTime.status, 201, inTime.bytes.toString())
-    const { bytes: read } = await owner.ask('GET', `${name}/blobs/${digest(bytes)}`)
+    const { bytes: read } = await owner.request('GET', `${name}/blobs/${digest(bytes)}`)
     assert.ok(read.equals(bytes))
     berth.advance(-aheadMs)
   })
 
   test('where most of the store is unknown nothing of it is taken unasked', async () => {
     const { berth } = cast()
-    const afterMs = strayAgeMsMin + 1000
+    const afterMs = untrackedBlobAgeMsMin + 1000
     const before = (await run(berth, { graceMs: 0, afterMs, dryRun: true })).strays.count
     const now = berth.berth.installation.store.clock()
     const { blobs } = berth.berth
-    const most = (await stored(berth)).length + limits.straysTrustedMax + 1
+    const most = (await stored(berth)).length + limits.untrackedBlobsUnconfirmedMax + 1
     for (let n = 0; n < most; n++) {
       const hex = randomBytes(32).toString('hex')
       const location = `sha256/${hex.slice(0, 2)}/${hex}.${now.toString(36)}-${randomBytes(8).toString('hex')}`
-      await blobs.keep({ id: randomBytes(16).toString('hex'), size: 0, state: '' }, location)
+      await blobs.commit({ id: randomBytes(16).toString('hex'), size: 0, state: '' }, location)
     }
     await assert.rejects(
       run(berth, { graceMs: 0, afterMs }),

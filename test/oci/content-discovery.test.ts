@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { onEveryDatabase } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
-  assertRefusedAs,
+  assertOciError,
+  createRegistryFixture,
   digest,
+  imageFromManifest,
   type OciReply,
-  pushable,
   pushImage,
   putManifest,
-  registryOf,
   testImage,
   types,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 /** The path of the next page, below /v2/. */
 function nextOf({ headers }: OciReply): string | undefined {
@@ -21,25 +21,25 @@ function nextOf({ headers }: OciReply): string | undefined {
 
 onEveryDatabase('registry: content discovery', (cast) => {
   test('tags come in their order, a page at a time, each once (R28)', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name)
     const tags = ['1', '10', '2', 'A', 'Z', '_', 'a', 'a-b', 'a.b', 'latest', 'sha256-1']
     for (const tag of [...tags].reverse()) await putManifest(owner, name, tag, image)
-    const all = await owner.ask('GET', `${name}/tags/list`)
+    const all = await owner.request('GET', `${name}/tags/list`)
     assert.deepEqual(all.json, { name, tags })
     assert.equal(all.headers.get('link'), null)
     for (const n of [1, 3, tags.length - 1]) {
       const seen: string[] = []
       let path: string | undefined = `${name}/tags/list?n=${n}`
       while (path !== undefined) {
-        const page: OciReply = await owner.ask('GET', path)
+        const page: OciReply = await owner.request('GET', path)
         assert.ok(page.json.tags.length <= n)
         seen.push(...page.json.tags)
         path = nextOf(page)
       }
       assert.deepEqual(seen, tags, String(n))
     }
-    const list = async (query: string) => (await owner.ask('GET', `${name}/tags/list?${query}`)).json.tags
+    const list = async (query: string) => (await owner.request('GET', `${name}/tags/list?${query}`)).json.tags
     assert.deepEqual(await list('last=a'), tags.slice(7))
     assert.deepEqual(await list('last=ab'), ['latest', 'sha256-1'], 'after a name that is no tag')
     assert.deepEqual(await list('n=0'), [])
@@ -47,13 +47,13 @@ onEveryDatabase('registry: content discovery', (cast) => {
     assert.deepEqual(await list(`n=${10 ** 12}`), tags, 'more than registryListMax')
     assert.deepEqual(await list(`n=${'9'.repeat(400)}`), tags)
     for (const n of ['-1', 'x', '1.5'])
-      assertRefusedAs(await owner.ask('GET', `${name}/tags/list?n=${n}`), 400, 'PAGINATION_NUMBER_INVALID')
+      assertOciError(await owner.request('GET', `${name}/tags/list?n=${n}`), 400, 'PAGINATION_NUMBER_INVALID')
   })
 
   test('referrers are had by what they refer to, by type too, before and after that is there', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const subject = testImage()
-    const referrers = (query = '') => owner.ask('GET', `${name}/referrers/${subject.digest}${query}`)
+    const referrers = (query = '') => owner.request('GET', `${name}/referrers/${subject.digest}${query}`)
     const nothing = await referrers()
     assert.equal(nothing.status, 200)
     assert.deepEqual(nothing.json, { schemaVersion: 2, mediaType: types.index, manifests: [] })
@@ -65,7 +65,7 @@ onEveryDatabase('registry: content discovery', (cast) => {
       annotations,
     })
     const plain = testImage({ subject: subject.descriptor })
-    const index = pushable({
+    const index = imageFromManifest({
       schemaVersion: 2,
       mediaType: types.index,
       artifactType: 'application/x.list',
@@ -97,20 +97,20 @@ onEveryDatabase('registry: content discovery', (cast) => {
       [signature.digest],
     )
     assert.deepEqual((await referrers('?artifactType=none')).json.manifests, [])
-    assertRefusedAs(await owner.ask('GET', `${name}/referrers/latest`), 400, 'DIGEST_INVALID')
+    assertOciError(await owner.request('GET', `${name}/referrers/latest`), 400, 'DIGEST_INVALID')
 
-    await owner.ask('DELETE', `${name}/manifests/${signature.digest}`)
+    await owner.request('DELETE', `${name}/manifests/${signature.digest}`)
     assert.equal((await referrers()).json.manifests.length, 2)
   })
 
   test('referrers of one manifest are told in answers that clients can read (referrersBytesMax)', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const subject = testImage()
     const pushed: (typeof subject.descriptor)[] = []
     for (let at = 0; at < 50; at++) {
       const chars = at % 2 === 0 ? Math.floor(limits.manifestAnnotationsBytesMax * 0.8) : 10
       const annotations = { text: 'é'.repeat(Math.floor(chars / 2)), at: String(at) }
-      const index = pushable({
+      const index = imageFromManifest({
         schemaVersion: 2,
         mediaType: types.index,
         artifactType: 'application/x.large',
@@ -126,7 +126,7 @@ onEveryDatabase('registry: content discovery', (cast) => {
     let path: string | undefined = `${name}/referrers/${subject.digest}?artifactType=application/x.large`
     for (let pages = 0; path !== undefined; pages++) {
       assert.ok(pages < 3)
-      const page: OciReply = await owner.ask('GET', path)
+      const page: OciReply = await owner.request('GET', path)
       assert.ok(page.bytes.length <= limits.referrersBytesMax)
       seen.push(...page.json.manifests)
       path = nextOf(page)
@@ -138,34 +138,34 @@ onEveryDatabase('registry: content discovery', (cast) => {
   })
 
   test('the catalog has what the caller may list, and pages through it (R35)', async () => {
-    const { owner, root, member } = await registryOf(cast())
+    const { owner, root, member } = await createRegistryFixture(cast())
     const names = ['a', 'b', 'c/d', 'c/e/f'].map((one) => `${root}/${one}`)
     for (const name of names) await pushImage(owner, name)
-    const other = await registryOf(cast())
+    const other = await createRegistryFixture(cast())
     await pushImage(other.owner, other.name)
-    const all = await owner.ask('GET', '_catalog')
+    const all = await owner.request('GET', '_catalog')
     assert.deepEqual([...all.json.repositories].sort(), names)
     const seen: string[] = []
     let path: string | undefined = '_catalog?n=1'
     while (path !== undefined) {
-      const page: OciReply = await owner.ask('GET', path)
+      const page: OciReply = await owner.request('GET', path)
       seen.push(...page.json.repositories)
       path = nextOf(page)
     }
     assert.deepEqual(seen, all.json.repositories)
     // Who does not follow links goes on after a name.
     const [first, ...others] = all.json.repositories
-    const after = (await owner.ask('GET', `_catalog?last=${first}`)).json.repositories
+    const after = (await owner.request('GET', `_catalog?last=${first}`)).json.repositories
     assert.deepEqual(after, others)
     const { body } = await cast().admin.get('iam/groups', { 'uidp.children_of': root })
     const puller = await member('registry.pull', body.groups[0].uid)
-    assert.deepEqual([...(await puller.ask('GET', '_catalog')).json.repositories].sort(), names.slice(2))
-    assert.deepEqual((await owner.ask('GET', '_catalog?n=0')).json.repositories, [])
-    assertRefusedAs(await owner.ask('GET', '_catalog?n=x'), 400, 'PAGINATION_NUMBER_INVALID')
+    assert.deepEqual([...(await puller.request('GET', '_catalog')).json.repositories].sort(), names.slice(2))
+    assert.deepEqual((await owner.request('GET', '_catalog?n=0')).json.repositories, [])
+    assertOciError(await owner.request('GET', '_catalog?n=x'), 400, 'PAGINATION_NUMBER_INVALID')
   })
 
   test('what lists is not there for other methods and paths', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     await pushImage(owner, name)
     for (const [method, path] of [
       ['POST', `${name}/tags/list`],
@@ -176,13 +176,13 @@ onEveryDatabase('registry: content discovery', (cast) => {
       ['GET', `${name}/blobs/uploads/`],
       ['POST', '_catalog'],
     ] as const) {
-      const reply = await owner.ask(method, path)
-      assertRefusedAs(reply, 405, 'UNSUPPORTED', path)
+      const reply = await owner.request(method, path)
+      assertOciError(reply, 405, 'UNSUPPORTED', path)
       assert.match(reply.headers.get('allow') ?? '', /^(GET|POST|PUT|DELETE|HEAD|, )+$/)
     }
     for (const path of ['tags/list?last=%00', 'manifests/%00', 'blobs/uploads/%00'])
-      assertRefusedAs(await owner.ask('GET', `${name}/${path}`), 400, 'NAME_INVALID', path)
+      assertOciError(await owner.request('GET', `${name}/${path}`), 400, 'NAME_INVALID', path)
     for (const path of [`${name}/tags`, `${name}/other/${digest('x')}`, `${name}`])
-      assert.equal((await owner.ask('GET', path)).status, 404, path)
+      assert.equal((await owner.request('GET', path)).status, 404, path)
   })
 })

@@ -2,26 +2,26 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import type { Worker } from 'node:worker_threads'
-import { limits } from '../../src/core/limits.ts'
-import { assertRefused, newName, onEveryDatabase, precondition } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { assertError, failedPreconditionError, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createRole } from '../support/api/tenant.ts'
 import {
-  assertRefusedAs,
-  basic,
+  assertOciError,
+  basicAuth,
   bearerOf,
+  createRegistryFixture,
   descriptor,
   digest,
+  imageFromManifest,
   type OciClient,
   ociClient,
-  pushable,
   pushBlob,
   pushImage,
   putManifest,
-  registryOf,
   testImage,
   types,
-} from '../support/registry.ts'
-import { scrubbed } from '../support/registry-agreement.ts'
-import { makeRole } from '../support/tenant.ts'
+} from '../support/registry/registry.ts'
+import { runScrub } from '../support/registry/scrub-check.ts'
 
 /** Manifests that are made to cost the server more than they cost the client, and callers who may push none. */
 
@@ -38,7 +38,7 @@ const imageWith = (json: string) => JSON.stringify(image({ x: 0 })).replace('"x"
 const layer = (n: number) => descriptor(types.layer, `layer ${n}`)
 const count = <T>(length: number, one: (n: number) => T) => Array.from({ length }, (_, n) => one(n))
 const putText = (client: OciClient, name: string, body: string, mediaType: string = types.image) =>
-  client.ask('PUT', `${name}/manifests/hostile`, { body, headers: { 'content-type': mediaType } })
+  client.request('PUT', `${name}/manifests/hostile`, { body, headers: { 'content-type': mediaType } })
 
 /** Sends the head of a request that asks before it sends its body. */
 function askFirst(url: string, method: string, headers: Record<string, string | number>) {
@@ -59,7 +59,7 @@ function askFirst(url: string, method: string, headers: Record<string, string | 
 
 onEveryDatabase('registry: hostile manifests', (cast) => {
   test('R28: a manifest beyond a limit is rejected, and the error names the limit', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     await pushBlob(owner, name, empty)
     const deep = 1_000_000
     const many = limits.manifestElementsMax
@@ -112,19 +112,19 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
     for (const [limit, text, mediaType] of hostile) {
       assert.ok(text.length <= limits.manifestBytesMax)
       const reply = await putText(owner, name, text, mediaType)
-      assertRefusedAs(reply, 400, 'MANIFEST_INVALID', limit)
+      assertOciError(reply, 400, 'MANIFEST_INVALID', limit)
       const { message } = reply.json.errors[0]
       assert.ok(message.includes(`(${limit})`), `${limit}: ${message}`)
       assert.ok(message.includes(String(limits[limit])), `${limit}: ${message}`)
     }
-    assertRefusedAs(await owner.ask('GET', `${name}/manifests/hostile`), 404, 'MANIFEST_UNKNOWN')
+    assertOciError(await owner.request('GET', `${name}/manifests/hostile`), 404, 'MANIFEST_UNKNOWN')
   })
 
   test('a manifest at the limits is pushed, and so is one that has reasonable annotations', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     await pushBlob(owner, name, empty)
     const far = 'application/vnd.oci.image.layer.nondistributable.v1.tar'
-    const most = pushable(
+    const most = imageFromManifest(
       image({
         layers: count(limits.manifestDescriptorsMax, (n) => descriptor(far, `far ${n}`)),
         artifactType: 'a'.repeat(limits.mediaTypeCharsMax),
@@ -135,18 +135,18 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
       }),
     )
     assert.equal((await putManifest(owner, name, 'most', most)).status, 201)
-    const got = await owner.ask('GET', `${name}/manifests/most`)
+    const got = await owner.request('GET', `${name}/manifests/most`)
     assert.ok(got.bytes.equals(most.manifest))
     assert.equal(got.headers.get('content-type'), types.image)
   })
 
   test('a manifest of more than 64 KiB is pushed, pulled, listed and deleted like any other', async () => {
-    const { owner, name, organization, root } = await registryOf(cast())
+    const { owner, name, organization, root } = await createRegistryFixture(cast())
     const { manifests } = cast().berth.berth
     const layers = count(100, (n) => Buffer.from(`layer ${n}`))
     for (const bytes of [empty, ...layers]) await pushBlob(owner, name, bytes)
     const subject = await pushImage(owner, name)
-    const large = pushable(
+    const large = imageFromManifest(
       image({
         layers: layers.map((bytes) => descriptor(types.layer, bytes)),
         subject: subject.descriptor,
@@ -158,19 +158,19 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
     assert.equal(manifests.counts().done, small, 'a small manifest needs no thread')
     assert.equal((await putManifest(owner, name, 'large', large)).status, 201)
     assert.equal(manifests.counts().done, small + 1)
-    assertRefusedAs(await putManifest(owner, name, digest('other'), large), 400, 'DIGEST_INVALID')
+    assertOciError(await putManifest(owner, name, digest('other'), large), 400, 'DIGEST_INVALID')
     const sha512 = digest(large.manifest, 'sha512')
     const pushed512 = await putManifest(owner, name, sha512, large)
     assert.equal(pushed512.headers.get('docker-content-digest'), sha512)
-    assertRefusedAs(
+    assertOciError(
       await putManifest(owner, name, 'large', { ...large, mediaType: types.dockerImage }),
       400,
       'MANIFEST_INVALID',
     )
-    const got = await owner.ask('GET', `${name}/manifests/${large.digest}`)
+    const got = await owner.request('GET', `${name}/manifests/${large.digest}`)
     assert.ok(got.bytes.equals(large.manifest))
-    assert.deepEqual((await owner.ask('GET', `${name}/tags/list`)).json.tags, ['large'])
-    const referrers = await owner.ask('GET', `${name}/referrers/${subject.digest}`)
+    assert.deepEqual((await owner.request('GET', `${name}/tags/list`)).json.tags, ['large'])
+    const referrers = await owner.request('GET', `${name}/referrers/${subject.digest}`)
     assert.deepEqual(
       referrers.json.manifests.map((one: { digest: string }) => one.digest).sort(),
       [large.digest, sha512].sort(),
@@ -181,10 +181,10 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
     const bytes = [empty, ...layers].reduce((sum, { length }) => sum + length, 0)
     assert.equal(size.body.size, String(bytes))
 
-    assertRefusedAs(await owner.ask('DELETE', `${name}/blobs/${digest(layers[0] ?? '')}`), 409, 'DENIED')
+    assertOciError(await owner.request('DELETE', `${name}/blobs/${digest(layers[0] ?? '')}`), 409, 'DENIED')
     for (const reference of [large.digest, sha512])
-      assert.equal((await owner.ask('DELETE', `${name}/manifests/${reference}`)).status, 202)
-    assertRefusedAs(await owner.ask('GET', `${name}/manifests/large`), 404, 'MANIFEST_UNKNOWN')
+      assert.equal((await owner.request('DELETE', `${name}/manifests/${reference}`)).status, 202)
+    assertOciError(await owner.request('GET', `${name}/manifests/large`), 404, 'MANIFEST_UNKNOWN')
     const { kysely } = cast().berth.berth.installation.store.db
     const references = kysely.selectFrom('manifest_references').select('digest').where('repo', '=', repo)
     assert.equal(
@@ -193,17 +193,17 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
       'no reference remains',
     )
     for (const bytes of layers.slice(0, 3))
-      assert.equal((await owner.ask('DELETE', `${name}/blobs/${digest(bytes)}`)).status, 202)
+      assert.equal((await owner.request('DELETE', `${name}/blobs/${digest(bytes)}`)).status, 202)
   })
 
   test('a configuration beyond the limits is read as none (imageConfigElementsMax)', async () => {
-    const { owner, name, organization, root } = await registryOf(cast())
+    const { owner, name, organization, root } = await createRegistryFixture(cast())
     const pushed = async (labels: number) => {
       const Labels = Object.fromEntries(count(labels, (n) => [`label-${n}`, '']))
       const config = Buffer.from(JSON.stringify({ architecture: 'arm64', config: { Labels } }))
       assert.ok(config.length > limits.manifestInlineBytesMax)
       await pushBlob(owner, name, config)
-      const one = pushable(image({ config: descriptor(types.config, config) }))
+      const one = imageFromManifest(image({ config: descriptor(types.config, config) }))
       assert.equal((await putManifest(owner, name, one.digest, one)).status, 201)
       return one.digest
     }
@@ -218,22 +218,22 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
   })
 
   test('one question reads a limited part of an index (imageBytesMax, imageManifestsMax)', async () => {
-    const { owner, name, organization, root } = await registryOf(cast())
+    const { owner, name, organization, root } = await createRegistryFixture(cast())
     await pushBlob(owner, name, empty)
     const entries = []
     for (let bytes = 0; bytes <= limits.imageBytesMax; bytes += 4_000_000) {
-      const one = pushable(image({ x: 'x'.repeat(4_000_000), n: bytes }))
+      const one = imageFromManifest(image({ x: 'x'.repeat(4_000_000), n: bytes }))
       assert.equal((await putManifest(owner, name, one.digest, one)).status, 201)
       entries.push({ ...one.descriptor, platform: { architecture: 'amd64', os: 'linux' } })
     }
-    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests: entries })
+    const index = imageFromManifest({ schemaVersion: 2, mediaType: types.index, manifests: entries })
     assert.equal((await putManifest(owner, name, 'index', index)).status, 201)
     const { api } = organization.owner
     const { body } = await api.get('registry/repos', { 'uidp.descendants_of': root })
     const [{ uid: repo }] = body.repos
-    assertRefused(
+    assertError(
       await api.get(`registry/repos/${repo}/digests/${index.digest}/architectures`),
-      precondition('IMAGE_TOO_LARGE'),
+      failedPreconditionError('IMAGE_TOO_LARGE'),
     )
     const size = await api.get(`registry/repos/${repo}/digests/${index.digest}/size`)
     assert.equal(size.body.architecture, 'amd64', 'the first image answers it')
@@ -241,13 +241,13 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
   })
 
   test('a manifest that an earlier release accepted beyond the limits is pulled, whole for a scrub, and deleted', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     await pushBlob(owner, name, empty)
-    const known = pushable(image())
+    const known = imageFromManifest(image())
     assert.equal((await putManifest(owner, name, 'v1', known)).status, 201)
     const annotations = { text: 'x'.repeat(limits.manifestAnnotationsBytesMax) }
     const far = 'application/vnd.oci.image.layer.nondistributable.v1.tar'
-    const old = pushable(
+    const old = imageFromManifest(
       image({
         annotations,
         layers: count(limits.manifestDescriptorsMax + 1, (n) => descriptor(far, `${n}`)),
@@ -274,36 +274,36 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
       .insertInto('manifest_references')
       .values({ root: row.root, repo: row.repo, manifest: old.digest, digest: digest(empty), kind: 'blob' })
       .execute()
-    assert.ok((await owner.ask('GET', `${name}/manifests/${old.digest}`)).bytes.equals(old.manifest))
-    const { findings } = await scrubbed(cast().berth)
+    assert.ok((await owner.request('GET', `${name}/manifests/${old.digest}`)).bytes.equals(old.manifest))
+    const { findings } = await runScrub(cast().berth)
     assert.deepEqual(
       findings.filter((finding) => finding.digest === old.digest),
       [],
     )
-    assert.equal((await owner.ask('DELETE', `${name}/manifests/${old.digest}`)).status, 202)
+    assert.equal((await owner.request('DELETE', `${name}/manifests/${old.digest}`)).status, 202)
   })
 
   test('one push sets a limited number of tags (manifestTagsMax)', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const one = await pushImage(owner, name)
     const put = (tags: number) =>
       putManifest(owner, name, `${one.digest}?${count(tags, (n) => `tag=t${n}`).join('&')}`, one)
     const reply = await put(limits.manifestTagsMax + 1)
-    assertRefusedAs(reply, 414, 'MANIFEST_INVALID')
+    assertOciError(reply, 414, 'MANIFEST_INVALID')
     assert.match(reply.json.errors[0].message, /manifestTagsMax/)
     assert.equal((await put(limits.manifestTagsMax)).status, 201)
   })
 
   test('a caller who lacks a capability is refused before the server asks for a body', async () => {
-    const { owner, name, root, member, organization } = await registryOf(cast())
+    const { owner, name, root, member, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     await pushImage(owner, name)
     const makes = async (...capabilities: string[]) =>
-      (await member(await makeRole(berth, root, capabilities, newName('role')))).uid
+      (await member(await createRole(berth, root, capabilities, newName('role')))).uid
     const pushesOnly = await makes('manifest.create', 'manifest.list', 'repo.blobs.get')
     const puller = (await member('registry.pull')).uid
-    const stranger = (await registryOf(cast())).organization.owner.uid
-    const upload = (await owner.ask('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? ''
+    const stranger = (await createRegistryFixture(cast())).organization.owner.uid
+    const upload = (await owner.request('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? ''
     const manifest = { 'content-type': types.image, 'content-length': limits.manifestBytesMax }
     const body = { 'content-length': 1_000_000 }
     const at = (path: string) => `/v2/${path}`
@@ -381,7 +381,7 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
     const form = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': 60_000 }
     const url = `${berth.url}/token`
     for (const [why, status, headers] of [
-      ['bad credentials', 401, { ...form, authorization: basic('_token', 'wrong') }],
+      ['bad credentials', 401, { ...form, authorization: basicAuth('_token', 'wrong') }],
       ['another scheme', 401, { ...form, authorization: 'Bearer x' }],
       ['another type', 400, { ...form, 'content-type': 'application/json' }],
       ['too long', 413, { ...form, 'content-length': limits.registryTokenBodyBytesMax + 1 }],
@@ -395,11 +395,12 @@ onEveryDatabase(
   (cast) => {
     test('each is counted as an exchange before its token is verified, whatever its path', async () => {
       const { berth } = cast()
-      const { organization } = await registryOf(cast())
-      const client = ociClient(berth, basic(organization.owner.uid, 'x.y.z'))
+      const { organization } = await createRegistryFixture(cast())
+      const client = ociClient(berth, basicAuth(organization.owner.uid, 'x.y.z'))
       const paths = ['', '_catalog', `${organization.uid}/repo/tags/list`]
-      for (const path of paths) assertRefusedAs(await client.ask('GET', path), 401, 'UNAUTHORIZED', path)
-      for (const path of paths) assertRefusedAs(await client.ask('GET', path), 429, 'TOOMANYREQUESTS', path)
+      for (const path of paths) assertOciError(await client.request('GET', path), 401, 'UNAUTHORIZED', path)
+      for (const path of paths)
+        assertOciError(await client.request('GET', path), 429, 'TOOMANYREQUESTS', path)
     })
   },
   { env: { BERTH_RATE_LIMITS_ADDRESS: 'exchange=3/60s' } },
@@ -411,14 +412,14 @@ onEveryDatabase(
   'registry: worker threads for manifests',
   (cast) => {
     const large = (more: object = {}) =>
-      pushable(image({ x: 'x'.repeat(limits.manifestInlineBytesMax), nonce: newName('n'), ...more }))
+      imageFromManifest(image({ x: 'x'.repeat(limits.manifestInlineBytesMax), nonce: newName('n'), ...more }))
     const threadsEnd = async () => {
       while (cast().berth.berth.manifests.counts().threads > 0)
         await new Promise((done) => setTimeout(done, 5))
     }
 
     test('other requests are answered while a large manifest is read', async () => {
-      const { owner, name } = await registryOf(cast())
+      const { owner, name } = await createRegistryFixture(cast())
       await pushBlob(owner, name, empty)
       const { manifests } = cast().berth.berth
       await threadsEnd()
@@ -431,14 +432,14 @@ onEveryDatabase(
       })
       await starts.promise
       assert.deepEqual(manifests.counts().threads, 1)
-      assert.equal((await owner.ask('GET', `${name}/tags/list`)).status, 200)
+      assert.equal((await owner.request('GET', `${name}/tags/list`)).status, 200)
       order.push('list')
       assert.equal((await pushing).status, 201)
       assert.deepEqual(order, ['list', 'push'])
     })
 
     test('a thread that dies is a 503 with Retry-After, and the next push works', async () => {
-      const { owner, name } = await registryOf(cast())
+      const { owner, name } = await createRegistryFixture(cast())
       await pushBlob(owner, name, empty)
       await threadsEnd()
       started.push((worker) => void worker.terminate())
@@ -451,9 +452,9 @@ onEveryDatabase(
     test('places are reserved before the body is read, and one caller takes some of them only (largeManifestsMax, largeManifestsPerCallerMax)', async () => {
       const { berth } = cast()
       const [one, other, third] = [
-        await registryOf(cast()),
-        await registryOf(cast()),
-        await registryOf(cast()),
+        await createRegistryFixture(cast()),
+        await createRegistryFixture(cast()),
+        await createRegistryFixture(cast()),
       ]
       for (const { owner, name } of [one, other, third]) await pushBlob(owner, name, empty)
       const authorizations = new Map<string, string>()
@@ -481,7 +482,7 @@ onEveryDatabase(
       await start(one.name)
       await start(one.name)
       const refused = await putManifest(one.owner, one.name, 'v1', large())
-      assertRefusedAs(refused, 429, 'TOOMANYREQUESTS')
+      assertOciError(refused, 429, 'TOOMANYREQUESTS')
       assert.match(refused.json.errors[0].message, /largeManifestsPerCallerMax/)
       assert.ok(Number(refused.headers.get('retry-after')) > 0)
       await pushImage(one.owner, one.name, testImage(), 'small')
@@ -503,7 +504,7 @@ onEveryDatabase(
     })
 
     test('a thread without work ends (manifestThreadIdleMs)', async () => {
-      const { owner, name } = await registryOf(cast())
+      const { owner, name } = await createRegistryFixture(cast())
       await pushBlob(owner, name, empty)
       assert.equal((await putManifest(owner, name, 'v1', large())).status, 201)
       await threadsEnd()

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { assertRefused, badField, missing, onEveryStore } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { assertError, invalidFieldError, notFoundError, onEveryStore } from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
 import {
+  createRegistryFixture,
   descriptor,
   digest,
-  pushable,
+  imageFromManifest,
   pushBlob,
   pushImage,
   putManifest,
-  registryOf,
   testImage,
   types,
-} from '../support/registry.ts'
-import { call } from '../support/rest.ts'
+} from '../support/registry/registry.ts'
 
 const MANIFEST = 'registry.chainguard.dev/Manifest'
 
 onEveryStore('registry: images that were pushed', (cast) => {
   const pushed = async () => {
-    const { owner, name, organization, root } = await registryOf(cast())
+    const { owner, name, organization, root } = await createRegistryFixture(cast())
     const amd = await pushImage(owner, name, testImage({}, { layerBytes: 1000 }))
     const arm = await pushImage(owner, name, testImage({}, { architecture: 'arm64', layerBytes: 2000 }))
     const { body } = await organization.owner.api.get('registry/repos', { 'uidp.descendants_of': root })
@@ -37,7 +37,7 @@ onEveryStore('registry: images that were pushed', (cast) => {
     const platform = (architecture: string, variant?: string) => ({
       platform: { os: 'linux', architecture, ...(variant && { variant }) },
     })
-    const index = pushable({
+    const index = imageFromManifest({
       schemaVersion: 2,
       mediaType: types.index,
       manifests: [
@@ -54,16 +54,19 @@ onEveryStore('registry: images that were pushed', (cast) => {
       [{ architecture: 'arm64' }, 'arm64', arm],
     ] as const)
       assert.deepEqual((await ask(index.digest, 'size', query)).body, { size: sizeOf(image), architecture })
-    assertRefused(await ask(index.digest, 'size', { architecture: 's390x' }), missing(MANIFEST, index.digest))
+    assertError(
+      await ask(index.digest, 'size', { architecture: 's390x' }),
+      notFoundError(MANIFEST, index.digest),
+    )
 
-    const nested = pushable({
+    const nested = imageFromManifest({
       schemaVersion: 2,
       mediaType: types.index,
       manifests: [index.descriptor, arm.descriptor],
     })
     assert.equal((await putManifest(owner, name, 'nested', nested)).status, 201)
     assert.deepEqual((await ask(nested.digest, 'architectures')).body, { architectures: ['arm64', 'amd64'] })
-    await owner.ask('DELETE', `${name}/manifests/${amd.digest}`)
+    await owner.request('DELETE', `${name}/manifests/${amd.digest}`)
     assert.deepEqual((await ask(index.digest, 'architectures')).body, { architectures: ['arm64'] })
   })
 
@@ -71,7 +74,7 @@ onEveryStore('registry: images that were pushed', (cast) => {
     const { owner, name, arm, ask, sizeOf } = await pushed()
     assert.deepEqual((await ask(arm.digest, 'architectures')).body, { architectures: ['arm64'] })
     assert.deepEqual((await ask(arm.digest, 'size')).body, { size: sizeOf(arm), architecture: 'arm64' })
-    assertRefused(await ask(arm.digest, 'size', { architecture: 'amd64' }), missing(MANIFEST, arm.digest))
+    assertError(await ask(arm.digest, 'size', { architecture: 'amd64' }), notFoundError(MANIFEST, arm.digest))
     assert.ok(limits.imageConfigBytesMax >= limits.manifestBytesMax)
     for (const config of [Buffer.from('no JSON'), Buffer.from('null'), randomBytes(10)]) {
       await pushBlob(owner, name, config)
@@ -83,11 +86,11 @@ onEveryStore('registry: images that were pushed', (cast) => {
         architecture: '',
       })
     }
-    assertRefused(await ask(digest('nothing'), 'size'), missing(MANIFEST, digest('nothing')))
+    assertError(await ask(digest('nothing'), 'size'), notFoundError(MANIFEST, digest('nothing')))
   })
 
   test('version 1 tells the same, and how an image runs', async () => {
-    const { owner, name, organization, root } = await registryOf(cast())
+    const { owner, name, organization, root } = await createRegistryFixture(cast())
     const config = {
       architecture: 'arm64',
       config: {
@@ -118,8 +121,8 @@ onEveryStore('registry: images that were pushed', (cast) => {
     assert.deepEqual((await ask('size')).body, { size: String(bytes.length), arch: 'arm64' })
     assert.deepEqual((await ask('size?arch=arm64')).body.arch, 'arm64')
     assert.equal((await ask('size?arch=amd64')).status, 404)
-    assertRefused(await ask('size?arch=A'), badField('arch'))
-    assertRefused(await ask('imageconfig?arch=A'), badField('arch'))
+    assertError(await ask('size?arch=A'), invalidFieldError('arch'))
+    assertError(await ask('imageconfig?arch=A'), invalidFieldError('arch'))
     assert.deepEqual((await ask('imageconfig')).body, {
       user: '65532',
       exposedPorts: { '80/tcp': {} },
@@ -139,7 +142,7 @@ onEveryStore('registry: images that were pushed', (cast) => {
   })
 
   test('lists follow each push, move and delete: times, digests, totals, and repos by name', async () => {
-    const { owner, name, organization, root } = await registryOf(cast())
+    const { owner, name, organization, root } = await createRegistryFixture(cast())
     const { api } = organization.owner
     const list = async (query: Record<string, string> = {}) =>
       (await api.get('registry/tags', { 'uidp.descendants_of': root, ...query })).body
@@ -162,14 +165,14 @@ onEveryStore('registry: images that were pushed', (cast) => {
       name: name.split('/')[1] ?? '',
     })
     assert.deepEqual([repos.body.totalCount, repos.body.repos.length], ['1', 1])
-    await owner.ask('DELETE', `${name}/manifests/a`)
+    await owner.request('DELETE', `${name}/manifests/a`)
     assert.equal((await list()).totalCount, '1')
-    await owner.ask('DELETE', `${name}/manifests/${one.digest}`)
+    await owner.request('DELETE', `${name}/manifests/${one.digest}`)
     assert.equal((await list()).totalCount, '0')
   })
 
   test('lists of tags find what was pushed, by all their filters', async () => {
-    const { owner, name, organization, root } = await registryOf(cast())
+    const { owner, name, organization, root } = await createRegistryFixture(cast())
     const image = testImage()
     await pushImage(owner, name, image, 'latest')
     const names = ['1.0-r3', '1.0-20240101', `sha256-${image.digest.slice(7)}.sig`]
@@ -189,7 +192,7 @@ onEveryStore('registry: images that were pushed', (cast) => {
     assert.deepEqual(await list({ ...all, digest: digest('other') }), [])
     const since = new Date(Date.now() + 60_000).toISOString()
     assert.deepEqual(await list({ ...all, updated_since: since }), [])
-    await owner.ask('DELETE', `${name}/manifests/${image.digest}`)
+    await owner.request('DELETE', `${name}/manifests/${image.digest}`)
     assert.deepEqual(await list(all), [])
   })
 })

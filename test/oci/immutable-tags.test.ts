@@ -1,21 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { assertRefused, badField, denied, missing, onEveryDatabase, precondition } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
 import {
-  assertRefusedAs,
-  pushable,
+  assertError,
+  failedPreconditionError,
+  invalidFieldError,
+  notFoundError,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import {
+  assertOciError,
+  createRegistryFixture,
+  imageFromManifest,
   pushImage,
   putManifest,
-  registryOf,
   testImage,
   types,
-} from '../support/registry.ts'
-import { call } from '../support/rest.ts'
+} from '../support/registry/registry.ts'
 
 onEveryDatabase('registry: immutable tags', (cast) => {
   const prepared = async (immutableTags: object) => {
-    const registry = await registryOf(cast())
+    const registry = await createRegistryFixture(cast())
     const { owner, name, organization, root } = registry
     const image = await pushImage(owner, name, testImage(), 'v1.0')
     const { api } = organization.owner
@@ -32,21 +39,21 @@ onEveryDatabase('registry: immutable tags', (cast) => {
     return { ...registry, api, image, other, repo, path, tagOf }
   }
   const releases = { patterns: ['v*'], exceptions: ['v*-rc?'] }
-  const immutable = precondition('TAG_IMMUTABLE')
+  const immutable = failedPreconditionError('TAG_IMMUTABLE')
 
   test('nobody moves or deletes one, in whichever way, and everybody may push it again', async () => {
     const { owner, name, api, image, other, repo, tagOf } = await prepared(releases)
     const { uid } = await tagOf('v1.0')
     const moved = await putManifest(owner, name, 'v1.0', other)
-    assertRefusedAs(moved, 403, 'DENIED')
+    assertOciError(moved, 403, 'DENIED')
     assert.match(moved.json.errors[0].message, /tag v1\.0 of repo .* is immutable/)
     const byDigest = await putManifest(owner, name, `${other.digest}?tag=new&tag=v1.0`, other)
-    assertRefusedAs(byDigest, 403, 'DENIED')
+    assertOciError(byDigest, 403, 'DENIED')
     assert.equal(await tagOf('new'), undefined)
-    assertRefusedAs(await owner.ask('DELETE', `${name}/manifests/v1.0`), 403, 'DENIED')
-    assertRefusedAs(await owner.ask('DELETE', `${name}/manifests/${image.digest}`), 403, 'DENIED')
-    assertRefused(await api.post(`registry/tags/${repo}`, { name: 'v1.0', digest: other.digest }), immutable)
-    assertRefused(await api.delete(`registry/tags/${uid}`), immutable)
+    assertOciError(await owner.request('DELETE', `${name}/manifests/v1.0`), 403, 'DENIED')
+    assertOciError(await owner.request('DELETE', `${name}/manifests/${image.digest}`), 403, 'DENIED')
+    assertError(await api.post(`registry/tags/${repo}`, { name: 'v1.0', digest: other.digest }), immutable)
+    assertError(await api.delete(`registry/tags/${uid}`), immutable)
     const v1 = (method: string, path: string, body?: object) =>
       fetch(`${cast().berth.url}/registry/v1/${path}`, {
         method,
@@ -69,27 +76,35 @@ onEveryDatabase('registry: immutable tags', (cast) => {
     for (const tag of ['latest', 'v2.0-rc1']) {
       assert.equal((await putManifest(owner, name, tag, image)).status, 201)
       assert.equal((await putManifest(owner, name, tag, other)).status, 201)
-      assert.equal((await owner.ask('DELETE', `${name}/manifests/${tag}`)).status, 202)
+      assert.equal((await owner.request('DELETE', `${name}/manifests/${tag}`)).status, 202)
     }
     assert.equal((await api.patch(path, { immutableTags: {} }, 'immutable_tags')).status, 200)
     assert.equal((await putManifest(owner, name, 'v1.0', other)).status, 201)
-    assert.equal((await owner.ask('DELETE', `${name}/manifests/${other.digest}`)).status, 202)
+    assert.equal((await owner.request('DELETE', `${name}/manifests/${other.digest}`)).status, 202)
   })
 
   test('what an index with such a tag needs stays; a repo that has nothing else goes with them', async () => {
     const { owner, name, api, image, other, repo, path } = await prepared({ patterns: ['*'] })
-    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests: [other.descriptor] })
-    const nested = pushable({ schemaVersion: 2, mediaType: types.index, manifests: [index.descriptor] })
+    const index = imageFromManifest({
+      schemaVersion: 2,
+      mediaType: types.index,
+      manifests: [other.descriptor],
+    })
+    const nested = imageFromManifest({
+      schemaVersion: 2,
+      mediaType: types.index,
+      manifests: [index.descriptor],
+    })
     assert.equal((await putManifest(owner, name, index.digest, index)).status, 201)
     assert.equal((await putManifest(owner, name, 'all', nested)).status, 201)
-    assertRefusedAs(await owner.ask('DELETE', `${name}/manifests/${other.digest}`), 403, 'DENIED')
-    assertRefusedAs(await owner.ask('DELETE', `${name}/manifests/${index.digest}`), 403, 'DENIED')
+    assertOciError(await owner.request('DELETE', `${name}/manifests/${other.digest}`), 403, 'DENIED')
+    assertOciError(await owner.request('DELETE', `${name}/manifests/${index.digest}`), 403, 'DENIED')
     await api.patch(path, { immutableTags: { patterns: ['v*'] } })
-    assertRefused(await api.delete(`registry/repos/${repo}`), precondition('RESOURCE_NOT_EMPTY'))
+    assertError(await api.delete(`registry/repos/${repo}`), failedPreconditionError('RESOURCE_NOT_EMPTY'))
     await api.patch(path, { immutableTags: { patterns: ['*'] } })
-    assert.equal((await owner.ask('HEAD', `${name}/manifests/${image.digest}`)).status, 200)
+    assert.equal((await owner.request('HEAD', `${name}/manifests/${image.digest}`)).status, 200)
     assert.equal((await api.delete(`registry/repos/${repo}`)).status, 200)
-    assertRefused(await api.get(path), missing('registry.chainguard.dev/Repo', repo))
+    assertError(await api.get(path), notFoundError('registry.chainguard.dev/Repo', repo))
   })
 
   test('indexes in layers, with more ways to a manifest than can be gone, are looked at once each', async () => {
@@ -110,7 +125,7 @@ onEveryDatabase('registry: immutable tags', (cast) => {
         .onConflict((conflict) => conflict.doNothing())
         .execute()
     }
-    assert.equal((await owner.ask('DELETE', `${name}/manifests/${other.digest}`)).status, 202)
+    assert.equal((await owner.request('DELETE', `${name}/manifests/${other.digest}`)).status, 202)
     await pushImage(owner, name, other)
     await kysely
       .updateTable('tags')
@@ -118,7 +133,7 @@ onEveryDatabase('registry: immutable tags', (cast) => {
       .where('parent', '=', repo)
       .where('name', '=', 'v1.0')
       .execute()
-    const refused = await owner.ask('DELETE', `${name}/manifests/${other.digest}`)
+    const refused = await owner.request('DELETE', `${name}/manifests/${other.digest}`)
     assert.match(refused.json.errors[0].message, /tag v1\.0 of repo .* is immutable/)
   })
 
@@ -160,12 +175,12 @@ onEveryDatabase('registry: immutable tags', (cast) => {
         'retention.untaggedAfter',
       ],
     ] as const)
-      assertRefused(await api.patch(path, policy), badField(field))
+      assertError(await api.patch(path, policy), invalidFieldError(field))
     const viewer = await member('viewer')
     assert.equal((await viewer.api.get(path)).status, 200)
-    assertRefused(await viewer.api.patch(path, { immutableTags: {} }), denied)
-    const stranger = await registryOf(cast())
-    assertRefused(await stranger.organization.owner.api.get(path), denied)
+    assertError(await viewer.api.patch(path, { immutableTags: {} }), permissionDeniedError)
+    const stranger = await createRegistryFixture(cast())
+    assertError(await stranger.organization.owner.api.get(path), permissionDeniedError)
     assert.equal((await api.get(`registry/repos/${repo}`)).status, 200)
   })
 })

@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import { type Ownership, tableOwnership } from '@berth/server/storage/schema/table-ownership.ts'
 import { sql } from 'kysely'
-import { collect } from '../../src/oci/collection/collect.ts'
-import { type Belonging, belongings } from '../../src/storage/belongings.ts'
-import { onEveryDatabase } from '../support/cast.ts'
-import { pushImage, registryOf, testImage } from '../support/registry.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createRegistryFixture, pushImage, testImage } from '../support/registry/registry.ts'
 
 /** Rows of resources that a node of the previous version deleted without the tables that it does not know. */
 
-const parts = Object.entries(belongings).filter(
-  (entry): entry is [string, Belonging] => typeof entry[1] !== 'string',
+const parts = Object.entries(tableOwnership).filter(
+  (entry): entry is [string, Ownership] => typeof entry[1] !== 'string',
 )
 
 onEveryDatabase('rows of deleted resources', (cast) => {
   const collected = async (dryRun: boolean) => {
     const { installation, blobs } = cast().berth.berth
     const { store } = installation
-    return (await collect({ store, blobs, graceMs: 0, dryRun, mistrust: true })).orphans.count
+    return (await collectGarbage({ store, blobs, graceMs: 0, dryRun, requireKnownStore: true })).orphans.count
   }
 
   test('of every table that belongs to another are deleted, and no others', async () => {
     await collected(false)
     const { kysely } = cast().berth.berth.installation.store.db
-    const { owner, name, root } = await registryOf(cast())
+    const { owner, name, root } = await createRegistryFixture(cast())
     await pushImage(owner, name, testImage(), 'v1')
     const gone = `${root}/${'0'.repeat(16)}`
     const columnsOf = async (table: string) => {
@@ -36,7 +36,7 @@ onEveryDatabase('rows of deleted resources', (cast) => {
       return Number(rows[0]?.n)
     }
     const before = new Map<string, number>()
-    for (const [table, { by }] of parts) {
+    for (const [table, { column: by }] of parts) {
       before.set(table, await rowsOf(table))
       // An organization of which nothing else is left.
       const missing = by === 'root' ? '0'.repeat(40) : gone
@@ -57,6 +57,6 @@ onEveryDatabase('rows of deleted resources', (cast) => {
     assert.equal(await collected(false), told)
     for (const [table] of parts) assert.equal(await rowsOf(table), before.get(table), table)
     assert.equal(await collected(false), 0)
-    assert.equal((await owner.ask('GET', `${name}/manifests/v1`)).status, 200)
+    assert.equal((await owner.request('GET', `${name}/manifests/v1`)).status, 200)
   })
 })

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { ANONYMOUS } from '../../src/core/anonymous.ts'
-import { managedRole, onEveryDatabase } from '../support/cast.ts'
+import { ANONYMOUS_IDENTITY } from '@berth/server/iam/identities/anonymous-uid.ts'
+import { managedRole, onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
-  askAt,
-  assertRefusedAs,
+  assertOciError,
+  createRegistryFixture,
   digest,
   type OciClient,
   type OciReply,
   ociClient,
   pushBlob,
   putManifest,
-  registryOf,
+  requestAt,
   testImage,
   types,
-} from '../support/registry.ts'
-import { operations, prepare, pulling } from '../support/registry-operations.ts'
+} from '../support/registry/registry.ts'
+import { operations, prepareRepo, pullOperations } from '../support/registry/registry-operations.ts'
 
 /** What a request came to, without what differs from one to the next. */
 function shape({ status, headers, bytes }: OciReply, name: string) {
@@ -26,15 +26,15 @@ function shape({ status, headers, bytes }: OciReply, name: string) {
 
 onEveryDatabase('registry: private and public repos', (cast) => {
   test('of a private repo nobody learns anything without a token, nor with one of a stranger (R30, R35)', async () => {
-    const { owner, name, root } = await registryOf(cast())
-    const there = await prepare(owner, name)
+    const { owner, name, root } = await createRegistryFixture(cast())
+    const there = await prepareRepo(owner, name)
     const { berth } = cast()
-    const stranger = (await registryOf(cast())).owner
+    const stranger = (await createRegistryFixture(cast())).owner
     const anonymous = new Map<string, OciClient>()
     const anonymousToken = async (name: string) => {
       const known = anonymous.get(name)
       if (known !== undefined) return known
-      const { json } = await askAt(`${berth.url}/token?scope=repository:${name}:pull,push,delete`)
+      const { json } = await requestAt(`${berth.url}/token?scope=repository:${name}:pull,push,delete`)
       const client = ociClient(berth, `Bearer ${json.token}`)
       anonymous.set(name, client)
       return client
@@ -42,7 +42,7 @@ onEveryDatabase('registry: private and public repos', (cast) => {
     const absent = [`${root}/no/thing`, `${'0'.repeat(40)}/nothing`]
     for (const [operation, requestOf] of Object.entries(operations)) {
       const askThere = requestOf(there)
-      const private_ = async (client: OciClient) => shape(await client.ask(...askThere), name)
+      const private_ = async (client: OciClient) => shape(await client.request(...askThere), name)
       const seen = await private_(ociClient(berth))
       assert.equal(seen.status, 401, operation)
       assert.match(
@@ -57,37 +57,37 @@ onEveryDatabase('registry: private and public repos', (cast) => {
       for (const other of absent) {
         const [method, path, request] = askThere
         const ask = async (client: OciClient) =>
-          shape(await client.ask(method, path.replaceAll(name, other), request), other)
+          shape(await client.request(method, path.replaceAll(name, other), request), other)
         assert.deepEqual(await ask(ociClient(berth)), seen, `${operation} of ${other}`)
         assert.deepEqual(await ask(await anonymousToken(other)), withToken, `${operation} of ${other}`)
         assert.deepEqual(await ask(stranger), asStranger, `${operation} of ${other}`)
       }
     }
-    assertRefusedAs(await ociClient(berth).ask('GET', '_catalog'), 401, 'UNAUTHORIZED')
-    const listed = await stranger.ask('GET', '_catalog')
+    assertOciError(await ociClient(berth).request('GET', '_catalog'), 401, 'UNAUTHORIZED')
+    const listed = await stranger.request('GET', '_catalog')
     assert.deepEqual(listed.json.repositories, [])
   })
 
   test('blobs are reached through a link of their repo only (R31)', async () => {
-    const { owner, name } = await registryOf(cast())
-    const stranger = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
+    const stranger = await createRegistryFixture(cast())
     const secret = randomBytes(100)
     await pushBlob(owner, name, secret)
-    await stranger.owner.ask('POST', `${stranger.name}/blobs/uploads/`)
+    await stranger.owner.request('POST', `${stranger.name}/blobs/uploads/`)
     const path = `${stranger.name}/blobs/${digest(secret)}`
     const mount = `${stranger.name}/blobs/uploads/?mount=${digest(secret)}`
     for (const query of ['', `&from=${name}`])
-      assert.equal((await stranger.owner.ask('POST', mount + query)).status, 202)
+      assert.equal((await stranger.owner.request('POST', mount + query)).status, 202)
     // HEAD makes no link.
     for (const method of ['HEAD', 'GET', 'HEAD', 'GET'])
-      assert.equal((await stranger.owner.ask(method, path)).status, 404)
+      assert.equal((await stranger.owner.request(method, path)).status, 404)
     const config = Buffer.from('{}')
     await pushBlob(stranger.owner, stranger.name, config)
     const thief = testImage({
       config: { mediaType: types.empty, digest: digest(config), size: 2 },
       layers: [{ mediaType: types.layer, digest: digest(secret), size: secret.length }],
     })
-    assertRefusedAs(
+    assertOciError(
       await putManifest(stranger.owner, stranger.name, 'v1', thief),
       404,
       'MANIFEST_BLOB_UNKNOWN',
@@ -95,40 +95,40 @@ onEveryDatabase('registry: private and public repos', (cast) => {
   })
 
   test('a repo is public where everybody may pull, and a token that is shown is looked at all the same', async () => {
-    const { owner, name, root, organization } = await registryOf(cast())
+    const { owner, name, root, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
-    const about = await prepare(owner, name)
+    const about = await prepareRepo(owner, name)
     const bind = (role: string) =>
-      organization.owner.api.made(`iam/roleBindings/${root}`, {
-        identityUid: ANONYMOUS,
+      organization.owner.api.create(`iam/roleBindings/${root}`, {
+        identityUid: ANONYMOUS_IDENTITY,
         roleUid: managedRole(role),
       })
     const binding = await bind('registry.pull')
     // By mistake: nobody pushes without a token.
     await bind('registry.push')
     const everybody = ociClient(berth)
-    const { json } = await askAt(`${berth.url}/token?scope=repository:${name}:pull,push`)
+    const { json } = await requestAt(`${berth.url}/token?scope=repository:${name}:pull,push`)
     assert.equal(json.scope, `repository:${name}:pull`)
     for (const client of [everybody, ociClient(berth, `Bearer ${json.token}`)]) {
       const may: string[] = []
       for (const [operation, requestOf] of Object.entries(operations)) {
-        const reply = await client.ask(...requestOf(about))
+        const reply = await client.request(...requestOf(about))
         if (reply.status < 400) may.push(operation)
         else assert.equal(reply.status, 401, operation)
       }
-      assert.deepEqual([...may].sort(), [...pulling].sort())
+      assert.deepEqual([...may].sort(), [...pullOperations].sort())
     }
-    assertRefusedAs(
-      await ociClient(berth, 'Bearer nonsense').ask('GET', `${name}/manifests/v1`),
+    assertOciError(
+      await ociClient(berth, 'Bearer nonsense').request('GET', `${name}/manifests/v1`),
       401,
       'UNAUTHORIZED',
     )
-    const stranger = await registryOf(cast())
-    assertRefusedAs(await stranger.owner.ask('GET', `${name}/manifests/v1`), 403, 'DENIED')
+    const stranger = await createRegistryFixture(cast())
+    assertOciError(await stranger.owner.request('GET', `${name}/manifests/v1`), 403, 'DENIED')
     assert.equal((await organization.owner.api.delete(`iam/roleBindings/${binding.uid}`)).status, 200)
     const { body } = await organization.owner.api.get('iam/roleBindings', { 'uidp.descendants_of': root })
     for (const { uid, identityUid } of body.roleBindings)
-      if (identityUid === ANONYMOUS) await organization.owner.api.delete(`iam/roleBindings/${uid}`)
-    assertRefusedAs(await everybody.ask('GET', `${name}/manifests/v1`), 401, 'UNAUTHORIZED')
+      if (identityUid === ANONYMOUS_IDENTITY) await organization.owner.api.delete(`iam/roleBindings/${uid}`)
+    assertOciError(await everybody.request('GET', `${name}/manifests/v1`), 401, 'UNAUTHORIZED')
   })
 })

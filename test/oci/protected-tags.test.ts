@@ -1,34 +1,43 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { capabilitiesIn, capabilityName, capabilitySetOf, includesAll } from '@berth/contract/capabilities.ts'
+import { RepoPoliciesService } from '@berth/contract/gen/berth/registry/v1/repo_policies_pb.js'
+import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
+import { Groups } from '@berth/contract/gen/chainguard/platform/iam/groups_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { TagsService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { managedRoleByName, managedRoles } from '@berth/server/iam/managed-roles.ts'
 import type { DescMessage, DescMethodUnary, MessageInitShape } from '@bufbuild/protobuf'
-import { RepoPoliciesService } from '#gen/berth/registry/v1/repo_policies_pb.js'
-import { Capability } from '#gen/capabilities/capabilities_pb.js'
-import { Groups } from '#gen/chainguard/platform/iam/groups_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
-import { includesAll, listOf, nameOf, setOf } from '../../src/core/capabilities.ts'
-import { managedRoleByName, managedRoles } from '../../src/core/managed-roles.ts'
-import { assertRefused, claimMatch, denied, managedRole, newName, onEveryDatabase } from '../support/cast.ts'
-import { expectGolden } from '../support/golden.ts'
-import type { GrpcFailure } from '../support/grpc.ts'
 import {
-  assertRefusedAs,
+  assertError,
+  claimMatch,
+  managedRole,
+  newName,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { capabilitiesJson } from '../support/api/tenant.ts'
+import { assertGolden } from '../support/golden.ts'
+import {
+  assertOciError,
+  createRegistryFixture,
   type OciReply,
   pushImage,
   putManifest,
-  registryOf,
   type TestImage,
   testImage,
-} from '../support/registry.ts'
-import { call, type RestReply } from '../support/rest.ts'
-import { capabilitiesJson } from '../support/tenant.ts'
+} from '../support/registry/registry.ts'
 
 const POLICIES = 'repo_policies.update'
 
 const capabilitiesOf = (role: string) =>
-  listOf(managedRoleByName.get(role)?.capabilities ?? setOf([])).map((capability) => nameOf(capability) ?? '')
+  capabilitiesIn(managedRoleByName.get(role)?.capabilities ?? capabilitySetOf([])).map(
+    (capability) => capabilityName(capability) ?? '',
+  )
 
 /** Roles as columns of the table: managed ones by name, custom ones with their capabilities. */
 const columns: readonly { readonly name: string; readonly capabilities?: readonly string[] }[] = [
@@ -76,7 +85,7 @@ interface World {
 }
 
 onEveryDatabase('registry: protected tags', (cast) => {
-  type Registry1 = Awaited<ReturnType<typeof registryOf>>
+  type Registry1 = Awaited<ReturnType<typeof createRegistryFixture>>
   type Member = Awaited<ReturnType<Registry1['member']>>
 
   const policy = { immutableTags: { patterns: ['v*'] } }
@@ -85,7 +94,7 @@ onEveryDatabase('registry: protected tags', (cast) => {
   const made = async ({ organization, owner, root }: Registry1): Promise<World> => {
     const { api } = organization.owner
     const folderName = newName('folder')
-    const { uid: folder } = await api.made(`iam/groups/${root}`, { name: folderName })
+    const { uid: folder } = await api.create(`iam/groups/${root}`, { name: folderName })
     const path = `${root}/${folderName}/app`
     const image = await pushImage(owner, path, testImage(), 'v1')
     const other = await pushImage(owner, path)
@@ -100,7 +109,7 @@ onEveryDatabase('registry: protected tags', (cast) => {
     if (capabilities === undefined) return registry.member(name)
     const { api } = registry.organization.owner
     const role = { name: newName('custom'), capabilities: capabilitiesJson(...capabilities) }
-    return registry.member((await api.made(`iam/roles/${registry.root}`, role)).uid)
+    return registry.member((await api.create(`iam/roles/${registry.root}`, role)).uid)
   }
 
   /** How the API and the registry answer, in the signs of the table. */
@@ -231,7 +240,7 @@ onEveryDatabase('registry: protected tags', (cast) => {
     {
       name: 'delete v1',
       through: [
-        oci(({ path }, member) => member.ask('DELETE', `${path}/manifests/v1`)),
+        oci(({ path }, member) => member.request('DELETE', `${path}/manifests/v1`)),
         rest(({ tag }) => ['DELETE', `registry/v2beta1/tags/${tag}`]),
         rest(({ tag }) => ['DELETE', `registry/v1/tags/${tag}`]),
         grpc(deleteTag, ({ tag: uid }) => ({ uid })),
@@ -240,13 +249,15 @@ onEveryDatabase('registry: protected tags', (cast) => {
     },
     {
       name: 'delete the manifest of v1',
-      through: [oci(({ path, image }, member) => member.ask('DELETE', `${path}/manifests/${image.digest}`))],
+      through: [
+        oci(({ path, image }, member) => member.request('DELETE', `${path}/manifests/${image.digest}`)),
+      ],
     },
     {
       name: 'delete a blob of v1',
       through: [
         oci(({ path, image }, member) =>
-          member.ask('DELETE', `${path}/blobs/${JSON.parse(image.manifest.toString()).config.digest}`),
+          member.request('DELETE', `${path}/blobs/${JSON.parse(image.manifest.toString()).config.digest}`),
         ),
       ],
     },
@@ -255,7 +266,7 @@ onEveryDatabase('registry: protected tags', (cast) => {
       prepare: async ({ path, other }, { owner }) => {
         assert.equal((await putManifest(owner, path, 'latest', other)).status, 201)
       },
-      through: [oci(({ path }, member) => member.ask('DELETE', `${path}/manifests/latest`))],
+      through: [oci(({ path }, member) => member.request('DELETE', `${path}/manifests/latest`))],
       changes: 'nothing protected',
     },
     { name: 'delete the repo: v1 is its only tag', through: deletions },
@@ -384,7 +395,7 @@ onEveryDatabase('registry: protected tags', (cast) => {
           const [{ digest }] = JSON.parse(image.manifest.toString()).layers
           const target = path.replace(/app$/, newName('mounted'))
           assert.match(target, new RegExp(folderName))
-          const reply = await member.ask('POST', `${target}/blobs/uploads/?mount=${digest}&from=${path}`)
+          const reply = await member.request('POST', `${target}/blobs/uploads/?mount=${digest}&from=${path}`)
           return reply.status === 202 ? 'u' : ofOci(reply)
         },
       ],
@@ -392,13 +403,13 @@ onEveryDatabase('registry: protected tags', (cast) => {
     },
     {
       name: 'pull v1',
-      through: [oci(({ path }, member) => member.ask('GET', `${path}/manifests/v1`))],
+      through: [oci(({ path }, member) => member.request('GET', `${path}/manifests/v1`))],
       changes: 'nothing',
     },
   ]
 
   test('R19, R20, R21: each role can do exactly what the reviewed table says to a protected tag, by every protocol', async () => {
-    const registry = await registryOf(cast())
+    const registry = await createRegistryFixture(cast())
     const { api } = registry.organization.owner
     const cells = new Map(operations.map(({ name }) => [name, [] as Result[]]))
     for (const column of columns) {
@@ -426,8 +437,8 @@ onEveryDatabase('registry: protected tags', (cast) => {
           assert.deepEqual((await api.get(policyPath(world))).body.immutableTags.patterns, ['v*'], why)
           if (prepare !== withoutTags) {
             // What the attempts would make possible is tried too: to push another image as v1.
-            assertRefusedAs(await putManifest(member, world.path, 'v1', world.other), 403, 'DENIED', why)
-            const { headers } = await registry.owner.ask('HEAD', `${world.path}/manifests/v1`)
+            assertOciError(await putManifest(member, world.path, 'v1', world.other), 403, 'DENIED', why)
+            const { headers } = await registry.owner.request('HEAD', `${world.path}/manifests/v1`)
             assert.equal(headers.get('docker-content-digest'), world.image.digest, why)
           }
         }
@@ -438,7 +449,7 @@ onEveryDatabase('registry: protected tags', (cast) => {
     }
     const width = Math.max(...operations.map(({ name }) => name.length)) + 2
     const numbers = columns.map((_, at) => String(at + 1).padStart(3)).join('')
-    expectGolden(
+    assertGolden(
       'protected-tags.txt',
       `What each role can do to a repo whose policy makes the tags v* immutable. The repo has the tag v1 and is in a folder; the role
 is bound at the organization. Each operation gives the same result over REST, gRPC, version 1 and the OCI protocol, where they have it.
@@ -460,7 +471,7 @@ ${operations
   })
 
   test('R19: the capability for policies is granted only by callers who hold it', async () => {
-    const registry = await registryOf(cast())
+    const registry = await createRegistryFixture(cast())
     const { organization, root } = registry
     const { api } = organization.owner
     const all = capabilitiesOf('owner')
@@ -470,13 +481,13 @@ ${operations
     })
     const capabilities = capabilitiesJson(POLICIES)
     const name = newName('keeper')
-    const keeper = await api.made(`iam/roles/${root}`, { name, capabilities })
-    const other = await manager.api.made(`iam/roles/${root}`, {
+    const keeper = await api.create(`iam/roles/${root}`, { name, capabilities })
+    const other = await manager.api.create(`iam/roles/${root}`, {
       name: newName('x'),
       capabilities: ['CAP_REPO_LIST'],
     })
-    const robot = await manager.api.made(`iam/identities/${root}`, { name: newName('robot'), claimMatch })
-    const binding = await manager.api.made(`iam/roleBindings/${root}`, {
+    const robot = await manager.api.create(`iam/identities/${root}`, { name: newName('robot'), claimMatch })
+    const binding = await manager.api.create(`iam/roleBindings/${root}`, {
       identityUid: robot.uid,
       roleUid: other.uid,
     })
@@ -488,11 +499,17 @@ ${operations
         [`iam/groupInvites/${root}`, { roleUid, ttl: '3600s' }],
         [`iam/identityProviders/${root}`, { name: newName('provider'), defaultRole: roleUid, oidc }],
       ] as const)
-        assertRefused(await manager.api.post(path, body), denied)
-      assertRefused(await manager.api.patch(`iam/roleBindings/${binding.uid}`, { roleUid }), denied)
+        assertError(await manager.api.post(path, body), permissionDeniedError)
+      assertError(
+        await manager.api.patch(`iam/roleBindings/${binding.uid}`, { roleUid }),
+        permissionDeniedError,
+      )
     }
-    assertRefused(await manager.api.post(`iam/roles/${root}`, { name: newName('own'), capabilities }), denied)
-    assertRefused(await manager.api.patch(`iam/roles/${other.uid}`, { capabilities }), denied)
+    assertError(
+      await manager.api.post(`iam/roles/${root}`, { name: newName('own'), capabilities }),
+      permissionDeniedError,
+    )
+    assertError(await manager.api.patch(`iam/roles/${other.uid}`, { capabilities }), permissionDeniedError)
     assert.equal(
       (await api.post(`iam/roleBindings/${root}`, { identityUid: robot.uid, roleUid: keeper.uid })).status,
       200,
@@ -500,17 +517,17 @@ ${operations
   })
 
   test('errors say what is lacking and why, the same for the API and the registry', async () => {
-    const registry = await registryOf(cast())
+    const registry = await createRegistryFixture(cast())
     const { repo, path, other, tag, folder } = await made(registry)
     const pusher = await registry.member('registry.push')
     const immutable =
       /tag v1 of repo app is immutable by the policy of the repo\. Moving or deleting it requires a policy that excludes it; changing the policy requires repo_policies\.update/
     const overwritten = await putManifest(pusher, path, 'v1', other)
-    assertRefusedAs(overwritten, 403, 'DENIED')
+    assertOciError(overwritten, 403, 'DENIED')
     assert.match(overwritten.json.errors[0].message, immutable)
     assert.match((await pusher.api.delete(`registry/tags/${tag}`)).body.message, immutable)
     const deleted = await pusher.api.delete(`registry/repos/${repo}`)
-    assertRefused(deleted, denied)
+    assertError(deleted, permissionDeniedError)
     assert.match(
       deleted.body.message,
       /^Permission denied: deleting a repo with a policy \(immutable tags or retention\) requires repo_policies\.update\./,
@@ -524,7 +541,7 @@ ${operations
   })
 
   test('refused attempts on protected tags are in the audit log', async () => {
-    const registry = await registryOf(cast())
+    const registry = await createRegistryFixture(cast())
     const { repo, path, other, tag } = await made(registry)
     const { uid, api, ...client } = await registry.member('registry.push')
     await putManifest(client, path, 'v1', other)
@@ -550,11 +567,11 @@ ${operations
   })
 
   test('a retention policy alone keeps its repo from deletion by push roles; a policy that says nothing does not', async () => {
-    const registry = await registryOf(cast())
+    const registry = await createRegistryFixture(cast())
     const { api } = registry.organization.owner
     const pusher = await registry.member('registry.push')
     const repoWith = async (policy: object) => {
-      const { uid } = await api.made(`registry/repos/${registry.root}`, { name: newName('repo') })
+      const { uid } = await api.create(`registry/repos/${registry.root}`, { name: newName('repo') })
       const reply = await api.patch(`registry/repos/${uid}/policy`, policy, 'immutable_tags,retention')
       assert.equal(reply.status, 200, reply.text)
       return uid
@@ -565,7 +582,7 @@ ${operations
       { immutableTags: { patterns: ['*'] } },
     ]) {
       const uid = await repoWith(policy)
-      assertRefused(await pusher.api.delete(`registry/repos/${uid}`), denied)
+      assertError(await pusher.api.delete(`registry/repos/${uid}`), permissionDeniedError)
       assert.equal((await api.delete(`registry/repos/${uid}`)).status, 200)
     }
     for (const policy of [{}, { immutableTags: {} }, { immutableTags: {}, retention: {} }]) {
@@ -575,24 +592,24 @@ ${operations
   })
 
   test('renaming a group requires the capability for every repo with a policy in it, at any depth', async () => {
-    const registry = await registryOf(cast())
+    const registry = await createRegistryFixture(cast())
     const { api } = registry.organization.owner
     const { root, folder, repo } = await made(registry)
-    const { uid: free } = await api.made(`iam/groups/${root}`, { name: newName('free') })
-    const role = await api.made(`iam/roles/${root}`, {
+    const { uid: free } = await api.create(`iam/groups/${root}`, { name: newName('free') })
+    const role = await api.create(`iam/roles/${root}`, {
       name: newName('custom'),
       capabilities: capabilitiesJson('groups.update', POLICIES),
     })
     const renamer = await memberOf(registry, { name: '', capabilities: ['groups.update'] })
-    await api.made(`iam/roleBindings/${folder}`, { identityUid: renamer.uid, roleUid: role.uid })
+    await api.create(`iam/roleBindings/${folder}`, { identityUid: renamer.uid, roleUid: role.uid })
     const rename = (group: string) => renamer.api.patch(`iam/groups/${group}`, { name: newName('renamed') })
     for (const group of [root, folder, free]) assert.equal((await rename(group)).status, 200)
-    const outside = await api.made(`registry/repos/${free}`, { name: 'app' })
+    const outside = await api.create(`registry/repos/${free}`, { name: 'app' })
     const path = `registry/repos/${outside.uid}/policy`
     assert.equal((await api.patch(path, { immutableTags: { patterns: ['*'] } })).status, 200)
-    assertRefused(await rename(root), denied)
+    assertError(await rename(root), permissionDeniedError)
     assert.equal((await rename(folder)).status, 200)
-    assertRefused(await rename(free), denied)
+    assertError(await rename(free), permissionDeniedError)
     assert.equal((await renamer.api.patch(`iam/groups/${free}`, { description: 'Changed' })).status, 200)
 
     // Policies that say nothing may be many, and come before the one that does.
@@ -612,13 +629,13 @@ ${operations
         .insertInto('repo_policies')
         .values(rows.slice(at, at + 50))
         .execute()
-    assertRefused(await rename(free), denied)
+    assertError(await rename(free), permissionDeniedError)
     assert.equal((await api.delete(`registry/repos/${outside.uid}`)).status, 200)
     assert.equal((await rename(free)).status, 200)
   })
 
   test('of the managed roles only owner holds the capability', () => {
-    const needed = setOf([Capability.CAP_REPO_POLICIES_UPDATE])
+    const needed = capabilitySetOf([Capability.CAP_REPO_POLICIES_UPDATE])
     const holders = managedRoles.filter(({ capabilities }) => includesAll(capabilities, needed))
     assert.deepEqual(
       holders.map(({ name }) => name),

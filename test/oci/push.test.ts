@@ -3,26 +3,26 @@ import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { limits } from '../../src/core/limits.ts'
-import { onEveryStore } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { onEveryStore } from '../support/api/api-fixture.ts'
 import {
-  assertRefusedAs,
+  assertOciError,
   bearerOf,
+  createRegistryFixture,
   descriptor,
   digest,
+  imageFromManifest,
   type OciClient,
-  pushable,
   pushBlob,
   pushImage,
   putManifest,
-  registryOf,
   testImage,
   types,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 /** The path of an upload that was just begun, below /v2/. */
 async function begin(client: OciClient, name: string): Promise<string> {
-  const begun = await client.ask('POST', `${name}/blobs/uploads/`)
+  const begun = await client.request('POST', `${name}/blobs/uploads/`)
   assert.equal(begun.status, 202, begun.bytes.toString())
   assert.match(begun.headers.get('docker-upload-uuid') ?? '', /^[0-9a-f]{32}$/)
   const location = begun.headers.get('location') ?? ''
@@ -32,20 +32,22 @@ async function begin(client: OciClient, name: string): Promise<string> {
 
 onEveryStore('registry: push', (cast) => {
   const has = async (client: OciClient, name: string, bytes: Buffer, algorithm = 'sha256') => {
-    const got = await client.ask('GET', `${name}/blobs/${digest(bytes, algorithm)}`)
+    const got = await client.request('GET', `${name}/blobs/${digest(bytes, algorithm)}`)
     assert.equal(got.status, 200)
     assert.ok(got.bytes.equals(bytes))
   }
 
   test('a blob in one request, and in one after its upload was begun', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const [first, second] = [randomBytes(1000), randomBytes(1000)]
-    const posted = await owner.ask('POST', `${name}/blobs/uploads/?digest=${digest(first)}`, { body: first })
+    const posted = await owner.request('POST', `${name}/blobs/uploads/?digest=${digest(first)}`, {
+      body: first,
+    })
     assert.equal(posted.status, 201)
     assert.equal(posted.headers.get('location'), `/v2/${name}/blobs/${digest(first)}`)
     assert.equal(posted.headers.get('docker-content-digest'), digest(first))
     await has(owner, name, first)
-    const put = await owner.ask('PUT', `${await begin(owner, name)}?digest=${digest(second)}`, {
+    const put = await owner.request('PUT', `${await begin(owner, name)}?digest=${digest(second)}`, {
       body: second,
     })
     assert.equal(put.status, 201)
@@ -54,11 +56,11 @@ onEveryStore('registry: push', (cast) => {
   })
 
   test('a blob in chunks, which come in their order only', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const bytes = randomBytes(300_000)
     const path = await begin(owner, name)
     const chunk = (from: number, to: number) =>
-      owner.ask('PATCH', path, {
+      owner.request('PATCH', path, {
         body: bytes.subarray(from, to),
         headers: { 'content-range': `${from}-${to - 1}` },
       })
@@ -71,34 +73,34 @@ onEveryStore('registry: push', (cast) => {
     const again = await chunk(0, 100_000)
     assert.equal(again.status, 416)
     assert.equal(again.headers.get('range'), '0-99999')
-    const status = await owner.ask('GET', path)
+    const status = await owner.request('GET', path)
     assert.equal(status.status, 204)
     assert.equal(status.headers.get('range'), '0-99999')
     assert.equal((await chunk(100_000, 250_000)).status, 202)
     const unreadable = { body: bytes.subarray(0, 5), headers: { 'content-range': 'a-b' } }
-    assertRefusedAs(await owner.ask('PATCH', path, unreadable), 400, 'BLOB_UPLOAD_INVALID')
-    const last = await owner.ask('PUT', `${path}?digest=${digest(bytes)}`, {
+    assertOciError(await owner.request('PATCH', path, unreadable), 400, 'BLOB_UPLOAD_INVALID')
+    const last = await owner.request('PUT', `${path}?digest=${digest(bytes)}`, {
       body: bytes.subarray(250_000),
       headers: { 'content-range': '250000-299999' },
     })
     assert.equal(last.status, 201)
     await has(owner, name, bytes)
-    assertRefusedAs(await owner.ask('GET', path), 404, 'BLOB_UPLOAD_UNKNOWN')
+    assertOciError(await owner.request('GET', path), 404, 'BLOB_UPLOAD_UNKNOWN')
   })
 
   test('a blob in a stream of unknown length', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const bytes = randomBytes(2_500_000)
     const path = await begin(owner, name)
     const body = new Blob([bytes]).stream()
-    const patched = await owner.ask('PATCH', path, { body })
+    const patched = await owner.request('PATCH', path, { body })
     assert.equal(patched.headers.get('range'), '0-2499999')
-    assert.equal((await owner.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
+    assert.equal((await owner.request('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
     await has(owner, name, bytes)
   })
 
   test('an upload goes on after its connection broke', async () => {
-    const { owner, name, organization } = await registryOf(cast())
+    const { owner, name, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     const bytes = randomBytes(400_000)
     const path = await begin(owner, name)
@@ -116,18 +118,18 @@ onEveryStore('registry: push', (cast) => {
     let size = 0
     for (let tries = 0; size === 0 && tries < 50; tries++) {
       await pause(20)
-      const [, end] = ((await owner.ask('GET', path)).headers.get('range') ?? '').split('-')
+      const [, end] = ((await owner.request('GET', path)).headers.get('range') ?? '').split('-')
       size = Number(end) === 0 ? 0 : Number(end) + 1
     }
     assert.equal(size, 150_000)
     const rest = { body: bytes.subarray(size), headers: { 'content-range': `${size}-399999` } }
-    assert.equal((await owner.ask('PATCH', path, rest)).status, 202)
-    assert.equal((await owner.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
+    assert.equal((await owner.request('PATCH', path, rest)).status, 202)
+    assert.equal((await owner.request('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
     await has(owner, name, bytes)
   })
 
   test('one request at a time writes an upload: the next one waits for its end', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const path = await begin(owner, name)
     const gate = Promise.withResolvers<void>()
     const slow = new ReadableStream({
@@ -138,9 +140,9 @@ onEveryStore('registry: push', (cast) => {
         controller.close()
       },
     })
-    const first = owner.ask('PATCH', path, { body: slow })
+    const first = owner.request('PATCH', path, { body: slow })
     await pause(150)
-    const second = owner.ask('PATCH', path, { body: Buffer.alloc(5) })
+    const second = owner.request('PATCH', path, { body: Buffer.alloc(5) })
     await pause(150)
     gate.resolve()
     assert.equal((await first).headers.get('range'), '0-19')
@@ -148,54 +150,54 @@ onEveryStore('registry: push', (cast) => {
   })
 
   test('an upload can be cancelled', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const path = await begin(owner, name)
-    assert.equal((await owner.ask('PATCH', path, { body: Buffer.alloc(10) })).status, 202)
-    assert.equal((await owner.ask('DELETE', path)).status, 204)
+    assert.equal((await owner.request('PATCH', path, { body: Buffer.alloc(10) })).status, 202)
+    assert.equal((await owner.request('DELETE', path)).status, 204)
     for (const method of ['GET', 'PATCH', 'DELETE'])
-      assertRefusedAs(await owner.ask(method, path), 404, 'BLOB_UPLOAD_UNKNOWN', method)
+      assertOciError(await owner.request(method, path), 404, 'BLOB_UPLOAD_UNKNOWN', method)
   })
 
   test('bytes are what they were announced as, or nothing (R33)', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const bytes = randomBytes(100)
     const wrong = digest('something else')
-    const posted = await owner.ask('POST', `${name}/blobs/uploads/?digest=${wrong}`, { body: bytes })
-    assertRefusedAs(posted, 400, 'DIGEST_INVALID')
+    const posted = await owner.request('POST', `${name}/blobs/uploads/?digest=${wrong}`, { body: bytes })
+    assertOciError(posted, 400, 'DIGEST_INVALID')
     const path = await begin(owner, name)
-    await owner.ask('PATCH', path, { body: bytes })
-    assertRefusedAs(await owner.ask('PUT', path), 400, 'DIGEST_INVALID', 'no digest')
-    assertRefusedAs(
-      await owner.ask('PUT', `${path}?digest=sha256:00`),
+    await owner.request('PATCH', path, { body: bytes })
+    assertOciError(await owner.request('PUT', path), 400, 'DIGEST_INVALID', 'no digest')
+    assertOciError(
+      await owner.request('PUT', `${path}?digest=sha256:00`),
       400,
       'DIGEST_INVALID',
       'no digest at all',
     )
-    assertRefusedAs(await owner.ask('PUT', `${path}?digest=${wrong}`), 400, 'DIGEST_INVALID')
+    assertOciError(await owner.request('PUT', `${path}?digest=${wrong}`), 400, 'DIGEST_INVALID')
     for (const one of [wrong, digest(bytes)])
-      assertRefusedAs(await owner.ask('GET', `${name}/blobs/${one}`), 404, 'BLOB_UNKNOWN')
+      assertOciError(await owner.request('GET', `${name}/blobs/${one}`), 404, 'BLOB_UNKNOWN')
     const image = testImage()
-    assertRefusedAs(await putManifest(owner, name, wrong, image), 400, 'DIGEST_INVALID')
+    assertOciError(await putManifest(owner, name, wrong, image), 400, 'DIGEST_INVALID')
   })
 
   test('sha512, and a blob of no bytes', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const bytes = randomBytes(5000)
     const path = await begin(owner, name)
-    await owner.ask('PATCH', path, { body: bytes.subarray(0, 3000) })
+    await owner.request('PATCH', path, { body: bytes.subarray(0, 3000) })
     const finish = `${path}?digest=${digest(bytes, 'sha512')}`
-    assert.equal((await owner.ask('PUT', finish, { body: bytes.subarray(3000) })).status, 201)
+    assert.equal((await owner.request('PUT', finish, { body: bytes.subarray(3000) })).status, 201)
     await has(owner, name, bytes, 'sha512')
     const none = Buffer.alloc(0)
     await pushBlob(owner, name, none)
     await has(owner, name, none)
     const empty = `${await begin(owner, `${name}-2`)}?digest=${digest(none)}`
-    assert.equal((await owner.ask('PUT', empty)).status, 201)
+    assert.equal((await owner.request('PUT', empty)).status, 201)
     await has(owner, `${name}-2`, none)
   })
 
   test('the same bytes are pushed by many at once, to as many repos', async () => {
-    const { owner, root } = await registryOf(cast())
+    const { owner, root } = await createRegistryFixture(cast())
     const bytes = randomBytes(50_000)
     const names = Array.from({ length: 8 }, (_, at) => `${root}/shared/repo-${at % 4}`)
     await Promise.all(names.map((name) => pushBlob(owner, name, bytes)))
@@ -210,11 +212,11 @@ onEveryStore('registry: push', (cast) => {
   })
 
   test('a manifest makes its tag, and a tag that moves has its new manifest at once', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const [first, second] = [testImage(), testImage()]
     for (const image of [first, second, first]) {
       await pushImage(owner, name, image, 'latest')
-      assert.deepEqual((await owner.ask('GET', `${name}/manifests/latest`)).bytes, image.manifest)
+      assert.deepEqual((await owner.request('GET', `${name}/manifests/latest`)).bytes, image.manifest)
     }
     const put = await putManifest(owner, name, 'other', second)
     assert.equal(put.headers.get('location'), `/v2/${name}/manifests/${second.digest}`)
@@ -223,41 +225,49 @@ onEveryStore('registry: push', (cast) => {
   })
 
   test('a manifest by digest takes tags along', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const image = testImage()
     for (const blob of image.blobs) await pushBlob(owner, name, blob)
     assert.equal((await putManifest(owner, name, `${image.digest}?tag=a&tag=b`, image)).status, 201)
-    assert.deepEqual((await owner.ask('GET', `${name}/tags/list`)).json.tags, ['a', 'b'])
+    assert.deepEqual((await owner.request('GET', `${name}/tags/list`)).json.tags, ['a', 'b'])
   })
 
   test('an index may name what is no manifest, which is a blob of its repo', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name)
     const other = Buffer.from(`anything at ${name}`)
     const manifests = [image.descriptor, descriptor('application/x.other', other)]
-    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests })
-    assertRefusedAs(await putManifest(owner, name, 'mixed', index), 404, 'MANIFEST_BLOB_UNKNOWN')
+    const index = imageFromManifest({ schemaVersion: 2, mediaType: types.index, manifests })
+    assertOciError(await putManifest(owner, name, 'mixed', index), 404, 'MANIFEST_BLOB_UNKNOWN')
     const blob = await pushBlob(owner, name, other)
     assert.equal((await putManifest(owner, name, 'mixed', index)).status, 201)
     // It is needed from now on.
-    assert.equal((await owner.ask('DELETE', `${name}/blobs/${blob}`)).status, 409)
+    assert.equal((await owner.request('DELETE', `${name}/blobs/${blob}`)).status, 409)
   })
 
   test('what a manifest needs must be in its repo, in nested indexes too', async () => {
-    const { owner, name, root } = await registryOf(cast())
+    const { owner, name, root } = await createRegistryFixture(cast())
     const image = testImage()
     for (const blob of image.blobs) await pushBlob(owner, `${root}/elsewhere`, blob)
-    assertRefusedAs(await putManifest(owner, name, 'v1', image), 404, 'MANIFEST_BLOB_UNKNOWN')
-    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests: [image.descriptor] })
-    assertRefusedAs(await putManifest(owner, name, 'multi', index), 404, 'MANIFEST_BLOB_UNKNOWN')
+    assertOciError(await putManifest(owner, name, 'v1', image), 404, 'MANIFEST_BLOB_UNKNOWN')
+    const index = imageFromManifest({
+      schemaVersion: 2,
+      mediaType: types.index,
+      manifests: [image.descriptor],
+    })
+    assertOciError(await putManifest(owner, name, 'multi', index), 404, 'MANIFEST_BLOB_UNKNOWN')
     await pushImage(owner, name, image)
     assert.equal((await putManifest(owner, name, 'multi', index)).status, 201)
-    const nested = pushable({ schemaVersion: 2, mediaType: types.index, manifests: [index.descriptor] })
+    const nested = imageFromManifest({
+      schemaVersion: 2,
+      mediaType: types.index,
+      manifests: [index.descriptor],
+    })
     assert.equal((await putManifest(owner, name, 'nested', nested)).status, 201)
   })
 
   test('layers that nobody may give out need not be there', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const foreign = descriptor('application/vnd.oci.image.layer.nondistributable.v1.tar+gzip', 'windows', {
       urls: ['https://example.com/layer'],
     })
@@ -266,21 +276,21 @@ onEveryStore('registry: push', (cast) => {
   })
 
   test('a layer that nobody may give out, and that is there, stays there', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const bytes = Buffer.from('a layer of my own')
     const type = 'application/vnd.docker.image.rootfs.foreign.diff.tar.gzip'
     const blob = await pushBlob(owner, name, bytes)
     const image = await pushImage(owner, name, testImage({ layers: [descriptor(type, bytes)] }))
-    assertRefusedAs(await owner.ask('DELETE', `${name}/blobs/${blob}`), 409, 'DENIED')
+    assertOciError(await owner.request('DELETE', `${name}/blobs/${blob}`), 409, 'DENIED')
     const wrong = testImage({ layers: [{ ...descriptor(type, bytes), size: 1 }] })
     await pushBlob(owner, name, wrong.blobs[0] as Buffer)
-    assertRefusedAs(await putManifest(owner, name, 'wrong', wrong), 400, 'MANIFEST_INVALID')
-    await owner.ask('DELETE', `${name}/manifests/${image.digest}`)
-    assert.equal((await owner.ask('DELETE', `${name}/blobs/${blob}`)).status, 202)
+    assertOciError(await putManifest(owner, name, 'wrong', wrong), 400, 'MANIFEST_INVALID')
+    await owner.request('DELETE', `${name}/manifests/${image.digest}`)
+    assert.equal((await owner.request('DELETE', `${name}/blobs/${blob}`)).status, 202)
   })
 
   test('a manifest is one thing, of the media type of its request (R32)', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name)
     const valid = JSON.parse(image.manifest.toString())
     const { mediaType: _, ...untyped } = valid
@@ -327,8 +337,8 @@ onEveryStore('registry: push', (cast) => {
       content,
       mediaType = (content as { mediaType?: string })?.mediaType ?? types.image,
     ] of bad)
-      assertRefusedAs(
-        await owner.ask('PUT', `${name}/manifests/bad`, {
+      assertOciError(
+        await owner.request('PUT', `${name}/manifests/bad`, {
           body: JSON.stringify(content),
           headers: { 'content-type': mediaType },
         }),
@@ -344,24 +354,27 @@ onEveryStore('registry: push', (cast) => {
     )
     const inside = text.replace('"digest":', '"Digest":"","digest":')
     for (const body of ['', '{', Buffer.from([0x7b, 0xff, 0x7d]), twice, ...otherCases, inside])
-      assertRefusedAs(
-        await owner.ask('PUT', `${name}/manifests/bad`, { body, headers: { 'content-type': types.image } }),
+      assertOciError(
+        await owner.request('PUT', `${name}/manifests/bad`, {
+          body,
+          headers: { 'content-type': types.image },
+        }),
         400,
         'MANIFEST_INVALID',
       )
     const untypedBytes = JSON.stringify(untyped)
     const put = (mediaType: string) =>
-      owner.ask('PUT', `${name}/manifests/untyped`, {
+      owner.request('PUT', `${name}/manifests/untyped`, {
         body: untypedBytes,
         headers: { 'content-type': mediaType },
       })
     assert.equal((await put(types.image)).status, 201)
-    assertRefusedAs(await put(types.dockerImage), 400, 'MANIFEST_INVALID', 'the same bytes as something else')
-    assertRefusedAs(await putManifest(owner, name, '.bad', image), 400, 'MANIFEST_INVALID', 'a bad tag')
+    assertOciError(await put(types.dockerImage), 400, 'MANIFEST_INVALID', 'the same bytes as something else')
+    assertOciError(await putManifest(owner, name, '.bad', image), 400, 'MANIFEST_INVALID', 'a bad tag')
   })
 
   test('a manifest has a size that it may have (manifestBytesMax)', async () => {
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const empty = Buffer.from('{}')
     await pushBlob(owner, name, empty)
     const config = descriptor(types.empty, empty)
@@ -373,15 +386,15 @@ onEveryStore('registry: push', (cast) => {
       text,
     })
     const room = limits.manifestBytesMax - JSON.stringify(content('')).length
-    const most = pushable(content('x'.repeat(room)))
+    const most = imageFromManifest(content('x'.repeat(room)))
     assert.equal(most.manifest.length, limits.manifestBytesMax)
     assert.equal((await putManifest(owner, name, 'most', most)).status, 201)
-    const more = pushable(content('x'.repeat(room + 1)))
-    assertRefusedAs(await putManifest(owner, name, 'more', more), 413, 'SIZE_INVALID')
+    const more = imageFromManifest(content('x'.repeat(room + 1)))
+    assertOciError(await putManifest(owner, name, 'more', more), 413, 'SIZE_INVALID')
   })
 
   test('a push makes its repo and the folders above it, and the API has them at once', async () => {
-    const { owner, root, organization } = await registryOf(cast())
+    const { owner, root, organization } = await createRegistryFixture(cast())
     const name = `${root}/team/tools/cli`
     const image = await pushImage(owner, name, testImage(), 'v1')
     const { api } = organization.owner
@@ -403,32 +416,32 @@ onEveryStore('registry: push', (cast) => {
     )
     assert.equal(Number(tags.totalCount), 1)
     const methods = async (uid: string) =>
-      (await cast().auditOf(uid)).map(({ method }) => method.split('/')[1])
+      (await cast().auditEventsOf(uid)).map(({ method }) => method.split('/')[1])
     assert.deepEqual(await methods(named('team').uid), ['CreateGroup'])
     assert.deepEqual(await methods(repo), ['CreateRepo'])
     assert.deepEqual(await methods(tags.tags[0].uid), ['PutManifest'])
     // By the name of the organization it is the same repo.
     const byName = `${organization.name}/team/tools/cli`
     assert.equal(
-      (await owner.ask('GET', `${byName}/manifests/v1`)).headers.get('docker-content-digest'),
+      (await owner.request('GET', `${byName}/manifests/v1`)).headers.get('docker-content-digest'),
       image.digest,
     )
   })
 
   test('a tag that the API made or deleted is the same here', async () => {
-    const { owner, name, organization } = await registryOf(cast())
+    const { owner, name, organization } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name, testImage(), 'v1')
     const { api } = organization.owner
     const { body } = await api.get('registry/repos', { 'uidp.descendants_of': organization.uid })
     const repo = body.repos[0].uid
-    const made = await api.made(`registry/tags/${repo}`, { name: 'v2', digest: image.digest })
-    assert.deepEqual((await owner.ask('GET', `${name}/manifests/v2`)).bytes, image.manifest)
+    const made = await api.create(`registry/tags/${repo}`, { name: 'v2', digest: image.digest })
+    assert.deepEqual((await owner.request('GET', `${name}/manifests/v2`)).bytes, image.manifest)
     await api.delete(`registry/tags/${made.uid}`)
-    assertRefusedAs(await owner.ask('GET', `${name}/manifests/v2`), 404, 'MANIFEST_UNKNOWN')
+    assertOciError(await owner.request('GET', `${name}/manifests/v2`), 404, 'MANIFEST_UNKNOWN')
   })
 
   test('names are what the specification lets them be (repoPathCharsMax)', async () => {
-    const { owner, root } = await registryOf(cast())
+    const { owner, root } = await createRegistryFixture(cast())
     const room = limits.repoPathCharsMax - root.length - 1
     const longest = `${root}/${'a'.repeat(room)}`
     assert.equal(longest.length, limits.repoPathCharsMax)
@@ -449,22 +462,22 @@ onEveryStore('registry: push', (cast) => {
       `${root}/%2e%2e/b`,
       `${root}/${'a/'.repeat(40)}b`,
     ])
-      assertRefusedAs(await owner.ask('POST', `${bad}/blobs/uploads/`), 400, 'NAME_INVALID', bad)
+      assertOciError(await owner.request('POST', `${bad}/blobs/uploads/`), 400, 'NAME_INVALID', bad)
     // Words of the protocol are names like any other.
     const tricky = `${root}/blobs/uploads/manifests/tags`
     await pushImage(owner, tricky, testImage(), 'list')
-    assert.equal((await owner.ask('GET', `${tricky}/manifests/list`)).status, 200)
-    assert.deepEqual((await owner.ask('GET', `${tricky}/tags/list`)).json.tags, ['list'])
+    assert.equal((await owner.request('GET', `${tricky}/manifests/list`)).status, 200)
+    assert.deepEqual((await owner.request('GET', `${tricky}/tags/list`)).json.tags, ['list'])
   })
 
   test('a blob of another repo is mounted, for who may pull it there', async () => {
-    const { owner, root, member, name } = await registryOf(cast())
+    const { owner, root, member, name } = await createRegistryFixture(cast())
     const bytes = randomBytes(100)
     const from = `${root}/team/source`
     await pushBlob(owner, from, bytes)
     const mount = (source: string, one = digest(bytes)) =>
       `${name}/blobs/uploads/?mount=${one}&from=${encodeURIComponent(source)}`
-    const mounted = await owner.ask('POST', mount(from))
+    const mounted = await owner.request('POST', mount(from))
     assert.equal(mounted.status, 201)
     assert.equal(mounted.headers.get('location'), `/v2/${name}/blobs/${digest(bytes)}`)
     await has(owner, name, bytes)
@@ -474,8 +487,8 @@ onEveryStore('registry: push', (cast) => {
       mount(`${root}/nothing`),
       `${name}/blobs/uploads/?mount=${digest(bytes)}`,
     ])
-      assert.equal((await owner.ask('POST', path)).status, 202, path)
+      assert.equal((await owner.request('POST', path)).status, 202, path)
     const pusher = await member('registry.push')
-    assert.equal((await pusher.ask('POST', mount(from))).status, 201)
+    assert.equal((await pusher.request('POST', mount(from))).status, 201)
   })
 })

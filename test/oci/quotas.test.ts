@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import type { ResourceKind } from '../../src/core/resource-limits.ts'
-import { organizationSettings } from '../../src/organization-settings.ts'
-import { newName, onEveryDatabase } from '../support/cast.ts'
+import type { ResourceKind } from '@berth/server/api/resource-limits.ts'
+import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
+import { newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
-  assertRefusedAs,
+  assertOciError,
+  createRegistryFixture,
   digest,
   type OciReply,
   pushBlob,
   pushImage,
   putManifest,
-  registryOf,
   testImage,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 const MIB = 1024 * 1024
 
 onEveryDatabase('registry: quotas', (cast) => {
   const prepared = async () => {
-    const registry = await registryOf(cast())
+    const registry = await createRegistryFixture(cast())
     const settings = (limits: Partial<Record<ResourceKind, number>> = {}) =>
       organizationSettings(cast().berth.berth.installation, registry.root, {
         limits: new Map(Object.entries(limits) as [ResourceKind, number][]),
@@ -50,7 +50,7 @@ onEveryDatabase('registry: quotas', (cast) => {
     return { ...registry, settings, usage }
   }
   const exceeded = (reply: OciReply, what: RegExp) => {
-    assertRefusedAs(reply, 403, 'DENIED')
+    assertOciError(reply, 403, 'DENIED')
     assert.match(reply.json.errors[0].message, what)
   }
 
@@ -64,17 +64,17 @@ onEveryDatabase('registry: quotas', (cast) => {
     assert.deepEqual(await usage(), { manifests: 2, bytes: one.bytes })
     const third = `${root}/${newName('repo')}`
     const [config, layer] = image.blobs.map((blob) => digest(blob))
-    const mounted = await owner.ask('POST', `${third}/blobs/uploads/?mount=${layer}&from=${name}`)
+    const mounted = await owner.request('POST', `${third}/blobs/uploads/?mount=${layer}&from=${name}`)
     assert.equal(mounted.status, 201)
     await pushBlob(owner, third, randomBytes(10))
     await pushImage(owner, name, image)
     assert.deepEqual(await usage(), { manifests: 2, bytes: one.bytes + 10 })
     assert.equal((await settings()).usage.storage_mib, 1)
-    await owner.ask('DELETE', `${name}/manifests/${image.digest}`)
-    assert.equal((await owner.ask('DELETE', `${name}/blobs/${layer}`)).status, 202)
-    assert.equal((await owner.ask('DELETE', `${name}/blobs/${config}`)).status, 202)
+    await owner.request('DELETE', `${name}/manifests/${image.digest}`)
+    assert.equal((await owner.request('DELETE', `${name}/blobs/${layer}`)).status, 202)
+    assert.equal((await owner.request('DELETE', `${name}/blobs/${config}`)).status, 202)
     assert.deepEqual(await usage(), { manifests: 1, bytes: one.bytes + 10 })
-    assert.equal((await owner.ask('DELETE', `${other}/manifests/v1`)).status, 202)
+    assert.equal((await owner.request('DELETE', `${other}/manifests/v1`)).status, 202)
     const { body } = await api.get('registry/repos', { 'uidp.descendants_of': root })
     for (const { uid } of body.repos) {
       for (const tag of (await api.get('registry/tags', { 'uidp.descendants_of': uid })).body.tags)
@@ -93,7 +93,7 @@ onEveryDatabase('registry: quotas', (cast) => {
     const limit = /may store 1 MiB of blobs \(storage_mib\)/
     const large = randomBytes(2000)
     const at = `${name}/blobs/uploads/?digest=${digest(large)}`
-    exceeded(await owner.ask('POST', at, { body: large }), limit)
+    exceeded(await owner.request('POST', at, { body: large }), limit)
     const streamed = new ReadableStream({
       start(controller) {
         for (let piece = 0; piece < 20; piece++)
@@ -101,20 +101,21 @@ onEveryDatabase('registry: quotas', (cast) => {
         controller.close()
       },
     })
-    exceeded(await owner.ask('POST', at, { body: streamed }), limit)
-    const begun = await owner.ask('POST', `${name}/blobs/uploads/`)
+    exceeded(await owner.request('POST', at, { body: streamed }), limit)
+    const begun = await owner.request('POST', `${name}/blobs/uploads/`)
     const upload = (begun.headers.get('location') ?? '').slice('/v2/'.length)
-    exceeded(await owner.ask('PATCH', upload, { body: large }), limit)
-    assert.equal((await owner.ask('PATCH', upload, { body: large.subarray(0, 900) })).status, 202)
-    exceeded(await owner.ask('PATCH', upload, { body: large.subarray(900) }), limit)
+    exceeded(await owner.request('PATCH', upload, { body: large }), limit)
+    assert.equal((await owner.request('PATCH', upload, { body: large.subarray(0, 900) })).status, 202)
+    exceeded(await owner.request('PATCH', upload, { body: large.subarray(900) }), limit)
     exceeded(
-      await owner.ask('PUT', `${upload}?digest=${digest(large)}`, { body: large.subarray(900) }),
+      await owner.request('PUT', `${upload}?digest=${digest(large)}`, { body: large.subarray(900) }),
       limit,
     )
     assert.deepEqual((await usage()).bytes, first.length)
     // What it has already takes no room.
     assert.equal(
-      (await owner.ask('POST', `${name}2/blobs/uploads/?digest=${digest(first)}`, { body: first })).status,
+      (await owner.request('POST', `${name}2/blobs/uploads/?digest=${digest(first)}`, { body: first }))
+        .status,
       201,
     )
     // Others are not limited.
@@ -122,7 +123,7 @@ onEveryDatabase('registry: quotas', (cast) => {
     await pushBlob(others.owner, others.name, large)
     const client = await clientOf(organization.owner.uid)
     const theirs = `${name}/blobs/uploads/?digest=${digest(large.subarray(0, 500))}`
-    assert.equal((await client.ask('POST', theirs, { body: large.subarray(0, 500) })).status, 201)
+    assert.equal((await client.request('POST', theirs, { body: large.subarray(0, 500) })).status, 201)
     assert.deepEqual((await usage()).bytes, first.length + 500)
   })
 
@@ -133,7 +134,7 @@ onEveryDatabase('registry: quotas', (cast) => {
     const replies = await Promise.all(
       Array.from({ length: 8 }, (_, at) => {
         const blob = randomBytes(MIB / 8)
-        return owner.ask('POST', `${name}${at % 2}/blobs/uploads/?digest=${digest(blob)}`, { body: blob })
+        return owner.request('POST', `${name}${at % 2}/blobs/uploads/?digest=${digest(blob)}`, { body: blob })
       }),
     )
     const statuses = replies.map(({ status }) => status).sort()
@@ -143,7 +144,7 @@ onEveryDatabase('registry: quotas', (cast) => {
     await settings({ storage_mib: 2 })
     const same = await Promise.all(
       Array.from({ length: 8 }, (_, at) =>
-        owner.ask('POST', `${name}${at}/blobs/uploads/?digest=${digest(one)}`, { body: one }),
+        owner.request('POST', `${name}${at}/blobs/uploads/?digest=${digest(one)}`, { body: one }),
       ),
     )
     assert.deepEqual(new Set(same.map(({ status }) => status)), new Set([201]))
@@ -158,19 +159,22 @@ onEveryDatabase('registry: quotas', (cast) => {
     for (const blob of more.blobs) await pushBlob(owner, name, blob)
     exceeded(await putManifest(owner, name, more.digest, more), /may hold 1 manifests \(manifests\)/)
     exceeded(await putManifest(owner, name, 'v1', more), /may hold 1 manifests/)
-    assert.equal((await owner.ask('HEAD', `${name}/manifests/${more.digest}`)).status, 404)
+    assert.equal((await owner.request('HEAD', `${name}/manifests/${more.digest}`)).status, 404)
     await settings({ manifests: 2 })
     exceeded(await putManifest(owner, name, 'v2', more), /may hold 1 tags/)
-    assert.equal((await owner.ask('HEAD', `${name}/manifests/${more.digest}`)).status, 404)
+    assert.equal((await owner.request('HEAD', `${name}/manifests/${more.digest}`)).status, 404)
     assert.equal((await putManifest(owner, name, 'v1', more)).status, 201)
-    exceeded(await owner.ask('POST', `${root}/${newName('repo')}/blobs/uploads/`), /may hold 1 repos/)
-    exceeded(await owner.ask('POST', `${root}/folder/${newName('repo')}/blobs/uploads/`), /may hold 1 repos/)
+    exceeded(await owner.request('POST', `${root}/${newName('repo')}/blobs/uploads/`), /may hold 1 repos/)
+    exceeded(
+      await owner.request('POST', `${root}/folder/${newName('repo')}/blobs/uploads/`),
+      /may hold 1 repos/,
+    )
     const { body } = await organization.owner.api.get('iam/groups', {
       'uidp.descendants_of': root,
       name: 'folder',
     })
     assert.deepEqual(body.groups, [])
     assert.deepEqual((await usage()).manifests, 2)
-    assert.equal((await owner.ask('HEAD', `${name}/manifests/${image.digest}`)).status, 200)
+    assert.equal((await owner.request('HEAD', `${name}/manifests/${image.digest}`)).status, 200)
   })
 })

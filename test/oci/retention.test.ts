@@ -1,18 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { manifestsToDelete } from '../../src/registry/untagged-manifests.ts'
-import { assertRefused, denied, newName, onEveryDatabase, precondition } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { manifestsToDelete } from '@berth/server/registry/retention/unreferenced-manifests.ts'
 import {
-  pushable,
+  assertError,
+  failedPreconditionError,
+  newName,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import {
+  createRegistryFixture,
+  imageFromManifest,
   pushImage,
   putManifest,
-  registryOf,
   type TestImage,
   testImage,
   types,
-} from '../support/registry.ts'
-import { call } from '../support/rest.ts'
+} from '../support/registry/registry.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const DAY = '86400s'
@@ -29,7 +35,7 @@ onEveryDatabase(
   (cast) => {
     /** A repo with a tag for each of these names, the oldest first. */
     const prepared = async (...tags: readonly string[]) => {
-      const registry = await registryOf(cast())
+      const registry = await createRegistryFixture(cast())
       const { owner, name, organization, root } = registry
       const images: Record<string, TestImage> = {}
       for (const tag of tags) {
@@ -39,7 +45,7 @@ onEveryDatabase(
       const { api } = organization.owner
       const [{ uid: repo }] = (await api.get('registry/repos', { 'uidp.descendants_of': root })).body.repos
       const path = `registry/repos/${repo}/policy`
-      const left = async () => (await owner.ask('GET', `${name}/tags/list`)).json.tags as string[]
+      const left = async () => (await owner.request('GET', `${name}/tags/list`)).json.tags as string[]
       const set = async (policy: object) => {
         const reply = await api.patch(path, policy)
         assert.equal(reply.status, 200, reply.text)
@@ -121,8 +127,8 @@ onEveryDatabase(
       )
       assert.equal(tried.verdicts.length, 5)
       assert.deepEqual(await left(), ['a1', 'a2', 'a3', 'b1', 'v1'])
-      assertRefused(await api.post(`${path}:apply`, {}), precondition('RETENTION_DISABLED'))
-      assert.equal((await cast().auditOf(repo)).length, 2)
+      assertError(await api.post(`${path}:apply`, {}), failedPreconditionError('RETENTION_DISABLED'))
+      assert.equal((await cast().auditEventsOf(repo)).length, 2)
     })
 
     test('rules keep the newest, the young and names; immutable tags stay; audit and history say so', async () => {
@@ -158,7 +164,7 @@ onEveryDatabase(
         deletes.map(({ actor }: { actor: string }) => actor),
         ['system', 'system'],
       )
-      assert.equal((await owner.ask('HEAD', `${name}/manifests/${images['a1']?.digest}`)).status, 200)
+      assert.equal((await owner.request('HEAD', `${name}/manifests/${images['a1']?.digest}`)).status, 200)
       const metrics = await (await fetch(`${cast().berth.url}/metrics`)).text()
       assert.match(metrics, /berth_retention_deleted_total\{kind="tags"\} [1-9]/)
       assert.ok(Date.parse((await api.get(path)).body.nextRunTime) > clock() + limits.retentionIntervalMs / 2)
@@ -166,8 +172,8 @@ onEveryDatabase(
 
     test('manifests go that nothing needs, with what only they need, and their signatures', async () => {
       const { set, run, owner, name, clock, ended, preview, images, age } = await prepared('latest', 'old')
-      const put = async (reference: string, content: Parameters<typeof pushable>[0]) => {
-        const made = pushable(content)
+      const put = async (reference: string, content: Parameters<typeof imageFromManifest>[0]) => {
+        const made = imageFromManifest(content)
         const reply = await putManifest(owner, name, reference === '' ? made.digest : reference, made)
         assert.equal(reply.status, 201, reply.bytes.toString())
         return made
@@ -191,7 +197,7 @@ onEveryDatabase(
       const first = await ended(enabledMs)
       assert.deepEqual([first.deletedTags, first.deletedManifests], [1, 0])
       const has = async ({ digest }: { digest: string }) =>
-        (await owner.ask('HEAD', `${name}/manifests/${digest}`)).status === 200
+        (await owner.request('HEAD', `${name}/manifests/${digest}`)).status === 200
       assert.equal(await has(images['old'] as TestImage), true)
       await age(DAY_MS / 2)
       // Whoever pushes it again wants to go on with it.
@@ -251,7 +257,7 @@ onEveryDatabase(
       )
       for (const image of made) await pushImage(owner, name, image)
       const manifests = made.slice(0, 3).map(({ descriptor }) => descriptor)
-      const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests })
+      const index = imageFromManifest({ schemaVersion: 2, mediaType: types.index, manifests })
       assert.equal((await putManifest(owner, name, 'all', index)).status, 201)
       await age(DAY_MS)
       const { db } = cast().berth.berth.installation.store
@@ -303,15 +309,18 @@ onEveryDatabase(
       await set({ retention: { rules: [{ patterns: ['b'] }] } })
       const capabilities = ['CAP_REPO_LIST', 'CAP_REPO_POLICIES_UPDATE', 'CAP_TAG_LIST']
       const { api } = organization.owner
-      const role = await api.made(`iam/roles/${organization.uid}`, { name: newName('keeper'), capabilities })
+      const role = await api.create(`iam/roles/${organization.uid}`, {
+        name: newName('keeper'),
+        capabilities,
+      })
       const keeper = await member(role.uid)
-      assertRefused(await keeper.api.patch(path, { retention: { enabled: true } }), denied)
-      assertRefused(await keeper.api.post(`${path}:apply`, {}), denied)
-      assertRefused(await keeper.api.post(`${path}:preview`, {}), denied)
+      assertError(await keeper.api.patch(path, { retention: { enabled: true } }), permissionDeniedError)
+      assertError(await keeper.api.post(`${path}:apply`, {}), permissionDeniedError)
+      assertError(await keeper.api.post(`${path}:preview`, {}), permissionDeniedError)
       assert.equal((await keeper.api.patch(path, { immutableTags: { patterns: ['*'] } })).status, 200)
       assert.deepEqual((await preview()).counts, [0, 0])
       await set({ retention: { enabled: true, rules: [{ patterns: ['b'] }] } })
-      assertRefused(await keeper.api.patch(path, { immutableTags: {} }), denied)
+      assertError(await keeper.api.patch(path, { immutableTags: {} }), permissionDeniedError)
       const tried = await preview({ immutableTags: {} })
       assert.deepEqual(tried.counts, [1, 0])
     })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { openBlobs } from '../../src/blobs/open.ts'
-import { limits } from '../../src/core/limits.ts'
-import type { TestBerth } from '../support/berth.ts'
-import { assertPulled, beginUpload, berthWith } from '../support/bucket-registry.ts'
-import { faultyWay } from '../support/faulty-s3.ts'
-import type { Cleanup } from '../support/process.ts'
-import { assertRefusedAs, digest, pushBlob } from '../support/registry.ts'
-import { type S3Server, startS3, withoutOwnS3 } from '../support/s3.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { openBlobs } from '@berth/server/registry/blobs/open.ts'
+import { assertPulled, startBerthWith, startUpload } from '../support/registry/bucket-registry.ts'
+import { startFaultyS3Proxy } from '../support/registry/faulty-s3-proxy.ts'
+import { assertOciError, digest, pushBlob } from '../support/registry/registry.ts'
+import { type S3Server, startS3, withoutOwnS3 } from '../support/registry/s3.ts'
+import type { Cleanup } from '../support/server/process.ts'
+import type { TestBerth } from '../support/server/test-berth.ts'
 
 /** What goes wrong between the registry and its bucket: it is told of, and nothing is done by half. */
 
@@ -23,9 +23,9 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
 
   /** A server whose way to its bucket is ours. */
   async function onFaultyWay(t: Cleanup) {
-    const way = await faultyWay(t, s3.url)
+    const way = await startFaultyS3Proxy(t, s3.url)
     const { env } = await s3.bucket()
-    return { way, ...(await berthWith(t, { ...env, BERTH_BLOBS_S3_ENDPOINT: way.url })) }
+    return { way, ...(await startBerthWith(t, { ...env, BERTH_BLOBS_S3_ENDPOINT: way.url })) }
   }
 
   /** What the operator reads: why, and nothing secret. */
@@ -54,19 +54,19 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
   test('a bucket that is full is answered 507, logged once, and the upload goes on where it was', async (t) => {
     const { way, client, name, berth } = await onFaultyWay(t)
     const bytes = randomBytes(2 * PART + 5)
-    const path = await beginUpload(client, name)
-    const first = await client.ask('PATCH', path, { body: bytes.subarray(0, PART + 1) })
+    const path = await startUpload(client, name)
+    const first = await client.request('PATCH', path, { body: bytes.subarray(0, PART + 1) })
     assert.equal(first.status, 202)
     way.fault = ({ method }) => (method === 'PUT' ? 'XMinioStorageFull' : undefined)
     for (const body of [bytes.subarray(PART + 1), bytes.subarray(PART + 1, PART + 9)]) {
-      const reply = await client.ask('PATCH', path, { body })
-      assertRefusedAs(reply, 507, 'UNKNOWN')
+      const reply = await client.request('PATCH', path, { body })
+      assertOciError(reply, 507, 'UNKNOWN')
       assert.match(reply.json.errors[0].message, /the blob store has no free space/)
     }
     assertToldOf(berth, 'XMinioStorageFull')
     assert.equal(berth.warnings.length + berth.errors.length, 1)
     way.fault = () => undefined
-    const rest = await client.ask('PUT', `${path}?digest=${digest(bytes)}`, {
+    const rest = await client.request('PUT', `${path}?digest=${digest(bytes)}`, {
       body: bytes.subarray(PART + 1),
     })
     assert.equal(rest.status, 201)
@@ -76,19 +76,19 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
   test('an upload during which the bucket stays busy is answered 503, and goes on where it was', async (t) => {
     const { way, client, name, berth } = await onFaultyWay(t)
     const bytes = randomBytes(2 * PART + 5)
-    const path = await beginUpload(client, name)
-    const first = await client.ask('PATCH', path, { body: bytes.subarray(0, PART + 1) })
+    const path = await startUpload(client, name)
+    const first = await client.request('PATCH', path, { body: bytes.subarray(0, PART + 1) })
     assert.equal(first.status, 202)
     way.fault = ({ method }) => (method === 'PUT' ? 'SlowDown' : undefined)
-    const second = await client.ask('PATCH', path, { body: bytes.subarray(PART + 1) })
+    const second = await client.request('PATCH', path, { body: bytes.subarray(PART + 1) })
     assert.equal(second.status, 503)
     assert.equal(second.headers.get('retry-after'), '2')
     assert.deepEqual(second.codes, ['UNKNOWN'])
     assertToldOf(berth, 'SlowDown')
-    const status = await client.ask('GET', path)
+    const status = await client.request('GET', path)
     assert.equal(status.headers.get('range'), `0-${PART}`)
     way.fault = () => undefined
-    const third = await client.ask('PUT', `${path}?digest=${digest(bytes)}`, {
+    const third = await client.request('PUT', `${path}?digest=${digest(bytes)}`, {
       body: bytes.subarray(PART + 1),
     })
     assert.equal(third.status, 201, third.bytes.toString())
@@ -98,14 +98,14 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
   test('bytes that are damaged on their way to the bucket are not taken', async (t) => {
     const { way, client, name, berth } = await onFaultyWay(t)
     const bytes = randomBytes(PART + 5)
-    const path = await beginUpload(client, name)
+    const path = await startUpload(client, name)
     way.fault = ({ method, url }) => (method === 'PUT' && url.includes('partNumber') ? 'damage' : undefined)
-    const damaged = await client.ask('PATCH', path, { body: bytes })
+    const damaged = await client.request('PATCH', path, { body: bytes })
     assert.deepEqual([damaged.status, damaged.codes], [503, ['UNKNOWN']])
     assertToldOf(berth, 'XAmzContentSHA256Mismatch')
     way.fault = () => undefined
-    assert.equal((await client.ask('PATCH', path, { body: bytes })).status, 202)
-    assert.equal((await client.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
+    assert.equal((await client.request('PATCH', path, { body: bytes })).status, 202)
+    assert.equal((await client.request('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
     await assertPulled(client, name, bytes)
   })
 
@@ -113,13 +113,13 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     const { way, client, name } = await onFaultyWay(t)
     for (const size of [100, PART + 100]) {
       const bytes = randomBytes(size)
-      const path = await beginUpload(client, name)
-      assert.equal((await client.ask('PATCH', path, { body: bytes })).status, 202)
+      const path = await startUpload(client, name)
+      assert.equal((await client.request('PATCH', path, { body: bytes })).status, 202)
       // The copy, after the upload was made whole.
       way.fault = ({ url }) => (url.includes('/sha256/') ? 'cut' : undefined)
-      assert.equal((await client.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 503)
+      assert.equal((await client.request('PUT', `${path}?digest=${digest(bytes)}`)).status, 503)
       way.fault = () => undefined
-      const again = await client.ask('PUT', `${path}?digest=${digest(bytes)}`)
+      const again = await client.request('PUT', `${path}?digest=${digest(bytes)}`)
       assert.equal(again.status, 201, again.bytes.toString())
       await assertPulled(client, name, bytes)
     }
@@ -127,29 +127,29 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
 
   test('an upload that the bucket has given up is unknown, so that its client begins another', async (t) => {
     const { env, settings } = await s3.bucket()
-    const { client, name } = await berthWith(t, env)
+    const { client, name } = await startBerthWith(t, env)
     const bytes = randomBytes(PART + 5)
-    const [path, other] = [await beginUpload(client, name), await beginUpload(client, name)]
+    const [path, other] = [await startUpload(client, name), await startUpload(client, name)]
     for (const begun of [path, other])
-      assert.equal((await client.ask('PATCH', begun, { body: bytes })).status, 202)
+      assert.equal((await client.request('PATCH', begun, { body: bytes })).status, 202)
     const blobs = await openBlobs({ dataDir: '', blobs: settings }, { warn() {} })
-    for await (const upload of blobs.uploads()) await blobs.discard(upload)
+    for await (const upload of blobs.listUploads()) await blobs.discard(upload)
     blobs.close()
-    assertRefusedAs(await client.ask('PUT', `${path}?digest=${digest(bytes)}`), 404, 'BLOB_UPLOAD_UNKNOWN')
-    assertRefusedAs(await client.ask('PATCH', other, { body: bytes }), 404, 'BLOB_UPLOAD_UNKNOWN')
+    assertOciError(await client.request('PUT', `${path}?digest=${digest(bytes)}`), 404, 'BLOB_UPLOAD_UNKNOWN')
+    assertOciError(await client.request('PATCH', other, { body: bytes }), 404, 'BLOB_UPLOAD_UNKNOWN')
   })
 
   test('a server that goes away during an upload has it again when it is back', async (t) => {
     const { env } = await s3.bucket()
-    const { client, name, berth } = await berthWith(t, env)
+    const { client, name, berth } = await startBerthWith(t, env)
     const bytes = randomBytes(2 * PART + 5)
-    const path = await beginUpload(client, name)
-    assert.equal((await client.ask('PATCH', path, { body: bytes.subarray(0, PART + 9) })).status, 202)
+    const path = await startUpload(client, name)
+    assert.equal((await client.request('PATCH', path, { body: bytes.subarray(0, PART + 9) })).status, 202)
     await s3.kill()
     try {
-      const gone = await client.ask('PATCH', path, { body: bytes.subarray(PART + 9) })
+      const gone = await client.request('PATCH', path, { body: bytes.subarray(PART + 9) })
       assert.deepEqual([gone.status, gone.codes], [503, ['UNKNOWN']])
-      const atOnce = await client.ask('POST', `${name}/blobs/uploads/?digest=${digest(bytes)}`, {
+      const atOnce = await client.request('POST', `${name}/blobs/uploads/?digest=${digest(bytes)}`, {
         body: bytes,
       })
       assert.equal(atOnce.status, 503)
@@ -157,8 +157,8 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     } finally {
       await s3.start()
     }
-    assert.equal((await client.ask('PATCH', path, { body: bytes.subarray(PART + 9) })).status, 202)
-    assert.equal((await client.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
+    assert.equal((await client.request('PATCH', path, { body: bytes.subarray(PART + 9) })).status, 202)
+    assert.equal((await client.request('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
     await assertPulled(client, name, bytes)
   })
 
@@ -170,9 +170,9 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     await assertPulled(client, name, bytes)
     assert.ok(way.requests.filter((line) => line.startsWith('GET')).length > 5)
     way.fault = () => 'cut'
-    const gone = await client.ask('GET', `${name}/blobs/${digest(bytes)}`)
+    const gone = await client.request('GET', `${name}/blobs/${digest(bytes)}`)
     assert.deepEqual([gone.status, gone.codes], [503, ['UNKNOWN']])
-    const known = await client.ask('HEAD', `${name}/blobs/${digest(bytes)}`)
+    const known = await client.request('HEAD', `${name}/blobs/${digest(bytes)}`)
     assert.deepEqual([known.status, known.headers.get('content-length')], [200, String(bytes.length)])
   })
 
@@ -185,7 +185,7 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
       asked += 1
       return asked === 1 ? 'cut answer' : 'cut'
     }
-    await assert.rejects(client.ask('GET', `${name}/blobs/${digest(bytes)}`))
+    await assert.rejects(client.request('GET', `${name}/blobs/${digest(bytes)}`))
     assert.equal(berth.errors.length, 1)
   })
 })

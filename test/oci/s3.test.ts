@@ -10,26 +10,26 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
-import { limits } from '../../src/core/limits.ts'
-import { SetupError } from '../../src/installation.ts'
-import { newLocation } from '../../src/oci/blob-locations.ts'
-import { collect } from '../../src/oci/collection/collect.ts'
-import { startTestBerth } from '../support/berth.ts'
-import { assertPulled, beginUpload, berthWith, clientOf } from '../support/bucket-registry.ts'
-import { databases } from '../support/databases.ts'
-import { startNodes } from '../support/nodes.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { SetupError } from '@berth/server/installation/installation.ts'
+import { newLocation } from '@berth/server/registry/blobs/blob-locations.ts'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import { databases } from '../support/database/databases.ts'
+import { assertPulled, clientOf, startBerthWith, startUpload } from '../support/registry/bucket-registry.ts'
 import {
-  askAt,
-  assertRefusedAs,
+  assertOciError,
   bearerOf,
   digest,
   ociClient,
   pushBlob,
   pushImage,
+  requestAt,
   testImage,
-} from '../support/registry.ts'
-import { scrubbed } from '../support/registry-agreement.ts'
-import { type S3Server, startS3, withoutOwnS3 } from '../support/s3.ts'
+} from '../support/registry/registry.ts'
+import { type S3Server, startS3, withoutOwnS3 } from '../support/registry/s3.ts'
+import { runScrub } from '../support/registry/scrub-check.ts'
+import { startNodes } from '../support/server/nodes.ts'
+import { startTestBerth } from '../support/server/test-berth.ts'
 
 /** What is different when the bytes of images are in a bucket. */
 
@@ -54,12 +54,12 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
     const name = `${all[0]?.berth.organization}/app`
     for (const algorithm of ['sha256', 'sha512']) {
       const bytes = randomBytes(PART + 1000)
-      const path = await beginUpload(one, name)
-      assert.equal((await one.ask('PATCH', path, { body: bytes.subarray(0, 2000) })).status, 202)
-      assert.equal((await other.ask('PATCH', path, { body: bytes.subarray(2000) })).status, 202)
-      const put = await one.ask('PUT', `${path}?digest=${digest(bytes, algorithm)}`)
+      const path = await startUpload(one, name)
+      assert.equal((await one.request('PATCH', path, { body: bytes.subarray(0, 2000) })).status, 202)
+      assert.equal((await other.request('PATCH', path, { body: bytes.subarray(2000) })).status, 202)
+      const put = await one.request('PUT', `${path}?digest=${digest(bytes, algorithm)}`)
       assert.equal(put.status, 201, put.bytes.toString())
-      const got = await other.ask('GET', `${name}/blobs/${digest(bytes, algorithm)}`)
+      const got = await other.request('GET', `${name}/blobs/${digest(bytes, algorithm)}`)
       assert.ok(got.bytes.equals(bytes))
     }
   })
@@ -89,7 +89,7 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
 
   test('where that is configured, a client is sent to the bucket for a blob, whole or in part', async (t) => {
     const { env } = await s3.bucket()
-    const { client, name, berth, authorization } = await berthWith(t, {
+    const { client, name, berth, authorization } = await startBerthWith(t, {
       ...env,
       BERTH_BLOBS_REDIRECT: 'true',
     })
@@ -108,26 +108,26 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
     assert.equal(location.searchParams.get('X-Amz-Expires'), String(limits.blobUrlLifetimeMs / 1000))
     assert.ok(!location.href.includes(process.env['AWS_SECRET_ACCESS_KEY'] ?? '-'))
     // The URL is all that is needed, and good for nothing else.
-    const got = await askAt(location.href)
+    const got = await requestAt(location.href)
     assert.ok(got.bytes.equals(bytes))
     assert.equal(got.headers.get('content-type'), 'application/octet-stream')
-    assert.equal((await askAt(location.href, 'DELETE')).status, 403)
+    assert.equal((await requestAt(location.href, 'DELETE')).status, 403)
     location.pathname = location.pathname.replace(/.$/, '0')
-    assert.ok((await askAt(location.href)).status >= 400)
-    const part = await client.ask('GET', path.slice('/v2/'.length), { headers: { range: 'bytes=3-9' } })
+    assert.ok((await requestAt(location.href)).status >= 400)
+    const part = await client.request('GET', path.slice('/v2/'.length), { headers: { range: 'bytes=3-9' } })
     assert.deepEqual([part.status, part.bytes.toString()], [206, bytes.subarray(3, 10).toString()])
     // Asking whether it is there leads nowhere, and neither does a manifest; a stranger is sent nowhere.
     const known = await ask('HEAD')
     assert.deepEqual([known.status, known.headers.get('content-length')], [200, String(bytes.length)])
-    assert.equal((await client.ask('GET', `${name}/manifests/${image.digest}`)).status, 200)
-    assertRefusedAs(await askAt(berth.url + path), 401, 'UNAUTHORIZED')
+    assert.equal((await client.request('GET', `${name}/manifests/${image.digest}`)).status, 200)
+    assertOciError(await requestAt(berth.url + path), 401, 'UNAUTHORIZED')
     assert.doesNotMatch(JSON.stringify([berth.warnings, berth.errors]), /X-Amz/)
   })
 
   test('clients may know the bucket by another address', async (t) => {
     const { env } = await s3.bucket()
     const more = { BERTH_BLOBS_REDIRECT: 'https://images.example.com' }
-    const { client, name, berth, authorization } = await berthWith(t, { ...env, ...more })
+    const { client, name, berth, authorization } = await startBerthWith(t, { ...env, ...more })
     const bytes = randomBytes(10)
     const path = `${name}/blobs/${await pushBlob(client, name, bytes)}`
     const sent = await fetch(`${berth.url}/v2/${path}`, { headers: { authorization }, redirect: 'manual' })
@@ -136,7 +136,7 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
 
   test('a collection gives up unfinished copies of its own, and nothing of somebody else', async (t) => {
     const { env, settings } = await s3.bucket()
-    const { berth } = await berthWith(t, env)
+    const { berth } = await startBerthWith(t, env)
     const { installation, blobs } = berth.berth
     const { db, clock } = installation.store
     const client = new S3Client({ endpoint: s3.url, region: 'us-east-1', forcePathStyle: true })
@@ -151,11 +151,11 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
       return Uploads.map(({ Key = '' }) => Key.slice(prefix.length)).sort()
     }
     assert.deepEqual(await unfinished(), ['backups/monday.tar', own])
-    const store = { db, clock: () => clock() + limits.strayAgeMsMin + 1000 }
-    const report = await collect({ store, blobs, graceMs: 0, dryRun: false, mistrust: true })
+    const store = { db, clock: () => clock() + limits.untrackedBlobAgeMsMin + 1000 }
+    const report = await collectGarbage({ store, blobs, graceMs: 0, dryRun: false, requireKnownStore: true })
     assert.equal(report.uploads.count, 1)
     assert.deepEqual(await unfinished(), ['backups/monday.tar'])
-    const { findings } = await scrubbed(berth)
+    const { findings } = await runScrub(berth)
     assert.deepEqual(
       findings.map(({ kind, what, reason }) => ({ kind, what, reason })),
       [{ kind: 'orphan', what: 'upload', reason: 'the registry gives nothing such a name: it stays' }],
@@ -191,7 +191,7 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
     t.after(() => berth.stop())
     const { client } = await clientOf(berth)
     const name = `${former.organization}/images/app`
-    assert.equal((await client.ask('GET', `${name}/manifests/v1`)).status, 200)
+    assert.equal((await client.request('GET', `${name}/manifests/v1`)).status, 200)
     for (const bytes of image.blobs) await assertPulled(client, name, bytes)
   })
 })

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { type BlobStore, MissingBytes } from '../../src/blobs/store.ts'
-import { limits } from '../../src/core/limits.ts'
-import { collect } from '../../src/oci/collection/collect.ts'
-import type { Finding } from '../../src/oci/scrub/findings.ts'
-import type { TestBerth } from '../support/berth.ts'
-import { onEveryStore } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { type BlobStore, MissingBytes } from '@berth/server/registry/blobs/blob-store.ts'
+import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import type { Finding } from '@berth/server/registry/scrub/findings.ts'
+import { onEveryStore } from '../support/api/api-fixture.ts'
 import {
+  createRegistryFixture,
   descriptor,
   digest,
-  pushable,
+  imageFromManifest,
   pushBlob,
   pushImage,
   putManifest,
-  registryOf,
   testImage,
   types,
-} from '../support/registry.ts'
-import { scrubbed } from '../support/registry-agreement.ts'
+} from '../support/registry/registry.ts'
+import { runScrub } from '../support/registry/scrub-check.ts'
+import type { TestBerth } from '../support/server/test-berth.ts'
 
 /** Puts other bytes, or none, where those of a blob are. */
 async function overwrite(
@@ -37,7 +37,7 @@ async function overwrite(
   async function* pieces() {
     yield bytes as Uint8Array
   }
-  await blobs.keep(
+  await blobs.commit(
     await blobs.append({ id: randomBytes(16).toString('hex'), size: 0, state: '' }, pieces()),
     location,
   )
@@ -56,12 +56,12 @@ const short = ({ kind, what, digest, repaired, repos, repoCount }: Finding) => (
 onEveryStore('registry: scrub', (cast) => {
   test('what is whole is whole, and a bad blob is told of with the repos that have it', async () => {
     const { berth } = cast()
-    const { owner, name, organization } = await registryOf(cast())
+    const { owner, name, organization } = await createRegistryFixture(cast())
     const [image, other] = [testImage({}, { layerBytes: 1_000_000 }), testImage()]
     await pushImage(owner, name, image, 'v1')
     await pushImage(owner, `${name}-2`, image, 'v1')
     await pushImage(owner, name, other, 'v2')
-    const clean = await scrubbed(berth)
+    const clean = await runScrub(berth)
     assert.deepEqual(clean.findings, [])
     assert.deepEqual([clean.report.blobs, clean.report.manifests], [4, 3])
 
@@ -79,11 +79,11 @@ onEveryStore('registry: scrub', (cast) => {
         { kind: 'missing', what: 'blob', digest: digest(config), repaired, repos: names, repoCount: 2 },
         { kind: 'damaged', what: 'blob', digest: digest(short2), repaired, repos: [names[0]], repoCount: 1 },
       ].sort((a, b) => (a.digest < b.digest ? -1 : 1))
-    const found = await scrubbed(berth)
+    const found = await runScrub(berth)
     assert.deepEqual(found.findings.map(short), expected(false))
     assert.equal(found.findings.find((finding) => finding.digest === digest(layer))?.location, damagedAt)
     assert.equal(
-      (await scrubbed(berth, { repair: true, orphanAgeMs: limits.strayAgeMsMin })).findings.length,
+      (await runScrub(berth, { repair: true, orphanAgeMs: limits.untrackedBlobAgeMsMin })).findings.length,
       3,
     )
 
@@ -98,48 +98,52 @@ onEveryStore('registry: scrub', (cast) => {
     )
 
     // What was forgotten is not there for anybody, until somebody pushes it: then it is whole in all repos.
-    assert.equal((await owner.ask('HEAD', `${name}/blobs/${digest(layer)}`)).status, 404)
+    assert.equal((await owner.request('HEAD', `${name}/blobs/${digest(layer)}`)).status, 404)
     assert.deepEqual((await putManifest(owner, name, 'v3', image)).codes, ['MANIFEST_BLOB_UNKNOWN'])
-    const waiting = await scrubbed(berth, { orphanAgeMs: limits.strayAgeMsMin })
+    const waiting = await runScrub(berth, { orphanAgeMs: limits.untrackedBlobAgeMsMin })
     assert.deepEqual(new Set(waiting.findings.map(({ kind }) => kind)), new Set(['missing']))
     for (const blob of [...image.blobs, short2]) await pushBlob(owner, name, blob)
     for (const repo of [name, `${name}-2`])
-      assert.ok((await owner.ask('GET', `${repo}/blobs/${digest(layer)}`)).bytes.equals(layer))
+      assert.ok((await owner.request('GET', `${repo}/blobs/${digest(layer)}`)).bytes.equals(layer))
     assert.equal((await putManifest(owner, name, 'v3', image)).status, 201)
-    const orphans = await scrubbed(berth)
+    const orphans = await runScrub(berth)
     assert.deepEqual(new Set(orphans.findings.map(({ kind }) => kind)), new Set(['orphan']))
     const { installation, blobs } = berth.berth
     const { db, clock } = installation.store
-    const store = { db, clock: () => clock() + limits.strayAgeMsMin + 1000 }
-    await collect({ store, blobs, graceMs: 0, dryRun: false, mistrust: true })
-    assert.deepEqual((await scrubbed(berth)).findings, [])
+    const store = { db, clock: () => clock() + limits.untrackedBlobAgeMsMin + 1000 }
+    await collectGarbage({ store, blobs, graceMs: 0, dryRun: false, requireKnownStore: true })
+    assert.deepEqual((await runScrub(berth)).findings, [])
   })
 
   test('bytes that have grown are told of: only those that were pushed are given out', async () => {
     const { berth } = cast()
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name)
     const [config = Buffer.of()] = image.blobs
     await overwrite(berth, config, Buffer.concat([config, Buffer.from('more')]))
-    const { findings } = await scrubbed(berth)
+    const { findings } = await runScrub(berth)
     assert.deepEqual(
       findings.map(({ kind, digest: its, repaired }) => ({ kind, its, repaired })),
       [{ kind: 'damaged', its: digest(config), repaired: false }],
     )
-    assert.ok((await owner.ask('GET', `${name}/blobs/${digest(config)}`)).bytes.equals(config))
+    assert.ok((await owner.request('GET', `${name}/blobs/${digest(config)}`)).bytes.equals(config))
     await overwrite(berth, config, config)
-    assert.deepEqual((await scrubbed(berth)).findings, [])
+    assert.deepEqual((await runScrub(berth)).findings, [])
   })
 
   test('a manifest is looked at as well, and an index whose image was deleted is incomplete, not damaged', async () => {
     const { berth } = cast()
-    const { owner, name, root } = await registryOf(cast())
+    const { owner, name, root } = await createRegistryFixture(cast())
     const [image, bad] = [testImage(), testImage()]
     await pushImage(owner, name, image)
     await pushImage(owner, name, bad)
-    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests: [image.descriptor] })
+    const index = imageFromManifest({
+      schemaVersion: 2,
+      mediaType: types.index,
+      manifests: [image.descriptor],
+    })
     assert.equal((await putManifest(owner, name, 'all', index)).status, 201)
-    assert.equal((await owner.ask('DELETE', `${name}/manifests/${image.digest}`)).status, 202)
+    assert.equal((await owner.request('DELETE', `${name}/manifests/${image.digest}`)).status, 202)
     const { db } = berth.berth.installation.store
     await db.kysely
       .updateTable('manifests')
@@ -147,7 +151,7 @@ onEveryStore('registry: scrub', (cast) => {
       .where('root', '=', root)
       .where('digest', '=', bad.digest)
       .execute()
-    const { findings } = await scrubbed(berth)
+    const { findings } = await runScrub(berth)
     assert.deepEqual(
       findings
         .map(({ kind, what, digest }) => ({ kind, what, digest }))
@@ -157,33 +161,33 @@ onEveryStore('registry: scrub', (cast) => {
         { kind: 'incomplete', what: 'manifest', digest: image.digest },
       ],
     )
-    await owner.ask('DELETE', `${name}/manifests/${bad.digest}`)
+    await owner.request('DELETE', `${name}/manifests/${bad.digest}`)
     assert.equal((await putManifest(owner, name, 'v1', bad)).status, 201)
-    await owner.ask('DELETE', `${name}/manifests/${index.digest}`)
-    assert.deepEqual((await scrubbed(berth)).findings, [])
+    await owner.request('DELETE', `${name}/manifests/${index.digest}`)
+    assert.deepEqual((await runScrub(berth)).findings, [])
   })
 
   test('layers that need not be here, and blobs of an index, are nothing wrong; without bytes they are', async () => {
     const { berth } = cast()
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const layer = randomBytes(50)
     const foreign = descriptor('application/vnd.oci.image.layer.nondistributable.v1.tar+gzip', layer)
     const image = await pushImage(owner, name, testImage({ layers: [foreign] }))
     const entry = randomBytes(20)
     const manifests = [descriptor('text/plain', entry), image.descriptor]
-    const index = pushable({ schemaVersion: 2, mediaType: types.index, manifests })
+    const index = imageFromManifest({ schemaVersion: 2, mediaType: types.index, manifests })
     await pushBlob(owner, name, entry)
     assert.equal((await putManifest(owner, name, 'all', index)).status, 201)
-    assert.deepEqual((await scrubbed(berth)).findings, [])
+    assert.deepEqual((await runScrub(berth)).findings, [])
     await pushBlob(owner, name, layer)
-    assert.deepEqual((await scrubbed(berth)).findings, [])
+    assert.deepEqual((await runScrub(berth)).findings, [])
     assert.equal((await putManifest(owner, name, 'v1', image)).status, 201)
-    assert.deepEqual((await scrubbed(berth)).findings, [])
+    assert.deepEqual((await runScrub(berth)).findings, [])
     await berth.berth.installation.store.db.kysely
       .deleteFrom('repo_blobs')
       .where('digest', 'in', [digest(layer), digest(entry)])
       .execute()
-    const { findings } = await scrubbed(berth)
+    const { findings } = await runScrub(berth)
     assert.deepEqual(
       new Set(findings.map(({ kind, digest }) => `${kind} ${digest}`)),
       new Set([`missing ${digest(layer)}`, `missing ${digest(entry)}`]),
@@ -193,66 +197,66 @@ onEveryStore('registry: scrub', (cast) => {
 
   test('it reads as much as it may, and goes on from there', async () => {
     const { berth } = cast()
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     for (let n = 0; n < 5; n++) await pushBlob(owner, name, randomBytes(1000))
     let [position, blobs, rounds] = ['', 0, 0]
     do {
-      const { report } = await scrubbed(berth, { bytesMax: 1500, position })
+      const { report } = await runScrub(berth, { bytesMax: 1500, position })
       assert.ok(report.blobs > 0)
       blobs += report.blobs
       position = report.position
       rounds++
     } while (position !== '')
     assert.ok(rounds > 2)
-    assert.equal(blobs, (await scrubbed(berth)).report.blobs)
+    assert.equal(blobs, (await runScrub(berth)).report.blobs)
   })
 
   test('blobs with a digest of SHA-512 are read as such', async () => {
     const { berth } = cast()
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     const bytes = randomBytes(100)
     const sha512 = `sha512:${createHash('sha512').update(bytes).digest('hex')}`
-    const reply = await owner.ask('POST', `${name}/blobs/uploads/?digest=${sha512}`, { body: bytes })
+    const reply = await owner.request('POST', `${name}/blobs/uploads/?digest=${sha512}`, { body: bytes })
     assert.equal(reply.status, 201)
-    assert.deepEqual((await scrubbed(berth)).findings, [])
+    assert.deepEqual((await runScrub(berth)).findings, [])
   })
 
   test('a repair beside a store that is not its own forgets nothing unless it is forced', async () => {
     const { berth } = cast()
-    const { owner, name } = await registryOf(cast())
+    const { owner, name } = await createRegistryFixture(cast())
     await pushImage(owner, name)
     const { db } = berth.berth.installation.store
     const known = async () => (await db.kysely.selectFrom('blobs').select('digest').execute()).length
     const before = await known()
     const empty: BlobStore = {
       ...berth.berth.blobs,
-      async *blobs() {},
+      async *listBlobs() {},
       async *read(location) {
         yield* []
         throw new MissingBytes(`${location} is not there`, 0)
       },
     }
     const refused = /the store does not have \d+ of \d+ blobs .* BERTH_DATA_DIR .* --repair --force/
-    await assert.rejects(scrubbed(berth, { repair: true, blobs: empty }), refused)
+    await assert.rejects(runScrub(berth, { repair: true, blobs: empty }), refused)
     // As well where it goes away during the pass.
-    for (let n = 0; n <= limits.missingTrustedMax; n++) await pushBlob(owner, name, randomBytes(10))
-    const away = { ...empty, blobs: berth.berth.blobs.blobs }
-    await assert.rejects(scrubbed(berth, { repair: true, blobs: away }), refused)
+    for (let n = 0; n <= limits.missingBlobsUnconfirmedMax; n++) await pushBlob(owner, name, randomBytes(10))
+    const away = { ...empty, blobs: berth.berth.blobs.listBlobs }
+    await assert.rejects(runScrub(berth, { repair: true, blobs: away }), refused)
     assert.ok((await known()) >= before)
     // A few are forgotten unasked.
     const lost = randomBytes(10)
     await pushBlob(owner, name, lost)
     await overwrite(berth, lost, undefined)
-    await scrubbed(berth, { repair: true })
-    assert.equal((await owner.ask('HEAD', `${name}/blobs/${digest(lost)}`)).status, 404)
-    await scrubbed(berth, { repair: true, force: true, blobs: empty })
+    await runScrub(berth, { repair: true })
+    assert.equal((await owner.request('HEAD', `${name}/blobs/${digest(lost)}`)).status, 404)
+    await runScrub(berth, { repair: true, force: true, blobs: empty })
     assert.equal(await known(), 0)
     // Nothing of the store is known now, and bytes are not taken for that.
     const { installation, blobs } = berth.berth
     const { clock } = installation.store
-    const store = { db, clock: () => clock() + limits.strayAgeMsMin + 1000 }
+    const store = { db, clock: () => clock() + limits.untrackedBlobAgeMsMin + 1000 }
     await assert.rejects(
-      collect({ store, blobs, graceMs: 0, dryRun: false, mistrust: true }),
+      collectGarbage({ store, blobs, graceMs: 0, dryRun: false, requireKnownStore: true }),
       /is it the right one\?/,
     )
   })

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { limits } from '@berth/server/config/limits.ts'
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { limits } from '../../src/core/limits.ts'
-import { type Cast, managedRole, onEveryDatabase, onEveryStore } from '../support/cast.ts'
-import { exchange } from '../support/exchange.ts'
+import { type ApiFixture, managedRole, onEveryDatabase, onEveryStore } from '../support/api/api-fixture.ts'
 import {
-  askAt,
-  assertRefusedAs,
-  basic,
+  assertOciError,
+  basicAuth,
+  createRegistryFixture,
   digest,
   hostOf,
   ociClient,
   pushImage,
-  registryOf,
+  requestAt,
   testImage,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
+import { exchange } from '../support/tokens/exchange.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
@@ -23,9 +23,9 @@ onEveryDatabase('registry: tokens', (cast) => {
   const passwordOf = (identity: string) =>
     cast().berth.tokenOf(identity, { audiences: [hostOf(cast().berth)] })
   const tokenAt = (query: string, authorization?: string) =>
-    askAt(`${cast().berth.url}/token?${query}`, 'GET', {}, authorization)
+    requestAt(`${cast().berth.url}/token?${query}`, 'GET', {}, authorization)
   const post = (form: Record<string, string>, authorization?: string) =>
-    askAt(
+    requestAt(
       `${cast().berth.url}/token`,
       'POST',
       {
@@ -36,12 +36,12 @@ onEveryDatabase('registry: tokens', (cast) => {
     )
 
   test('a token is had with a token as the password, and says what clients ask of it', async () => {
-    const { name, organization, owner } = await registryOf(cast())
+    const { name, organization, owner } = await createRegistryFixture(cast())
     const { berth } = cast()
     await pushImage(owner, name, testImage(), 'v1')
     const password = await passwordOf(organization.owner.uid)
     const scope = `repository:${name}:pull`
-    const { status, headers, json } = await tokenAt(`service=x&scope=${scope}`, basic('_token', password))
+    const { status, headers, json } = await tokenAt(`service=x&scope=${scope}`, basicAuth('_token', password))
     assert.equal(status, 200)
     assert.equal(headers.get('cache-control'), 'no-store')
     assert.equal(json.token, json.access_token)
@@ -54,16 +54,16 @@ onEveryDatabase('registry: tokens', (cast) => {
     assert.deepEqual([claims.sub, claims.aud], [organization.owner.uid, hostOf(berth)])
     assert.deepEqual(claims['access'], [{ type: 'repository', name, actions: ['pull'] }])
     const client = ociClient(berth, `Bearer ${json.token}`)
-    assert.equal((await client.ask('GET', `${name}/manifests/v1`)).status, 200)
-    assert.equal((await client.ask('GET', '')).status, 200)
+    assert.equal((await client.request('GET', `${name}/manifests/v1`)).status, 200)
+    assert.equal((await client.request('GET', '')).status, 200)
   })
 
   test('a token opens the repos and actions that it was asked for, and the registry alone', async () => {
-    const { name, organization, owner } = await registryOf(cast())
+    const { name, organization, owner } = await createRegistryFixture(cast())
     const { berth } = cast()
     const image = await pushImage(owner, name, testImage(), 'v1')
     await pushImage(owner, `${name}-2`, testImage(), 'v1')
-    const password = basic('_token', await passwordOf(organization.owner.uid))
+    const password = basicAuth('_token', await passwordOf(organization.owner.uid))
     const { json } = await tokenAt(`scope=repository:${name}:pull`, password)
     const client = ociClient(berth, `Bearer ${json.token}`)
     for (const [method, path, scope] of [
@@ -74,8 +74,8 @@ onEveryDatabase('registry: tokens', (cast) => {
       // The same repo by another name is another scope.
       ['GET', `${name.replace(organization.uid, organization.name)}/manifests/v1`, undefined],
     ] as const) {
-      const refused = await client.ask(method, path)
-      assertRefusedAs(refused, 401, 'UNAUTHORIZED', path)
+      const refused = await client.request(method, path)
+      assertOciError(refused, 401, 'UNAUTHORIZED', path)
       const challenge = refused.headers.get('www-authenticate') ?? ''
       assert.equal(challenge.split('Bearer ').length, 2, 'one challenge')
       assert.match(challenge, /,error="insufficient_scope"$/)
@@ -98,17 +98,17 @@ onEveryDatabase('registry: tokens', (cast) => {
     })
     assert.equal(api.status, 401)
     assert.equal((await exchange(berth.url, json.token, { aud: berth.url })).status, 401)
-    assertRefusedAs(await tokenAt('', basic('_token', json.token)), 401, 'UNAUTHORIZED')
+    assertOciError(await tokenAt('', basicAuth('_token', json.token)), 401, 'UNAUTHORIZED')
   })
 
   test('a token is for no more than its holder may do', async () => {
-    const { name, member, organization } = await registryOf(cast())
+    const { name, member, organization } = await createRegistryFixture(cast())
     const puller = await member('registry.pull')
     const scope = `scope=repository:${name}:pull,push,delete`
-    const asPuller = await tokenAt(scope, basic('_token', await passwordOf(puller.uid)))
+    const asPuller = await tokenAt(scope, basicAuth('_token', await passwordOf(puller.uid)))
     assert.equal(asPuller.json.scope, `repository:${name}:pull`)
-    const stranger = (await registryOf(cast())).organization.owner.uid
-    const nothing = await tokenAt(scope, basic('_token', await passwordOf(stranger)))
+    const stranger = (await createRegistryFixture(cast())).organization.owner.uid
+    const nothing = await tokenAt(scope, basicAuth('_token', await passwordOf(stranger)))
     assert.deepEqual(decodeJwt(nothing.json.token)['access'], [])
     for (const odd of [
       'scope=nonsense',
@@ -116,12 +116,12 @@ onEveryDatabase('registry: tokens', (cast) => {
       'scope=plugin:x:pull',
       'scope=registry:catalog:*',
     ])
-      assert.equal((await tokenAt(odd, basic('_token', await passwordOf(stranger)))).status, 200, odd)
+      assert.equal((await tokenAt(odd, basicAuth('_token', await passwordOf(stranger)))).status, 200, odd)
     const long = (at: number) => `repository:${organization.uid}/${'x'.repeat(150)}${at}:pull,push,delete`
     const lengthy = Array.from({ length: limits.registryTokenScopesMax }, (_, at) => long(at)).join(' ')
     const tooLong = await tokenAt(
       new URLSearchParams({ scope: lengthy }).toString(),
-      basic('_token', await passwordOf(organization.owner.uid)),
+      basicAuth('_token', await passwordOf(organization.owner.uid)),
     )
     assert.equal(tooLong.status, 400, 'bearerTokenCharsMax')
     const many = `scope=${`repository:${name}:pull `.repeat(limits.registryTokenScopesMax + 1).trim()}`
@@ -129,13 +129,13 @@ onEveryDatabase('registry: tokens', (cast) => {
   })
 
   test('the ways of the OAuth form', async () => {
-    const { name, organization } = await registryOf(cast())
+    const { name, organization } = await createRegistryFixture(cast())
     const password = await passwordOf(organization.owner.uid)
     const scope = `repository:${name}:pull`
     for (const [form, authorization] of [
       [{ grant_type: 'password', username: '_token', password, scope }],
       [{ grant_type: 'refresh_token', refresh_token: password, scope }],
-      [{ scope }, basic('_token', password)],
+      [{ scope }, basicAuth('_token', password)],
     ] as const) {
       const { status, json } = await post(form, authorization)
       assert.equal(status, 200)
@@ -147,65 +147,75 @@ onEveryDatabase('registry: tokens', (cast) => {
     const large = await post({ scope: 'x'.repeat(limits.registryTokenBodyBytesMax) })
     assert.equal(large.status, 413, 'registryTokenBodyBytesMax')
     const { url } = cast().berth
-    assert.equal((await askAt(`${url}/token`, 'POST', { body: '{}' })).status, 400)
-    assert.equal((await askAt(`${url}/token`, 'DELETE')).status, 405)
+    assert.equal((await requestAt(`${url}/token`, 'POST', { body: '{}' })).status, 400)
+    assert.equal((await requestAt(`${url}/token`, 'DELETE')).status, 405)
   })
 
   test('what is no password is refused, without a token in the answer', async () => {
-    const { organization } = await registryOf(cast())
+    const { organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     const { uid } = organization.owner
     const password = await passwordOf(uid)
     for (const authorization of [
-      basic('_token', 'nonsense'),
-      basic('_token', ''),
-      basic('somebody', password),
-      basic(uid, 'nonsense'),
-      basic('0'.repeat(40), password),
-      basic('_token', await berth.tokenOf(uid, { audiences: ['https://elsewhere.example'] })),
-      basic('_token', await berth.tokenOf('0'.repeat(40), { audiences: [hostOf(berth)] })),
+      basicAuth('_token', 'nonsense'),
+      basicAuth('_token', ''),
+      basicAuth('somebody', password),
+      basicAuth(uid, 'nonsense'),
+      basicAuth('0'.repeat(40), password),
+      basicAuth('_token', await berth.tokenOf(uid, { audiences: ['https://elsewhere.example'] })),
+      basicAuth('_token', await berth.tokenOf('0'.repeat(40), { audiences: [hostOf(berth)] })),
       `Bearer ${password}`,
       'Basic !',
     ]) {
       const reply = await tokenAt('', authorization)
-      assertRefusedAs(reply, 401, 'UNAUTHORIZED', authorization)
+      assertOciError(reply, 401, 'UNAUTHORIZED', authorization)
       assert.match(reply.headers.get('www-authenticate') ?? '', /^Basic realm=/)
     }
   })
 
   test('the registry takes its own audience only, as a bearer and as Basic', async () => {
-    const { name, organization, owner } = await registryOf(cast())
+    const { name, organization, owner } = await createRegistryFixture(cast())
     const { berth } = cast()
     await pushImage(owner, name, testImage(), 'v1')
     const { uid } = organization.owner
     const path = `${name}/manifests/v1`
-    const direct = ociClient(berth, basic('_token', await passwordOf(uid)))
-    assert.equal((await direct.ask('GET', path)).status, 200)
-    assert.equal((await direct.ask('GET', '')).status, 200)
+    const direct = ociClient(berth, basicAuth('_token', await passwordOf(uid)))
+    assert.equal((await direct.request('GET', path)).status, 200)
+    assert.equal((await direct.request('GET', '')).status, 200)
     const forApi = ociClient(berth, `Bearer ${await berth.tokenOf(uid)}`)
-    const refused = await forApi.ask('GET', path)
-    assertRefusedAs(refused, 401, 'UNAUTHORIZED')
+    const refused = await forApi.request('GET', path)
+    assertOciError(refused, 401, 'UNAUTHORIZED')
     assert.match(refused.headers.get('www-authenticate') ?? '', /,error="invalid_token"$/)
-    assertRefusedAs(await ociClient(berth, basic('_token', 'no')).ask('GET', path), 401, 'UNAUTHORIZED')
-    assertRefusedAs(await ociClient(berth).ask('GET', ''), 401, 'UNAUTHORIZED')
+    assertOciError(
+      await ociClient(berth, basicAuth('_token', 'no')).request('GET', path),
+      401,
+      'UNAUTHORIZED',
+    )
+    assertOciError(await ociClient(berth).request('GET', ''), 401, 'UNAUTHORIZED')
   })
 
   test('what a token opens is asked when it is used', async () => {
-    const { name, member, owner, organization } = await registryOf(cast())
+    const { name, member, owner, organization } = await createRegistryFixture(cast())
     await pushImage(owner, name, testImage(), 'v1')
     const puller = await organization.member('registry.pull')
-    const password = basic('_token', await passwordOf(puller.uid))
+    const password = basicAuth('_token', await passwordOf(puller.uid))
     const { json } = await tokenAt(`scope=repository:${name}:pull`, password)
     const client = ociClient(cast().berth, `Bearer ${json.token}`)
-    assert.equal((await client.ask('GET', `${name}/manifests/v1`)).status, 200)
+    assert.equal((await client.request('GET', `${name}/manifests/v1`)).status, 200)
     await organization.owner.api.delete(`iam/roleBindings/${puller.binding}`)
-    assertRefusedAs(await client.ask('GET', `${name}/manifests/v1`), 403, 'DENIED')
+    assertOciError(await client.request('GET', `${name}/manifests/v1`), 403, 'DENIED')
     const other = await member('registry.pull')
-    const gone = await tokenAt(`scope=repository:${name}:pull`, basic('_token', await passwordOf(other.uid)))
+    const gone = await tokenAt(
+      `scope=repository:${name}:pull`,
+      basicAuth('_token', await passwordOf(other.uid)),
+    )
     await organization.owner.api.delete(`iam/roleBindings/${(await bindingOf(other.uid)).uid}`)
     await organization.owner.api.delete(`iam/identities/${other.uid}`)
-    const late = await ociClient(cast().berth, `Bearer ${gone.json.token}`).ask('GET', `${name}/manifests/v1`)
-    assertRefusedAs(late, 401, 'UNAUTHORIZED')
+    const late = await ociClient(cast().berth, `Bearer ${gone.json.token}`).request(
+      'GET',
+      `${name}/manifests/v1`,
+    )
+    assertOciError(late, 401, 'UNAUTHORIZED')
 
     async function bindingOf(identity: string) {
       const { body } = await organization.owner.api.get('iam/roleBindings', { identity })
@@ -215,11 +225,11 @@ onEveryDatabase('registry: tokens', (cast) => {
 })
 
 /** An identity whose only key signs one token, as the command line makes pull tokens. */
-async function pullToken(cast: Cast, organization: string, days: number) {
+async function pullToken(cast: ApiFixture, organization: string, days: number) {
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   const issuer = 'https://pulltoken.example'
   const subject = `pull-token-${randomBytes(8).toString('hex')}`
-  const { uid } = await cast.admin.made(`iam/identities/${organization}`, {
+  const { uid } = await cast.admin.create(`iam/identities/${organization}`, {
     name: subject,
     staticKeys: {
       issuer,
@@ -228,7 +238,7 @@ async function pullToken(cast: Cast, organization: string, days: number) {
       expirationTime: new Date(Date.now() + days * 24 * HOUR_MS).toISOString(),
     },
   })
-  await cast.admin.made(`iam/roleBindings/${organization}`, {
+  await cast.admin.create(`iam/roleBindings/${organization}`, {
     identityUid: uid,
     roleUid: managedRole('registry.pull'),
   })
@@ -247,54 +257,61 @@ async function pullToken(cast: Cast, organization: string, days: number) {
 // Time passes for everybody here, so these have servers of their own.
 onEveryDatabase('registry: tokens in time', (cast) => {
   test('a push that outlives its token is challenged, and goes on with another one', async () => {
-    const { name, organization } = await registryOf(cast())
+    const { name, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     const bytes = randomBytes(100)
     const newClient = async () => {
       const password = await berth.tokenOf(organization.owner.uid, { audiences: [hostOf(berth)] })
       const query = `scope=repository:${name}:pull,push`
-      const { json } = await askAt(`${berth.url}/token?${query}`, 'GET', {}, basic('_token', password))
+      const { json } = await requestAt(
+        `${berth.url}/token?${query}`,
+        'GET',
+        {},
+        basicAuth('_token', password),
+      )
       return ociClient(berth, `Bearer ${json.token}`)
     }
     const first = await newClient()
-    const path = ((await first.ask('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? '').slice(4)
-    assert.equal((await first.ask('PATCH', path, { body: bytes.subarray(0, 60) })).status, 202)
+    const path = (
+      (await first.request('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? ''
+    ).slice(4)
+    assert.equal((await first.request('PATCH', path, { body: bytes.subarray(0, 60) })).status, 202)
     berth.advance(limits.registryTokenLifetimeMs + 1000)
-    const late = await first.ask('PATCH', path, { body: bytes.subarray(60) })
-    assertRefusedAs(late, 401, 'UNAUTHORIZED')
+    const late = await first.request('PATCH', path, { body: bytes.subarray(60) })
+    assertOciError(late, 401, 'UNAUTHORIZED')
     assert.match(
       late.headers.get('www-authenticate') ?? '',
       new RegExp(`^Bearer realm=.*scope="repository:${name}:pull,push",error="invalid_token"$`),
     )
     const second = await newClient()
-    assert.equal((await second.ask('GET', path)).headers.get('range'), '0-59')
+    assert.equal((await second.request('GET', path)).headers.get('range'), '0-59')
     const rest = { body: bytes.subarray(60), headers: { 'content-range': '60-99' } }
-    assert.equal((await second.ask('PATCH', path, rest)).status, 202)
-    assert.equal((await second.ask('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
+    assert.equal((await second.request('PATCH', path, rest)).status, 202)
+    assert.equal((await second.request('PUT', `${path}?digest=${digest(bytes)}`)).status, 201)
   })
 })
 
 onEveryDatabase('registry: pull tokens in time', (cast) => {
   test('a pull token is the name of an identity and a password, for as long as its key is good', async () => {
-    const { name, owner, organization } = await registryOf(cast())
+    const { name, owner, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     await pushImage(owner, name, testImage(), 'v1')
     const { uid, password } = await pullToken(cast(), organization.uid, 30)
     const scope = `repository:${name}:pull`
     const pull = async () => {
-      const { status, json } = await askAt(
+      const { status, json } = await requestAt(
         `${berth.url}/token?scope=${scope}`,
         'GET',
         {},
-        basic(uid, password),
+        basicAuth(uid, password),
       )
       if (status !== 200) return status
       assert.equal(json.scope, scope)
-      return (await ociClient(berth, `Bearer ${json.token}`).ask('GET', `${name}/manifests/v1`)).status
+      return (await ociClient(berth, `Bearer ${json.token}`).request('GET', `${name}/manifests/v1`)).status
     }
     assert.equal(await pull(), 200)
     assert.equal(
-      (await ociClient(berth, basic(uid, password)).ask('GET', `${name}/manifests/v1`)).status,
+      (await ociClient(berth, basicAuth(uid, password)).request('GET', `${name}/manifests/v1`)).status,
       200,
     )
     berth.advance(3 * 24 * HOUR_MS)
@@ -306,20 +323,20 @@ onEveryDatabase('registry: pull tokens in time', (cast) => {
 
 onEveryStore('registry: uploads in time', (cast) => {
   test('an upload that nobody goes on with is over (uploadIdleMsMax)', async () => {
-    const { name, organization } = await registryOf(cast())
+    const { name, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     const client = async () =>
       ociClient(
         berth,
         `Bearer ${await berth.tokenOf(organization.owner.uid, { audiences: [hostOf(berth)] })}`,
       )
-    const begun = await (await client()).ask('POST', `${name}/blobs/uploads/`)
+    const begun = await (await client()).request('POST', `${name}/blobs/uploads/`)
     const path = (begun.headers.get('location') ?? '').slice(4)
     berth.advance(limits.uploadIdleMsMax - 1000)
-    assert.equal((await (await client()).ask('PATCH', path, { body: 'x' })).status, 202)
+    assert.equal((await (await client()).request('PATCH', path, { body: 'x' })).status, 202)
     berth.advance(limits.uploadIdleMsMax - 1000)
-    assert.equal((await (await client()).ask('GET', path)).status, 204)
+    assert.equal((await (await client()).request('GET', path)).status, 204)
     berth.advance(2000)
-    assertRefusedAs(await (await client()).ask('GET', path), 404, 'BLOB_UPLOAD_UNKNOWN')
+    assertOciError(await (await client()).request('GET', path), 404, 'BLOB_UPLOAD_UNKNOWN')
   })
 })

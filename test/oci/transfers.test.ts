@@ -2,28 +2,28 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { type Cast, onEveryDatabase } from '../support/cast.ts'
-import { bearerOf, digest, pushBlob, registryOf } from '../support/registry.ts'
+import { type ApiFixture, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { bearerOf, createRegistryFixture, digest, pushBlob } from '../support/registry/registry.ts'
 import {
   eventually,
+  http1Sender,
+  http2Sender,
   largeBlob,
   latencyMs,
   openHandles,
-  overHttp1,
-  overHttp2,
-  pullWhole,
+  pullAndVerify,
   pushLarge,
   type Repo,
-  slowReader,
-  slowSender,
-} from '../support/transfers.ts'
+  startSlowReader,
+  startSlowSender,
+} from '../support/registry/transfers.ts'
 
 const WINDOW_MS = 1500
 /** More than what the system takes between a server and a client that reads nothing. */
 const LARGE_BYTES = 32_000_000
 
-async function repoOf(cast: Cast) {
-  const { owner, name, organization } = await registryOf(cast)
+async function repoOf(cast: ApiFixture) {
+  const { owner, name, organization } = await createRegistryFixture(cast)
   const { berth } = cast
   const repo: Repo = { url: berth.url, name, authorization: await bearerOf(berth, organization.owner.uid) }
   return { repo, owner }
@@ -36,29 +36,29 @@ onEveryDatabase(
   (cast) => {
     test('a large blob goes and comes whole over either version of HTTP', async (t) => {
       const { repo } = await repoOf(cast())
-      const [sendFirst, sendSecond] = [overHttp1(t, repo), overHttp2(t, repo)]
+      const [sendFirst, sendSecond] = [http1Sender(t, repo), http2Sender(t, repo)]
       for (const [push, pull] of [
         [sendFirst, sendSecond],
         [sendSecond, sendFirst],
       ] as const) {
         const blob = largeBlob(12_345_678)
         await pushLarge(push, repo, blob)
-        await Promise.all([pullWhole(pull, repo, blob), pullWhole(push, repo, blob)])
+        await Promise.all([pullAndVerify(pull, repo, blob), pullAndVerify(push, repo, blob)])
       }
       await eventually(nothingOpen, 'files are left open')
     })
 
     test('a hundred clients at once pull what was pushed, and push', async (t) => {
       const { repo, owner } = await repoOf(cast())
-      const send = overHttp1(t, repo)
+      const send = http1Sender(t, repo)
       const blob = largeBlob(1_500_000)
       await pushLarge(send, repo, blob)
       await Promise.all(
         Array.from({ length: 100 }, async () => {
-          await pullWhole(send, repo, blob)
+          await pullAndVerify(send, repo, blob)
           const bytes = randomBytes(100)
           await pushBlob(owner, repo.name, bytes)
-          await pullWhole(send, repo, { digest: digest(bytes), size: bytes.length })
+          await pullAndVerify(send, repo, { digest: digest(bytes), size: bytes.length })
         }),
       )
       await eventually(nothingOpen, 'files are left open')
@@ -67,7 +67,7 @@ onEveryDatabase(
     test('a file is closed when its client disappears in the middle of a pull or a push', async (t) => {
       const { repo } = await repoOf(cast())
       const blob = largeBlob(LARGE_BYTES)
-      for (const send of [overHttp1(t, repo), overHttp2(t, repo)]) {
+      for (const send of [http1Sender(t, repo), http2Sender(t, repo)]) {
         await pushLarge(send, repo, blob)
         const { body } = await send('GET', `/v2/${repo.name}/blobs/${blob.digest}`)
         await once(body, 'readable')
@@ -75,9 +75,9 @@ onEveryDatabase(
         body.destroy()
         await eventually(nothingOpen, 'the file of a pull is left open')
         // The memory of a pull that broke is not read into again: what comes next is whole.
-        await pullWhole(send, repo, blob)
+        await pullAndVerify(send, repo, blob)
       }
-      const { socket } = await slowSender(t, repo)
+      const { socket } = await startSlowSender(t, repo)
       await eventually(() => !nothingOpen(), 'a push has no file')
       socket.destroy()
       await eventually(nothingOpen, 'the file of a push is left open')
@@ -85,15 +85,15 @@ onEveryDatabase(
 
     test('who reads or sends a byte a second is cut off, and keeps nobody else waiting', async (t) => {
       const { repo } = await repoOf(cast())
-      const send = overHttp1(t, repo)
+      const send = http1Sender(t, repo)
       const blob = largeBlob(LARGE_BYTES)
       await pushLarge(send, repo, blob)
       const empty = `/v2/${repo.name}/blobs/${digest('')}`
       await pushLarge(send, repo, { ...blob, size: 0, digest: digest(''), pieces: function* () {} })
       await latencyMs(send, empty, 50)
       const usual = await latencyMs(send, empty, 50)
-      for (let count = 0; count < 10; count++) await slowReader(t, repo, blob.digest)
-      const senders = await Promise.all(Array.from({ length: 10 }, () => slowSender(t, repo)))
+      for (let count = 0; count < 10; count++) await startSlowReader(t, repo, blob.digest)
+      const senders = await Promise.all(Array.from({ length: 10 }, () => startSlowSender(t, repo)))
       const beside = await latencyMs(send, empty, 50)
       t.diagnostic(`${usual.toFixed(2)} ms alone, ${beside.toFixed(2)} ms beside 20 slow clients`)
       assert.ok(beside < 10 * usual + 5)

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileBlobs } from '../../src/blobs/file-system.ts'
-import { readDigest } from '../../src/oci/digests.ts'
-import { keepUpload } from '../../src/oci/stored-blobs.ts'
-import { type Db, openSqliteDb } from '../../src/storage/db.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { databaseFailure } from '../../src/storage/postgres-errors.ts'
-import { temporaryDirectory } from '../support/process.ts'
+import { fileBlobs } from '@berth/server/registry/blobs/files/file-system.ts'
+import { commitUpload } from '@berth/server/registry/blobs/stored-blobs.ts'
+import { parseDigest } from '@berth/server/registry/manifests/digests.ts'
+import { type Db, openSqliteDb } from '@berth/server/storage/db.ts'
+import { databaseFailure } from '@berth/server/storage/engines/postgres/errors.ts'
+import { migrate } from '@berth/server/storage/schema/migrate.ts'
+import { temporaryDirectory } from '../support/server/process.ts'
 
 const failures = {
   'the disk of the database fails': { code: '58030', severity: 'PANIC' },
@@ -31,14 +31,14 @@ for (const [what, failure] of Object.entries(failures))
     }
     const blobs = fileBlobs(join(directory, 'blobs'))
     const bytes = Buffer.from('layer')
-    const digest = readDigest(`sha256:${createHash('sha256').update(bytes).digest('hex')}`)
+    const digest = parseDigest(`sha256:${createHash('sha256').update(bytes).digest('hex')}`)
     const pieces = async function* () {
       yield bytes
     }
     const upload = await blobs.append({ id: 'a1', size: 0, state: '' }, pieces())
-    const store = { db, clock: Date.now } as Parameters<typeof keepUpload>[0]['store']
+    const store = { db, clock: Date.now } as Parameters<typeof commitUpload>[0]['store']
     await assert.rejects(
-      keepUpload({ store, blobs }, upload, digest, async () => undefined),
+      commitUpload({ store, blobs }, upload, digest, async () => undefined),
       { reason: 'OUTCOME_UNKNOWN' },
     )
     const row = await own.kysely.selectFrom('blobs').selectAll().executeTakeFirstOrThrow()

@@ -3,11 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { type ClientRequest, request } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { limits } from '../../src/core/limits.ts'
-import { freePort } from '../support/postgres.ts'
-import { cleanups, runBerth, type Serving, serveBerth, temporaryDirectory } from '../support/process.ts'
-import { digest, type OciClient, ociClient } from '../support/registry.ts'
-import { type S3Server, startS3, withoutOwnS3 } from '../support/s3.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { freePort } from '../support/database/postgres.ts'
+import { digest, type OciClient, ociClient } from '../support/registry/registry.ts'
+import { type S3Server, startS3, withoutOwnS3 } from '../support/registry/s3.ts'
+import {
+  cleanups,
+  runBerth,
+  type Serving,
+  serveBerth,
+  temporaryDirectory,
+} from '../support/server/process.ts'
 
 /** Bytes that a server has received when it ends: as many as were lost before. */
 const SENT_BYTES = 13_000_000
@@ -63,7 +69,7 @@ for (const store of ['files', 's3'] as const)
     }
 
     const sizeOf = async (path: string) => {
-      const reply = await client.ask('GET', path)
+      const reply = await client.request('GET', path)
       assert.equal(reply.status, 204, reply.bytes.toString())
       const end = Number((reply.headers.get('range') ?? '').split('-')[1])
       return end === 0 ? 0 : end + 1
@@ -79,16 +85,16 @@ for (const store of ['files', 's3'] as const)
         body: bytes.subarray(from),
         headers: { 'content-range': `${from}-${bytes.length - 1}` },
       }
-      const resumed = await client.ask('PATCH', path, rest)
+      const resumed = await client.request('PATCH', path, rest)
       assert.equal(resumed.status, 202, resumed.bytes.toString())
-      const finished = await client.ask('PUT', `${path}?digest=${digest(bytes)}`)
+      const finished = await client.request('PUT', `${path}?digest=${digest(bytes)}`)
       assert.equal(finished.status, 201, finished.bytes.toString())
-      const pulled = await client.ask('GET', `${repo}/blobs/${digest(bytes)}`)
+      const pulled = await client.request('GET', `${repo}/blobs/${digest(bytes)}`)
       assert.equal(digest(pulled.bytes), digest(bytes))
     }
 
     const begin = async () => {
-      const { headers } = await client.ask('POST', `${repo}/blobs/uploads/`)
+      const { headers } = await client.request('POST', `${repo}/blobs/uploads/`)
       return (headers.get('location') ?? '').replace('/v2/', '')
     }
 
@@ -112,7 +118,7 @@ for (const store of ['files', 's3'] as const)
       const bytes = randomBytes(2 * SENT_BYTES)
       const path = await begin()
       const first = { body: bytes.subarray(0, 1000) }
-      assert.equal((await client.ask('PATCH', path, first)).status, 202)
+      assert.equal((await client.request('PATCH', path, first)).status, 202)
       await send(path, bytes, 1000, SENT_BYTES)
       const stored = store === 's3' ? limits.s3PartBytes : SENT_BYTES - 2 * 1024 * 1024
       await until('the server stores the bytes', async () => (await sizeOf(path)) >= stored)

@@ -6,22 +6,22 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { limits } from '../../src/core/limits.ts'
-import { onEveryDatabase } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
-  assertRefusedAs,
+  assertOciError,
   bearerOf,
+  createRegistryFixture,
   digest,
   type OciClient,
   pushImage,
-  registryOf,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 /** One request at a time writes an upload, and what it brings is what it said. */
 onEveryDatabase('registry: who writes an upload', (cast) => {
   /** Path of a new upload, below /v2/. */
   const begin = async (client: OciClient, name: string) => {
-    const { headers } = await client.ask('POST', `${name}/blobs/uploads/`)
+    const { headers } = await client.request('POST', `${name}/blobs/uploads/`)
     return (headers.get('location') ?? '').replace('/v2/', '')
   }
 
@@ -39,50 +39,50 @@ onEveryDatabase('registry: who writes an upload', (cast) => {
 
   for (const before of [Buffer.alloc(0), randomBytes(1000)])
     test(`a writer that was given up changes nothing when it comes to life (uploadLeaseMs, after ${before.length} bytes)`, async () => {
-      const { name, organization, owner } = await registryOf(cast())
+      const { name, organization, owner } = await createRegistryFixture(cast())
       const { berth } = cast()
       const upload = await begin(owner, name)
-      if (before.length > 0) await owner.ask('PATCH', upload, { body: before })
+      if (before.length > 0) await owner.request('PATCH', upload, { body: before })
       const authorization = await bearerOf(berth, organization.owner.uid)
       const late = await halting(`PATCH /v2/${upload}`, authorization, Buffer.alloc(5000, 'late'))
       const bytes = randomBytes(5000)
-      const taking = owner.ask('PATCH', upload, { body: bytes })
+      const taking = owner.request('PATCH', upload, { body: bytes })
       await wait(200)
       berth.advance(limits.uploadLeaseMs)
       assert.equal((await taking).status, 202)
       const blob = digest(Buffer.concat([before, bytes]))
-      assert.equal((await owner.ask('PUT', `${upload}?digest=${blob}`)).status, 201)
+      assert.equal((await owner.request('PUT', `${upload}?digest=${blob}`)).status, 201)
       late.destroy()
       await once(late, 'close')
       await wait(300)
-      const pulled = await owner.ask('GET', `${name}/blobs/${blob}`)
+      const pulled = await owner.request('GET', `${name}/blobs/${blob}`)
       assert.equal(digest(pulled.bytes), blob)
     })
 
-  test('a request that continues an upload is refused while another one writes it (uploadTurnMsMax)', async () => {
-    const { name, organization, owner } = await registryOf(cast())
+  test('a request that continues an upload is refused while another one writes it (uploadLockWaitMsMax)', async () => {
+    const { name, organization, owner } = await createRegistryFixture(cast())
     const upload = await begin(owner, name)
     const authorization = await bearerOf(cast().berth, organization.owner.uid)
     const writer = await halting(`PATCH /v2/${upload}`, authorization, Buffer.alloc(10))
-    const waiting = owner.ask('PATCH', upload, { body: Buffer.alloc(5) })
-    assertRefusedAs(await waiting, 409, 'BLOB_UPLOAD_INVALID')
+    const waiting = owner.request('PATCH', upload, { body: Buffer.alloc(5) })
+    assertOciError(await waiting, 409, 'BLOB_UPLOAD_INVALID')
     writer.destroy()
-    assert.ok(limits.uploadTurnMsMax >= limits.uploadLeaseMs)
+    assert.ok(limits.uploadLockWaitMsMax >= limits.uploadLeaseMs)
   })
 
   test('what a cut request has brought counts, and may come again', async () => {
-    const { name, organization, owner } = await registryOf(cast())
+    const { name, organization, owner } = await createRegistryFixture(cast())
     const bytes = randomBytes(3_000_000)
     const upload = await begin(owner, name)
     const confirmed = 1_000_000
     const first = { body: bytes.subarray(0, confirmed) }
-    assert.equal((await owner.ask('PATCH', upload, first)).status, 202)
+    assert.equal((await owner.request('PATCH', upload, first)).status, 202)
     const authorization = await bearerOf(cast().berth, organization.owner.uid)
     const cut = await halting(`PATCH /v2/${upload}`, authorization, bytes.subarray(confirmed, 2_900_000))
     cut.destroy()
     // In the middle of what the first request has brought: its client may not know how much arrived.
     const start = 2_000_000
-    const resumed = await owner.ask('PATCH', upload, {
+    const resumed = await owner.request('PATCH', upload, {
       body: bytes.subarray(start),
       headers: { 'content-range': `${start}-${bytes.length - 1}` },
     })
@@ -90,21 +90,21 @@ onEveryDatabase('registry: who writes an upload', (cast) => {
     assert.equal(resumed.headers.get('range'), `0-${bytes.length - 1}`)
     // What a response has confirmed does not come again.
     const again = { ...first, headers: { 'content-range': `0-${confirmed - 1}` } }
-    assert.equal((await owner.ask('PATCH', upload, again)).status, 416)
-    const finished = await owner.ask('PUT', `${upload}?digest=${digest(bytes)}`)
+    assert.equal((await owner.request('PATCH', upload, again)).status, 416)
+    const finished = await owner.request('PUT', `${upload}?digest=${digest(bytes)}`)
     assert.equal(finished.status, 201, finished.bytes.toString())
-    const pulled = await owner.ask('GET', `${name}/blobs/${digest(bytes)}`)
+    const pulled = await owner.request('GET', `${name}/blobs/${digest(bytes)}`)
     assert.equal(digest(pulled.bytes), digest(bytes))
   })
 
   test('the status of an upload counts what a running request has stored', async () => {
-    const { name, organization, owner } = await registryOf(cast())
+    const { name, organization, owner } = await createRegistryFixture(cast())
     const bytes = randomBytes(20_000_000)
     const upload = await begin(owner, name)
     const authorization = await bearerOf(cast().berth, organization.owner.uid)
     const running = await halting(`PATCH /v2/${upload}`, authorization, bytes)
     const stored = async () => {
-      const { headers } = await owner.ask('GET', upload)
+      const { headers } = await owner.request('GET', upload)
       return Number((headers.get('range') ?? '').split('-')[1]) + 1
     }
     // A bucket has parts of 8 MiB, of which the last one waits for what comes.
@@ -121,26 +121,26 @@ onEveryDatabase('registry: who writes an upload', (cast) => {
         body: bytes.subarray(start),
         headers: { 'content-range': `${start}-${bytes.length - 1}` },
       }
-      const resumed = await owner.ask('PATCH', upload, rest)
+      const resumed = await owner.request('PATCH', upload, rest)
       assert.equal(resumed.status, 202, resumed.bytes.toString())
     }
-    const finished = await owner.ask('PUT', `${upload}?digest=${digest(bytes)}`)
+    const finished = await owner.request('PUT', `${upload}?digest=${digest(bytes)}`)
     assert.equal(finished.status, 201, finished.bytes.toString())
   })
 
   test('a chunk is as long as its Content-Range says', async () => {
-    const { name, owner } = await registryOf(cast())
+    const { name, owner } = await createRegistryFixture(cast())
     const upload = await begin(owner, name)
     const send = (range: string, bytes: number) =>
-      owner.ask('PATCH', upload, { body: Buffer.alloc(bytes), headers: { 'content-range': range } })
-    assertRefusedAs(await send('0-99', 50), 400, 'SIZE_INVALID')
-    assertRefusedAs(await send('0-9', 50), 400, 'SIZE_INVALID')
+      owner.request('PATCH', upload, { body: Buffer.alloc(bytes), headers: { 'content-range': range } })
+    assertOciError(await send('0-99', 50), 400, 'SIZE_INVALID')
+    assertOciError(await send('0-9', 50), 400, 'SIZE_INVALID')
     assert.equal((await send('0-49', 50)).status, 202)
-    assert.equal((await owner.ask('GET', upload)).headers.get('range'), '0-49')
+    assert.equal((await owner.request('GET', upload)).headers.get('range'), '0-49')
   })
 
   test('who lost their rights while something was on its way does not push it', async () => {
-    const { name, organization, owner, clientOf } = await registryOf(cast())
+    const { name, organization, owner, clientOf } = await createRegistryFixture(cast())
     const { uid, binding } = await organization.member('registry.push')
     const pusher = await clientOf(uid)
     const blob = randomBytes(1000)
@@ -158,27 +158,27 @@ onEveryDatabase('registry: who writes an upload', (cast) => {
       })
     const path = `${name}/blobs/uploads/?digest=${digest(blob)}`
     const replies = await Promise.all([
-      pusher.ask('POST', path, { body: late(blob) }),
-      pusher.ask('PUT', `${name}/manifests/late`, { body: late(image.manifest), headers }),
+      pusher.request('POST', path, { body: late(blob) }),
+      pusher.request('PUT', `${name}/manifests/late`, { body: late(image.manifest), headers }),
     ])
     assert.deepEqual(
       replies.map(({ status }) => status),
       [409, 409],
     )
-    assertRefusedAs(await pusher.ask('POST', path, { body: blob }), 403, 'DENIED')
-    assert.equal((await owner.ask('GET', `${name}/manifests/late`)).status, 404)
+    assertOciError(await pusher.request('POST', path, { body: blob }), 403, 'DENIED')
+    assert.equal((await owner.request('GET', `${name}/manifests/late`)).status, 404)
   })
 
   test('an upload whose bytes are gone is over', async () => {
-    const { name, owner } = await registryOf(cast())
+    const { name, owner } = await createRegistryFixture(cast())
     for (const method of ['PATCH', 'PUT']) {
       const upload = await begin(owner, name)
       const bytes = randomBytes(100)
-      await owner.ask('PATCH', upload, { body: bytes })
+      await owner.request('PATCH', upload, { body: bytes })
       rmSync(join(cast().berth.dataDir, 'blobs', 'uploads', upload.split('/').at(-1) ?? ''))
       const path = method === 'PUT' ? `${upload}?digest=${digest(bytes)}` : upload
-      assertRefusedAs(await owner.ask(method, path), 404, 'BLOB_UPLOAD_UNKNOWN', method)
-      assertRefusedAs(await owner.ask('GET', upload), 404, 'BLOB_UPLOAD_UNKNOWN', method)
+      assertOciError(await owner.request(method, path), 404, 'BLOB_UPLOAD_UNKNOWN', method)
+      assertOciError(await owner.request('GET', upload), 404, 'BLOB_UPLOAD_UNKNOWN', method)
     }
     assert.deepEqual(cast().berth.errors, [])
   })

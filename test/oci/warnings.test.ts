@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/core/limits.ts'
-import { warned, warning } from '../../src/oci/warnings.ts'
-import { organizationSettings } from '../../src/organization-settings.ts'
-import { onEveryDatabase } from '../support/cast.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
+import { formatWarning, withWarnings } from '@berth/server/registry/oci/warnings.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
+  createRegistryFixture,
   type OciReply,
   pushBlob,
   pushImage,
   putManifest,
-  registryOf,
   testImage,
-} from '../support/registry.ts'
+} from '../support/registry/registry.ts'
 
 const KIB = 1024
 
 test('a warning is 299, no agent, and text in quotes; not too long and not too many', () => {
-  assert.equal(warning('all is well'), '299 - "all is well"')
-  assert.equal(warning('a "b"\\\r\nwarning: 299'), `299 - "a 'b''??warning: 299"`)
-  assert.equal(warning('x'.repeat(1000)).length, limits.registryWarningCharsMax + '299 - ""'.length)
-  assert.equal(warned(Array(20).fill('x')).warnings?.length, limits.registryWarningsMax)
+  assert.equal(formatWarning('all is well'), '299 - "all is well"')
+  assert.equal(formatWarning('a "b"\\\r\nwarning: 299'), `299 - "a 'b''??warning: 299"`)
+  assert.equal(formatWarning('x'.repeat(1000)).length, limits.registryWarningCharsMax + '299 - ""'.length)
+  assert.equal(withWarnings(Array(20).fill('x')).warnings?.length, limits.registryWarningsMax)
   // The specification: all together have at most 4096 bytes.
   assert.ok(limits.registryWarningsMax * (limits.registryWarningCharsMax + 8) <= 4096)
 })
@@ -28,22 +28,22 @@ onEveryDatabase('registry: warnings', (cast) => {
   const warningsOf = ({ headers }: OciReply) => headers.get('warning')
 
   test('who pulls a deprecated tag is told so', async () => {
-    const { owner, name, organization, root } = await registryOf(cast())
+    const { owner, name, organization, root } = await createRegistryFixture(cast())
     const { api } = organization.owner
     const image = await pushImage(owner, name, testImage(), 'v1')
     const [{ uid: repo }] = (await api.get('registry/repos', { 'uidp.descendants_of': root })).body.repos
-    assert.equal(warningsOf(await owner.ask('GET', `${name}/manifests/v1`)), null)
-    await api.made(`registry/tags/${repo}`, { name: 'v1', digest: image.digest, deprecated: true })
+    assert.equal(warningsOf(await owner.request('GET', `${name}/manifests/v1`)), null)
+    await api.create(`registry/tags/${repo}`, { name: 'v1', digest: image.digest, deprecated: true })
     for (const method of ['GET', 'HEAD'])
       assert.equal(
-        warningsOf(await owner.ask(method, `${name}/manifests/v1`)),
+        warningsOf(await owner.request(method, `${name}/manifests/v1`)),
         '299 - "the tag v1 is deprecated"',
       )
-    assert.equal(warningsOf(await owner.ask('GET', `${name}/manifests/${image.digest}`)), null)
+    assert.equal(warningsOf(await owner.request('GET', `${name}/manifests/${image.digest}`)), null)
   })
 
   test('who pushes hears that the organization is nearly full, and that retention may delete the tag', async () => {
-    const { owner, name, organization, root } = await registryOf(cast())
+    const { owner, name, organization, root } = await createRegistryFixture(cast())
     const { api } = organization.owner
     const image = await pushImage(owner, name, testImage(), 'v1')
     await pushBlob(owner, name, Buffer.alloc(950 * KIB))

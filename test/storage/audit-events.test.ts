@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { eventRow, insertEvents } from '../../src/storage/audit-events.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { onEveryStorage } from '../support/storage.ts'
+import { eventRow, insertEvents } from '@berth/server/storage/changes/audit-events.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { onEveryEngine } from '../support/database/storage.ts'
 
-onEveryStorage('audit events', (db) => {
+onEveryEngine('audit events', (db) => {
   test('an event whose id is taken gets another one, and the transaction goes on', async () => {
     const uid = randomBytes(20).toString('hex')
     const event = { timeMs: 1_800_000_000_000, actor: uid, method: 'm', uid, requestId: '', address: '' }

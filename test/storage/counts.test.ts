@@ -1,21 +1,28 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { descendantRange, subtreeRange, type UidRange } from '@berth/server/api/uid.ts'
+import { rangeCountSql, recount, skipByBuckets } from '@berth/server/storage/counts/row-counts.ts'
+import type { Db } from '@berth/server/storage/db.ts'
+import { runText, sqlText } from '@berth/server/storage/sql-text.ts'
 import fc from 'fast-check'
-import { rangeBelow, rangeFrom, type UidRange } from '../../src/core/uid.ts'
-import { rangeCount, recount, skipByBuckets } from '../../src/storage/counts.ts'
-import type { Db } from '../../src/storage/db.ts'
-import { runText, sqlText } from '../../src/storage/sql-text.ts'
-import { clear, hierarchies, plant, plantMany, plantOne, uproot } from '../support/hierarchy.ts'
-import { property } from '../support/paging.ts'
-import { onEveryStorage } from '../support/storage.ts'
+import { runProperty } from '../support/api/paging.ts'
+import {
+  deleteAll,
+  deleteRow,
+  hierarchies,
+  insertHierarchy,
+  insertMany,
+  insertOne,
+} from '../support/database/hierarchy.ts'
+import { onEveryEngine } from '../support/database/storage.ts'
 
 const collection = 'repos'
 const sizes = { bucketRowsMax: 4, rowsInlineMax: 3, branchesMax: 2 }
 
 async function counted(db: Db, range: UidRange): Promise<number> {
   const sql = sqlText(db.engine)
-  const rows = await runText<{ n: number }>(db, `select ${rangeCount(sql, collection, range)} as n`, sql)
+  const rows = await runText<{ n: number }>(db, `select ${rangeCountSql(sql, collection, range)} as n`, sql)
   return Number(rows[0]?.n)
 }
 
@@ -48,8 +55,8 @@ async function assertExact(db: Db, groups: readonly string[]): Promise<void> {
     assert.equal(n, all.filter(within({ from: start, to })).length, `bucket ${start}`)
   }
   const ranges = [
-    rangeFrom(''),
-    ...groups.flatMap((group) => [rangeFrom(group), rangeBelow(group)]),
+    subtreeRange(''),
+    ...groups.flatMap((group) => [subtreeRange(group), descendantRange(group)]),
     ...all.slice(0, 8).map((uid) => ({ from: `${uid}!`, to: `${uid.slice(0, 40)}0` })),
     ...all.slice(0, 8).map((uid) => ({ from: uid.slice(0, 40), to: uid })),
   ]
@@ -57,28 +64,28 @@ async function assertExact(db: Db, groups: readonly string[]): Promise<void> {
     assert.equal(await counted(db, range), all.filter(within(range)).length, JSON.stringify(range))
 }
 
-onEveryStorage(
+onEveryEngine(
   'counters',
   (opened) => {
     test('every range count is the count of its rows, whatever comes and goes', () =>
-      property(
+      runProperty(
         fc.tuple(hierarchies({ groups: 8, rows: 8 }), fc.array(fc.nat(1000), { maxLength: 30 })),
         async ([nodes, changes]) => {
           const db = opened()
-          const groups = await plant(db, collection, nodes)
+          const groups = await insertHierarchy(db, collection, nodes)
           try {
             await assertExact(db, groups)
             for (const change of changes) {
               const mine = await uids(db)
               const victim = mine[change % Math.max(1, mine.length)]
-              if (change % 3 > 0 && victim !== undefined) await uproot(db, collection, victim)
-              else await plantOne(db, collection, groups[change % groups.length] as string)
+              if (change % 3 > 0 && victim !== undefined) await deleteRow(db, collection, victim)
+              else await insertOne(db, collection, groups[change % groups.length] as string)
             }
             await assertExact(db, groups)
             await recount(db, collection)
             await assertExact(db, groups)
           } finally {
-            await clear(db, groups)
+            await deleteAll(db, groups)
           }
         },
         10,
@@ -86,8 +93,8 @@ onEveryStorage(
 
     test('a bucket that grows is cut, and none is larger than it may be', async () => {
       const db = opened()
-      const [group = ''] = await plant(db, collection, [{ under: undefined, rows: [] }])
-      for (let n = 0; n < 40; n++) await plantOne(db, collection, group)
+      const [group = ''] = await insertHierarchy(db, collection, [{ parentIndex: undefined, rows: [] }])
+      for (let n = 0; n < 40; n++) await insertOne(db, collection, group)
       const held = await buckets(db)
       assert.ok(held.length >= 10)
       assert.deepEqual(
@@ -95,37 +102,37 @@ onEveryStorage(
         [],
       )
       await assertExact(db, [group])
-      for (const uid of await uids(db)) await uproot(db, collection, uid)
+      for (const uid of await uids(db)) await deleteRow(db, collection, uid)
       assert.ok((await buckets(db)).every(({ n }) => n === 0))
-      await plantOne(db, collection, group)
+      await insertOne(db, collection, group)
       await assertExact(db, [group])
-      await clear(db, [group])
+      await deleteAll(db, [group])
     })
 
     test('rows that are written together are counted together, in whichever buckets they fall', async () => {
       const db = opened()
-      const groups = await plant(db, collection, [
-        { under: undefined, rows: [] },
-        { under: 0, rows: [] },
-        { under: 0, rows: [] },
+      const groups = await insertHierarchy(db, collection, [
+        { parentIndex: undefined, rows: [] },
+        { parentIndex: 0, rows: [] },
+        { parentIndex: 0, rows: [] },
       ])
       let round = 0
       for (const count of [1, 3, 40, 0, 11, 2]) {
         // Names differ within a group.
-        await plantMany(db, collection, groups, count, `${round++}`)
+        await insertMany(db, collection, groups, count, `${round++}`)
         await assertExact(db, groups)
         assert.ok((await buckets(db)).every(({ n }) => n <= sizes.bucketRowsMax))
       }
-      await clear(db, groups)
+      await deleteAll(db, groups)
     })
 
     test('a skip by buckets stops at most one bucket before its row, up and down', async () => {
       const db = opened()
-      const [group = '', child = ''] = await plant(db, collection, [
-        { under: undefined, rows: Array.from({ length: 15 }, () => ({ created: 0, updated: 0 })) },
-        { under: 0, rows: Array.from({ length: 15 }, () => ({ created: 0, updated: 0 })) },
+      const [group = '', child = ''] = await insertHierarchy(db, collection, [
+        { parentIndex: undefined, rows: Array.from({ length: 15 }, () => ({ created: 0, updated: 0 })) },
+        { parentIndex: 0, rows: Array.from({ length: 15 }, () => ({ created: 0, updated: 0 })) },
       ])
-      for (const range of [rangeFrom(''), rangeFrom(group), rangeBelow(child)]) {
+      for (const range of [subtreeRange(''), subtreeRange(group), descendantRange(child)]) {
         const all = (await uids(db)).filter(within(range))
         for (let skip = 0; skip <= all.length + 2; skip++) {
           for (const descending of [false, true]) {
@@ -139,7 +146,7 @@ onEveryStorage(
           }
         }
       }
-      await clear(db, [group])
+      await deleteAll(db, [group])
     })
 
     test('many writers at once leave every counter exact', async () => {
@@ -147,17 +154,17 @@ onEveryStorage(
       for (let round = 0; round < 5; round++) {
         // An organization that has no bucket yet, so that the first ones meet there, too.
         const group = randomBytes(20).toString('hex')
-        const planted = await Promise.all(Array.from({ length: 24 }, () => plantOne(db, collection, group)))
+        const planted = await Promise.all(Array.from({ length: 24 }, () => insertOne(db, collection, group)))
         await assertExact(db, [group])
         await Promise.all(
           planted.map(async (uid, at) => {
-            if (at % 2 === 0) await uproot(db, collection, uid)
-            else await Promise.all([plantOne(db, collection, group), plantOne(db, collection, group)])
+            if (at % 2 === 0) await deleteRow(db, collection, uid)
+            else await Promise.all([insertOne(db, collection, group), insertOne(db, collection, group)])
           }),
         )
         await assertExact(db, [group])
         assert.equal((await uids(db)).length, 36)
-        await clear(db, [group])
+        await deleteAll(db, [group])
       }
     })
   },

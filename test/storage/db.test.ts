@@ -4,15 +4,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { ApiError, Code } from '@berth/server/api/errors.ts'
+import { type Db, inTransaction, openSqliteDb } from '@berth/server/storage/db.ts'
+import { deleteResource, insertResource, lockResource } from '@berth/server/storage/resource-rows.ts'
+import { migrate } from '@berth/server/storage/schema/migrate.ts'
+import type { Tables } from '@berth/server/storage/schema/tables.ts'
+import { readSetting, writeSetting } from '@berth/server/storage/settings.ts'
 import { CompiledQuery } from 'kysely'
-import { ApiError, Code } from '../../src/core/errors.ts'
-import { type Db, inTransaction, openSqliteDb } from '../../src/storage/db.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { deleteResource, insertResource, lockResource } from '../../src/storage/rows.ts'
-import { readSetting, writeSetting } from '../../src/storage/settings.ts'
-import type { Tables } from '../../src/storage/tables.ts'
-import { plantOne, rowOf, uproot } from '../support/hierarchy.ts'
-import { onEveryStorage } from '../support/storage.ts'
+import { deleteRow, insertOne, rowOf } from '../support/database/hierarchy.ts'
+import { onEveryEngine } from '../support/database/storage.ts'
 
 const newRoot = () => randomBytes(20).toString('hex')
 const repo = (uid: string, name = 'r') => rowOf('repos', uid, { name }) as Tables['repos']
@@ -21,7 +21,7 @@ async function stored(db: Db, uid: string): Promise<number> {
   return (await db.kysely.selectFrom('repos').select('uid').where('uid', '=', uid).execute()).length
 }
 
-onEveryStorage('the database', (opened) => {
+onEveryEngine('the database', (opened) => {
   test('a transaction is there as a whole or not at all', async () => {
     const db = opened()
     const uid = `${newRoot()}/0123456789abcdef`
@@ -94,8 +94,8 @@ onEveryStorage('the database', (opened) => {
 
   test('R23: a uid that was in use is refused, in its own collection and in others', async () => {
     const db = opened()
-    const uid = await plantOne(db, 'repos', newRoot())
-    await uproot(db, 'repos', uid)
+    const uid = await insertOne(db, 'repos', newRoot())
+    await deleteRow(db, 'repos', uid)
     for (const collection of ['repos', 'groups', 'identities'] as const) {
       const row = rowOf(collection, uid, { name: 'again' })
       await assert.rejects(
@@ -153,7 +153,7 @@ onEveryStorage('the database', (opened) => {
 
   test('a long read answers like any other', async () => {
     const db = opened()
-    const uid = await plantOne(db, 'repos', newRoot())
+    const uid = await insertOne(db, 'repos', newRoot())
     const place = db.engine === 'sqlite' ? '?' : '$1'
     assert.deepEqual(await db.longRead(`select uid from repos where uid = ${place}`, [uid]), [{ uid }])
     await assert.rejects(db.longRead('select * from nothing_of_that_name', []))

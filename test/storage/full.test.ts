@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { ApiError } from '@berth/server/api/errors.ts'
+import { asApiError, storageFaultOf } from '@berth/server/api/storage-faults.ts'
+import { type Db, inTransaction, openSqliteDb, type Tx } from '@berth/server/storage/db.ts'
 import { CompiledQuery, sql } from 'kysely'
-import { ApiError } from '../../src/core/errors.ts'
-import { asApiError, storageFaultOf } from '../../src/core/storage-faults.ts'
-import { type Db, inTransaction, openSqliteDb, type Tx } from '../../src/storage/db.ts'
-import { temporaryDirectory } from '../support/process.ts'
+import { temporaryDirectory } from '../support/server/process.ts'
 
 /** A SQLite database that may not grow, on any machine; test/full-disk.test.ts fills disks. */
 

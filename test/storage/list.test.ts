@@ -3,6 +3,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import {
+  GroupsService,
+  ListGroupsRequestSchema,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { UIDPFilterSchema } from '@berth/contract/gen/platform/common/v1/uidp.platform_pb.js'
+import { timeSortFields } from '@berth/server/api/order-by.ts'
+import { createPageTokens } from '@berth/server/api/page-tokens.ts'
+import { type Authorization, newVisibleScopes } from '@berth/server/pipeline/authorization.ts'
+import type { Call } from '@berth/server/pipeline/call.ts'
+import { type Db, type Engine, openSqliteDb, postgresLikeDb } from '@berth/server/storage/db.ts'
+import { rules } from '@berth/server/storage/engines/postgres/driver.ts'
+import { type ListRequest, type ListSpec, listPage } from '@berth/server/storage/list/list.ts'
+import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import { create } from '@bufbuild/protobuf'
 import {
   CompiledQuery,
@@ -14,17 +27,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { GroupsService, ListGroupsRequestSchema } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { UIDPFilterSchema } from '#gen/platform/common/v1/uidp.platform_pb.js'
-import { type Access, proveVisible } from '../../src/core/allowed.ts'
-import type { Call } from '../../src/core/call.ts'
-import { timeSortFields } from '../../src/core/order-by.ts'
-import { pageTokens } from '../../src/core/page.ts'
-import { type Db, type Engine, openSqliteDb, postgresLikeDb } from '../../src/storage/db.ts'
-import { type ListRequest, type ListSpec, listPage } from '../../src/storage/list.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { rules } from '../../src/storage/postgres.ts'
-import { expectGolden } from '../support/golden.ts'
+import { assertGolden } from '../support/golden.ts'
 
 // The statements of the list queries, as each engine gets them, and how SQLite goes about them.
 
@@ -141,29 +144,29 @@ async function statementsOf(
   { request = {}, name, scopes = [root], held = 1_000_000, next }: Case,
 ) {
   const { db, statements } = recorder(engine, held)
-  const access: Access = {
+  const access: Authorization = {
     caller: { identity: root, scopes: undefined, capabilities: undefined, session: undefined },
     grants: {
       voucher: { kind: 'direct' },
-      actsAsPerson: true,
-      holdings: new Map(),
+      hasUserAuthority: true,
+      capabilitiesByScope: new Map(),
       at: () => assert.fail('lists do not ask'),
-      holding: () => scopes,
+      scopesHolding: () => scopes,
     },
-    allowed: undefined,
-    visible: proveVisible(scopes),
+    authorized: undefined,
+    visible: newVisibleScopes(scopes),
   }
   const call: Call = {
     protocol: 'grpc',
     requestId: 'r',
-    authorization: undefined,
+    authorizationHeader: undefined,
     address: '',
     ifMatch: undefined,
     idempotencyKey: undefined,
     method: GroupsService.method.listGroups,
-    called: GroupsService.method.listGroups,
+    requestedMethod: GroupsService.method.listGroups,
     request: create(ListGroupsRequestSchema),
-    access,
+    authorization: access,
   }
   const { uidp, ...rest } = request
   const asked = {
@@ -175,12 +178,12 @@ async function statementsOf(
     ...(uidp && { uidp: create(UIDPFilterSchema, uidp) }),
   }
   const spec: ListSpec<'groups'> = {
-    collection: 'groups',
+    table: 'groups',
     sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
     defaultOrder: 'uid',
     equals: { name },
   }
-  const store = { db, pageTokens: pageTokens(new Uint8Array(32), () => 0) }
+  const store = { db, pageTokens: createPageTokens(new Uint8Array(32), () => 0) }
   const first = await listPage(store, call, asked, spec)
   if (next) {
     statements.length = 0
@@ -204,7 +207,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.ok(statements.length <= (one.request?.skip ? 4 : 3), one.title)
       texts.push(`-- ${one.title}\n\n${statements.map(readable).join('\n')}`)
     }
-    expectGolden(`list-${engine}.sql`, texts.join('\n\n'))
+    assertGolden(`list-${engine}.sql`, texts.join('\n\n'))
   })
 }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { inTransaction } from '../../src/storage/db.ts'
-import { insertResource } from '../../src/storage/rows.ts'
-import { startTestBerth } from '../support/berth.ts'
-import { managedRole } from '../support/cast.ts'
-import { databases } from '../support/databases.ts'
-import { call } from '../support/rest.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { insertResource } from '@berth/server/storage/resource-rows.ts'
+import { managedRole } from '../support/api/api-fixture.ts'
+import { call } from '../support/api/rest.ts'
+import { databases } from '../support/database/databases.ts'
+import { startTestBerth } from '../support/server/test-berth.ts'
 
 /** More than the depth that SQLite allows an expression. */
 const GROUPS = 1500
@@ -27,7 +27,7 @@ for (const database of databases) {
       const shared = { root: berth.organization, created_ms: 1, updated_ms: 1 }
       await inTransaction(db, async (tx) => {
         for (let n = 0; n < GROUPS; n++) {
-          const uid = uids.below(berth.organization as never)
+          const uid = uids.child(berth.organization as never)
           const group = { name: `m${n}`, description: '', verified: 0, kind: 0, status: 2 }
           await insertResource(db, tx, 'groups', { ...shared, ...group, uid, parent: berth.organization })
           const binding = {
@@ -39,7 +39,7 @@ for (const database of databases) {
           await insertResource(db, tx, 'role_bindings', {
             ...shared,
             ...binding,
-            uid: uids.below(uid),
+            uid: uids.child(uid),
             parent: uid,
           })
         }

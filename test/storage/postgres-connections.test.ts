@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Code } from '@berth/server/api/errors.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { RequestContext, runInContext } from '@berth/server/pipeline/request-context.ts'
+import { type Db, inTransaction, openPostgresDb } from '@berth/server/storage/db.ts'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { Code } from '../../src/core/errors.ts'
-import { limits } from '../../src/core/limits.ts'
-import { RequestContext, runInContext } from '../../src/core/request-context.ts'
-import { type Db, inTransaction, openPostgresDb } from '../../src/storage/db.ts'
-import { databases } from '../support/databases.ts'
-import { type FaultProxy, faultProxy } from '../support/fault-proxy.ts'
+import { databases } from '../support/database/databases.ts'
+import { type FaultProxy, startFaultProxy } from '../support/http/fault-proxy.ts'
 
 /** Connections of a node to a real PostgreSQL behind a path that fails. */
 
@@ -21,7 +21,7 @@ async function open(
   poolMax?: number,
 ): Promise<{ readonly db: Db; readonly path: FaultProxy; readonly errors: Error[] }> {
   assert.ok(url)
-  const path = await faultProxy(t, url)
+  const path = await startFaultProxy(t, url)
   const errors: Error[] = []
   const db = await openPostgresDb(path.through(url), { onError: (error) => errors.push(error), poolMax })
   t.after(() => db.close())
@@ -29,12 +29,12 @@ async function open(
 }
 
 const unavailable = { code: Code.UNAVAILABLE, reason: 'UNAVAILABLE' }
-const { databaseSilenceMs, databaseLookMs, databaseCloseMs } = limits
+const { databaseDeadAfterMs, databaseDeadCheckMs, databaseCloseMs } = limits
 
 describe('connections to PostgreSQL', { skip, concurrency: true }, () => {
-  test('a statement that is slow is left alone, however long databaseSilenceMs was over', async (t) => {
+  test('a statement that is slow is left alone, however long databaseDeadAfterMs was over', async (t) => {
     const { db, errors } = await open(t)
-    const seconds = (databaseSilenceMs + 5 * databaseLookMs) / 1000
+    const seconds = (databaseDeadAfterMs + 5 * databaseDeadCheckMs) / 1000
     await db.read('select pg_sleep($1)', [seconds])
     assert.deepEqual(errors, [])
   })
@@ -84,7 +84,7 @@ describe('connections to PostgreSQL', { skip, concurrency: true }, () => {
     )
     const read = ofRequest(async () => db.read('select 1', []))
     await assert.rejects(read, { code: Code.UNAVAILABLE, reason: 'DATABASE_BUSY', message: /waited 5 s/ })
-    assert.equal(await db.refusesWrites(), undefined, 'readiness has a connection of its own')
+    assert.equal(await db.readOnlyReason(), undefined, 'readiness has a connection of its own')
     await Promise.all(held)
   })
 

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { RepoSchema } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { openSqliteDb } from '@berth/server/storage/db.ts'
+import * as init from '@berth/server/storage/migrations/0001-init.ts'
+import * as repoSources from '@berth/server/storage/migrations/0004-repo-sources.ts'
 import { create, toBinary } from '@bufbuild/protobuf'
-import { RepoSchema } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { openSqliteDb } from '../../src/storage/db.ts'
-import * as init from '../../src/storage/migrations/0001-init.ts'
-import * as repoSources from '../../src/storage/migrations/0004-repo-sources.ts'
 
 test('repos that copied others before still do', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'berth-test-'))

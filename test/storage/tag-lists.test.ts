@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { subtreeRange } from '@berth/server/api/uid.ts'
+import { type Db, openSqliteDb } from '@berth/server/storage/db.ts'
+import { type ColumnCondition, indexHint, orderText, whereOf } from '@berth/server/storage/list/list-sql.ts'
+import { migrate } from '@berth/server/storage/schema/migrate.ts'
+import { sqlText } from '@berth/server/storage/sql-text.ts'
 import { CompiledQuery } from 'kysely'
-import { rangeFrom } from '../../src/core/uid.ts'
-import { type Db, openSqliteDb } from '../../src/storage/db.ts'
-import { type Condition, indexHint, orderText, whereOf } from '../../src/storage/list-sql.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { sqlText } from '../../src/storage/sql-text.ts'
 
 // Which index SQLite takes for a page of tags and for counting them, in an organization that may have millions.
 
@@ -23,22 +23,23 @@ after(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-const branches = [{ range: rangeFrom('aa'.repeat(20)) }]
-const usual: Condition = { column: 'forms', values: [0] }
-const some: Condition = { column: 'forms', values: [0, 1, 2, 3] }
-const digest: Condition = { column: 'digest', values: [`sha256:${'0'.repeat(64)}`] }
-const name: Condition = { column: 'name', values: ['latest'] }
-const since: Condition = { column: 'updated_ms', comparison: '>', value: 5 }
+const branches = [{ range: subtreeRange('aa'.repeat(20)) }]
+const usual: ColumnCondition = { column: 'forms', values: [0] }
+const some: ColumnCondition = { column: 'forms', values: [0, 1, 2, 3] }
+const digest: ColumnCondition = { column: 'digest', values: [`sha256:${'0'.repeat(64)}`] }
+const name: ColumnCondition = { column: 'name', values: ['latest'] }
+const since: ColumnCondition = { column: 'updated_ms', comparison: '>', value: 5 }
 
-const cases: readonly [conditions: readonly Condition[], order: string, page: RegExp, count: RegExp][] = [
-  [[usual, digest], 'uid', /tags_by_digest \(.*digest=\?/, /COVERING INDEX tags_by_digest/],
-  [[some, digest], 'uid', /tags_by_digest \(.*digest=\?/, /COVERING INDEX tags_by_digest/],
-  [[digest], 'uid', /tags_by_digest \(.*digest=\?/, /COVERING INDEX tags_by_digest/],
-  [[usual, name], 'uid', /tags_by_name \(.*name=\?/, /COVERING INDEX tags_by_name/],
-  [[usual], 'updated_ms', /tags_by_updated/, /COVERING INDEX tags_by_forms/],
-  [[some], 'name', /tags_by_name/, /COVERING INDEX tags_by_forms/],
-  [[since, usual], 'uid', /SEARCH/, /COVERING INDEX tags_by_updated \(.*updated_ms>\?/],
-]
+const cases: readonly [conditions: readonly ColumnCondition[], order: string, page: RegExp, count: RegExp][] =
+  [
+    [[usual, digest], 'uid', /tags_by_digest \(.*digest=\?/, /COVERING INDEX tags_by_digest/],
+    [[some, digest], 'uid', /tags_by_digest \(.*digest=\?/, /COVERING INDEX tags_by_digest/],
+    [[digest], 'uid', /tags_by_digest \(.*digest=\?/, /COVERING INDEX tags_by_digest/],
+    [[usual, name], 'uid', /tags_by_name \(.*name=\?/, /COVERING INDEX tags_by_name/],
+    [[usual], 'updated_ms', /tags_by_updated/, /COVERING INDEX tags_by_forms/],
+    [[some], 'name', /tags_by_name/, /COVERING INDEX tags_by_forms/],
+    [[since, usual], 'uid', /SEARCH/, /COVERING INDEX tags_by_updated \(.*updated_ms>\?/],
+  ]
 
 test('tags are found, sorted and counted by an index', async () => {
   for (const [conditions, column, page, count] of cases) {
@@ -46,7 +47,7 @@ test('tags are found, sorted and counted by an index', async () => {
       { column, descending: false },
       ...(column === 'uid' ? [] : [{ column: 'uid', descending: false }]),
     ]
-    const question = { collection: 'tags' as const, branches, conditions, order }
+    const question = { table: 'tags' as const, branches, conditions, order }
     const planOf = async (select: string, rest: string) => {
       const sql = sqlText('sqlite')
       const text = `explain query plan ${select} where ${whereOf(sql, question, branches)}${rest}`

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
  * Fails unless `text` is what test/golden/`name` holds. With BERTH_GOLDEN=write in the environment, writes the file
  * instead; the change then shows in the diff of the commit.
  */
-export function expectGolden(name: string, text: string): void {
+export function assertGolden(name: string, text: string): void {
   const path = fileURLToPath(new URL(`../golden/${name}`, import.meta.url))
   const { BERTH_GOLDEN } = process.env
   if (BERTH_GOLDEN === 'write') {

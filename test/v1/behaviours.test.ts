@@ -2,17 +2,23 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Groups } from '#gen/chainguard/platform/iam/groups_pb.js'
-import { RoleBindings } from '#gen/chainguard/platform/iam/role_bindings_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { type Cast, claimMatch, managedRole, newName, onEveryDatabase } from '../support/cast.ts'
-import { newPerson } from '../support/people.ts'
-import { call, type RestReply } from '../support/rest.ts'
+import { Groups } from '@berth/contract/gen/chainguard/platform/iam/groups_pb.js'
+import { RoleBindings } from '@berth/contract/gen/chainguard/platform/iam/role_bindings_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import {
+  type ApiFixture,
+  claimMatch,
+  managedRole,
+  newName,
+  onEveryDatabase,
+} from '../support/api/api-fixture.ts'
+import { call, type RestReply } from '../support/api/rest.ts'
+import { createPerson } from '../support/signin/accounts.ts'
 
 /** What version 1 does otherwise than version 2, besides the names. */
 
 const sender =
-  (cast: Cast, token: string) =>
+  (cast: ApiFixture, token: string) =>
   (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<RestReply> =>
     call(method, `${cast.berth.url}/iam/v1/${path}`, {
       token,
@@ -36,7 +42,7 @@ onEveryDatabase('version 1', (cast) => {
     for (let at = 0; at < count; at += 41)
       await Promise.all(
         Array.from({ length: Math.min(41, count - at) }, () =>
-          owner.api.made(`iam/roles/${root}`, { name: newName('role'), capabilities }),
+          owner.api.create(`iam/roles/${root}`, { name: newName('role'), capabilities }),
         ),
       )
     const send = sender(cast(), owner.api.token)
@@ -145,7 +151,7 @@ onEveryDatabase('version 1', (cast) => {
     const { owner, uid: root } = await cast().organization()
     const send = sender(cast(), owner.api.token)
     const identities = await Promise.all(
-      ['a', 'b'].map((name) => owner.api.made(`iam/identities/${root}`, { name, claimMatch })),
+      ['a', 'b'].map((name) => owner.api.create(`iam/identities/${root}`, { name, claimMatch })),
     )
     const role = managedRole('viewer')
     const batch = identities.map(({ uid }) => ({ identity: uid, role, group: 'whatever' }))
@@ -178,7 +184,7 @@ onEveryDatabase('version 1', (cast) => {
       cast().grpc.call(RoleBindings.method.createBatch, { parent: root, roleBindings }, { token })
     const robots = await Promise.all(
       Array.from({ length: limits.batchEntriesMax + 1 }, () =>
-        owner.api.made(`iam/identities/${root}`, { name: 'robot', claimMatch }),
+        owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch }),
       ),
     )
     const made = await createBatch(robots.map(({ uid }) => ({ identity: uid, role })))
@@ -186,7 +192,7 @@ onEveryDatabase('version 1', (cast) => {
       made.roleBindings.map(({ identity, group }) => [identity, group]),
       robots.map(({ uid }) => [uid, root]),
     )
-    const many = Array.from({ length: limits.batchEntriesMaxInVersionOne + 1 }, () => ({
+    const many = Array.from({ length: limits.v1BatchEntriesMax + 1 }, () => ({
       identity: '',
       role,
     }))
@@ -203,8 +209,8 @@ onEveryDatabase('version 1', (cast) => {
       return Date.parse(body.static.expiration) - Date.parse(body.createdAt)
     }
     const made = await send('POST', `identities/${root}`, { name: 'a', static: keys })
-    assert.ok(Math.abs(lifeOf(made) - limits.staticKeyLifetimeMsInVersionOne) < 10_000)
-    const expiration = new Date(Date.now() + 2 * limits.staticKeyLifetimeMsInVersionOne).toISOString()
+    assert.ok(Math.abs(lifeOf(made) - limits.v1StaticKeyLifetimeMs) < 10_000)
+    const expiration = new Date(Date.now() + 2 * limits.v1StaticKeyLifetimeMs).toISOString()
     const longer = await send('POST', `identities/${root}`, { name: 'b', static: { ...keys, expiration } })
     assert.equal(longer.body.static.expiration, expiration)
   })
@@ -229,7 +235,7 @@ onEveryDatabase('version 1', (cast) => {
     const { uid: root, name, member } = await cast().organization()
     const { api } = await member('owner')
     const capabilities = ['CAP_IAM_ROLE_BINDINGS_LIST']
-    const role = await api.made(`iam/roles/${root}`, { name: 'reader', capabilities })
+    const role = await api.create(`iam/roles/${root}`, { name: 'reader', capabilities })
     const reader = await member(role.uid)
     const list = async (token: string) => {
       const { body } = await sender(cast(), token)('GET', `rolebindings?id=${reader.binding}`)
@@ -248,13 +254,13 @@ onEveryDatabase('version 1', (cast) => {
     const { uid: root } = await cast().organization()
     const { admin, berth } = cast()
     const email = 'ada@example.com'
-    const uid = await newPerson(berth, { email })
+    const uid = await createPerson(berth, { email })
     await berth.berth.installation.store.db.kysely
       .updateTable('identities')
       .set({ email: '', email_unverified: email })
       .where('uid', '=', uid)
       .execute()
-    const binding = await admin.made(`iam/roleBindings/${root}`, {
+    const binding = await admin.create(`iam/roleBindings/${root}`, {
       identityUid: uid,
       roleUid: managedRole('viewer'),
     })
@@ -281,18 +287,18 @@ onEveryDatabase('version 1', (cast) => {
     assert.equal((await lookup(owner.api.token, { issuer: '', subject: '' })).status, 400)
 
     const person = { issuer: 'https://people.example', subject: newName('person') }
-    const uid = await newPerson(berth, person)
+    const uid = await createPerson(berth, person)
     const [whole, alone] = [await lookup(admin.token, person), await lookup(owner.api.token, person)]
     assert.deepEqual([whole.body.id, whole.body.createdAt !== null], [uid, true], whole.text)
     assert.deepEqual([alone.body.id, alone.body.name, alone.body.createdAt], [uid, '', null])
 
     const exact = { issuer: 'https://ci.example', subject: newName('robot') }
-    const { uid: robot } = await owner.api.made(`iam/identities/${root}`, {
+    const { uid: robot } = await owner.api.create(`iam/identities/${root}`, {
       name: 'robot',
       claimMatch: exact,
     })
     const keyed = { issuer: 'https://keys.example', subject: newName('keyed') }
-    const { uid: withKeys } = await owner.api.made(`iam/identities/${root}`, {
+    const { uid: withKeys } = await owner.api.create(`iam/identities/${root}`, {
       name: 'keyed',
       staticKeys: { ...keyed, issuerKeys },
     })
@@ -301,7 +307,7 @@ onEveryDatabase('version 1', (cast) => {
     assert.equal((await lookup(owner.api.token, keyed)).body.id, withKeys)
     assert.equal((await lookup(stranger.owner.api.token, exact)).status, 404)
     const { api: without } = await member(
-      (await owner.api.made(`iam/roles/${root}`, { name: 'r', capabilities: ['CAP_IAM_GROUPS_LIST'] })).uid,
+      (await owner.api.create(`iam/roles/${root}`, { name: 'r', capabilities: ['CAP_IAM_GROUPS_LIST'] })).uid,
     )
     assert.equal((await lookup(without.token, exact)).status, 404)
   })
@@ -330,7 +336,7 @@ onEveryDatabase('version 1', (cast) => {
   test('built-in roles are those whose parent is /', async () => {
     const { owner, uid: root } = await cast().organization()
     const capabilities = ['CAP_IAM_GROUPS_LIST']
-    const { uid } = await owner.api.made(`iam/roles/${root}`, { name: 'own', capabilities })
+    const { uid } = await owner.api.create(`iam/roles/${root}`, { name: 'own', capabilities })
     const send = sender(cast(), cast().admin.token)
     const idsOf = async (query: string) =>
       (await send('GET', `roles?${query}`)).body.items.map(({ id }: { id: string }) => id)
@@ -410,7 +416,7 @@ onEveryDatabase('version 1', (cast) => {
       return { status: response.status, headers: response.headers, body }
     }
     const form = 'application/x-www-form-urlencoded'
-    const repo = await owner.api.made(`registry/repos/${root}`, { name: 'formed' })
+    const repo = await owner.api.create(`registry/repos/${root}`, { name: 'formed' })
     const told = await post(`registry/v1/repotagssummary/${repo.uid}`, form, { exclude_dates: 'true' })
     assert.deepEqual([told.status, told.body['id']], [200, repo.uid])
     assert.equal((await post('registry/v1/eoltags', form, { pageSize: 'x' })).status, 400)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Groups, OrgStatus } from '#gen/chainguard/platform/iam/groups_pb.js'
-import { newName, onEveryDatabase } from '../support/cast.ts'
+import { Groups, OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/groups_pb.js'
+import { newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 
 /** Groups of version 1, in their exact shape. */
 

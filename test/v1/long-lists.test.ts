@@ -3,19 +3,19 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { constants } from 'node:http2'
 import { type TestContext, test } from 'node:test'
-import { Groups } from '#gen/chainguard/platform/iam/groups_pb.js'
-import { Code } from '../../src/core/errors.ts'
-import { limits } from '../../src/core/limits.ts'
-import { inTransaction } from '../../src/storage/db.ts'
-import { insertResource } from '../../src/storage/rows.ts'
-import { type Api, type Cast, onEveryDatabase } from '../support/cast.ts'
-import { rowOf } from '../support/hierarchy.ts'
-import { http2Request, http2Session } from '../support/port.ts'
+import { Groups } from '@berth/contract/gen/chainguard/platform/iam/groups_pb.js'
+import { Code } from '@berth/server/api/errors.ts'
+import { limits } from '@berth/server/config/limits.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
+import { insertResource } from '@berth/server/storage/resource-rows.ts'
+import { type Api, type ApiFixture, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { rowOf } from '../support/database/hierarchy.ts'
+import { http2Request, http2Session } from '../support/http/port.ts'
 
 /** Lists of version 1 that are longer than a page of version 2: they come in pieces, and whole or not at all. */
 
 /** So many groups below an organization, with long texts. */
-async function planted({ berth }: Cast, root: string, count: number): Promise<void> {
+async function planted({ berth }: ApiFixture, root: string, count: number): Promise<void> {
   const { db } = berth.berth.installation.store
   await inTransaction(db, async (tx) => {
     for (let at = 0; at < count; at++) {
@@ -48,7 +48,7 @@ const listPath = (root: string) => `/iam/v1/groups?uidp.descendantsOf=${root}`
 /** A reply whose body nobody has read yet. */
 function opened(
   t: TestContext,
-  { berth }: Cast,
+  { berth }: ApiFixture,
   root: string,
   token: string,
   method = 'GET',
@@ -71,14 +71,14 @@ async function textOf(reply: AsyncIterable<Uint8Array>): Promise<string> {
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Lowers a limit until the test is over. */
-function lower(t: TestContext, name: 'wholeListMax', value: number): void {
+function lower(t: TestContext, name: 'v1ListMax', value: number): void {
   const before = limits[name]
   Reflect.set(limits, name, value)
   t.after(() => Reflect.set(limits, name, before))
 }
 
 /** What the server reads of groups from now on, counted in pages. */
-function pagesRead(t: TestContext, { berth }: Cast): { count: number } {
+function pagesRead(t: TestContext, { berth }: ApiFixture): { count: number } {
   const { db } = berth.berth.installation.store
   const seen = { count: 0 }
   const { read } = db
@@ -153,7 +153,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
 
   test('is refused before its first byte where it is too long, or may not be read, or is asked for wrongly', async (t) => {
     const { uid, owner } = await large()
-    lower(t, 'wholeListMax', count - 1)
+    lower(t, 'v1ListMax', count - 1)
     const read = pagesRead(t, cast())
     const reply = await opened(t, cast(), uid, owner.token)
     const error = JSON.parse(await textOf(reply))
@@ -164,7 +164,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
       cast().grpc.call(Groups.method.list, { uidp: { descendantsOf: uid } }, { token: owner.token }),
       { code: Code.FAILED_PRECONDITION },
     )
-    Reflect.set(limits, 'wholeListMax', count)
+    Reflect.set(limits, 'v1ListMax', count)
     assert.equal(JSON.parse(await textOf(await opened(t, cast(), uid, owner.token))).items.length, count)
     assert.equal((await opened(t, cast(), uid, 'x')).statusCode, 401)
     assert.equal((await opened(t, cast(), `${uid}&uidp.inRoot=x`, owner.token)).statusCode, 400)
@@ -219,7 +219,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
     }
     const release = () => owner.delete(`iam/roleBindings/${binding}`)
     await broken(api.token, release, Code.ABORTED)
-    await broken(owner.token, () => lower(t, 'wholeListMax', limits.pageSizeMax), Code.FAILED_PRECONDITION)
+    await broken(owner.token, () => lower(t, 'v1ListMax', limits.pageSizeMax), Code.FAILED_PRECONDITION)
   })
 
   test('leaves others their turn', async (t) => {

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
+import { v1Files } from '@berth/contract/schema-files.ts'
+import { codeName } from '@berth/server/api/errors.ts'
+import { accessRuleOf } from '@berth/server/pipeline/authorize.ts'
+import type { InvokeMethod } from '@berth/server/pipeline/call.ts'
+import type { Store } from '@berth/server/storage/store.ts'
+import { registryTranslation } from '@berth/server/v1/registry/registry.ts'
+import { v1Translations } from '@berth/server/v1/services.ts'
 import { create, type DescMethod, getOption } from '@bufbuild/protobuf'
-import { http } from '#gen/google/api/annotations_pb.js'
-import { accessRule } from '../../src/auth/authorize.ts'
-import type { Ask } from '../../src/core/call.ts'
-import { codeName } from '../../src/core/errors.ts'
-import { versionOneFiles } from '../../src/gateway/contract.ts'
-import type { Store } from '../../src/storage/store.ts'
-import { registryTranslation } from '../../src/v1/registry.ts'
-import { versionOne } from '../../src/v1/services.ts'
-import { onEveryDatabase } from '../support/cast.ts'
-import type { GrpcFailure } from '../support/grpc.ts'
-import { requestAt } from '../support/methods.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
+import { requestAt } from '../support/api/methods.ts'
 
 /** Version 1 as it is public: every method, and whether it works here or why not. */
 
@@ -130,7 +130,7 @@ const table: readonly (readonly [service: string, method: string, binding: strin
   ['Subscriptions', 'Delete', 'delete /events/v1/subscriptions/{id=**}'],
 ]
 
-const methods = versionOneFiles.flatMap((file) => file.services).flatMap((service) => service.methods)
+const methods = v1Files.flatMap((file) => file.services).flatMap((service) => service.methods)
 
 test('the methods and their paths are the public ones', () => {
   const served = methods.map((method) => {
@@ -171,12 +171,12 @@ describe('a method of version 1 says in its options what the method that it asks
       this.method = method
     }
   }
-  const ask: Ask = (method) => Promise.reject(new Asked(method))
+  const ask: InvokeMethod = (method) => Promise.reject(new Asked(method))
   const access = { grants: { holdings: new Map(), at: () => 0n, holding: () => [] } as never }
 
   // None of them gets as far as to read anything.
   const store = {} as Store
-  for (const { service, translators } of [...versionOne(store), registryTranslation(store)]) {
+  for (const { service, translators } of [...v1Translations(store), registryTranslation(store)]) {
     for (const method of service.methods) {
       const translate = translators[method.localName]
       if (translate === undefined || method.name === 'CreateWithGroup') continue
@@ -184,7 +184,7 @@ describe('a method of version 1 says in its options what the method that it asks
         const request = create(method.input)
         const failure: unknown = await translate(request, ask, access).catch((error: unknown) => error)
         assert.ok(failure instanceof Asked, String(failure))
-        const [old, newer] = [accessRule(method), accessRule(failure.method)]
+        const [old, newer] = [accessRuleOf(method), accessRuleOf(failure.method)]
         assert.equal(old.kind, newer.kind)
         if (old.kind !== 'open' && newer.kind !== 'open') assert.equal(old.capabilities, newer.capabilities)
       })

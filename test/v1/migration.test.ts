@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
+import { v1Files } from '@berth/contract/schema-files.ts'
 import { getOption } from '@bufbuild/protobuf'
-import { http } from '#gen/google/api/annotations_pb.js'
-import { versionOneFiles } from '../../src/gateway/contract.ts'
-import { type Api, type Cast, newName, onEveryDatabase } from '../support/cast.ts'
-import { newPerson } from '../support/people.ts'
+import { type Api, type ApiFixture, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createPerson } from '../support/signin/accounts.ts'
 
 /** How callers move from version 1 to version 2: by the three steps, and call by call as docs/migration.md has it. */
 
@@ -31,30 +31,30 @@ const oidc = { issuer: 'https://login.example.com', clientId: 'berth', clientSec
 
 /** An organization, whose resources are made when somebody asks for them by the names that the guide gives them. */
 class World {
-  readonly #cast: Cast
+  readonly #cast: ApiFixture
   readonly #api: Api
   readonly #organization: string
   readonly #domain = `${newName('works')}.example`
   readonly #made = new Map<string, Promise<string>>()
 
-  private constructor(cast: Cast, organization: string) {
+  private constructor(cast: ApiFixture, organization: string) {
     this.#cast = cast
     this.#api = cast.admin
     this.#organization = organization
   }
 
-  static async of(cast: Cast): Promise<World> {
+  static async of(cast: ApiFixture): Promise<World> {
     const { uid } = await cast.organization()
     return new World(cast, uid)
   }
 
   /** One in which every list has something, from the organization itself and from below it. */
-  static async full(cast: Cast): Promise<World> {
+  static async full(cast: ApiFixture): Promise<World> {
     const world = await World.of(cast)
     const names = ['IDENTITY', 'ROLE', 'BINDING', 'PROVIDER', 'ASSOCIATED', 'INVITE', 'TAG', 'EMPLOYER']
     for (const name of names) await world.valueOf(name)
     const group = await world.valueOf('GROUP')
-    const { made } = cast.admin
+    const { create: made } = cast.admin
     await made(`iam/groups/${group}`, { name: 'below' })
     await made(`iam/identities/${group}`, { name: 'below', claimMatch })
     await made(`iam/groupInvites/${group}`, { roleUid: await world.valueOf('ROLE'), ttl: '3600s' })
@@ -79,7 +79,7 @@ class World {
 
   async #make(name: string): Promise<string> {
     const of = (other: string) => this.valueOf(other)
-    const made = async (path: string, body: object) => (await this.#api.made(path, body)).uid as string
+    const made = async (path: string, body: object) => (await this.#api.create(path, body)).uid as string
     const org = this.#organization
     switch (name) {
       case 'ORG':
@@ -87,7 +87,7 @@ class World {
       case 'EMPLOYER':
         return made('iam/groups', { name: this.#domain, verified: true, kind: 'ORG_KIND_CUSTOMER' })
       case 'PERSON':
-        return newPerson(this.#cast.berth, { email: `ada@${this.#domain}` })
+        return createPerson(this.#cast.berth, { email: `ada@${this.#domain}` })
       case 'GROUP':
         return made(`iam/groups/${org}`, { name: newName('group') })
       case 'IDENTITY':
@@ -132,7 +132,7 @@ class World {
         return claimMatch.issuer
       case 'SUBJECT': {
         const subject = newName('subject')
-        await newPerson(this.#cast.berth, { issuer: claimMatch.issuer, subject })
+        await createPerson(this.#cast.berth, { issuer: claimMatch.issuer, subject })
         return subject
       }
       default:
@@ -196,7 +196,7 @@ const collections = [
 onEveryDatabase('moving from version 1', (cast) => {
   test('by the three steps: another path, three other names, pages', async () => {
     const { uid: root, owner } = await cast().organization()
-    const made = owner.api.made
+    const made = owner.api.create
     const repo = (await made(`registry/repos/${root}`, { name: 'web' })).uid
     const roleUid = (await made(`iam/roles/${root}`, { name: 'own', capabilities: ['CAP_IAM_GROUPS_LIST'] }))
       .uid
@@ -273,7 +273,7 @@ onEveryDatabase('moving from version 1', (cast) => {
 
   test('every method of version 1 that is not named as one without a counterpart has a pair', () => {
     const said = pairs.map(({ old }) => old)
-    const paths = versionOneFiles.flatMap((file) => file.services).flatMap((service) => service.methods)
+    const paths = v1Files.flatMap((file) => file.services).flatMap((service) => service.methods)
     for (const method of paths) {
       const { pattern } = getOption(method, http)
       if (

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Groups } from '#gen/chainguard/platform/iam/groups_pb.js'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { createMetrics } from '../../src/metrics.ts'
-import { onEveryDatabase } from '../support/cast.ts'
-import type { GrpcFailure } from '../support/grpc.ts'
-import { versionOneOf } from '../support/version-one.ts'
+import { Groups } from '@berth/contract/gen/chainguard/platform/iam/groups_pb.js'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { createMetrics } from '@berth/server/telemetry/metrics.ts'
+import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
+import { v1ClientOf } from '../support/api/v1-client.ts'
 
 /** What tells callers of version 1, and operators, that somebody has to move. */
 
@@ -32,7 +32,7 @@ onEveryDatabase(
     test('says so in every answer by REST, and version 2 in none', async () => {
       const { url } = cast().berth
       const { uid, owner } = await cast().organization()
-      const old = versionOneOf(cast(), owner.api)
+      const old = v1ClientOf(cast(), owner.api)
       const answer = await old.get(`iam/groups?id=${uid}`)
       assert.deepEqual([answer.status, ...headersOf(answer.headers)], [200, ...told])
       assert.equal(answer.headers.get('ratelimit-limit'), '1000')
@@ -40,7 +40,7 @@ onEveryDatabase(
         [400, await old.get('iam/groups?uidp.in_root=perhaps')],
         [403, await old.get(`registry/repos/${'a'.repeat(40)}/deployment`)],
         [400, await old.put('iam/groups/x', {})],
-        [401, await versionOneOf(cast(), { token: 'nobody' }).get('iam/groups')],
+        [401, await v1ClientOf(cast(), { token: 'nobody' }).get('iam/groups')],
       ] as const
       const wrong = await fetch(`${url}/iam/v1/groups`, { method: 'PATCH' })
       assert.deepEqual([wrong.status, ...headersOf(wrong.headers)], [501, ...told])
@@ -101,7 +101,7 @@ onEveryDatabase(
   (cast) => {
     test('tell nobody that it ends, where nobody has said so', async () => {
       const { owner } = await cast().organization()
-      const { headers } = await versionOneOf(cast(), owner.api).get('iam/groups')
+      const { headers } = await v1ClientOf(cast(), owner.api).get('iam/groups')
       assert.deepEqual(
         names.map((name) => headers.get(name)),
         [null, null, null],
@@ -110,13 +110,13 @@ onEveryDatabase(
 
     test('are counted by method and identity, those of version 2 are not', async () => {
       const { uid, owner } = await cast().organization()
-      const old = versionOneOf(cast(), owner.api)
+      const old = v1ClientOf(cast(), owner.api)
       await old.get('iam/groups')
       await old.get(`registry/repos?uidp.children_of=${uid}`)
       await old.put('iam/groups/x', {})
       await cast().grpc.call(Groups.method.list, {}, owner.api)
       await owner.api.get('iam/groups')
-      await versionOneOf(cast(), { token: 'nobody' }).get('iam/groups')
+      await v1ClientOf(cast(), { token: 'nobody' }).get('iam/groups')
       const text = await (await fetch(`${cast().berth.berth.metricsUrl}/metrics`)).text()
       const counted = [
         ...text.matchAll(/^berth_v1_identity_calls_total\{method="([^"]+)",identity="([^"]+)"\} (\d+)$/gm),
@@ -136,13 +136,12 @@ onEveryDatabase(
 
 test('the metric of calls of version 1 has a limit of series', async () => {
   const metrics = createMetrics()
-  for (let n = 0; n < limits.versionOneSeriesMax + 5; n++)
-    metrics.versionOneCall('Groups/List', `caller ${n}`)
-  metrics.versionOneCall('Groups/List', 'caller 0')
-  metrics.versionOneCall('Groups/Create', 'caller 0')
-  const { body } = await metrics.text({ tenants: true })
+  for (let n = 0; n < limits.v1MetricSeriesMax + 5; n++) metrics.recordV1Call('Groups/List', `caller ${n}`)
+  metrics.recordV1Call('Groups/List', 'caller 0')
+  metrics.recordV1Call('Groups/Create', 'caller 0')
+  const { body } = await metrics.render({ tenants: true })
   const series = body.split('\n').filter((line) => line.startsWith('berth_v1_identity_calls_total{'))
-  assert.equal(series.length, limits.versionOneSeriesMax + 2)
+  assert.equal(series.length, limits.v1MetricSeriesMax + 2)
   assert.ok(series.includes('berth_v1_identity_calls_total{method="Groups/List",identity="other"} 5'))
   assert.ok(series.includes('berth_v1_identity_calls_total{method="Groups/Create",identity="other"} 1'))
   assert.ok(series.includes('berth_v1_identity_calls_total{method="Groups/List",identity="caller 0"} 2'))

@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { TagsService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { accessRuleOf } from '@berth/server/pipeline/authorize.ts'
 import type { DescMethod } from '@bufbuild/protobuf'
-import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { TagsService } from '#gen/chainguard/platform/registry/v2beta1/tags_pb.js'
-import { accessRule } from '../../src/auth/authorize.ts'
-import { limits } from '../../src/core/limits.ts'
-import { assertRefused, badField, denied, missing, newName, onEveryDatabase, taken } from '../support/cast.ts'
-import { versionOneOf } from '../support/version-one.ts'
+import {
+  alreadyExistsError,
+  assertError,
+  invalidFieldError,
+  newName,
+  notFoundError,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { v1ClientOf } from '../support/api/v1-client.ts'
 
 /** What only version 1 has: deployments, settings of a registry, subscriptions, and what is refused. */
 
@@ -17,11 +25,11 @@ const DEPLOYMENT = 'registry.chainguard.dev/Deployment'
 onEveryDatabase('the registry of version 1', (cast) => {
   const newRepo = async () => {
     const organization = await cast().organization()
-    const owned = versionOneOf(cast(), organization.owner.api)
+    const owned = v1ClientOf(cast(), organization.owner.api)
     const { id: repo } = (await owned.post(`registry/repos/${organization.uid}`, { name: newName('repo') }))
       .body
-    const operator = versionOneOf(cast(), cast().admin)
-    const viewer = versionOneOf(cast(), (await organization.member('viewer')).api)
+    const operator = v1ClientOf(cast(), cast().admin)
+    const viewer = v1ClientOf(cast(), (await organization.member('viewer')).api)
     return { ...organization, owned, operator, viewer, repo: repo as string }
   }
   const rows = (table: 'deployments' | 'registry_settings', root: string) =>
@@ -34,16 +42,16 @@ onEveryDatabase('the registry of version 1', (cast) => {
   test('a repo may say which charts deploy it', async () => {
     const { uid: root, operator, owned, repo } = await newRepo()
     const path = `registry/repos/${repo}/deployment`
-    assertRefused(await owned.get(path), missing(DEPLOYMENT, repo))
+    assertError(await owned.get(path), notFoundError(DEPLOYMENT, repo))
     const charts = [
       { source: 'https://git.example/chart', repo: 'oci://cr.example/charts', chart: 'nginx' },
       { repo: 'http://127.0.0.1:5000/charts' },
     ]
-    assertRefused(await operator.put(path, { charts }), missing(DEPLOYMENT, repo))
+    assertError(await operator.put(path, { charts }), notFoundError(DEPLOYMENT, repo))
     const made = await operator.post(path, { charts })
     assert.deepEqual(made.body, { id: repo, charts }, made.text)
     assert.deepEqual((await owned.get(path)).body, made.body)
-    assertRefused(await operator.post(path, { charts }), taken(DEPLOYMENT, repo))
+    assertError(await operator.post(path, { charts }), alreadyExistsError(DEPLOYMENT, repo))
     const changed = await operator.put(path, { charts: charts.slice(1) })
     assert.deepEqual(changed.body.charts, charts.slice(1))
     const { grpc } = cast()
@@ -57,15 +65,15 @@ onEveryDatabase('the registry of version 1', (cast) => {
       [[undefined, 'http://127.0.0.1:5000/charts', undefined]],
     )
     assert.deepEqual((await operator.put(path, {})).body, { id: repo, charts: [] })
-    assertRefused(await owned.get(path), missing(DEPLOYMENT, repo))
+    assertError(await owned.get(path), notFoundError(DEPLOYMENT, repo))
     await cast().writesNothing(async () => {
       assert.equal((await operator.put(path, {})).status, 200)
     })
     await operator.post(path, { charts })
     await owned.delete(`registry/repos/${repo}`)
     assert.deepEqual(await rows('deployments', root), [])
-    assertRefused(await owned.get(path), missing(REPO, repo))
-    assertRefused(await operator.post(path, { charts }), missing(REPO, repo))
+    assertError(await owned.get(path), notFoundError(REPO, repo))
+    assertError(await operator.post(path, { charts }), notFoundError(REPO, repo))
   })
 
   test('charts come from where anybody may fetch them', async () => {
@@ -85,14 +93,17 @@ onEveryDatabase('the registry of version 1', (cast) => {
     ]
     await cast().writesNothing(async () => {
       for (const url of bad)
-        assertRefused(await operator.post(path, { charts: [{ repo: url }] }), badField('charts[0].repo'))
+        assertError(
+          await operator.post(path, { charts: [{ repo: url }] }),
+          invalidFieldError('charts[0].repo'),
+        )
       const many = Array.from({ length: limits.deploymentChartsMax + 1 }, () => ({
         repo: 'oci://cr.example/x',
       }))
-      assertRefused(await operator.post(path, { charts: many }), badField('charts'))
-      assertRefused(await operator.post(path, {}), badField('charts'))
+      assertError(await operator.post(path, { charts: many }), invalidFieldError('charts'))
+      assertError(await operator.post(path, {}), invalidFieldError('charts'))
       for (const api of [viewer, owned])
-        assertRefused(await api.post(path, { charts: many.slice(1) }), denied)
+        assertError(await api.post(path, { charts: many.slice(1) }), permissionDeniedError)
     })
   })
 
@@ -103,9 +114,9 @@ onEveryDatabase('the registry of version 1', (cast) => {
     assert.deepEqual((await owned.get(path)).body, nothing)
     await cast().writesNothing(async () => {
       assert.deepEqual((await operator.put(path, {})).body, nothing)
-      assertRefused(await viewer.put(path, { uniqueTags: true }), denied)
-      assertRefused(await operator.put(`registry/settings/${repo}`, {}), badField('registryId'))
-      assertRefused(await owned.get(`registry/settings/${repo}`), badField('registryId'))
+      assertError(await viewer.put(path, { uniqueTags: true }), permissionDeniedError)
+      assertError(await operator.put(`registry/settings/${repo}`, {}), invalidFieldError('registryId'))
+      assertError(await owned.get(`registry/settings/${repo}`), invalidFieldError('registryId'))
     })
     const wanted = { registryId: root, uniqueTags: true, eolGracePeriod: true }
     assert.deepEqual((await operator.put(path, { ...wanted, registryId: 'x' })).body, wanted)
@@ -140,12 +151,15 @@ onEveryDatabase('the registry of version 1', (cast) => {
 
   test('what nothing is known of is empty or not found, what is not offered says why', async () => {
     const { uid: root, owned, viewer, repo } = await newRepo()
-    const stranger = versionOneOf(cast(), (await cast().organization()).owner.api)
+    const stranger = v1ClientOf(cast(), (await cast().organization()).owner.api)
     // None is not the same as not known.
     const endsOfLife = await owned.get('registry/eoltags')
     assert.deepEqual([endsOfLife.status, endsOfLife.body.code], [501, 12], endsOfLife.text)
     assert.match(endsOfLife.body.message, /does not know when software reaches its end of life/)
-    assertRefused(await owned.get('registry/versions/go'), missing('registry.chainguard.dev/Package', 'go'))
+    assertError(
+      await owned.get('registry/versions/go'),
+      notFoundError('registry.chainguard.dev/Package', 'go'),
+    )
     const digest = `sha256:${'a'.repeat(64)}`
     for (const path of [
       ...['sbom', 'helm', 'chart', 'vulnreport'].map(
@@ -161,12 +175,12 @@ onEveryDatabase('the registry of version 1', (cast) => {
       const reply = await owned.get(path)
       assert.deepEqual([reply.status, reply.body.code], [501, 12], `${path} ${reply.text}`)
       assert.match(reply.body.message, /this server (reads|builds|copies|scans|does) no|is not public/)
-      assertRefused(await stranger.get(path), denied)
+      assertError(await stranger.get(path), permissionDeniedError)
     }
     for (const what of ['imageconfig', 'architectures', 'size']) {
       const path = `registry/repos/${repo}/digests/${digest}/${what}`
-      assertRefused(await owned.get(path), missing('registry.chainguard.dev/Manifest', digest))
-      assertRefused(await stranger.get(path), denied)
+      assertError(await owned.get(path), notFoundError('registry.chainguard.dev/Manifest', digest))
+      assertError(await stranger.get(path), permissionDeniedError)
     }
     for (const path of ['registry/buildreports', 'registry/buildstatus', 'registry/syncstatuses'])
       assert.equal((await owned.get(path)).status, 501, path)
@@ -175,16 +189,16 @@ onEveryDatabase('the registry of version 1', (cast) => {
     const refused = await owned.post(`events/subscriptions/${root}`, sink)
     assert.deepEqual([refused.status, refused.body.code], [501, 12], refused.text)
     assert.match(refused.body.message, /sends no events/)
-    assertRefused(await viewer.post(`events/subscriptions/${root}`, sink), denied)
+    assertError(await viewer.post(`events/subscriptions/${root}`, sink), permissionDeniedError)
     assert.deepEqual((await owned.get(`events/subscriptions?uidp.descendants_of=${root}`)).body, {
       items: [],
     })
     const none = `${root}/0123456789abcdef`
-    assertRefused(
+    assertError(
       await owned.delete(`events/subscriptions/${none}`),
-      missing('events.chainguard.dev/Subscription', none),
+      notFoundError('events.chainguard.dev/Subscription', none),
     )
-    assertRefused(await stranger.delete(`events/subscriptions/${none}`), denied)
+    assertError(await stranger.delete(`events/subscriptions/${none}`), permissionDeniedError)
   })
 })
 
@@ -199,7 +213,7 @@ test('the registry of version 1 asks for the rights that the newer services ask 
     [Registry.method.deleteTag, TagsService.method.deleteTag],
   ] as const
   const asked = (method: DescMethod) => {
-    const rule = accessRule(method)
+    const rule = accessRuleOf(method)
     return [rule.kind, 'capabilities' in rule ? rule.capabilities : undefined]
   }
   for (const [old, next] of pairs) assert.deepEqual(asked(old), asked(next), String(old))

@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CatalogTier, Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { checkReadme } from '../../src/registry/readme-check.ts'
-import { countCopies } from '../../src/registry/repo-source.ts'
-import { assertRefused, badField, denied, missing, newName, onEveryDatabase, taken } from '../support/cast.ts'
-import { versionOneOf } from '../support/version-one.ts'
+import { CatalogTier, Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import { checkReadme } from '@berth/server/registry/readmes/readme-check.ts'
+import { countCopies } from '@berth/server/registry/resources/repo-source.ts'
+import {
+  alreadyExistsError,
+  assertError,
+  invalidFieldError,
+  newName,
+  notFoundError,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { v1ClientOf } from '../support/api/v1-client.ts'
 
 /** Repos of version 1, in their exact shape. */
 
@@ -15,8 +23,8 @@ const readme = '# nginx\n\nA *web* server.\n'
 onEveryDatabase('repos of version 1', (cast) => {
   const newTeam = async () => {
     const organization = await cast().organization()
-    const operator = versionOneOf(cast(), cast().admin)
-    return { ...organization, operator, owned: versionOneOf(cast(), organization.owner.api) }
+    const operator = v1ClientOf(cast(), cast().admin)
+    return { ...organization, operator, owned: v1ClientOf(cast(), organization.owner.api) }
   }
 
   test('are created, listed, replaced and deleted in the shape of version 1', async () => {
@@ -58,11 +66,11 @@ onEveryDatabase('repos of version 1', (cast) => {
       [id, renamed, '', createdAt],
     )
     assert.ok(replaced.body.updatedAt > updatedAt)
-    assertRefused(await owned.put(`registry/repos/${id}`, { description: 'x' }), badField('name'))
+    assertError(await owned.put(`registry/repos/${id}`, { description: 'x' }), invalidFieldError('name'))
     const deleted = await owned.delete(`registry/repos/${id}`)
     assert.deepEqual([deleted.status, deleted.text], [200, '{}'])
-    assertRefused(await owned.delete(`registry/repos/${id}`), missing(TYPE, id))
-    assertRefused(await owned.put(`registry/repos/${id}`, { name }), missing(TYPE, id))
+    assertError(await owned.delete(`registry/repos/${id}`), notFoundError(TYPE, id))
+    assertError(await owned.put(`registry/repos/${id}`, { name }), notFoundError(TYPE, id))
   })
 
   test('a create finds a repo of its name and replaces it, unless that is forbidden', async () => {
@@ -70,8 +78,14 @@ onEveryDatabase('repos of version 1', (cast) => {
     const name = newName('repo')
     const path = `registry/repos/${root}`
     const { body: first } = await owned.post(path, { name, description: 'one' })
-    assertRefused(await owned.post(`${path}?prevent_existing=true`, { name }), taken(TYPE, first.id))
-    assertRefused(await owned.post(`${path}?preventExisting=true`, { name }), taken(TYPE, first.id))
+    assertError(
+      await owned.post(`${path}?prevent_existing=true`, { name }),
+      alreadyExistsError(TYPE, first.id),
+    )
+    assertError(
+      await owned.post(`${path}?preventExisting=true`, { name }),
+      alreadyExistsError(TYPE, first.id),
+    )
     const { body: second } = await owned.post(path, { name, description: 'two' })
     assert.deepEqual([second.id, second.description], [first.id, 'two'])
     await cast().writesNothing(async () => {
@@ -79,8 +93,8 @@ onEveryDatabase('repos of version 1', (cast) => {
     })
     // Who may only create learns that the name is taken, and nothing of the repo (R35).
     for (const capabilities of [['CAP_REPO_CREATE'], ['CAP_REPO_CREATE', 'CAP_REPO_LIST']]) {
-      const role = await cast().admin.made(`iam/roles/${root}`, { name: newName('creator'), capabilities })
-      const creator = versionOneOf(cast(), (await member(role.uid)).api)
+      const role = await cast().admin.create(`iam/roles/${root}`, { name: newName('creator'), capabilities })
+      const creator = v1ClientOf(cast(), (await member(role.uid)).api)
       await cast().writesNothing(async () => {
         for (const body of [
           { name, description: 'two' },
@@ -90,12 +104,12 @@ onEveryDatabase('repos of version 1', (cast) => {
           { name, sync_config: { source: 'nothing' } },
         ]) {
           const reply = await creator.post(path, body)
-          assertRefused(reply, denied)
+          assertError(reply, permissionDeniedError)
           assert.ok(reply.text.includes(root) && !reply.text.includes(first.id), reply.text)
         }
         if (capabilities.length === 1) {
           const reply = await creator.post(`${path}?prevent_existing=true`, { name })
-          assertRefused(reply, taken(TYPE, name))
+          assertError(reply, alreadyExistsError(TYPE, name))
           assert.ok(!reply.text.includes(first.id), reply.text)
         }
       })
@@ -122,8 +136,8 @@ onEveryDatabase('repos of version 1', (cast) => {
       const again = await owned.post(path, { name }, key)
       assert.deepEqual([again.status, again.text], [200, first.text])
       const reused = { status: 422, code: 9, violation: 'IDEMPOTENCY_KEY_REUSED' } as const
-      assertRefused(await owned.post(path, { name: newName('other') }, key), reused)
-      assertRefused(await owned.post(path, { name }), taken(TYPE, first.body.id))
+      assertError(await owned.post(path, { name: newName('other') }, key), reused)
+      assertError(await owned.post(path, { name }), alreadyExistsError(TYPE, first.body.id))
     })
     const tags = `registry/tags/${first.body.id}`
     const other = { 'idempotency-key': newName('key') }
@@ -144,11 +158,17 @@ onEveryDatabase('repos of version 1', (cast) => {
     const path = `registry/repos/${body.id}`
     // The operator alone writes it.
     await cast().writesNothing(async () => {
-      assertRefused(await owned.put(path, { name, readme: 'another' }), denied)
-      assertRefused(await owned.post(`registry/repos/${root}`, { name: newName('other'), readme }), denied)
+      assertError(await owned.put(path, { name, readme: 'another' }), permissionDeniedError)
+      assertError(
+        await owned.post(`registry/repos/${root}`, { name: newName('other'), readme }),
+        permissionDeniedError,
+      )
       // Both change, or neither does.
       const unsafe = '<script>alert(1)</script>'
-      assertRefused(await operator.put(path, { name, description: 'x', readme: unsafe }), badField('readme'))
+      assertError(
+        await operator.put(path, { name, description: 'x', readme: unsafe }),
+        invalidFieldError('readme'),
+      )
     })
     const kept = await owned.put(path, { name, description: 'x', readme })
     assert.deepEqual([kept.status, kept.body.description, kept.body.readme], [200, 'x', readme])
@@ -191,7 +211,7 @@ onEveryDatabase('repos of version 1', (cast) => {
         { readme: 'another' },
         { sync_config: { source } },
       ])
-        assertRefused(await owned.put(path, { name, description: 'y', ...other }), denied)
+        assertError(await owned.put(path, { name, description: 'y', ...other }), permissionDeniedError)
     })
     const reset = await operator.put(path, { name })
     assert.deepEqual([reset.body.catalogTier, reset.body.bundles, reset.body.readme], ['UNKNOWN', [], ''])
@@ -202,7 +222,10 @@ onEveryDatabase('repos of version 1', (cast) => {
       const reply = await owned.put(path, { name, description: JSON.stringify(sync_config), sync_config })
       assert.deepEqual([reply.status, reply.body.sync_config], [200, copied], reply.text)
     }
-    assertRefused(await owned.put(path, { name, sync_config: { source, amazon: 'elsewhere' } }), denied)
+    assertError(
+      await owned.put(path, { name, sync_config: { source, amazon: 'elsewhere' } }),
+      permissionDeniedError,
+    )
     assert.equal((await operator.put(path, { name, sync_config: { source } })).body.sync_config.google, '')
     assert.equal((await operator.put(path, { name })).body.sync_config, null)
   })
@@ -271,7 +294,7 @@ onEveryDatabase('repos of version 1', (cast) => {
       () => owned.put(path, { name, readme: `${slow.slice(4)}y` }),
     ]) {
       const { result, ms } = await timed(ask)
-      assertRefused(result, denied)
+      assertError(result, permissionDeniedError)
       assert.ok(ms < reading / 2, `${ms} of ${reading} ms`)
     }
     const { result: same, ms } = await timed(() =>
@@ -338,17 +361,17 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.deepEqual(changed.body.customOverlay, customOverlay)
     assert.equal(changed.body.sync_config.expiration, expiration)
     assert.deepEqual((await owned.get(`registry/repos?id=${copy.id}`)).body.items, [changed.body])
-    assertRefused(await operator.put(path, { name, ...sync, bundles: ['base'] }), badField('bundles'))
-    assertRefused(await operator.put(path, { name, ...sync, readme: 'another' }), badField('readme'))
+    assertError(await operator.put(path, { name, ...sync, bundles: ['base'] }), invalidFieldError('bundles'))
+    assertError(await operator.put(path, { name, ...sync, readme: 'another' }), invalidFieldError('readme'))
     const large = { ...customOverlay, accounts: { users: [{ userName: 'x', uid: 4294967295 }] } }
-    assertRefused(
+    assertError(
       await owned.put(path, { name, ...sync, customOverlay: large }),
-      badField('customOverlay.accounts.users[0].uid'),
+      invalidFieldError('customOverlay.accounts.users[0].uid'),
     )
     const nameless = { ...customOverlay, accounts: { users: [{ userName: '7' }] } }
-    assertRefused(
+    assertError(
       await owned.put(path, { name, ...sync, customOverlay: nameless }),
-      badField('customOverlay.accounts.users[0].userName'),
+      invalidFieldError('customOverlay.accounts.users[0].userName'),
     )
     const count = async (api: typeof owned, id: string) => api.get(`registry/repocountbysource/${id}`)
     assert.deepEqual((await count(owned, source.id)).body, { count: '1' })
@@ -357,11 +380,11 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.equal(other.status, 200, other.text)
     assert.deepEqual((await count(owned, source.id)).body, { count: '1' })
     assert.deepEqual((await count(operator, source.id)).body, { count: '2' })
-    assertRefused(await count(elsewhere.owned, source.id), denied)
+    assertError(await count(elsewhere.owned, source.id), permissionDeniedError)
     // Of teams in the organization only where the caller has them, however many.
     const { admin } = cast()
     const teams = await Promise.all(
-      Array.from({ length: 3 }, () => admin.made(`iam/groups/${root}`, { name: newName('team') })),
+      Array.from({ length: 3 }, () => admin.create(`iam/groups/${root}`, { name: newName('team') })),
     )
     for (const { uid } of teams) await operator.post(`registry/repos/${uid}`, { name, ...sync })
     assert.deepEqual((await count(owned, source.id)).body, { count: '4' })
@@ -400,9 +423,9 @@ onEveryDatabase('repos of version 1', (cast) => {
     )
     // Numbers that are of version 2 alone, or of nobody any more.
     for (const catalogTier of [1, 3, 10])
-      assertRefused(
+      assertError(
         await operator.post(path, { name: newName('repo'), catalogTier }),
-        badField('catalogTier'),
+        invalidFieldError('catalogTier'),
       )
   })
 

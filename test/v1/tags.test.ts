@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Registry } from '#gen/chainguard/platform/registry/registry_pb.js'
-import { limits } from '../../src/core/limits.ts'
-import { assertRefused, badField, denied, missing, newName, onEveryDatabase } from '../support/cast.ts'
-import { versionOneOf } from '../support/version-one.ts'
+import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import {
+  assertError,
+  invalidFieldError,
+  newName,
+  notFoundError,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { v1ClientOf } from '../support/api/v1-client.ts'
 
 /** Tags of version 1, in their exact shape, and where they have pointed. */
 
@@ -14,7 +21,7 @@ const [a, b] = [digestOf('a'), digestOf('b')]
 onEveryDatabase('tags of version 1', (cast) => {
   const newRepo = async () => {
     const organization = await cast().organization()
-    const owned = versionOneOf(cast(), organization.owner.api)
+    const owned = v1ClientOf(cast(), organization.owner.api)
     const { id: repo } = (await owned.post(`registry/repos/${organization.uid}`, { name: newName('repo') }))
       .body
     return { ...organization, owned, repo: repo as string }
@@ -55,12 +62,12 @@ onEveryDatabase('tags of version 1', (cast) => {
     assert.ok(later > lastUpdated)
     await cast().writesNothing(async () => {
       assert.deepEqual((await owned.put(path, { name: '1.27', deprecated: true })).body, replaced.body)
-      assertRefused(await owned.put(path, { name: '1.28', digest: a }), badField('name'))
-      assertRefused(await owned.put(path, { digest: 'x' }), badField('name', 'digest'))
+      assertError(await owned.put(path, { name: '1.28', digest: a }), invalidFieldError('name'))
+      assertError(await owned.put(path, { digest: 'x' }), invalidFieldError('name', 'digest'))
     })
     assert.deepEqual((await owned.delete(path)).text, '{}')
-    assertRefused(await owned.delete(path), missing(TYPE, id))
-    assertRefused(await owned.put(path, { name: '1.27' }), missing(TYPE, id))
+    assertError(await owned.delete(path), notFoundError(TYPE, id))
+    assertError(await owned.put(path, { name: '1.27' }), notFoundError(TYPE, id))
   })
 
   test('may point at nothing yet, which version 2 shows and does not make', async () => {
@@ -69,20 +76,20 @@ onEveryDatabase('tags of version 1', (cast) => {
     assert.equal(body.digest, '')
     const path = `registry/tags/${body.id}`
     assert.equal((await owner.api.get(path)).body.digest, '')
-    assertRefused(await owner.api.post(`registry/tags/${repo}`, { name: 'soon' }), badField('digest'))
+    assertError(await owner.api.post(`registry/tags/${repo}`, { name: 'soon' }), invalidFieldError('digest'))
     assert.equal(
       (await owner.api.post(`registry/tags/${repo}`, { name: 'soon', digest: b })).body.uid,
       body.id,
     )
     assert.equal((await owned.get(`registry/tags?id=${body.id}`)).body.items[0].digest, b)
-    const role = await cast().admin.made(`iam/roles/${root}`, {
+    const role = await cast().admin.create(`iam/roles/${root}`, {
       name: newName('creator'),
       capabilities: ['CAP_TAG_CREATE', 'CAP_TAG_LIST'],
     })
-    const creator = versionOneOf(cast(), (await member(role.uid)).api)
+    const creator = v1ClientOf(cast(), (await member(role.uid)).api)
     await cast().writesNothing(async () => {
-      assertRefused(await creator.post(`registry/tags/${repo}`, { name: 'soon' }), denied)
-      assertRefused(await creator.put(path, { name: 'soon' }), denied)
+      assertError(await creator.post(`registry/tags/${repo}`, { name: 'soon' }), permissionDeniedError)
+      assertError(await creator.put(path, { name: 'soon' }), permissionDeniedError)
     })
   })
 
@@ -104,14 +111,14 @@ onEveryDatabase('tags of version 1', (cast) => {
       newer.body.tags.map(({ name }: { name: string }) => name),
       ['1.27'],
     )
-    assertRefused(await owned.get('registry/tags?updated_since=9999999'), badField('updated_since'))
+    assertError(await owned.get('registry/tags?updated_since=9999999'), invalidFieldError('updated_since'))
   })
 
   test('their history tells of each digest, and goes with them', async () => {
     const { owned, owner, repo } = await newRepo()
     const { id } = (await owned.post(`registry/tags/${repo}`, { name: 'latest' })).body
     const path = `registry/tags/${id}`
-    await owner.api.made(`registry/tags/${repo}`, { name: 'latest', digest: a })
+    await owner.api.create(`registry/tags/${repo}`, { name: 'latest', digest: a })
     await owned.put(path, { name: 'latest', digest: a, deprecated: true })
     const { lastUpdated } = (await owned.put(path, { name: 'latest', digest: b })).body
     await owned.put(path, { name: 'latest' })
@@ -165,7 +172,7 @@ onEveryDatabase('tags of version 1', (cast) => {
     )
     await owned.delete(path)
     assert.deepEqual(await kysely.selectFrom('tag_digests').where('uid', '=', id).selectAll().execute(), [])
-    assertRefused(await owned.get(`${path}/history`), missing(TYPE, id))
+    assertError(await owned.get(`${path}/history`), notFoundError(TYPE, id))
   })
 
   test('a summary counts them and names the latest', async () => {
@@ -196,9 +203,9 @@ onEveryDatabase('tags of version 1', (cast) => {
     const { tagCount, latestTag, latestVersion } = await summary('?exclude_dates=true')
     assert.deepEqual([tagCount, latestTag, latestVersion], ['5', latest, 'latest'])
     const gone = `${repo.slice(0, 40)}/0123456789abcdef`
-    assertRefused(
+    assertError(
       await owned.get(`registry/repotagssummary/${gone}`),
-      missing('registry.chainguard.dev/Repo', gone),
+      notFoundError('registry.chainguard.dev/Repo', gone),
     )
   })
 })

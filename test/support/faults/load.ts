@@ -1,10 +1,10 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { ReposService } from '#gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { parameters } from '../exchange.ts'
-import { type GrpcClient, grpcClient } from '../grpc.ts'
-import { digest, type TestImage, testImage, types } from '../registry.ts'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { ReposService } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { type GrpcClient, grpcClient } from '../api/grpc.ts'
+import { digest, type TestImage, testImage, types } from '../registry/registry.ts'
+import { toSearchParams } from '../tokens/exchange.ts'
 
 /** A mixed load on the nodes of an installation that remembers what was acknowledged. */
 
@@ -45,7 +45,7 @@ export interface Load {
   /** Replies that contradict what was acknowledged before, e.g. an upload that forgot bytes. */
   readonly contradictions: readonly string[]
   /** Uploads that were acknowledged and are unknown, or lack bytes. */
-  readonly forgotten: readonly string[]
+  readonly lostWrites: readonly string[]
   /** Clients of this node stop until it is back. */
   leave(node: number): void
   back(node: number): void
@@ -60,18 +60,18 @@ const REPLY_MS_MAX = 40_000
 const STOP_MS_MAX = 45_000
 const RETRY_MS = 250
 
-class Refused extends Error {}
+class RequestFailed extends Error {}
 
 export interface LoadOptions {
   /** Average pause of a client between two pieces of work. */
   readonly pauseMs?: number
   /** Beyond so many groups, repos and images, each, the oldest are deleted. */
-  readonly keptMax?: number
+  readonly trackedMax?: number
 }
 
 export function startLoad(
   target: LoadTarget,
-  { pauseMs = 60, keptMax = Number.POSITIVE_INFINITY }: LoadOptions = {},
+  { pauseMs = 60, trackedMax: keptMax = Number.POSITIVE_INFINITY }: LoadOptions = {},
 ): Load {
   const acknowledged: Acknowledged = {
     groups: new Map(),
@@ -98,7 +98,7 @@ export function startLoad(
     const fail = (code: string, detail: string): never => {
       if (!away.has(node))
         failures.push({ what: `${protocol} ${code}`, detail, node, atMs: performance.now() })
-      throw new Refused(code)
+      throw new RequestFailed(code)
     }
     let reply: Response
     let bytes: Buffer
@@ -107,7 +107,7 @@ export function startLoad(
       reply = await fetch(`${target.urls[node]}${path}`, { ...init, signal })
       bytes = Buffer.from(await reply.arrayBuffer())
     } catch (error) {
-      if (halt.signal.aborted) throw new Refused('stopped')
+      if (halt.signal.aborted) throw new RequestFailed('stopped')
       requests[protocol]++
       const { name, cause } = error as Error & { readonly cause?: { readonly code?: string } }
       return fail(
@@ -144,7 +144,7 @@ export function startLoad(
       const { code, message } = error as Error & { readonly code?: number }
       if (!away.has(node))
         failures.push({ what: `grpc ${code}`, detail: message, node, atMs: performance.now() })
-      throw new Refused(`grpc ${code}`)
+      throw new RequestFailed(`grpc ${code}`)
     }
   }
 
@@ -154,7 +154,7 @@ export function startLoad(
       try {
         return await step()
       } catch (error) {
-        if (!(error instanceof Refused) || halt.signal.aborted) throw error
+        if (!(error instanceof RequestFailed) || halt.signal.aborted) throw error
         while (away.has(node) && !halt.signal.aborted) await sleep(RETRY_MS)
         await sleep(RETRY_MS)
       }
@@ -285,7 +285,7 @@ export function startLoad(
         await ask('PUT', end, 201, { body: blob.subarray(known) as Uint8Array<ArrayBuffer> })
         return
       } catch (error) {
-        if (!(error instanceof Refused) || halt.signal.aborted) throw error
+        if (!(error instanceof RequestFailed) || halt.signal.aborted) throw error
         await sleep(RETRY_MS)
         // The digest may be stored although the reply was lost.
         const status = await insist(node, () =>
@@ -316,7 +316,7 @@ export function startLoad(
   }
 
   const exchanged = async (node: number) => {
-    const body = parameters({ aud: target.audience, identity: target.identity }).toString()
+    const body = toSearchParams({ aud: target.audience, identity: target.identity }).toString()
     const token = await target.idToken()
     await request(node, 'exchange', '/sts/exchange', {
       method: 'POST',
@@ -335,7 +335,7 @@ export function startLoad(
         try {
           await work(node, n)
         } catch (error) {
-          if (!(error instanceof Refused)) throw error
+          if (!(error instanceof RequestFailed)) throw error
         }
         await sleep(pauseMs / 2 + randomInt(pauseMs))
       }
@@ -349,7 +349,7 @@ export function startLoad(
     failures,
     requests,
     contradictions,
-    forgotten,
+    lostWrites: forgotten,
     leave: (node) => away.add(node),
     back(node) {
       // A channel that could not connect waits longer and longer before it tries again.

@@ -34,7 +34,7 @@ function row(outcome: Outcome): Readonly<Record<(typeof columns)[number], string
   const remarks = [
     ...(broken === undefined ? [] : [broken.slice(0, REMARK_CHARS)]),
     ...(verified?.lost ?? []).slice(0, 3),
-    ...(verified?.halfDone ?? []).slice(0, 3),
+    ...(verified?.inconsistent ?? []).slice(0, 3),
     ...[...new Set(outcome.contradictions)].slice(0, 3),
     ...outcome.examples.slice(0, 2).map((text) => text.slice(0, REMARK_CHARS)),
   ]
@@ -49,7 +49,7 @@ function row(outcome: Outcome): Readonly<Record<(typeof columns)[number], string
     writes: String(verified?.acknowledged ?? '-'),
     lost: String(verified?.lost.length ?? '-'),
     'half-done': String(
-      verified === undefined ? '-' : verified.halfDone.length + outcome.contradictions.length,
+      verified === undefined ? '-' : verified.inconsistent.length + outcome.contradictions.length,
     ),
     '/readyz in the fault': `${outcome.readyWrong === undefined ? '' : 'WRONG '}${outcome.ready || '-'}`,
     '/metrics': outcome.metricsWrong === undefined ? 'yes' : outcome.metrics,

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Cleanup, cleanups } from '../process.ts'
-import { type FaultCase, retryable } from './case.ts'
+import { type Cleanup, cleanups } from '../server/process.ts'
+import { type FaultCase, retryable } from './cases/fault-case.ts'
 import { type Load, startLoad } from './load.ts'
-import { type Site, type SiteNode, startSite } from './site.ts'
-import { type Verified, verify } from './verify.ts'
-import { WATCH_MS_MAX, type Watch, watch } from './watch.ts'
+import { POLL_TIMEOUT_MS, pollStatus, type StatusPoll } from './poll-status.ts'
+import { type Site, type SiteNode, startSite } from './site/fault-site.ts'
+import { type Verified, verify } from './verify-acknowledged.ts'
 
 /** Injects faults one after the other, and measures each. */
 
@@ -62,7 +62,7 @@ export function faultRunner(): { run(one: FaultCase): Promise<Outcome>; close():
   return {
     close,
     async run(one) {
-      if (typeof one.skip === 'string') return nothing(one, `skipped: ${one.skip}`)
+      if (typeof one.skip === 'string') return brokenOutcome(one, `skipped: ${one.skip}`)
       const key = JSON.stringify(one.shape)
       try {
         if (open?.key !== key) {
@@ -77,13 +77,13 @@ export function faultRunner(): { run(one: FaultCase): Promise<Outcome>; close():
         return outcome
       } catch (error) {
         await close().catch(() => undefined)
-        return nothing(one, `broke off: ${(error as Error).stack}`)
+        return brokenOutcome(one, `broke off: ${(error as Error).stack}`)
       }
     },
   }
 }
 
-function nothing(one: FaultCase, broken: string): Outcome {
+function brokenOutcome(one: FaultCase, broken: string): Outcome {
   return {
     case: one,
     broken,
@@ -164,10 +164,10 @@ async function runCase(t: Cleanup, site: Site, one: FaultCase): Promise<Outcome>
     await sleep(QUIET_MS)
     await Promise.all(watched.map((each) => each?.stop()))
     // A restart ends what still waits: that is no failure of its own.
-    const beforeRestart = Number.isNaN(allMs) ? judgedFailures(load, one) : undefined
+    const beforeRestart = Number.isNaN(allMs) ? evaluateFailures(load, one) : undefined
     if (beforeRestart !== undefined) await restart(site.nodes)
     unfinished = await load.stop()
-    const { failed, wrong, examples } = beforeRestart ?? judgedFailures(load, one)
+    const { failed, wrong, examples } = beforeRestart ?? evaluateFailures(load, one)
     for (const [at, node] of site.nodes.entries())
       if (node.isRunning()) collectErrors(node, Number.isNaN(allMs) ? 0 : (logged[at] ?? 0))
     const verified = await verify(t, site, load.acknowledged)
@@ -183,10 +183,10 @@ async function runCase(t: Cleanup, site: Site, one: FaultCase): Promise<Outcome>
       allMs,
       verified: {
         ...verified,
-        halfDone: [...verified.halfDone, ...unfinished.map((what) => `unfinished: ${what}`)],
+        inconsistent: [...verified.inconsistent, ...unfinished.map((what) => `unfinished: ${what}`)],
       },
-      contradictions: [...load.contradictions, ...(one.forgetsUploads ? [] : load.forgotten)],
-      ...judgedWatches(one, watched, injectedMs, endingMs),
+      contradictions: [...load.contradictions, ...(one.losesUploads ? [] : load.lostWrites)],
+      ...evaluateWatches(one, watched, injectedMs, endingMs),
       stopMs,
       errors,
     }
@@ -198,13 +198,13 @@ async function runCase(t: Cleanup, site: Site, one: FaultCase): Promise<Outcome>
 }
 
 interface NodeWatch {
-  readonly ready: Watch
-  readonly metrics: Watch
+  readonly ready: StatusPoll
+  readonly metrics: StatusPoll
   stop(): Promise<void>
 }
 
 function nodeWatch(url: string): NodeWatch {
-  const [ready, metrics] = [watch(`${url}/readyz`, 250), watch(`${url}/metrics`, 1000)]
+  const [ready, metrics] = [pollStatus(`${url}/readyz`, 250), pollStatus(`${url}/metrics`, 1000)]
   return {
     ready,
     metrics,
@@ -272,7 +272,7 @@ async function recoveryOf({ target }: Site, { url }: SiteNode, at: number, since
   return Number.NaN
 }
 
-function judgedFailures(load: Load, one: FaultCase) {
+function evaluateFailures(load: Load, one: FaultCase) {
   const failed: Record<string, number> = {}
   const wrong: Record<string, number> = {}
   const examples = new Map<string, string>()
@@ -281,7 +281,9 @@ function judgedFailures(load: Load, one: FaultCase) {
     const isOfLost =
       one.nodesLost?.includes(node) && /no reply|connection|E[A-Z]+|UND_|grpc (4|14)$|503/.test(what)
     const isTrue =
-      retryable.test(what) || one.alsoTrue?.test(what) || (one.forgetsUploads && what === 'oci 404')
+      retryable.test(what) ||
+      one.acceptedContradictions?.test(what) ||
+      (one.losesUploads && what === 'oci 404')
     if (isOfLost || (isTrue && !one.harmless)) continue
     wrong[what] = (wrong[what] ?? 0) + 1
     if (!examples.has(what)) examples.set(what, `${what}: ${detail}`)
@@ -289,7 +291,7 @@ function judgedFailures(load: Load, one: FaultCase) {
   return { failed, wrong, examples: [...examples.values()] }
 }
 
-function judgedWatches(
+function evaluateWatches(
   one: FaultCase,
   watches: readonly (NodeWatch | undefined)[],
   fromMs: number,
@@ -300,7 +302,7 @@ function judgedWatches(
       .flatMap((each) => each?.[which].samples ?? [])
       .filter(
         ({ startMs, tookMs }) =>
-          startMs > fromMs + noticeMs && startMs + Math.min(tookMs, WATCH_MS_MAX) < toMs,
+          startMs > fromMs + noticeMs && startMs + Math.min(tookMs, POLL_TIMEOUT_MS) < toMs,
       )
   const counted = (samples: ReturnType<typeof during>) => {
     const counts = new Map<string, number>()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { FaultCase } from './case.ts'
-import { catalogue } from './catalogue.ts'
+import type { FaultCase } from './cases/fault-case.ts'
+import { catalogue } from './cases/fault-catalog.ts'
 import { line, writeReport } from './report.ts'
 import { faultRunner, type Outcome } from './run.ts'
 
@@ -51,7 +51,7 @@ function problemsOf(outcome: Outcome): string[] {
   if (broken !== undefined) return typeof outcome.case.skip === 'string' ? [] : [broken]
   const problems = [
     ...(verified?.lost ?? []).map((what) => `lost: ${what}`),
-    ...(verified?.halfDone ?? []),
+    ...(verified?.inconsistent ?? []),
     ...contradictions,
   ]
   for (const [code, n] of Object.entries(wrong)) problems.push(`${n} requests failed with ${code}`)

@@ -4,11 +4,11 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../postgres.ts'
-import { type Cleanup, runBerth, type Serving, serveBerth, temporaryDirectory } from '../process.ts'
-import { basic, ociClient, pushImage, testImage } from '../registry.ts'
-import { bind, make, makeGroup, makeIdentity, makeRole } from '../tenant.ts'
-import type { Caller, Target } from './case.ts'
+import { bindRole, createGroup, createIdentity, createResource, createRole } from '../api/tenant.ts'
+import { freePort } from '../database/postgres.ts'
+import { basicAuth, ociClient, pushImage, testImage } from '../registry/registry.ts'
+import { type Cleanup, runBerth, type Serving, serveBerth, temporaryDirectory } from '../server/process.ts'
+import type { Caller, Target } from './hostile-case.ts'
 import { type Measured, PROBE_SOCKET } from './probe.ts'
 
 /** The server that is attacked: a process with the probe in it, on SQLite, that can be started again as it was. */
@@ -91,15 +91,15 @@ async function newTarget(t: Cleanup, url: string, env: Readonly<Record<string, s
   }
   const organization: string = JSON.parse(await admin('bootstrap', '--json')).organization.uid
   const owner = { url, token: await admin('token') }
-  const group = await makeGroup(owner, organization, 'attacked')
-  const stranger = await makeIdentity(owner, group, undefined, 'stranger')
-  const pusher = await makeIdentity(owner, group, undefined, 'pusher')
-  await bind(owner, group, pusher, 'registry.push')
-  await bind(owner, group, pusher, 'editor')
+  const group = await createGroup(owner, organization, 'attacked')
+  const stranger = await createIdentity(owner, group, undefined, 'stranger')
+  const pusher = await createIdentity(owner, group, undefined, 'pusher')
+  await bindRole(owner, group, pusher, 'registry.push')
+  await bindRole(owner, group, pusher, 'editor')
   // What else makes the server read a large request: importing advisories, and granting roles.
-  const role = await makeRole(owner, organization, costly, 'costly')
-  await bind(owner, group, pusher, role)
-  const { uid: repo } = await make(owner, `/registry/v2beta1/repos/${group}`, { name: 'image' })
+  const role = await createRole(owner, organization, costly, 'costly')
+  await bindRole(owner, group, pusher, role)
+  const { uid: repo } = await createResource(owner, `/registry/v2beta1/repos/${group}`, { name: 'image' })
   const repoPath = `${organization}/attacked/image`
   const tokens = await Promise.all(
     [stranger, pusher].map(async (identity) => ({
@@ -156,7 +156,7 @@ async function warmUp({ url, group, repo, repoPath, tokens }: Target): Promise<v
     ['/sign-in'],
     ['/sign-in/password', { method: 'POST', headers: form, body: 'email=a' }],
     ['/oauth/token', { method: 'POST', headers: form, body: 'grant_type=refresh_token' }],
-    ['/token?service=x', { headers: { authorization: basic('_token', 'x') } }],
+    ['/token?service=x', { headers: { authorization: basicAuth('_token', 'x') } }],
     ['/sts/exchange?aud=x', { headers: { authorization: 'Bearer a.b.c' } }],
     [`/iam/v2beta1/groups/${group}`, { headers: json }],
     [`/iam/v1/groups`, { headers: json }],

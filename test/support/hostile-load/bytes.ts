@@ -1,47 +1,47 @@
 import { gzipSync } from 'node:zlib'
-import { type frameTypes, rawFrame } from '../raw-http2.ts'
-import type { Body } from './case.ts'
+import { type frameTypes, rawFrame } from '../http/raw-http2.ts'
+import type { Body } from './hostile-case.ts'
 
 /** Bodies that cost a careless server much more than their length. */
 
 export const KIB = 1024
 export const MIB = 1024 * KIB
 
-export const text =
+export const textBody =
   (value: string): Body =>
   () =>
     Buffer.from(value)
 
 /** `count` times the same text between two others. */
-export const repeated =
+export const repeatedBody =
   (part: string, count: number, before = '', after = ''): Body =>
   () =>
     Buffer.from(before + part.repeat(count) + after)
 
 /** `item(0)<separator>item(1)…` between two texts. */
-export const listed =
+export const jsonListBody =
   (count: number, item: (at: number) => string, before = '', after = '', separator = ','): Body =>
   () =>
     Buffer.from(before + Array.from({ length: count }, (_, at) => item(at)).join(separator) + after)
 
 /** `open` and `close` nested around a middle. */
-export const nested =
+export const nestedBody =
   (open: string, depth: number, close = '', before = '', after = ''): Body =>
   () =>
     Buffer.from(before + open.repeat(depth) + close.repeat(depth) + after)
 
-export const gzipped =
+export const gzippedBody =
   (body: Body): Body =>
   (target) =>
     gzipSync(body(target))
 
-export const joined =
+export const concatBodies =
   (...bodies: readonly Body[]): Body =>
   (target) =>
     Buffer.concat(bodies.map((body) => body(target)))
 
 /** The same bytes again and again, up to a length. */
-export const filled =
+export const filledBody =
   (bytes: readonly number[], length: number): Body =>
   () =>
     Buffer.alloc(length, Buffer.from(bytes))

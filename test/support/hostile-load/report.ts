@@ -27,13 +27,13 @@ const rounded = (value: number) =>
 
 function row(outcome: Outcome): Row {
   const failures = Object.entries(outcome.failures).map(([what, count]) => `other client: ${what} x${count}`)
-  const left = outcome.leftBytes > 0 ? [`${outcome.leftBytes} bytes are still counted`] : []
+  const left = outcome.unreleasedBytes > 0 ? [`${outcome.unreleasedBytes} bytes are still counted`] : []
   const errors = outcome.errors
     .slice(0, 1)
     .map((text) => `${outcome.errors.length} errors in the log: ${text.slice(0, LOG_CHARS)}`)
   const wrong = outcome.wrong.map((reply) => `wrong reply ${reply}`)
   return {
-    entrance: outcome.entrance,
+    entrance: outcome.endpoint,
     case: outcome.case.name,
     caller: outcome.caller,
     'pause ms': rounded(outcome.pauseMs),

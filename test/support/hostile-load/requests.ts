@@ -10,14 +10,14 @@ import {
   type RawAttack,
   type Reply,
   type Target,
-} from './case.ts'
+} from './hostile-case.ts'
 
 /** Cases by the protocol that they speak. */
 
 /** A part of an attack, perhaps made for the target. */
-type For<T> = T | ((target: Target, caller: Caller) => T)
+type PerTarget<T> = T | ((target: Target, caller: Caller) => T)
 
-function made<T>(value: For<T>, target: Target, caller: Caller): T {
+function resolve<T>(value: PerTarget<T>, target: Target, caller: Caller): T {
   return typeof value === 'function'
     ? (value as (target: Target, caller: Caller) => T)(target, caller)
     : value
@@ -38,14 +38,14 @@ export function http(
   name: string,
   request: `${string} ${string}` | ((target: Target, caller: Caller) => string),
   body: Body | undefined,
-  headers: For<HttpAttack['headers']> = {},
+  headers: PerTarget<HttpAttack['headers']> = {},
   options: HttpOptions = {},
 ): HostileCase {
   return hostileCase(
     name,
     (target, caller) => {
-      const [method = '', path = ''] = splitOnce(made<string>(request, target, caller))
-      return { ...options, kind: 'http', method, path, headers: made(headers, target, caller) ?? {}, body }
+      const [method = '', path = ''] = splitOnce(resolve<string>(request, target, caller))
+      return { ...options, kind: 'http', method, path, headers: resolve(headers, target, caller) ?? {}, body }
     },
     options,
   )
@@ -74,13 +74,13 @@ export function rest(
 export function oci(
   name: string,
   method: string,
-  path: For<string>,
+  path: PerTarget<string>,
   body?: Body,
   { headers = {}, ...options }: HttpOptions & { readonly headers?: HttpAttack['headers'] } = {},
 ): HostileCase {
   return http(
     name,
-    (target, caller) => `${method} /v2/${target.repoPath}/${made(path, target, caller)}`,
+    (target, caller) => `${method} /v2/${target.repoPath}/${resolve(path, target, caller)}`,
     body,
     (target, caller) => ({ authorization: target.bearer(caller, 'registry'), ...headers }),
     { replies: refusedByStatus, ...options },

@@ -2,9 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { Cleanup } from '../process.ts'
+import type { Cleanup } from '../server/process.ts'
 import { type AttackedServer, startAttackedServer } from './attacked-server.ts'
-import { type Caller, type HostileCase, wrongReplies } from './case.ts'
+import { type Caller, type HostileCase, wrongReplies } from './hostile-case.ts'
 import type { ReadingResult, ReadingSetup } from './reading-client.ts'
 import { prepare, type Replies } from './send.ts'
 
@@ -13,7 +13,7 @@ import { prepare, type Replies } from './send.ts'
 /** What a case did to the server and to its other client. */
 export interface Outcome {
   readonly case: HostileCase
-  readonly entrance: string
+  readonly endpoint: string
   readonly caller: Caller
   /** How the event loop was held, in ms of time and of processor time; NaN when the server did not live to tell. */
   readonly pauseMs: number
@@ -30,13 +30,13 @@ export interface Outcome {
   /** What the server logged as errors. */
   readonly errors: readonly string[]
   /** Bytes of request bodies that are still counted as waiting in memory when all requests are over. */
-  readonly leftBytes: number
+  readonly unreleasedBytes: number
   /** Why the server does not answer any more; undefined when it does. */
   readonly broken: string | undefined
   readonly wrong: readonly string[]
 }
 
-export interface Entrance {
+export interface Endpoint {
   readonly name: string
   readonly cases: readonly HostileCase[]
 }
@@ -52,7 +52,7 @@ const KEPT_BYTES_MAX = 64 * 1024 * 1024
 
 export async function runCases(
   t: Cleanup,
-  entrances: readonly Entrance[],
+  entrances: readonly Endpoint[],
   done: (outcome: Outcome) => void,
 ): Promise<void> {
   const server = await startAttackedServer(t)
@@ -69,9 +69,9 @@ export async function runCases(
     for (const one of cases) {
       for (const caller of one.callers) {
         const outcome = await runCase(server, client, one, caller)
-        done({ ...outcome, entrance, quietP99Ms })
+        done({ ...outcome, endpoint: entrance, quietP99Ms })
         const kept =
-          outcome.broken === undefined ? await keptBytes(server, quietRss) : Number.POSITIVE_INFINITY
+          outcome.broken === undefined ? await retainedBytes(server, quietRss) : Number.POSITIVE_INFINITY
         if (kept <= KEPT_BYTES_MAX) continue
         await server.restart()
         await server.reset()
@@ -81,7 +81,7 @@ export async function runCases(
   }
 }
 
-async function keptBytes(server: AttackedServer, quietRss: number): Promise<number> {
+async function retainedBytes(server: AttackedServer, quietRss: number): Promise<number> {
   await server.reset()
   return (await server.read()).rssBefore - quietRss
 }
@@ -91,7 +91,7 @@ async function runCase(
   client: ReadingClient,
   one: HostileCase,
   caller: Caller,
-): Promise<Omit<Outcome, 'entrance' | 'quietP99Ms'>> {
+): Promise<Omit<Outcome, 'endpoint' | 'quietP99Ms'>> {
   const send = prepare(server.target, one.attack(server.target, caller), newAddress())
   server.newErrors()
   await server.reset()
@@ -106,7 +106,7 @@ async function runCase(
   })
   if (!server.isRunning()) broken = 'the process ended'
   else if (measured === undefined) broken = 'the event loop stood still'
-  else broken = await whyDead(server)
+  else broken = await failureReason(server)
   const { pauseMs = Number.NaN, pauseCpuMs = Number.NaN, cpuMs = Number.NaN } = measured ?? {}
   return {
     case: one,
@@ -119,7 +119,7 @@ async function runCase(
     failures,
     replies,
     errors: server.newErrors(),
-    leftBytes: broken === undefined ? await leftBytes(server.target.url) : Number.NaN,
+    unreleasedBytes: broken === undefined ? await unreleasedBytes(server.target.url) : Number.NaN,
     broken,
     wrong: wrongReplies(one, caller, replies.keys()),
   }
@@ -137,7 +137,7 @@ function newAddress(): string | undefined {
 }
 
 /** What the metric of waiting request bytes settles at: the server may learn late that a client hung up. */
-async function leftBytes(url: string): Promise<number> {
+async function unreleasedBytes(url: string): Promise<number> {
   let bytes = 0
   for (let tries = 0; tries < SETTLING_TRIES; tries++) {
     const text = await (await fetch(`${url}/metrics`)).text()
@@ -149,7 +149,7 @@ async function leftBytes(url: string): Promise<number> {
 }
 
 /** Whether new requests of others are served after the attack. */
-async function whyDead({ target }: AttackedServer): Promise<string | undefined> {
+async function failureReason({ target }: AttackedServer): Promise<string | undefined> {
   for (const [path, headers] of [
     ['/healthz', {}],
     ['/readyz', {}],

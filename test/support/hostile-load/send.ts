@@ -7,8 +7,8 @@ import {
 } from 'node:http2'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Code, codeName } from '../../../src/core/errors.ts'
-import type { Attack, GrpcAttack, HttpAttack, RawAttack, Reply, Target } from './case.ts'
+import { type Code, codeName } from '@berth/server/api/errors.ts'
+import type { Attack, GrpcAttack, HttpAttack, RawAttack, Reply, Target } from './hostile-case.ts'
 
 /** Sends the requests of a case. Everything is bounded: requests by count, waiting by time. */
 
@@ -19,7 +19,7 @@ const CONNECTED_MS = 5000
 export type Replies = Map<Reply, number>
 
 /** Where an attack goes to, and the address that it comes from; undefined leaves the address to the system. */
-interface Way extends Pick<Target, 'url'> {
+interface Route extends Pick<Target, 'url'> {
   readonly localAddress: string | undefined
 }
 
@@ -29,7 +29,7 @@ export function prepare(
   attack: Attack,
   localAddress: string | undefined,
 ): () => Promise<Replies> {
-  const way: Way = { url: target.url, localAddress }
+  const way: Route = { url: target.url, localAddress }
   const replies: Replies = new Map()
   const count = (reply: Reply) => void replies.set(reply, (replies.get(reply) ?? 0) + 1)
   const body = attack.kind === 'raw' ? attack.first(target) : attack.body?.(target)
@@ -54,7 +54,7 @@ async function inParallel(times: number, parallel: number, send: () => Promise<v
 }
 
 /** Counts one reply for a request, however often it is told about its end. */
-function once(
+function countOnce(
   count: Count,
   waitMs: number,
   giveUp: () => void,
@@ -78,23 +78,31 @@ function once(
 const cutReply = ({ code }: { readonly code?: string | undefined }): Reply =>
   code === 'ECONNREFUSED' ? 'refused' : code === 'ECONNRESET' || code === 'EPIPE' ? 'reset' : 'closed'
 
-function fromOf({ localAddress }: Way): { readonly localAddress?: string } {
+function localAddressOption({ localAddress }: Route): { readonly localAddress?: string } {
   return localAddress === undefined ? {} : { localAddress }
 }
 
 async function sendHttp1(
-  way: Way,
+  way: Route,
   attack: HttpAttack,
   body: Uint8Array | undefined,
   count: Count,
 ): Promise<void> {
-  const { method, path, leavesOut = 0, times = 1, parallel = 1, connections = 1, waitMs = WAIT_MS } = attack
+  const {
+    method,
+    path,
+    missingBytes: leavesOut = 0,
+    times = 1,
+    parallel = 1,
+    connections = 1,
+    waitMs = WAIT_MS,
+  } = attack
   const { hostname, port } = new URL(way.url)
   const agent = new Agent({ keepAlive: true, maxSockets: parallel * connections })
   const send = async () => {
     const headers = { ...definedOf(attack.headers), ...(body && { 'content-length': String(body.length) }) }
-    const request = httpRequest({ hostname, port, method, path, headers, agent, ...fromOf(way) })
-    const { done, end } = once(count, waitMs, () => request.destroy())
+    const request = httpRequest({ hostname, port, method, path, headers, agent, ...localAddressOption(way) })
+    const { done, end } = countOnce(count, waitMs, () => request.destroy())
     request.on('response', (response) => {
       response.on('end', () => end(String(response.statusCode)))
       // Bodies of refusals are short; the status is enough where the connection is cut after it.
@@ -119,7 +127,7 @@ function definedOf(headers: HttpAttack['headers'] = {}): Record<string, string> 
 
 /** Streams on sessions that are opened anew when the server closes them. */
 async function onSessions(
-  way: Way,
+  way: Route,
   { times = 1, parallel = 1, connections = 1 }: Pick<HttpAttack, 'times' | 'parallel' | 'connections'>,
   send: (session: ClientHttp2Session) => Promise<void>,
 ): Promise<void> {
@@ -128,7 +136,7 @@ async function onSessions(
     await inParallel(Math.ceil(times / connections), parallel, async () => {
       if (session === undefined || session.closed || session.destroyed) {
         session = connectHttp2(way.url, {
-          ...fromOf(way),
+          ...localAddressOption(way),
           maxSessionMemory: 1000,
           settings: { initialWindowSize: 1 << 20 },
         })
@@ -142,17 +150,17 @@ async function onSessions(
 }
 
 async function sendHttp2(
-  way: Way,
+  way: Route,
   attack: HttpAttack,
   body: Uint8Array | undefined,
   count: Count,
 ): Promise<void> {
-  const { method, path, leavesOut = 0, waitMs = WAIT_MS } = attack
+  const { method, path, missingBytes: leavesOut = 0, waitMs = WAIT_MS } = attack
   await onSessions(way, attack, async (session) => {
     const headers = { ':method': method, ':path': path, ...definedOf(attack.headers) }
     const stream = openStream(session, headers, body === undefined)
     if (stream === undefined) return count('closed')
-    const { done, end } = once(count, waitMs, () => stream.close(constants.NGHTTP2_CANCEL))
+    const { done, end } = countOnce(count, waitMs, () => stream.close(constants.NGHTTP2_CANCEL))
     stream.on('response', (reply) => end(String(reply[':status'])))
     endWithStream(stream, end)
     if (body !== undefined && leavesOut === 0) stream.end(body)
@@ -180,7 +188,7 @@ function endWithStream(stream: ClientHttp2Stream, end: (reply: Reply) => void): 
 }
 
 async function sendGrpc(
-  way: Way,
+  way: Route,
   attack: GrpcAttack,
   body: Uint8Array | undefined,
   count: Count,
@@ -196,7 +204,7 @@ async function sendGrpc(
     }
     const stream = openStream(session, headers, false)
     if (stream === undefined) return count('closed')
-    const { done, end } = once(
+    const { done, end } = countOnce(
       (reply) => count(reply === 'no reply' && staysOpen ? 'open' : reply),
       waitMs,
       () => stream.close(constants.NGHTTP2_CANCEL),
@@ -215,20 +223,20 @@ async function sendGrpc(
   })
 }
 
-async function sendRaw(way: Way, attack: RawAttack, first: Uint8Array, count: Count): Promise<void> {
+async function sendRaw(way: Route, attack: RawAttack, first: Uint8Array, count: Count): Promise<void> {
   const { connections = 1, rounds = 1 } = attack
   for (let round = 0; round < rounds; round++)
     await Promise.all(Array.from({ length: connections }, () => rawConnection(way, attack, first, count)))
 }
 
 async function rawConnection(
-  way: Way,
-  { next, holdMs, deaf = false }: RawAttack,
+  way: Route,
+  { next, holdMs, neverReads: deaf = false }: RawAttack,
   first: Uint8Array,
   count: Count,
 ): Promise<void> {
   const { hostname, port } = new URL(way.url)
-  const socket = connect({ host: hostname, port: Number(port), noDelay: true, ...fromOf(way) })
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true, ...localAddressOption(way) })
   const isHttp2 = Buffer.from(first.subarray(0, 3)).toString() === 'PRI'
   let received = Buffer.alloc(0)
   let cut: Reply | undefined

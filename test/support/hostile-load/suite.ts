@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { MIB } from './bytes.ts'
-import { budgetMibOf, type Caller } from './case.ts'
-import { catalogue } from './catalogue.ts'
+import { budgetMibOf, type Caller } from './hostile-case.ts'
+import { catalogue } from './hostile-catalog.ts'
 import { line, writeReport } from './report.ts'
-import { type Entrance, type Outcome, runCases } from './run.ts'
+import { type Endpoint, type Outcome, runCases } from './run.ts'
 
 /** What the tests of hostile load have in common: which cases run, and what each must show. */
 
@@ -39,14 +39,14 @@ export async function runHostileLoad(t: TestContext, wanted: 'quick' | 'whole'):
 }
 
 function titleOf({
-  entrance,
+  endpoint: entrance,
   case: { name },
   caller,
-}: Pick<Outcome, 'entrance' | 'case' | 'caller'>): string {
+}: Pick<Outcome, 'endpoint' | 'case' | 'caller'>): string {
   return `${entrance}: ${name} (${caller})`
 }
 
-function chosen(wanted: 'quick' | 'whole'): Entrance[] {
+function chosen(wanted: 'quick' | 'whole'): Endpoint[] {
   const pattern = new RegExp(only)
   return catalogue.map(({ name, cases }) => ({
     name,
@@ -55,19 +55,19 @@ function chosen(wanted: 'quick' | 'whole'): Entrance[] {
       .map((one) => ({
         ...one,
         callers: one.callers
-          .filter((caller) => wanted === 'whole' || !isBetween(caller, one.callers))
-          .filter((caller) => pattern.test(titleOf({ entrance: name, case: one, caller }))),
+          .filter((caller) => wanted === 'whole' || !isIntermediate(caller, one.callers))
+          .filter((caller) => pattern.test(titleOf({ endpoint: name, case: one, caller }))),
       })),
   }))
 }
 
 /** Whether a caller may do more than one of the others and less than another: the two ends show most of what there is to see. */
-function isBetween(caller: Caller, callers: readonly Caller[]): boolean {
+function isIntermediate(caller: Caller, callers: readonly Caller[]): boolean {
   return caller === 'no role' && callers.includes('anonymous') && callers.length > 2
 }
 
 function problemsOf(outcome: Outcome): string[] {
-  const { broken, wrong, failures, errors, leftBytes, grownBytes, pauseCpuMs } = outcome
+  const { broken, wrong, failures, errors, unreleasedBytes: leftBytes, grownBytes, pauseCpuMs } = outcome
   if (broken !== undefined) return [broken]
   const problems = wrong.map((reply) => `the reply is ${reply}`)
   for (const text of errors) problems.push(`the server logged ${text}`)

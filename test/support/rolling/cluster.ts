@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { freePort, startPostgres } from '../postgres.ts'
-import type { OtherVersion } from '../previous-release.ts'
-import { type Cleanup, runBerth, type Serving, serveBerth, temporaryDirectory } from '../process.ts'
+import { freePort, startPostgres } from '../database/postgres.ts'
+import type { OtherVersion } from '../server/previous-release.ts'
+import { type Cleanup, runBerth, type Serving, serveBerth, temporaryDirectory } from '../server/process.ts'
 import { type Haproxy, type HaproxyOptions, startHaproxy } from './haproxy.ts'
 
 /** Nodes in processes of their own, on one real PostgreSQL and with shared blobs, behind a real HAProxy. */

@@ -5,8 +5,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../postgres.ts'
-import { type Cleanup, temporaryDirectory } from '../process.ts'
+import { freePort } from '../database/postgres.ts'
+import { type Cleanup, temporaryDirectory } from '../server/process.ts'
 
 /** A real HAProxy with the configuration that deploy/haproxy documents. */
 

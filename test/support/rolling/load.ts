@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { randomInt, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as connectHttp2, constants } from 'node:http2'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { Agent, request } from 'undici'
-import { GroupsService } from '#gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { grpcClient } from '../grpc.ts'
-import { digest, testImage, types } from '../registry.ts'
+import { grpcClient } from '../api/grpc.ts'
+import { digest, testImage, types } from '../registry/registry.ts'
 import type { Cluster } from './cluster.ts'
 
 /** Clients of every protocol that send one request after the other and never repeat one. */

@@ -1,0 +1,261 @@
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import {
+  entryName,
+  entryNameProblem,
+  type FoundFile,
+  isArchiveName,
+  isDocumentName,
+  readUpTo,
+  refusedFile,
+  tooLargeReason,
+} from './found-file.ts'
+import { readTarEntries } from './read-tar.ts'
+import { readZipEntries } from './read-zip.ts'
+import { ArchiveRejected, type UnpackBudget } from './unpack-budget.ts'
+
+/**
+ * The documents in one file, whatever it is: a document, one that is compressed, or an archive (zip, tar, tar.gz), which may hold
+ * others. One document is in memory at a time, and nothing is written anywhere.
+ */
+
+export interface ArchiveEntry {
+  readonly name: string
+  readonly kind: 'file' | 'directory' | 'link' | 'device'
+  /** As the archive says. */
+  readonly bytes: number
+  /** Unpacked. */
+  read(): AsyncIterable<Uint8Array>
+}
+
+/** A file on disk by its path, or one that was in an archive. */
+export interface SourceFile {
+  readonly name: string
+  readonly source: string | Uint8Array
+  /** Hears how many bytes of the file were gone through. */
+  readonly onRead?: (bytes: number) => void
+}
+
+type FileFormat = 'zip' | 'gzip' | 'tar' | 'plain'
+
+const HEAD_BYTES = 512
+
+export async function* documentsInFile(
+  file: SourceFile,
+  budget: UnpackBudget,
+  depth = 0,
+): AsyncGenerator<FoundFile> {
+  const { name } = file
+  try {
+    const format = detectFormat(await readHead(file.source))
+    if (format === 'unknown')
+      yield refusedFile(name, 'is compressed in a way that is not read: use zip or gzip')
+    else yield* documentsOfFormat({ ...file, format }, budget, depth)
+  } catch (error) {
+    budget.throwIfStopped()
+    yield refusedFile(name, rejectionReason(error))
+  }
+}
+
+interface DetectedFile extends SourceFile {
+  readonly format: FileFormat
+}
+
+async function* documentsOfFormat(
+  file: DetectedFile,
+  budget: UnpackBudget,
+  depth: number,
+): AsyncGenerator<FoundFile> {
+  const { name, source, format } = file
+  switch (format) {
+    case 'plain':
+      yield await readDocumentEntry(name, streamOf(file), budget)
+      return
+    case 'zip':
+      yield* documentsAmong(readZipEntries(source, budget, file.onRead), file, budget, depth)
+      return
+    case 'tar':
+      yield* documentsAmong(readTarEntries(metered(streamOf(file), budget)), file, budget, depth)
+      return
+    case 'gzip': {
+      const inner = await peekHead(metered(gunzip(streamOf(file)), budget))
+      const innerFormat = detectFormat(inner.head)
+      if (innerFormat === 'tar') yield* documentsAmong(readTarEntries(inner.all), file, budget, depth)
+      else if (innerFormat === 'plain') yield await readDocumentEntry(name, inner.all, budget)
+      else yield* documentsOfNested(name, inner.all, budget, depth + 1)
+    }
+  }
+}
+
+async function* documentsAmong(
+  entries: AsyncIterable<ArchiveEntry>,
+  { name: archive }: SourceFile,
+  budget: UnpackBudget,
+  depth: number,
+): AsyncGenerator<FoundFile> {
+  const names = new Set<string>()
+  for await (const entry of entries) {
+    budget.addEntry()
+    const name = entryName(archive, entry.name)
+    if (entry.kind === 'directory') continue
+    const problem = entryProblem(entry) ?? (names.has(entry.name) ? 'is there twice' : undefined)
+    names.add(entry.name)
+    if (problem !== undefined) yield refusedFile(name, problem)
+    else if (isDocumentName(entry.name))
+      yield await readDocumentEntry(name, entry.read(), budget, entry.bytes)
+    else if (isArchiveName(entry.name))
+      yield* documentsOfNested(name, entry.read(), budget, depth + 1, entry.bytes)
+    else yield { kind: 'skipped', name }
+  }
+}
+
+function entryProblem({ name, kind }: ArchiveEntry): string | undefined {
+  if (kind === 'link') return 'is a link, which is not followed'
+  if (kind === 'device') return 'is neither a file nor a folder'
+  return entryNameProblem(name)
+}
+
+/** `bytes`: how long it says to be, so that what is too long need not be read. */
+async function readDocumentEntry(
+  name: string,
+  stream: AsyncIterable<Uint8Array>,
+  { bounds, throwIfStopped }: UnpackBudget,
+  bytes = 0,
+): Promise<FoundFile> {
+  const { advisoryDocumentBytesMax: max } = bounds
+  try {
+    const content = bytes > max ? undefined : await readUpTo(stream, max)
+    return content === undefined
+      ? refusedFile(name, tooLargeReason(max))
+      : { kind: 'document', name, content }
+  } catch (error) {
+    throwIfStopped()
+    // What ends the archive ends it.
+    if (error instanceof ArchiveRejected) throw error
+    return refusedFile(name, rejectionReason(error))
+  }
+}
+
+/** What is packed in something packed. It is read as a whole first: a zip cannot be read as it comes. */
+async function* documentsOfNested(
+  name: string,
+  stream: AsyncIterable<Uint8Array>,
+  budget: UnpackBudget,
+  depth: number,
+  bytes = 0,
+): AsyncGenerator<FoundFile> {
+  const { archiveNestingMax } = budget.bounds
+  if (depth > archiveNestingMax) {
+    yield refusedFile(name, `lies in more than ${archiveNestingMax} archives`)
+    return
+  }
+  const whole = await readDocumentEntry(name, stream, budget, bytes)
+  if (whole.kind === 'document') yield* documentsInFile({ name, source: whole.content }, budget, depth)
+  else yield whole
+}
+
+async function readHead(source: string | Uint8Array): Promise<Uint8Array> {
+  if (typeof source !== 'string') return source.subarray(0, HEAD_BYTES)
+  const file = await open(source)
+  try {
+    const { buffer, bytesRead } = await file.read(new Uint8Array(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+const signatures: readonly (readonly [string, FileFormat | 'unknown'])[] = [
+  ['504b0304', 'zip'],
+  // Empty, and one that is in several parts.
+  ['504b0506', 'zip'],
+  ['504b0708', 'zip'],
+  ['1f8b', 'gzip'],
+  ['28b52ffd', 'unknown'], // zstd
+  ['fd377a585a00', 'unknown'], // xz
+  ['425a68', 'unknown'], // bzip2
+  ['377abcaf271c', 'unknown'], // 7z
+  ['526172211a07', 'unknown'], // rar
+]
+
+const TAR_MAGIC_AT = 257
+
+/** By its content: what a name ends in is easily wrong. */
+function detectFormat(head: Uint8Array): FileFormat | 'unknown' {
+  const bytes = Buffer.from(head)
+  const hex = bytes.toString('hex', 0, 8)
+  const found = signatures.find(([signature]) => hex.startsWith(signature))
+  if (found !== undefined) return found[1]
+  return bytes.toString('latin1', TAR_MAGIC_AT, TAR_MAGIC_AT + 5) === 'ustar' ? 'tar' : 'plain'
+}
+
+async function* streamOf({ source, onRead }: SourceFile): AsyncGenerator<Uint8Array> {
+  if (typeof source !== 'string') {
+    yield source
+    return
+  }
+  for await (const chunk of createReadStream(source)) {
+    onRead?.((chunk as Uint8Array).byteLength)
+    yield chunk as Uint8Array
+  }
+}
+
+async function* gunzip(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const compressed = Readable.from(bytes, { objectMode: false })
+  const decompressed = createGunzip()
+  compressed.on('error', (error) => decompressed.destroy(error))
+  try {
+    yield* compressed.pipe(decompressed) as AsyncIterable<Uint8Array>
+  } finally {
+    compressed.destroy()
+    decompressed.destroy()
+  }
+}
+
+async function* metered(bytes: AsyncIterable<Uint8Array>, budget: UnpackBudget): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) {
+    budget.addBytes(chunk.byteLength)
+    yield chunk
+  }
+}
+
+async function peekHead(bytes: AsyncIterable<Uint8Array>) {
+  const iterator = bytes[Symbol.asyncIterator]()
+  const first: Uint8Array[] = []
+  let length = 0
+  while (length < HEAD_BYTES) {
+    const { done, value } = await iterator.next()
+    if (done === true) break
+    first.push(value)
+    length += value.byteLength
+  }
+  const head = Buffer.concat(first)
+  async function* all(): AsyncGenerator<Uint8Array> {
+    try {
+      yield head
+      for (;;) {
+        const { done, value } = await iterator.next()
+        if (done === true) return
+        yield value
+      }
+    } finally {
+      await iterator.return?.()
+    }
+  }
+  return { head, all: all() }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'is not there',
+  EACCES: 'may not be read',
+  Z_DATA_ERROR: 'is damaged: it cannot be unpacked',
+  Z_BUF_ERROR: 'is cut off: it is not a whole gzip file',
+}
+
+function rejectionReason(error: unknown): string {
+  if (error instanceof ArchiveRejected) return error.message
+  const { code = '', message } = error as NodeJS.ErrnoException
+  return reasons[code] ?? `cannot be unpacked: ${message}`
+}

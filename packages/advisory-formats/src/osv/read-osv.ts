@@ -1,0 +1,240 @@
+import { limits } from '@berth/server/config/limits.ts'
+import type { AdvisoryRecord, ScoreRecord } from '../advisory-record.ts'
+import { parsePackageUrl } from '../package-url/parse-package-url.ts'
+import { distinctScores, osvScores } from '../reading/cvss-scores.ts'
+import type { DocumentBudget } from '../reading/document-budget.ts'
+import { buildHistory, createEventType, manualDetection, type SourceEvent } from '../reading/event-history.ts'
+import { emptyRecord, type FormatReader } from '../reading/format-reader.ts'
+import { compareInstants, type Instant, UNTIMED } from '../reading/instants.ts'
+import { recordKey } from '../reading/record-key.ts'
+import type { UnmappedTally } from '../reading/unmapped-fields.ts'
+import { isPlatformId, readAlias, readVulnerabilityId } from '../reading/vulnerability-id.ts'
+import { type Fields, problemWith, type Value } from '../syntax/source-value.ts'
+import {
+  entriesOf,
+  field,
+  fieldsOf,
+  markRead,
+  objectsIn,
+  optionalInstant,
+  optionalName,
+  peek,
+  readInstant,
+  readName,
+  requireField,
+} from '../syntax/value-fields.ts'
+import { createOsvExtensionWriter } from './read-osv-extension.ts'
+import { readPublishedRecords } from './read-published-osv.ts'
+
+/** OSV records, of schema 1: one vulnerability, and one advisory for each package or repository that it affects. */
+export const readOsv: FormatReader = (root, tally, budget) => {
+  checkVersion(root)
+  const id = readVulnerabilityId(requireField(root, 'id'))
+  const modified = knownInstant(readInstant(requireField(root, 'modified')))
+  const publishedAdvisories = readPublishedRecords(root, id, tally, budget)
+  if (publishedAdvisories !== undefined)
+    return { id, revisionMs: modified?.ms, advisories: publishedAdvisories, scores: [] }
+  const aliases = entriesOf(root, 'aliases').map(readAlias)
+  const upstream = entriesOf(root, 'upstream').map(readAlias)
+  const withdrawn = optionalInstant(root, 'withdrawn')
+  const affected = affectedIn(root, budget)
+  // What was taken back says nothing of others any more.
+  const scores = withdrawn === undefined ? scoresOf(root, [id, ...aliases], affected, budget) : []
+  const facts = {
+    id,
+    aliases: [...(isPlatformId(id) ? [] : [id]), ...aliases, ...upstream],
+    modified,
+    published: knownInstant(optionalInstant(root, 'published')),
+    withdrawn,
+    scores: ownScores(id, scores),
+  }
+  const writeExtension = createOsvExtensionWriter(root, affected.length)
+  const advisories = affected.map((each) => ({
+    ...recordOf(root, facts, each, tally, budget),
+    osv: writeExtension(each.entries.map(({ entry, allRanges: ranges }) => ({ entry, ranges }))),
+  }))
+  return { id, revisionMs: modified?.ms, advisories, scores }
+}
+
+/** What holds for all that a record affects. */
+interface Facts {
+  readonly id: string
+  readonly aliases: readonly string[]
+  readonly modified: Instant | undefined
+  readonly published: Instant | undefined
+  readonly withdrawn: Instant | undefined
+  readonly scores: ScoreRecord['severities']
+}
+
+function checkVersion(root: Fields): void {
+  const version = field(root, 'schema_version')
+  if (version === undefined) return
+  const text = readName(version)
+  if (!/^1(?:\.\d+)*(?:-[\w.]+)?$/.test(text)) {
+    throw problemWith(
+      version,
+      `is ${JSON.stringify(text)}, another model than 1, which is the one that is read`,
+    )
+  }
+}
+
+const YEAR_2_MS = Date.parse('0002-01-01T00:00:00Z')
+
+/** Some write the zero of their clock, in the year 1, for a time that they do not know. */
+function knownInstant(instant: Instant | undefined): Instant | undefined {
+  return instant === undefined || instant.ms < YEAR_2_MS ? undefined : instant
+}
+
+/** A package or repository that is affected, with all entries about it. */
+interface Affected {
+  readonly key: string
+  readonly name: string
+  readonly type: string
+  /** Package URL, or address of the repository. */
+  product: string
+  readonly entries: AffectedEntry[]
+}
+
+interface AffectedEntry {
+  readonly entry: Fields
+  /** Those that tell when it was fixed. */
+  readonly ranges: Fields[]
+  /** Those that are about this package or repository. */
+  readonly allRanges: Fields[]
+}
+
+/** Each package once, and each repository of what has no package. */
+function affectedIn(root: Fields, budget: DocumentBudget): Affected[] {
+  const found = new Map<string, Affected>()
+  const add = (
+    key: string,
+    name: string,
+    type: string,
+    entry: Fields,
+    ranges: readonly Fields[],
+    all = ranges,
+  ): Affected => {
+    const known = found.get(key)
+    if (known === undefined) budget.advisory(entry)
+    const affected = known ?? { key, name, type, product: '', entries: [] }
+    const last = affected.entries.at(-1)
+    if (last?.entry === entry) {
+      last.ranges.push(...ranges)
+      last.allRanges.push(...all)
+    } else {
+      affected.entries.push({ entry, ranges: [...ranges], allRanges: [...all] })
+    }
+    found.set(key, affected)
+    return affected
+  }
+  for (const entry of objectsIn(root, 'affected')) {
+    const ranges = objectsIn(entry, 'ranges')
+    const described = field(entry, 'package')
+    if (described !== undefined) {
+      const pkg = fieldsOf(described)
+      const ecosystem = readName(requireField(pkg, 'ecosystem'))
+      const name = readName(requireField(pkg, 'name'))
+      // Commits say when something was fixed only where no version does.
+      const versioned = ranges.filter((range) => peek(range, 'type') !== 'GIT')
+      const affected = add(
+        `${ecosystem}/${name}`,
+        name,
+        ecosystem,
+        entry,
+        versioned.length > 0 ? versioned : ranges,
+        ranges,
+      )
+      if (affected.product === '' || affected.product === peek(pkg, 'purl'))
+        affected.product = optionalName(pkg, 'purl')
+      continue
+    }
+    for (const range of ranges) {
+      const repository = field(range, 'repo')
+      if (repository === undefined) continue
+      markRead(field(range, 'type'))
+      const address = readName(repository)
+      const name = address.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/\/+$/, '')
+      const affected = add(`git/${name}`, name, 'git', entry, [range])
+      affected.product = address === name ? '' : address
+    }
+  }
+  return [...found.values()]
+}
+
+function scoresOf(
+  root: Fields,
+  ids: readonly string[],
+  affected: readonly Affected[],
+  budget: DocumentBudget,
+): ScoreRecord[] {
+  const byComponent = new Map([['', osvScores(root)]])
+  for (const { name, entries } of affected) {
+    for (const { entry } of entries) {
+      const own = osvScores(entry)
+      if (own.length === 0) continue
+      const all = distinctScores([...(byComponent.get(name) ?? []), ...own])
+      if (all.length > limits.advisoryScoresMax) {
+        throw problemWith(entry, `has one of more than ${limits.advisoryScoresMax} scores of ${name}`)
+      }
+      byComponent.set(name, all)
+    }
+  }
+  return [...byComponent].flatMap(([component, severities]) => {
+    if (severities.length === 0) return []
+    budget.scores(ids.length, root)
+    return [...new Set(ids)].map((alias) => ({ alias, component, severities }))
+  })
+}
+
+/** Scores that an advisory would not find by one of its aliases, because its id is none. */
+function ownScores(id: string, scores: readonly ScoreRecord[]): Facts['scores'] {
+  const general = scores.find(({ alias, component }) => alias === id && component === '')
+  return isPlatformId(id) ? (general?.severities ?? []) : []
+}
+
+function recordOf(
+  root: Value,
+  facts: Facts,
+  affected: Affected,
+  tally: UnmappedTally,
+  budget: DocumentBudget,
+): AdvisoryRecord {
+  const { id, aliases, modified, published, withdrawn, scores } = facts
+  const { name, type, product } = affected
+  const url = parsePackageUrl(product)
+  const createdAt = published ?? modified
+  // Some records were published after they were last changed.
+  const updatedAt = [modified, createdAt]
+    .filter((instant) => instant !== undefined)
+    .sort(compareInstants)
+    .at(-1)
+  const created: SourceEvent = { at: createdAt ?? UNTIMED, type: manualDetection(), author: '', source: root }
+  const fixed = affected.entries.flatMap(({ ranges }) => ranges.flatMap((range) => fixesOf(range, updatedAt)))
+  return {
+    ...emptyRecord,
+    key: recordKey('osv', `${id}#${affected.key}`),
+    advisoryId: isPlatformId(id) ? id : '',
+    legacyAdvisoryId: id,
+    artifactName: name,
+    artifactType: url?.type ?? type,
+    artifactArchitecture: url?.architecture ?? '',
+    componentName: name,
+    componentType: type,
+    product,
+    aliases: budget.aliases(aliases, root),
+    events: buildHistory([created, ...fixed], tally),
+    severities: scores,
+    createdMs: createdAt?.ms,
+    updatedMs: updatedAt?.ms,
+    withdrawnMs: withdrawn?.ms,
+  }
+}
+
+function fixesOf(range: Fields, at: Instant = UNTIMED): SourceEvent[] {
+  return objectsIn(range, 'events').flatMap((event) => {
+    const fixed = field(event, 'fixed')
+    if (fixed === undefined) return []
+    const type = createEventType({ case: 'fixed', value: { fixedVersion: readName(fixed) } })
+    return [{ at, type, author: '', source: fixed }]
+  })
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
+import type { Format, ReadResult } from './advisory-record.ts'
+import { readCsaf } from './csaf/read-csaf.ts'
+import { readOsv } from './osv/read-osv.ts'
+import { createDocumentBudget } from './reading/document-budget.ts'
+import type { FormatReader } from './reading/format-reader.ts'
+import { checkIndexedNames } from './reading/indexed-names.ts'
+import { createUnmappedTally } from './reading/unmapped-fields.ts'
+import { readSecdb } from './secdb/read-secdb.ts'
+import { decodeDocument, decodeLossy } from './syntax/decode-document.ts'
+import { parseJson } from './syntax/parse-json.ts'
+import { parseYaml } from './syntax/parse-yaml.ts'
+import { DocumentProblem, type Fields, problemWith } from './syntax/source-value.ts'
+import { field, fieldsOf, peek } from './syntax/value-fields.ts'
+import { readOpenvex } from './vex/read-openvex.ts'
+import { readWolfi } from './wolfi/read-wolfi.ts'
+import { readWolfiV1 } from './wolfi/read-wolfi-v1.ts'
+
+/**
+ * Reads an advisory document of any format, in JSON or YAML; '' as the format tells it by the content. Says why and where when it
+ * is not one, and throws nothing. The name decides only what content leaves open: JSON is YAML as well.
+ */
+export function readDocument(name: string, format: Format | '', content: Uint8Array): ReadResult {
+  try {
+    const text = decodeDocument(content)
+    const root = fieldsOf(isJson(name, text) ? parseJson(text) : parseYaml(text))
+    const actual = format || detectFormat(root)
+    const tally = createUnmappedTally()
+    const read = readerOf(actual, root)(root, tally, createDocumentBudget())
+    tally.addUnread(root)
+    const id = documentId(read.id, actual, name, content)
+    checkIndexedNames(root, { ...read, id })
+    return { document: { ...read, format: actual, id, unmapped: tally.list() } }
+  } catch (error) {
+    if (error instanceof DocumentProblem) return { rejection: error.rejection(() => decodeLossy(content)) }
+    throw error
+  }
+}
+
+/** A security database has no time by which its newer version is told, so only one of the same file name takes its place. */
+function documentId(own: string, format: Format, name: string, content: Uint8Array): string {
+  if (own === '') return `sha256:${createHash('sha256').update(content).digest('hex')}`
+  return format === 'secdb' ? `${own}#${basename(name)}` : own
+}
+
+function isJson(name: string, text: string): boolean {
+  return /^\s*[{[]/.test(text) && !/\.ya?ml$/i.test(name)
+}
+
+function readerOf(format: Format, root: Fields): FormatReader {
+  switch (format) {
+    case 'wolfi':
+      return field(root, 'schema-version') === undefined && field(root, 'advisories')?.kind === 'fields'
+        ? readWolfiV1
+        : readWolfi
+    case 'osv':
+      return readOsv
+    case 'secdb':
+      return readSecdb
+    case 'openvex':
+      return readOpenvex
+    case 'csaf':
+      return readCsaf
+  }
+}
+
+/** By fields that no other format has together. */
+function detectFormat(root: Fields): Format {
+  const has = (...names: string[]) => names.every((each) => root.byName.has(each))
+  if (has('document') && (has('vulnerabilities') || has('product_tree'))) return 'csaf'
+  if (has('statements') || /openvex/i.test(peek(root, '@context'))) return 'openvex'
+  if (has('package', 'advisories')) return 'wolfi'
+  if (has('packages') && (has('urlprefix') || has('reponame') || has('apkurl'))) return 'secdb'
+  if (has('id', 'modified')) return 'osv'
+  throw problemWith(root, 'is no Wolfi, OSV, secdb, OpenVEX or CSAF document')
+}

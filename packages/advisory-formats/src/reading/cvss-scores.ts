@@ -1,0 +1,47 @@
+import { Severity_Type as SeverityType } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
+import type { Score } from '../advisory-record.ts'
+import { type Fields, problemWith } from '../syntax/source-value.ts'
+import { field, markRead, objectsIn, peek, readName, requireField } from '../syntax/value-fields.ts'
+
+/** Vectors of CVSS in the formats that have them. The schema knows no other method, so those stay untaken. */
+
+const osvTypes = new Map([
+  ['CVSS_V2', SeverityType.CVSS_V2],
+  ['CVSS_V3', SeverityType.CVSS_V3],
+  ['CVSS_V4', SeverityType.CVSS_V4],
+])
+
+/** The `severity` of an OSV record or of what it affects. */
+export function osvScores(fields: Fields): Score[] {
+  const severities = objectsIn(fields, 'severity')
+  const tooMany = severities[limits.advisoryScoresMax]
+  if (tooMany !== undefined) throw problemWith(tooMany, `is more than ${limits.advisoryScoresMax} scores`)
+  return distinctScores(
+    severities.flatMap((severity) => {
+      const type = osvTypes.get(peek(severity, 'type'))
+      if (type === undefined) return []
+      markRead(field(severity, 'type'))
+      return [{ type, score: readName(requireField(severity, 'score')) }]
+    }),
+  )
+}
+
+const csafMembers = [
+  ['cvss_v2', SeverityType.CVSS_V2],
+  ['cvss_v3', SeverityType.CVSS_V3],
+  ['cvss_v4', SeverityType.CVSS_V4],
+] as const
+
+/** One of the `scores` of a vulnerability in CSAF. */
+export function csafScores(score: Fields): Score[] {
+  return csafMembers.flatMap(([name, type]) => {
+    const cvss = field(score, name)
+    if (cvss?.kind !== 'fields') return []
+    return [{ type, score: readName(requireField(cvss, 'vectorString')) }]
+  })
+}
+
+export function distinctScores(scores: readonly Score[]): Score[] {
+  return [...new Map(scores.map((score) => [`${score.type} ${score.score}`, score])).values()]
+}

@@ -1,0 +1,34 @@
+import type { AdvisoryRecord, ParsedDocument } from '../advisory-record.ts'
+import type { Fields } from '../syntax/source-value.ts'
+import type { DocumentBudget } from './document-budget.ts'
+import type { UnmappedTally } from './unmapped-fields.ts'
+
+/** What the readers of all formats have in common. */
+
+/** Reads the tree of a document. Throws a DocumentProblem. */
+export type FormatReader = (
+  root: Fields,
+  tally: UnmappedTally,
+  growth: DocumentBudget,
+) => Omit<ParsedDocument, 'format' | 'unmapped'>
+
+/** A record that says nothing yet. */
+export const emptyRecord: Omit<AdvisoryRecord, 'key'> = {
+  advisoryId: '',
+  legacyAdvisoryId: '',
+  author: '',
+  artifactName: '',
+  artifactType: '',
+  artifactArchitecture: '',
+  componentName: '',
+  componentLocation: '',
+  componentType: '',
+  origin: '',
+  product: '',
+  aliases: [],
+  events: [],
+  severities: [],
+  createdMs: undefined,
+  updatedMs: undefined,
+  withdrawnMs: undefined,
+}

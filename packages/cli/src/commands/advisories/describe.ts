@@ -1,0 +1,77 @@
+import type { Advisory, BerthClient } from '@berth/client/berth.ts'
+import { toArray } from '../../invocation/async-iterables.ts'
+import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
+import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import { scopeOptions } from '../../invocation/options.ts'
+import { isUid, readScope } from '../../invocation/resource-lookup.ts'
+import { sanitizeText, truncate } from '../../output/text-width.ts'
+import { listSources, printSource } from './documents.ts'
+import { currentState, newestFirst } from './states.ts'
+import { detailView, eventView } from './views.ts'
+
+export const describeCommand: CommandDeclaration = {
+  name: 'describe',
+  aliases: ['get'],
+  summary: 'show an advisory, with what happened in the order of time, and the documents that it comes from',
+  parameters: [
+    { name: 'ADVISORY', summary: 'its id or uid, or a vulnerability that one has', required: true },
+  ],
+  options: scopeOptions,
+  examples: [
+    'berth advisories describe CGA-2222-3333-4444',
+    'berth advisories describe CVE-2024-6119 -o yaml',
+  ],
+  async run(invocation) {
+    const advisory = await findAdvisory(invocation)
+    const { output } = invocation
+    output.item(advisory, detailView)
+    if (!['table', 'wide', 'tree'].includes(output.format)) return
+    output.line('')
+    await output.list(newestFirst(advisory).toReversed(), eventView)
+    for await (const source of listSources(await invocation.client(), advisory.uid)) {
+      output.line('')
+      await printSource(invocation, source)
+    }
+  },
+}
+
+async function findAdvisory(invocation: Invocation): Promise<Advisory> {
+  const word = invocation.argument(0)
+  const client = await invocation.client()
+  if (isUid(word)) return client.advisories.get(word)
+  const scope = await readScope(invocation)
+  for (const look of lookups) {
+    const found = await toArray(look(client, word, scope))
+    const [one, ...more] = found
+    if (one !== undefined && more.length === 0) return one
+    if (one !== undefined) {
+      const shown = found.slice(0, CANDIDATES_MAX).map(candidateLine)
+      const left = found.length - shown.length
+      const lines = [...shown, ...(left > 0 ? [`and ${left} more: berth advisories list`] : [])]
+      throw new UsageError(
+        `${found.length} advisories have ${JSON.stringify(word)}: give the id or uid of one, or its folder with --parent\n${lines.map((line) => `  ${line}`).join('\n')}`,
+      )
+    }
+  }
+  throw new UsageError(`there is no advisory ${JSON.stringify(word)} that you may see`)
+}
+
+const CANDIDATES_MAX = 20
+const FIELD_CHARS_MAX = 60
+
+/** In a line: what to give instead, and what it is about. */
+function candidateLine(advisory: Advisory): string {
+  const words = [advisory.artifactName, advisory.artifactArchitecture, currentState(advisory) ?? '']
+  const about = words
+    .filter((word) => word !== '')
+    .map((word) => truncate(sanitizeText(word), FIELD_CHARS_MAX))
+  return `${advisory.advisoryId}  ${advisory.uid}  ${about.join(', ')}`
+}
+
+type Scope = Awaited<ReturnType<typeof readScope>>
+
+const lookups: readonly ((client: BerthClient, word: string, scope: Scope) => AsyncIterable<Advisory>)[] = [
+  (client, word, scope) => client.advisories.all({ ...scope, advisoryIds: [word] }),
+  (client, word, scope) => client.advisories.all({ ...scope, legacyAdvisoryIds: [word] }),
+  (client, word, scope) => client.advisories.all({ ...scope, aliases: [word] }),
+]

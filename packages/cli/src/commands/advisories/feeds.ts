@@ -1,0 +1,243 @@
+import { formats } from '@berth/advisory-formats/advisory-record.ts'
+import type { AdvisoryFeed } from '@berth/client/berth.ts'
+import { toArray } from '../../invocation/async-iterables.ts'
+import type {
+  CommandDeclaration,
+  CommandGroup,
+  OptionDeclaration,
+} from '../../invocation/command-declaration.ts'
+import { formatDuration, parseDurationOption } from '../../invocation/durations.ts'
+import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import { parentOption, requireChange, scopeOptions, yesOption } from '../../invocation/options.ts'
+import { isUid, readScope, resolveGroupUid, resolveUid } from '../../invocation/resource-lookup.ts'
+import { createdColumn, idColumn } from '../../output/columns.ts'
+import type { View } from '../../output/output.ts'
+import { CommandFailed } from '../../session/access-token.ts'
+
+/** Feeds: addresses that the server reads advisories from by itself. */
+
+const feedState = ({ state }: AdvisoryFeed) => state.replace('STATE_', '').toLowerCase()
+
+const view: View<AdvisoryFeed> = {
+  columns: [
+    idColumn,
+    { title: 'ADDRESS', value: ({ url }) => url },
+    { title: 'STATE', kind: 'name', value: feedState },
+    { title: 'LAST SUCCESS', kind: 'time', value: ({ lastSuccessTime = '' }) => lastSuccessTime },
+    { title: 'NEXT', kind: 'time', value: ({ nextAttemptTime = '' }) => nextAttemptTime },
+    { title: 'DOCUMENTS', value: ({ lastRun }) => (lastRun === undefined ? '' : String(lastRun.documents)) },
+    { title: 'REJECTED', value: ({ lastRun }) => (lastRun?.rejected ? String(lastRun.rejected) : '') },
+    { title: 'ERROR', kind: 'long', value: ({ lastError }) => lastError },
+    { title: 'FAILURES', value: ({ failures }) => (failures > 0 ? String(failures) : ''), wide: true },
+    { title: 'FORMAT', value: ({ format }) => format, wide: true },
+    { title: 'INTERVAL', value: ({ interval = '' }) => formatDuration(interval), wide: true },
+    { title: 'LAST RUN', kind: 'time', value: ({ lastAttemptTime = '' }) => lastAttemptTime, wide: true },
+    { title: 'RESULT', kind: 'long', value: runResult, wide: true },
+    createdColumn,
+  ],
+  tree: { label: (feed) => `${feed.url} ${feedState(feed)}`, uid: ({ uid }) => uid },
+  empty: 'no feeds that you may see',
+}
+
+function runResult({ lastRun }: AdvisoryFeed): string {
+  if (lastRun === undefined) return ''
+  const { created, updated, unchanged, withdrawn, covered, skipped } = lastRun
+  const parts = { created, updated, unchanged, withdrawn, covered, skipped }
+  return Object.entries(parts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ')
+}
+
+const feedParameters = [{ name: 'FEED', summary: 'its uid or address' }] as const
+const resolveFeedUid = async (invocation: Invocation) => {
+  const word = invocation.argument(0)
+  if (!word.includes('://')) {
+    if (word !== '' && !isUid(word)) throw new UsageError('FEED must be a uid or an address')
+    return resolveUid(invocation, word, {
+      noun: 'feed',
+      list: (client) => client.advisoryFeeds.all(),
+      label: ({ url }) => url,
+    })
+  }
+  const found = await toArray((await invocation.client()).advisoryFeeds.all({ url: word }))
+  const [one, ...more] = found
+  if (one === undefined) throw new UsageError(`there is no feed of ${word} that you may see`)
+  if (more.length > 0)
+    throw new UsageError(
+      `several folders have a feed of ${word}: ${found.map(({ uid }) => uid).join(', ')}; give the uid`,
+    )
+  return one.uid
+}
+
+const feedOptions: readonly OptionDeclaration[] = [
+  {
+    flags: '--format <format>',
+    summary: 'of its documents (default: each by its content)',
+    choices: formats,
+  },
+  { flags: '--every <duration>', summary: 'from 5m to 30d (default 1h)' },
+]
+
+function readFeedSettings(invocation: Invocation): { readonly format?: string; readonly interval?: string } {
+  const every = invocation.option('every')
+  const format = invocation.optionIfSet('format')
+  return {
+    ...(format !== undefined && { format }),
+    ...(every !== '' && { interval: `${parseDurationOption('--every', every)}s` }),
+  }
+}
+
+const wait: OptionDeclaration = { flags: '--wait', summary: 'until it was read; code 1 when that fails' }
+
+const POLL_MS = 1000
+
+/** The feed after the run that was asked for; `before`: when the one before began. */
+async function waitForRun(
+  invocation: Invocation,
+  uid: string,
+  before: string | undefined,
+): Promise<AdvisoryFeed> {
+  const client = await invocation.client()
+  for (;;) {
+    const now = await client.advisoryFeeds.get(uid)
+    const isOver =
+      ['failed', 'succeeded', 'paused'].includes(feedState(now)) && now.lastAttemptTime !== before
+    if (isOver) {
+      invocation.output.progress('')
+      return now
+    }
+    invocation.output.progress(`${feedState(now)}: ${now.lastRun?.documents ?? 0} documents`)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+async function printFeed(invocation: Invocation, shown: AdvisoryFeed, before?: string): Promise<void> {
+  const ended = invocation.flag('wait') ? await waitForRun(invocation, shown.uid, before) : shown
+  invocation.output.item(ended, view)
+  if (invocation.flag('wait') && feedState(ended) === 'failed') throw new CommandFailed(ended.lastError)
+}
+
+const commands: readonly CommandDeclaration[] = [
+  {
+    name: 'add',
+    aliases: ['create'],
+    summary: 'have the server read an address again and again',
+    parameters: [
+      { name: 'URL', summary: 'a document or an archive of documents, over https', required: true },
+    ],
+    options: [
+      { ...parentOption, summary: 'the organization or folder that its advisories go to' },
+      ...feedOptions,
+      { flags: '--paused', summary: 'do not read it yet' },
+      wait,
+    ],
+    examples: [
+      'berth advisories feeds add https://osv.example.com/npm/all.zip --parent my-org/security --format osv --every 6h',
+    ],
+    async run(invocation) {
+      const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
+      const client = await invocation.client()
+      const body = {
+        url: invocation.argument(0),
+        paused: invocation.flag('paused'),
+        ...readFeedSettings(invocation),
+      }
+      await printFeed(invocation, await client.advisoryFeeds.create(group, body))
+    },
+  },
+  {
+    name: 'list',
+    aliases: ['ls'],
+    summary: 'list feeds and how they are',
+    options: scopeOptions,
+    examples: ['berth advisories feeds list', 'berth advisories feeds list --parent my-org -o wide'],
+    async run(invocation) {
+      const client = await invocation.client()
+      await invocation.output.list(client.advisoryFeeds.all(await readScope(invocation)), view)
+    },
+  },
+  {
+    name: 'describe',
+    aliases: ['get'],
+    summary: 'show a feed, and what became of its last run',
+    parameters: feedParameters,
+    examples: ['berth advisories feeds describe https://osv.example.com/npm/all.zip'],
+    async run(invocation) {
+      const found = await (await invocation.client()).advisoryFeeds.get(await resolveFeedUid(invocation))
+      invocation.output.item(found, view)
+      for (const { name, line, reason } of found.lastRun?.rejections ?? [])
+        invocation.output.notice(`rejected ${name}${line > 0 ? `:${line}` : ''}: ${reason}`)
+    },
+  },
+  {
+    name: 'update',
+    summary: 'change how often a feed is read, or as what',
+    parameters: feedParameters,
+    options: feedOptions,
+    examples: ['berth advisories feeds update https://osv.example.com/npm/all.zip --every 30m'],
+    async run(invocation) {
+      const patch = requireChange(readFeedSettings(invocation))
+      const uid = await resolveFeedUid(invocation)
+      const client = await invocation.client()
+      invocation.output.item(await client.advisoryFeeds.update(uid, patch), view)
+    },
+  },
+  {
+    name: 'sync',
+    summary: 'read a feed now',
+    parameters: feedParameters,
+    options: [{ flags: '--full', summary: 'everything again, also what did not change' }, wait],
+    examples: ['berth advisories feeds sync https://osv.example.com/npm/all.zip --wait'],
+    async run(invocation) {
+      const uid = await resolveFeedUid(invocation)
+      const client = await invocation.client()
+      const { lastAttemptTime } = await client.advisoryFeeds.get(uid)
+      const full = invocation.flag('full')
+      await printFeed(invocation, await client.advisoryFeeds.syncAdvisoryFeed({ uid, full }), lastAttemptTime)
+    },
+  },
+  {
+    name: 'pause',
+    summary: 'read a feed no more for now; a run ends at once',
+    parameters: feedParameters,
+    examples: ['berth advisories feeds pause https://osv.example.com/npm/all.zip'],
+    run: (invocation) => setPaused(invocation, true),
+  },
+  {
+    name: 'resume',
+    summary: 'read a feed again that is paused',
+    parameters: feedParameters,
+    examples: ['berth advisories feeds resume https://osv.example.com/npm/all.zip'],
+    run: (invocation) => setPaused(invocation, false),
+  },
+  {
+    name: 'remove',
+    aliases: ['rm', 'delete'],
+    summary: 'remove a feed; the advisories that it brought stay',
+    parameters: feedParameters,
+    options: [yesOption],
+    examples: ['berth advisories feeds remove https://osv.example.com/npm/all.zip --yes'],
+    async run(invocation) {
+      const uid = await resolveFeedUid(invocation)
+      const client = await invocation.client()
+      const { url } = await client.advisoryFeeds.get(uid)
+      await invocation.prompt.confirm(`Remove the feed ${url} (${uid})?`)
+      await client.advisoryFeeds.delete(uid)
+      invocation.output.notice(`removed ${url} (${uid})`)
+    },
+  },
+]
+
+async function setPaused(invocation: Invocation, paused: boolean): Promise<void> {
+  const uid = await resolveFeedUid(invocation)
+  const client = await invocation.client()
+  invocation.output.item(await client.advisoryFeeds.update(uid, { paused }, { updateMask: ['paused'] }), view)
+}
+
+export const feedsGroup: CommandGroup = {
+  name: 'feeds',
+  aliases: ['feed'],
+  summary: 'feeds: addresses that the server reads advisories from by itself',
+  commands,
+}

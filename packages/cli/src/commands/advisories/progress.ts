@@ -1,0 +1,45 @@
+import type { ImportSummary } from '@berth/advisory-formats/import-summary.ts'
+import type { Output } from '../../output/output.ts'
+import { formatProgressBar } from '../../output/progress-bar.ts'
+
+/** How far an import is: by the bytes of what it reads, which are known before their documents are. */
+export interface Progress {
+  /** So many more bytes are to be gone through. */
+  addExpected(bytes: number): void
+  /** So many more were. */
+  addRead(bytes: number): void
+  showDownload(name: string, bytes: number, total: number): void
+  show(): void
+}
+
+const MIB = 1024 * 1024
+/** As often as somebody can read it. */
+const DISPLAY_INTERVAL_MS = 100
+
+export function createProgress(output: Output, summary: ImportSummary): Progress {
+  let [expected, done, shownMs] = [0, 0, 0]
+  const showThrottled = (share: number, what: string) => {
+    if (performance.now() - shownMs < DISPLAY_INTERVAL_MS) return
+    shownMs = performance.now()
+    output.progress(`${formatProgressBar(share)} ${what}`)
+  }
+  return {
+    addExpected(bytes) {
+      expected += bytes
+    },
+    addRead(bytes) {
+      done += bytes
+    },
+    showDownload(name, bytes, total) {
+      const size = total === 0 ? '' : ` of ${(total / MIB).toFixed(1)}`
+      showThrottled(
+        total === 0 ? 0 : bytes / total,
+        `fetching ${name}: ${(bytes / MIB).toFixed(1)}${size} MiB`,
+      )
+    },
+    show() {
+      const { documents, rejected } = summary.total()
+      showThrottled(done / expected, `${documents} documents${rejected > 0 ? `, ${rejected} rejected` : ''}`)
+    },
+  }
+}

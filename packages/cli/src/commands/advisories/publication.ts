@@ -1,0 +1,117 @@
+import type { AdvisoryPublication, AdvisoryPublicationInput } from '@berth/client/berth.ts'
+import type { CommandGroup, OptionDeclaration } from '../../invocation/command-declaration.ts'
+import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import type { AuthInvocation } from '../../invocation/invoke.ts'
+import { yesOption } from '../../invocation/options.ts'
+import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
+import type { View } from '../../output/output.ts'
+import { feedUrl } from './export.ts'
+
+/** How a group publishes its advisories: to whom, and what it says of itself. */
+
+const view = (api: string): View<AdvisoryPublication> => ({
+  columns: [
+    { title: 'GROUP', value: ({ uid }) => uid },
+    { title: 'PUBLIC', value: publicText },
+    { title: 'CHANGED', value: ({ changeTime = '' }) => changeTime },
+    {
+      title: 'REPOSITORY',
+      value: ({ securityDatabase: of }) => [of?.urlprefix, of?.reponame].filter(Boolean).join('/'),
+    },
+    { title: 'ECOSYSTEM', value: ({ distribution }) => distribution?.ecosystem ?? '' },
+    { title: 'ARCHITECTURES', value: ({ securityDatabase: of }) => of?.archs.join(', ') ?? '', wide: true },
+    { title: 'NAMESPACE', value: ({ distribution }) => distribution?.namespace ?? '', wide: true },
+    { title: 'FEEDS', value: ({ uid }) => feedUrl(api, uid, ''), wide: true },
+  ],
+})
+
+const publicationView = (invocation: Invocation) => view((invocation as AuthInvocation).settings.api)
+
+function publicText({ uid, publicThrough }: AdvisoryPublication): string {
+  if (publicThrough === '') return 'no'
+  return publicThrough === uid ? 'yes' : `yes, through ${publicThrough}`
+}
+
+const parent: OptionDeclaration = { flags: '--parent <group>', summary: 'the organization or folder' }
+
+const repositoryOptionNames = ['apkurl', 'reponame', 'urlprefix', 'distroversion'] as const
+const distributionOptionNames = ['ecosystem', 'namespace'] as const
+
+/** What is given, on top of what is there: parts of it are not for the server to guess. */
+function readPatch(invocation: Invocation, current: AdvisoryPublication): Partial<AdvisoryPublicationInput> {
+  const given = (names: readonly string[]) =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const value = invocation.optionIfSet(name)
+        return value === undefined ? [] : [[name, value]]
+      }),
+    )
+  const archs = invocation.optionValues('arch')
+  const database = { ...given(repositoryOptionNames), ...(archs.length > 0 && { archs }) }
+  const named = given(distributionOptionNames)
+  return {
+    ...(invocation.flag('public') && { public: true }),
+    ...(invocation.flag('private') && { public: false }),
+    ...(Object.keys(database).length > 0 && {
+      securityDatabase: { ...current.securityDatabase, ...database },
+    }),
+    ...(Object.keys(named).length > 0 && { distribution: { ...current.distribution, ...named } }),
+  }
+}
+
+export const publicationGroup: CommandGroup = {
+  name: 'publication',
+  summary: 'how a group publishes its advisories for scanners',
+  commands: [
+    {
+      name: 'describe',
+      aliases: ['get'],
+      summary: 'show how a group publishes',
+      options: [parent],
+      examples: ['berth advisories publication describe --parent my-org -o yaml'],
+      async run(invocation) {
+        const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
+        const client = await invocation.client()
+        invocation.output.item(
+          await client.advisoryPublications.getAdvisoryPublication(group),
+          publicationView(invocation),
+        )
+      },
+    },
+    {
+      name: 'update',
+      summary: 'change to whom, and as what, a group publishes',
+      options: [
+        parent,
+        { flags: '--public', summary: 'everybody may read it, and what lies below', conflicts: ['private'] },
+        { flags: '--private', summary: 'those may read it who may list its advisories' },
+        { flags: '--urlprefix <url>', summary: 'security database: address of the repositories' },
+        { flags: '--reponame <name>', summary: 'security database: name of the repository' },
+        { flags: '--arch <names>', summary: 'security database: architectures', repeatable: true },
+        { flags: '--apkurl <template>', summary: 'security database: template of the address of a package' },
+        { flags: '--distroversion <version>', summary: 'security database: version of the distribution' },
+        { flags: '--ecosystem <name>', summary: 'ecosystem of OSV that apk packages belong to' },
+        { flags: '--namespace <name>', summary: 'namespace in the package URLs of apk packages' },
+        yesOption,
+      ],
+      examples: [
+        'berth advisories publication update --parent my-org --public',
+        'berth advisories publication update --parent my-org --urlprefix https://packages.example.com --arch x86_64,aarch64',
+      ],
+      async run(invocation) {
+        // Not the default group: whom it is about must be said.
+        const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent GROUP')
+        const client = await invocation.client()
+        const current = await client.advisoryPublications.getAdvisoryPublication(group)
+        const patch = readPatch(invocation, current)
+        if (Object.keys(patch).length === 0) throw new UsageError('say what is to change; see --help')
+        const question = `Let everybody read the advisories of ${invocation.option('parent') || group} and of everything below it, now and later?`
+        if (patch.public === true && !current.public) await invocation.prompt.confirm(question)
+        const changed = await client.advisoryPublications.updateAdvisoryPublication(group, patch)
+        invocation.output.item(changed, publicationView(invocation))
+        if (patch.public === false && changed.publicThrough !== '')
+          invocation.output.notice(`it is still public through ${changed.publicThrough}, which lies above it`)
+      },
+    },
+  ],
+}

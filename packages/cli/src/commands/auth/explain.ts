@@ -1,0 +1,39 @@
+import type { ExchangeCondition } from '@berth/client/berth.ts'
+import type { Invocation } from '../../invocation/invocation.ts'
+import { resolveIdentityUid } from '../../invocation/resource-lookup.ts'
+import { readIdentityToken } from '../../session/sign-in/identity-token.ts'
+
+const outcomeSymbols = {
+  OUTCOME_OK: '✔',
+  OUTCOME_FAILED: '✘',
+  OUTCOME_UNKNOWN: '?',
+  OUTCOME_UNSPECIFIED: '?',
+} as const
+
+/** Shows each condition of an exchange, and what to do about the one that does not hold; exit code 1 when there is one. */
+export async function explainToken(invocation: Invocation, identity: string, token: string): Promise<void> {
+  const client = await invocation.client()
+  const identityProvider = invocation.optionIfSet('identityProvider')
+  const answer = await client.explain.explainExchange({
+    identity: await resolveIdentityUid(invocation, identity),
+    token: readIdentityToken(token),
+    ...(identityProvider === undefined ? {} : { identityProvider }),
+  })
+  const { format } = invocation.output
+  if (format === 'json' || format === 'yaml') invocation.output.item(answer, { columns: [] })
+  else {
+    await invocation.output.list<ExchangeCondition>(answer.conditions, {
+      columns: [
+        { title: '', value: ({ outcome }) => outcomeSymbols[outcome] },
+        { title: 'CONDITION', kind: 'name', value: ({ name }) => name },
+        { title: 'EXPECTED', kind: 'long', value: ({ expected }) => expected },
+        { title: 'TOKEN HAS', kind: 'long', value: ({ actual }) => actual },
+      ],
+      id: ({ name }) => name,
+    })
+    for (const { name, hint } of answer.conditions)
+      if (hint !== '') invocation.output.notice(`${name}: ${hint}`)
+    invocation.output.notice(answer.accepted ? 'the token is accepted' : 'the token is not accepted')
+  }
+  if (!answer.accepted) process.exitCode = 1
+}

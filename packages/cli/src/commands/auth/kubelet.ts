@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { UsageError } from '../../invocation/invocation.ts'
+import type { AuthInvocation } from '../../invocation/invoke.ts'
+import { CommandFailed, errorMessage, postForm } from '../../session/access-token.ts'
+import { getRegistryToken } from '../../session/credentials/credential-helper.ts'
+import { decodeClaims, remainingMs } from '../../session/token-cache.ts'
+
+/**
+ * The kubelet's protocol for image credentials (credentialprovider.kubelet.k8s.io/v1): the token of a pod's service account is
+ * exchanged for one of the registry, so that no pull secret is stored in the cluster.
+ */
+
+interface CredentialRequest {
+  readonly apiVersion?: string
+  readonly kind?: string
+  readonly image?: string
+  readonly serviceAccountToken?: string
+  readonly serviceAccountAnnotations?: Readonly<Record<string, string>>
+}
+
+/** On a service account: which identity its pods pull as. */
+const ANNOTATION = 'berth.dev/identity'
+const MARGIN_SECONDS = 60
+
+export async function provideCredentials(invocation: AuthInvocation): Promise<void> {
+  const { settings, env } = invocation
+  const request = parseRequest(readFileSync(0, 'utf8'))
+  const host = (request.image ?? '').split('/')[0] ?? ''
+  const isOurs = host === settings.registry
+  const secret = !isOurs
+    ? undefined
+    : request.serviceAccountToken === undefined
+      ? await getRegistryToken(settings, env)
+      : await exchangeToken(invocation, request)
+  const seconds = Math.max(0, Math.floor(remainingMs(secret) / 1000) - MARGIN_SECONDS)
+  const response = {
+    apiVersion: request.apiVersion ?? 'credentialprovider.kubelet.k8s.io/v1',
+    kind: 'CredentialProviderResponse',
+    // Two pods with other service accounts must not share what they pull with.
+    cacheKeyType: 'Image',
+    cacheDuration: `${seconds}s`,
+    auth: secret === undefined ? {} : { [settings.registry]: { username: '_token', password: secret } },
+  }
+  process.stdout.write(`${JSON.stringify(response)}\n`)
+}
+
+function parseRequest(text: string): CredentialRequest {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new UsageError(
+      'standard input must be a CredentialProviderRequest in JSON, which the kubelet sends',
+    )
+  }
+  const request = value as CredentialRequest
+  if (request.kind !== 'CredentialProviderRequest' || typeof request.image !== 'string')
+    throw new UsageError('standard input must be a CredentialProviderRequest with an image')
+  return request
+}
+
+async function exchangeToken(
+  invocation: AuthInvocation,
+  { serviceAccountToken = '', serviceAccountAnnotations = {} }: CredentialRequest,
+): Promise<string> {
+  const { settings } = invocation
+  const identity = serviceAccountAnnotations[ANNOTATION] || invocation.option('identity')
+  if (identity === '')
+    throw new UsageError(`--identity must be given, or the annotation ${ANNOTATION} on the service account`)
+  const { status, body } = await postForm(
+    `${settings.issuer}/sts/exchange`,
+    { aud: settings.registry, identity },
+    serviceAccountToken,
+  )
+  const { token } = body as { readonly token?: string }
+  if (status !== 200 || !token)
+    throw new CommandFailed(
+      `${errorMessage(body)} (the token is of ${String(decodeClaims(serviceAccountToken)['sub'])})`,
+    )
+  return token
+}

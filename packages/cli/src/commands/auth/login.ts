@@ -1,0 +1,133 @@
+import { UsageError } from '../../invocation/invocation.ts'
+import type { AuthInvocation } from '../../invocation/invoke.ts'
+import {
+  CommandFailed,
+  errorMessage,
+  postForm,
+  refreshAccessToken,
+  refreshTokenKey,
+} from '../../session/access-token.ts'
+import { readIdentityToken } from '../../session/sign-in/identity-token.ts'
+import type { SignedInTokens, SignInRequest } from '../../session/sign-in/request.ts'
+import { decodeClaims } from '../../session/token-cache.ts'
+
+/** Signing in: a person with a browser or without one, a workload with its own token. */
+
+/** The whole of `berth auth login`; leaves its tokens in the cache and returns the first audience's. */
+export async function login(invocation: AuthInvocation): Promise<string> {
+  const { settings, cache } = invocation
+  const audiences =
+    invocation.optionValues('audience').length > 0 ? invocation.optionValues('audience') : [settings.audience]
+  const [first = settings.audience] = audiences
+  if (invocation.flag('refreshOnly') || invocation.flag('refresh')) {
+    let renewed: string | undefined
+    for (const audience of audiences.toReversed())
+      renewed = await refreshAccessToken({ settings, cache }, audience, { force: true })
+    if (renewed !== undefined) return renewed
+    if (invocation.flag('refreshOnly'))
+      throw new CommandFailed('there is no refresh token that still counts: run berth auth login')
+  }
+  const identity = invocation.option('identity')
+  if (identity !== '') return loginAsIdentity(invocation, identity, audiences)
+  if (invocation.option('identityToken') !== '') throw new UsageError('--identity-token needs --identity')
+
+  const tell = (line: string) => void process.stderr.write(`${line}\n`)
+  const tokens = await signIn(invocation, {
+    issuer: settings.issuer,
+    audiences,
+    // Docker's tokens come of the same sign-in.
+    optionalAudience: audiences.includes(settings.registry) ? undefined : settings.registry,
+    identityProvider: readIdentityProvider(invocation),
+    connection: invocation.option('connection') || settings.properties['default.connection'] || '',
+    print: tell,
+  })
+  storeTokens(invocation, first, tokens)
+  for (const audience of audiences.slice(1)) {
+    const more = await tokens.exchangeFor?.(audience)
+    if (more !== undefined) cache.write('oidc-token', more, audience)
+    else if ((await refreshAccessToken({ settings, cache }, audience)) === undefined)
+      throw new CommandFailed(
+        `this sign-in gives one token, for ${first}; for ${audience} run berth auth login --audience ${audience}`,
+      )
+  }
+  const invite = invocation.option('inviteCode')
+  if (invite !== '') {
+    const client = await invocation.client()
+    const { roleBinding } = await client.invitations.acceptGroupInvite({ code: invite })
+    tell(
+      `You are ${roleBinding?.role?.name ?? 'a member'} of ${roleBinding?.group?.name ?? 'the group'} now.`,
+    )
+  }
+  return tokens.accessToken
+}
+
+async function signIn(invocation: AuthInvocation, request: SignInRequest): Promise<SignedInTokens> {
+  const { properties } = invocation.settings
+  if (!invocation.flag('headless') && properties['auth.mode'] !== 'headless')
+    return (await import('../../session/sign-in/browser.ts')).signInWithBrowser(request)
+  return properties['auth.device-flow'] === 'platform'
+    ? (await import('../../session/sign-in/platform-device.ts')).signInWithPlatformFlow(request)
+    : (await import('../../session/sign-in/device.ts')).signInWithDevice(request)
+}
+
+/** Keeps the tokens of a sign-in, and none of whoever was signed in to this server before. */
+function storeTokens(
+  { cache, settings }: AuthInvocation,
+  audience: string,
+  { accessToken, refreshToken }: Pick<SignedInTokens, 'accessToken' | 'refreshToken'>,
+): void {
+  const { iss, sub } = decodeClaims(accessToken)
+  cache.removeWhere((claims) => claims['iss'] === iss && claims['sub'] !== sub)
+  cache.write('oidc-token', accessToken, audience)
+  const key = refreshTokenKey(settings)
+  if (refreshToken === undefined) cache.remove('refresh-token', key)
+  else cache.write('refresh-token', refreshToken, key)
+}
+
+/** The identity provider to sign in with, by its uid or its organization's name, of which the server takes either; '' for any. */
+function readIdentityProvider(invocation: AuthInvocation): string {
+  const { properties } = invocation.settings
+  return (
+    invocation.option('identityProvider') ||
+    invocation.option('orgName') ||
+    properties['default.identity-provider'] ||
+    properties['default.org-name'] ||
+    ''
+  )
+}
+
+async function loginAsIdentity(
+  invocation: AuthInvocation,
+  identity: string,
+  audiences: readonly string[],
+): Promise<string> {
+  const { settings, cache, env } = invocation
+  const given = invocation.option('identityToken') || env['BERTH_IDENTITY_TOKEN'] || ''
+  const prefersAmbient = invocation.flag('preferAmbientCredentials')
+  const { findAmbientToken: ambientToken } = await import('../../session/sign-in/ambient.ts')
+  const ambient =
+    given === '' || prefersAmbient ? await ambientToken(env, settings.issuer, identity) : undefined
+  const subject = ambient ?? (given === '' ? undefined : readIdentityToken(given))
+  if (subject === undefined)
+    throw new UsageError(
+      '--identity-token must be given: no credentials of a CI system or cloud were found here',
+    )
+  let first = ''
+  for (const audience of audiences) {
+    const reply = await postForm(
+      `${settings.issuer}/sts/exchange`,
+      { aud: audience, identity, identity_provider: invocation.optionIfSet('identityProvider') },
+      subject,
+    )
+    const { token } = reply.body as { readonly token?: string }
+    if (reply.status !== 200 || !token)
+      throw new CommandFailed(
+        `${errorMessage(reply.body)}\nberth auth explain --identity ${identity} --identity-token FILE`,
+      )
+    if (first === '') storeTokens(invocation, audience, { accessToken: token, refreshToken: undefined })
+    else cache.write('oidc-token', token, audience)
+    first ||= token
+  }
+  process.stderr.write('Successfully exchanged token.\n')
+  return first
+}

@@ -1,0 +1,76 @@
+import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
+import type { AuthInvocation } from '../../invocation/invoke.ts'
+
+/** `berth auth status`: who is signed in, and for what. */
+
+interface Status {
+  readonly valid: boolean
+  readonly audience: string
+  readonly identity: string
+  readonly email: string
+  readonly issuer: string
+  readonly expiry: string
+  /** Where which role is held, as the server says. */
+  readonly capabilities: readonly { readonly group: string; readonly role: string }[]
+}
+
+export const statusCommand: CommandDeclaration = {
+  name: 'status',
+  aliases: ['whoami'],
+  summary: 'who is signed in, and what they may do',
+  options: [{ flags: '--quick', summary: 'by what is kept here alone, without asking the server' }],
+  examples: ['berth auth status', 'berth auth status --quick -o json'],
+  async run(invocation) {
+    const { settings, cache } = invocation as AuthInvocation
+    const { getAccessToken: tokenFor } = await import('../../session/access-token.ts')
+    const { decodeClaims: claimsOf, remainingMs } = await import('../../session/token-cache.ts')
+    const quick = invocation.flag('quick')
+    const token = quick
+      ? settings.token || cache.read('oidc-token', settings.audience)
+      : await tokenFor({ settings, cache })
+    const claims = claimsOf(token)
+    const local: Status = {
+      valid: remainingMs(token) > 0,
+      audience: [claims['aud'] ?? settings.audience].flat().join(', '),
+      identity: String(claims['sub'] ?? ''),
+      email: String(claims['email'] ?? ''),
+      issuer: String(claims['iss'] ?? settings.issuer),
+      expiry: typeof claims['exp'] === 'number' ? new Date(claims['exp'] * 1000).toISOString() : '',
+      capabilities: [],
+    }
+    const status = quick ? local : { ...local, ...(await fetchStatus(invocation as AuthInvocation)) }
+    invocation.output.item(status, {
+      id: ({ identity }) => identity,
+      columns: [
+        { title: 'VALID', value: ({ valid }) => (valid ? 'yes' : 'no') },
+        { title: 'IDENTITY', value: ({ identity }) => identity },
+        { title: 'EMAIL', value: ({ email }) => email },
+        { title: 'AUDIENCE', value: ({ audience }) => audience },
+        { title: 'EXPIRES', kind: 'time', value: ({ expiry }) => expiry },
+        {
+          title: 'ROLES',
+          value: ({ capabilities }) => capabilities.map(({ group, role }) => `${group}: ${role}`).join(', '),
+        },
+      ],
+    })
+    if (!status.valid) process.exitCode = 4
+  },
+}
+
+async function fetchStatus(invocation: AuthInvocation): Promise<Partial<Status>> {
+  const client = await invocation.client()
+  const who = await client.auth.validate()
+  return {
+    email: who.email,
+    capabilities: who.capabilities.map(({ group, role, capabilities }) => ({
+      group: group?.name || group?.id || 'everywhere',
+      role: role?.name ?? summarizeNames(capabilities),
+    })),
+  }
+}
+
+const SHOWN = 3
+
+function summarizeNames(names: readonly string[]): string {
+  return names.length > SHOWN ? `${names.length} capabilities` : names.join(' ')
+}

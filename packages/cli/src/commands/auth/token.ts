@@ -1,0 +1,29 @@
+import { UsageError } from '../../invocation/invocation.ts'
+import type { AuthInvocation } from '../../invocation/invoke.ts'
+import { CommandFailed, errorMessage, getAccessToken, postForm } from '../../session/access-token.ts'
+
+/** `berth auth token`: prints a token without a line end, which would end up in headers and passwords. */
+export async function printToken(invocation: AuthInvocation): Promise<void> {
+  const { settings, cache } = invocation
+  const audiences = invocation.optionValues('audience')
+  if (audiences.length > 1)
+    throw new UsageError('--audience must be given once: a token is printed for one audience')
+  const [audience = settings.audience] = audiences
+  const groups = invocation.optionValues('scope')
+  const capabilities = invocation.optionValues('capabilities')
+  if (groups.length === 0 && capabilities.length === 0) {
+    process.stdout.write(await getAccessToken({ settings, cache }, audience))
+    return
+  }
+  const own = await getAccessToken({ settings, cache })
+  const { resolveGroupUid: groupUid } = await import('../../invocation/resource-lookup.ts')
+  const scopes: string[] = []
+  for (const group of groups) scopes.push(await groupUid(invocation, group, '--scope'))
+  const { decodeClaims: claimsOf } = await import('../../session/token-cache.ts')
+  const identity = String(claimsOf(own)['sub'] ?? '')
+  const asked = { aud: audience, identity, scopes, cap: capabilities }
+  const { status, body } = await postForm(`${settings.issuer}/sts/exchange`, asked, own)
+  const { token } = body as { readonly token?: string }
+  if (status !== 200 || !token) throw new CommandFailed(errorMessage(body))
+  process.stdout.write(token)
+}

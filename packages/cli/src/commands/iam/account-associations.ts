@@ -1,0 +1,224 @@
+import type { AccountAssociation, AccountAssociationInput, AccountProviderType } from '@berth/client/berth.ts'
+import type {
+  CommandDeclaration,
+  CommandGroup,
+  OptionDeclaration,
+  Parameter,
+} from '../../invocation/command-declaration.ts'
+import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import { descriptionOption, readOptions, requireOption, yesOption } from '../../invocation/options.ts'
+import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
+import { descriptionColumn, idColumn, nameColumn } from '../../output/columns.ts'
+import type { View } from '../../output/output.ts'
+import { CommandFailed } from '../../session/access-token.ts'
+
+/** Account associations: which accounts at cloud providers belong to a group. A group has one, with a part for each provider. */
+
+interface Cloud {
+  /** As the command calls it. */
+  readonly name: 'aws' | 'gcp' | 'azure'
+  readonly label: string
+  readonly member: 'amazon' | 'google' | 'azure'
+  readonly providerType: AccountProviderType
+  readonly options: readonly OptionDeclaration[]
+  read(invocation: Invocation): object
+  readonly example: string
+}
+
+const clouds: readonly Cloud[] = [
+  {
+    name: 'aws',
+    label: 'Amazon',
+    member: 'amazon',
+    providerType: 'ACCOUNT_PROVIDER_TYPE_AMAZON',
+    options: [{ flags: '--account <id>', summary: 'the account, 12 digits' }],
+    read: (invocation) => ({ account: requireOption(invocation, 'account', '--account') }),
+    example: '--account 123456789012',
+  },
+  {
+    name: 'gcp',
+    label: 'Google',
+    member: 'google',
+    providerType: 'ACCOUNT_PROVIDER_TYPE_GOOGLE',
+    options: [
+      { flags: '--project-id <id>', summary: 'the project' },
+      { flags: '--project-number <number>', summary: 'and its number' },
+    ],
+    read: (invocation) => ({
+      projectId: requireOption(invocation, 'projectId', '--project-id'),
+      projectNumber: requireOption(invocation, 'projectNumber', '--project-number'),
+    }),
+    example: '--project-id acme --project-number 123456789',
+  },
+  {
+    name: 'azure',
+    label: 'Azure',
+    member: 'azure',
+    providerType: 'ACCOUNT_PROVIDER_TYPE_AZURE',
+    options: [
+      { flags: '--tenant-id <id>', summary: 'the tenant' },
+      { flags: '--client-ids <component=id>', summary: 'its applications (repeatable)', repeatable: true },
+    ],
+    read: (invocation) => ({
+      tenantId: requireOption(invocation, 'tenantId', '--tenant-id'),
+      clientIds: Object.fromEntries(
+        invocation.optionValues('clientIds').map((pair) => {
+          const mark = pair.indexOf('=')
+          if (mark < 1) throw new UsageError(`--client-ids: ${JSON.stringify(pair)} must be COMPONENT=ID`)
+          return [pair.slice(0, mark), pair.slice(mark + 1)]
+        }),
+      ),
+    }),
+    example:
+      '--tenant-id 00000000-0000-0000-0000-000000000000 --client-ids ingester=11111111-1111-1111-1111-111111111111',
+  },
+]
+
+const formatClientIds = (ids: Readonly<Record<string, string>>) =>
+  Object.entries(ids)
+    .map(([component, id]) => `${component}=${id}`)
+    .join(', ')
+
+const view: View<AccountAssociation> = {
+  columns: [
+    idColumn,
+    nameColumn,
+    { title: 'AWS', value: ({ amazon }) => amazon?.account ?? '' },
+    { title: 'GCP', value: ({ google }) => google?.projectId ?? '' },
+    { title: 'GCP NUMBER', value: ({ google }) => google?.projectNumber ?? '', wide: true },
+    { title: 'AZURE', value: ({ azure }) => azure?.tenantId ?? '' },
+    { title: 'AZURE CLIENTS', value: ({ azure }) => formatClientIds(azure?.clientIds ?? {}), wide: true },
+    { ...descriptionColumn, wide: true },
+  ],
+}
+
+const locationParameter: readonly Parameter[] = [{ name: 'LOCATION', summary: 'the organization or folder' }]
+const resolveLocation = (invocation: Invocation) =>
+  resolveGroupUid(invocation, invocation.argument(0), 'LOCATION')
+
+/** The association of a group; undefined when it has none. */
+async function findAssociation(invocation: Invocation, uid: string): Promise<AccountAssociation | undefined> {
+  const client = await invocation.client()
+  for await (const one of client.accountAssociations.all({ uidp: { ids: [uid] } })) return one
+  return undefined
+}
+
+const commands: readonly (CommandDeclaration | CommandGroup)[] = [
+  {
+    name: 'set',
+    summary: 'say which account belongs to a group',
+    commands: clouds.map(
+      (cloud): CommandDeclaration => ({
+        name: cloud.name,
+        summary: `an account at ${cloud.label}`,
+        parameters: locationParameter,
+        options: [
+          ...cloud.options,
+          { flags: '-n, --name <name>', summary: 'what to call the association' },
+          descriptionOption,
+        ],
+        examples: [`berth iam account-associations set ${cloud.name} my-org ${cloud.example}`],
+        async run(invocation) {
+          const part = { [cloud.member]: cloud.read(invocation) }
+          const uid = await resolveLocation(invocation)
+          const client = await invocation.client()
+          const known = await findAssociation(invocation, uid)
+          const words = readOptions(invocation, 'name', 'description')
+          const association = known
+            ? await client.accountAssociations.update(uid, {
+                ...part,
+                ...words,
+              } as Partial<AccountAssociationInput>)
+            : await client.accountAssociations.create(uid, {
+                name: 'accounts',
+                ...part,
+                ...words,
+              } as AccountAssociationInput)
+          invocation.output.item(association, view)
+        },
+      }),
+    ),
+  },
+  {
+    name: 'unset',
+    summary: 'take an account away',
+    commands: clouds.map(
+      (cloud): CommandDeclaration => ({
+        name: cloud.name,
+        summary: `the account at ${cloud.label}`,
+        parameters: locationParameter,
+        options: [yesOption],
+        examples: [`berth iam account-associations unset ${cloud.name} my-org --yes`],
+        async run(invocation) {
+          const uid = await resolveLocation(invocation)
+          const client = await invocation.client()
+          const current = await findAssociation(invocation, uid)
+          const where = invocation.argument(0) || uid
+          if (current?.[cloud.member] === undefined)
+            throw new CommandFailed(`${where} has no account at ${cloud.label}`)
+          await invocation.prompt.confirm(`Take the account at ${cloud.label} away from ${where}?`)
+          const parts = ['amazon', 'google', 'azure', 'github', 'chainguard'] as const
+          const others = parts.filter((part) => part !== cloud.member && current[part] !== undefined)
+          // An association without any account cannot be: the last one takes it along.
+          if (others.length === 0) await client.accountAssociations.delete(uid)
+          else await client.accountAssociations.update(uid, {}, { updateMask: [cloud.member] })
+          invocation.output.notice(`took the account at ${cloud.label} away from ${where}`)
+        },
+      }),
+    ),
+  },
+  {
+    name: 'check',
+    summary: 'try an account out',
+    commands: clouds.map(
+      (cloud): CommandDeclaration => ({
+        name: cloud.name,
+        summary: `whether Berth is let into the account at ${cloud.label}`,
+        parameters: locationParameter,
+        examples: [`berth iam account-associations check ${cloud.name} my-org`],
+        async run(invocation) {
+          const uid = await resolveLocation(invocation)
+          const client = await invocation.client()
+          const result = await client.accountAssociations.checkAccountAssociation({
+            uid,
+            providerType: cloud.providerType,
+          })
+          invocation.output.item(
+            { uid, ...result },
+            {
+              columns: [
+                { title: 'STATUS', value: ({ status }) => status.replace('CHECK_STATUS_', '').toLowerCase() },
+                { title: 'REASON', value: ({ reason }) => reason },
+                { title: 'MESSAGE', value: ({ message }) => message },
+              ],
+            },
+          )
+          if (result.status !== 'CHECK_STATUS_READY') process.exitCode = 1
+        },
+      }),
+    ),
+  },
+  {
+    name: 'describe',
+    aliases: ['get'],
+    summary: 'show which accounts belong to a group',
+    parameters: locationParameter,
+    examples: ['berth iam account-associations describe my-org'],
+    async run(invocation) {
+      const uid = await resolveLocation(invocation)
+      const association = await findAssociation(invocation, uid)
+      if (association === undefined)
+        throw new CommandFailed(
+          `${invocation.argument(0) || uid} has no accounts; give it some: berth iam account-associations set`,
+        )
+      invocation.output.item(association, view)
+    },
+  },
+]
+
+export const accountAssociationsGroup: CommandGroup = {
+  name: 'account-associations',
+  aliases: ['account-association', 'associations'],
+  summary: 'accounts at cloud providers that belong to a group',
+  commands,
+}

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import type { IdentityInput } from '@berth/client/berth.ts'
+import type { OptionDeclaration } from '../../invocation/command-declaration.ts'
+import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import { loadYaml } from '../../output/yaml.ts'
+
+/** The options that say which tokens of others may assume an identity. */
+
+export const matchingOptions: readonly OptionDeclaration[] = [
+  { flags: '--identity-issuer <url>', summary: 'who signs the tokens', conflicts: ['identityIssuerPattern'] },
+  { flags: '--identity-issuer-pattern <re2>', summary: 'the same as a pattern of the whole issuer' },
+  { flags: '--subject <sub>', summary: 'the sub of the tokens', conflicts: ['subjectPattern'] },
+  { flags: '--subject-pattern <re2>', summary: 'the same as a pattern of the whole sub' },
+  { flags: '--claim-audience <aud>', summary: 'the aud of the tokens (default: the token service)' },
+  { flags: '--audience-pattern <re2>', summary: 'the same as a pattern' },
+  {
+    flags: '--claim <name:value>',
+    summary: 'a claim that the tokens have with this value (repeatable)',
+    repeatable: true,
+  },
+  {
+    flags: '--claim-pattern <name:re2>',
+    summary: 'a claim whose value matches a pattern (repeatable)',
+    repeatable: true,
+  },
+  {
+    flags: '--issuer-keys <file>',
+    summary: 'JWKS file with the keys that sign the tokens, instead of an issuer that is asked',
+  },
+  { flags: '--expiration <yyyy-mm-dd>', summary: 'until when those keys count (default: 30 days)' },
+  { flags: '-f, --file <file>', summary: 'the identity as JSON or YAML, in the form of the API' },
+]
+
+/** `name:value` pairs as a map. */
+function parsePairs(option: string, values: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    values.map((value) => {
+      const mark = value.indexOf(':')
+      if (mark < 1) throw new UsageError(`${option}: ${JSON.stringify(value)} must be NAME:VALUE`)
+      return [value.slice(0, mark), value.slice(mark + 1)]
+    }),
+  )
+}
+
+function readFile(option: string, file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`${option}: ${(error as Error).message}`)
+  }
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const STATIC_DAYS = 30
+
+/** The relationship that the options describe; undefined when none of them was given. */
+export function readRelationship(invocation: Invocation): Partial<IdentityInput> | undefined {
+  const { optionIfSet: given, option: text, optionValues: list } = invocation
+  const file = text('file')
+  if (file !== '') return loadYaml().parse(readFile('--file', file)) as Partial<IdentityInput>
+  const issuer = given('identityIssuer')
+  const subject = given('subject')
+  const keys = text('issuerKeys')
+  if (keys !== '') {
+    if (issuer === undefined || subject === undefined)
+      throw new UsageError('--issuer-keys needs --identity-issuer and --subject')
+    const until = text('expiration')
+    const time = until === '' ? Date.now() + STATIC_DAYS * DAY_MS : Date.parse(`${until}T00:00:00Z`)
+    if (Number.isNaN(time)) throw new UsageError('--expiration must be a date such as 2027-01-31')
+    const audience = text('claimAudience')
+    return {
+      staticKeys: {
+        issuer,
+        subject,
+        issuerKeys: readFile('--issuer-keys', keys),
+        expirationTime: new Date(time).toISOString(),
+        ...(audience === '' ? {} : { audiences: [audience] }),
+      },
+    }
+  }
+  const claims = parsePairs('--claim', list('claim'))
+  const claimPatterns = parsePairs('--claim-pattern', list('claimPattern'))
+  const parts = {
+    issuer,
+    issuerPattern: given('identityIssuerPattern'),
+    subject,
+    subjectPattern: given('subjectPattern'),
+    audience: given('claimAudience'),
+    audiencePattern: given('audiencePattern'),
+    ...(Object.keys(claims).length === 0 ? {} : { claims }),
+    ...(Object.keys(claimPatterns).length === 0 ? {} : { claimPatterns }),
+  }
+  return Object.values(parts).every((part) => part === undefined) ? undefined : { claimMatch: parts }
+}

@@ -1,0 +1,126 @@
+import type { GroupInvite } from '@berth/client/berth.ts'
+import { filterItems, toArray } from '../../invocation/async-iterables.ts'
+import type { CommandDeclaration, CommandGroup } from '../../invocation/command-declaration.ts'
+import { parseDurationOption } from '../../invocation/durations.ts'
+import { UsageError } from '../../invocation/invocation.ts'
+import { scopeOptions, yesOption } from '../../invocation/options.ts'
+import {
+  isUid,
+  readScope,
+  resolveGroupUid,
+  resolveRoleUid,
+  toChoice,
+} from '../../invocation/resource-lookup.ts'
+import { createdColumn, idColumn } from '../../output/columns.ts'
+import type { View } from '../../output/output.ts'
+
+/** Invites: codes that give whoever has one a role. */
+
+const view: View<GroupInvite> = {
+  columns: [
+    idColumn,
+    { title: 'EXPIRATION', kind: 'time', value: ({ expirationTime = '' }) => expirationTime },
+    { title: 'KEYID', kind: 'name', value: ({ keyId }) => keyId },
+    { title: 'ROLE', kind: 'name', value: ({ role, roleUid }) => role?.name ?? roleUid },
+    { title: 'EMAIL', value: ({ email }) => email, wide: true },
+    { title: 'SINGLE USE', value: ({ singleUse }) => (singleUse ? 'yes' : 'no'), wide: true },
+    createdColumn,
+  ],
+  empty: 'no invites that you may see',
+}
+
+const isExpired = ({ expirationTime = '' }: GroupInvite) => Date.parse(expirationTime) <= Date.now()
+
+const commands: readonly CommandDeclaration[] = [
+  {
+    name: 'create',
+    summary: 'invite somebody; the code is shown once',
+    parameters: [{ name: 'GROUP', summary: 'the organization or folder that they are invited to' }],
+    options: [
+      { flags: '--role <role>', summary: 'what they will be' },
+      { flags: '--ttl <duration>', summary: 'how long it can be accepted, as 24h or 7d', default: '168h' },
+      { flags: '--email <address>', summary: 'only somebody with this address may accept' },
+      { flags: '--single-use', summary: 'whoever accepts first uses it up' },
+    ],
+    examples: [
+      'berth iam invites create my-org --role editor --single-use',
+      'berth iam invites create my-org/team --role viewer --email ada@example.com --ttl 2d -o json',
+    ],
+    async run(invocation) {
+      const ttl = `${parseDurationOption('--ttl', invocation.option('ttl'))}s`
+      const group = await resolveGroupUid(invocation, invocation.argument(0), 'GROUP')
+      const role = await resolveRoleUid(invocation, invocation.option('role'), { group })
+      const client = await invocation.client()
+      const email = invocation.option('email')
+      const invite = await client.groupInvites.create(group, {
+        roleUid: role,
+        ttl,
+        singleUse: invocation.flag('singleUse'),
+        ...(email === '' ? {} : { email }),
+      })
+      invocation.output.item(invite, view)
+      if (['table', 'wide', 'tree'].includes(invocation.output.format))
+        invocation.output.notice(
+          `\nThe code, which is not shown again:\n\n  ${invite.code}\n\nTo accept it: berth auth login --invite-code CODE, or the page /invite of the server.`,
+        )
+    },
+  },
+  {
+    name: 'list',
+    aliases: ['ls'],
+    summary: 'list invites, expired ones too',
+    options: [...scopeOptions, { flags: '--expired', summary: 'only those that have expired' }],
+    examples: ['berth iam invites list --parent my-org'],
+    async run(invocation) {
+      const client = await invocation.client()
+      const all = client.groupInvites.all(await readScope(invocation))
+      const expired = invocation.flag('expired')
+      await invocation.output.list(
+        filterItems(all, (one) => !expired || isExpired(one)),
+        view,
+      )
+    },
+  },
+  {
+    name: 'delete',
+    aliases: ['rm'],
+    summary: 'withdraw invites',
+    parameters: [{ name: 'INVITE', summary: 'their uids', variadic: true }],
+    options: [
+      { flags: '--expired', summary: 'all that have expired' },
+      { flags: '--parent <group>', summary: 'to this organization or folder alone' },
+      yesOption,
+    ],
+    examples: ['berth iam invites delete $INVITE', 'berth iam invites delete --expired --yes'],
+    async run(invocation) {
+      const client = await invocation.client()
+      const uids = [...invocation.variadicArgument(0)]
+      const wrong = uids.find((uid) => !isUid(uid))
+      if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is not a uid`)
+      if (invocation.flag('expired')) {
+        for await (const one of client.groupInvites.all(await readScope(invocation)))
+          if (isExpired(one)) uids.push(one.uid)
+        if (uids.length === 0) return invocation.output.notice('none has expired')
+      } else if (uids.length === 0) {
+        uids.push(
+          await invocation.prompt.select('Which invite?', 'INVITE', async () =>
+            (await toArray(client.groupInvites.all())).map((one) =>
+              toChoice(one, `${one.keyId} ${one.role?.name ?? ''} ${one.email}`.trimEnd()),
+            ),
+          ),
+        )
+      }
+      const what = uids.length === 1 ? 'the invite' : `${uids.length} invites`
+      await invocation.prompt.confirm(`Withdraw ${what}?`)
+      for (const uid of uids) await client.groupInvites.delete(uid)
+      invocation.output.notice(`withdrew ${what}`)
+    },
+  },
+]
+
+export const invitesGroup: CommandGroup = {
+  name: 'invites',
+  aliases: ['invite'],
+  summary: 'invites: codes that give whoever has one a role',
+  commands,
+}

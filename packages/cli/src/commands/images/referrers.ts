@@ -1,0 +1,109 @@
+import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
+import type { Descriptor } from '../../oci-client/descriptors.ts'
+import type { ImageStore } from '../../oci-client/image-store.ts'
+import { DEPTH_MAX, ReadBudget } from '../../oci-client/read-budget.ts'
+import { listTaggedReferrers } from '../../oci-client/referrers.ts'
+import type { View } from '../../output/output.ts'
+import { formatSize } from '../../output/sizes.ts'
+import {
+  imageOptions,
+  imageParameter,
+  platformOption,
+  referenceOrLatest,
+  withImageResolver,
+} from './image-location.ts'
+import { fetchManifest } from './inspect.ts'
+
+/** What belongs to an image: signatures, bills of materials, attestations, and what belongs to those. */
+
+interface Referrer {
+  /** Digests down from the image. */
+  readonly uid: string
+  readonly digest: string
+  readonly artifactType: string
+  readonly size: number
+  readonly annotations: Readonly<Record<string, string>>
+  /** Where it is kept under a tag, as signatures were before there were referrers. */
+  readonly tag: string
+}
+
+const view: View<Referrer> = {
+  id: ({ digest }) => digest,
+  columns: [
+    { title: 'DIGEST', value: ({ digest }) => digest },
+    { title: 'TYPE', kind: 'name', value: ({ artifactType }) => artifactType },
+    { title: 'SIZE', value: ({ size }) => formatSize(size) },
+    { title: 'TAG', value: ({ tag }) => tag },
+    { title: 'ANNOTATIONS', wide: true, value: ({ annotations }) => JSON.stringify(annotations) },
+  ],
+  tree: {
+    uid: ({ uid }) => uid,
+    label: ({ digest, artifactType, tag }) =>
+      [artifactType, tag, digest].filter((text) => text !== '').join(' '),
+  },
+  empty: 'nothing refers to this image',
+}
+
+interface Walk {
+  readonly store: ImageStore
+  /** Each once: what refers to several is shown with the first. */
+  readonly seen: Set<string>
+  readonly budget: ReadBudget
+}
+
+async function* walkReferrers(walk: Walk, uid: string, subject: string): AsyncGenerator<Referrer> {
+  if (uid.split('/').length > DEPTH_MAX) return
+  for (const one of await walk.store.listReferrers(subject)) yield* walkReferrer(walk, uid, one, '')
+  for await (const { tag, manifest } of listTaggedReferrers(walk.store, subject)) {
+    const { digest, artifactType, annotations, bytes, mediaType } = manifest
+    yield* walkReferrer(walk, uid, { mediaType, digest, size: bytes.length, artifactType, annotations }, tag)
+  }
+}
+
+async function* walkReferrer(
+  walk: Walk,
+  uid: string,
+  { digest, size, artifactType = '', annotations = {} }: Descriptor,
+  tag: string,
+): AsyncGenerator<Referrer> {
+  const own = `${uid}/${digest}`
+  if (walk.seen.has(digest)) return
+  walk.seen.add(digest)
+  walk.budget.consume(1, JSON.stringify(annotations).length)
+  yield { uid: own, digest, artifactType, size, annotations, tag }
+  yield* walkReferrers(walk, own, digest)
+}
+
+export const referrersCommand: CommandDeclaration = {
+  name: 'referrers',
+  aliases: ['tree'],
+  summary: 'what belongs to an image: signatures, bills of materials, and what belongs to those',
+  parameters: [imageParameter],
+  options: [
+    platformOption,
+    { flags: '--artifact-type <type>', summary: 'only those of this type' },
+    ...imageOptions,
+  ],
+  examples: ['berth images referrers my-org/app:1.0', 'berth images referrers my-org/app:1.0 -o tree'],
+  run: (invocation) =>
+    withImageResolver(invocation, async ({ resolve: at }) => {
+      const place = at(invocation.argument(0))
+      const { digest } = await fetchManifest(invocation, place)
+      const type = invocation.option('artifactType')
+      const rows: Referrer[] = []
+      const { store } = place
+      const walk: Walk = { store, seen: new Set([digest]), budget: new ReadBudget(store.name) }
+      for await (const one of walkReferrers(walk, digest, digest))
+        if (type === '' || one.artifactType === type) rows.push(one)
+      const root = {
+        uid: digest,
+        digest,
+        artifactType: '',
+        size: 0,
+        annotations: {},
+        tag: referenceOrLatest(place),
+      }
+      const isTree = invocation.output.format === 'tree' && rows.length > 0
+      await invocation.output.list(isTree ? [root, ...rows] : rows, view)
+    }),
+}

@@ -1,0 +1,103 @@
+import type { CommandDeclaration, OptionDeclaration } from '../../invocation/command-declaration.ts'
+import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import { yesOption } from '../../invocation/options.ts'
+import { isTag } from '../../oci-client/image-name.ts'
+import { RegistryRepository } from '../../oci-client/registry/repository.ts'
+import {
+  type ImageLocation,
+  imageOptions,
+  imageParameter,
+  referenceOrLatest,
+  withImageResolver,
+} from './image-location.ts'
+
+/** Gives images names, and takes images and their names away. */
+
+const allowMissingOption: OptionDeclaration = {
+  flags: '--allow-missing',
+  summary: 'one that is gone is fine',
+}
+
+export const setTagCommand: CommandDeclaration = {
+  name: 'set',
+  aliases: ['move'],
+  summary: 'give an image more tags, which move to it where they are on another one',
+  parameters: [imageParameter, { name: 'TAG', summary: 'its new tags', required: true, variadic: true }],
+  options: imageOptions,
+  examples: [
+    'berth images tags set my-org/app:1.4.2 1.4 1 latest',
+    'berth images tags set my-org/app@sha256:… stable',
+  ],
+  run: (invocation) =>
+    withImageResolver(invocation, async ({ resolve: at, signal }) => {
+      const { store, name, ...place } = at(invocation.argument(0))
+      const tags = invocation.variadicArgument(1)
+      const wrong = tags.find((tag) => !isTag(tag))
+      if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} cannot be a tag`)
+      const manifest = await store.getManifest(referenceOrLatest({ store, name, ...place }))
+      for (const tag of tags) {
+        signal.throwIfAborted()
+        await store.putManifest(manifest, tag)
+      }
+      const { digest } = manifest
+      invocation.output.item(
+        { name, digest, tags },
+        {
+          id: ({ digest }) => digest,
+          columns: [
+            { title: 'NAME', value: ({ name }) => name },
+            { title: 'DIGEST', value: ({ digest }) => digest },
+            { title: 'TAGS', value: ({ tags }) => tags.join(', ') },
+          ],
+        },
+      )
+    }),
+}
+
+async function deleteReference(invocation: Invocation, place: ImageLocation, what: string): Promise<void> {
+  const { store, name, reference } = place
+  if (!(store instanceof RegistryRepository)) throw new UsageError(`${name} is a directory: delete that`)
+  await invocation.prompt.confirm(`Delete ${what} of ${name}?`)
+  if (await store.delete(reference)) return invocation.output.notice(`deleted ${what} of ${name}`)
+  const gone = `${name} has no ${reference}`
+  if (!invocation.flag('allowMissing')) throw new UsageError(gone)
+  invocation.output.notice(gone)
+}
+
+export const deleteTagCommand: CommandDeclaration = {
+  name: 'delete',
+  aliases: ['rm'],
+  summary: 'delete a tag; the image stays, under its digest and its other tags',
+  parameters: [{ ...imageParameter, summary: 'my-org/app:1.0 or registry.example.com/app:1.0' }],
+  options: [yesOption, allowMissingOption, ...imageOptions],
+  examples: ['berth images tags delete my-org/app:old --yes'],
+  run: (invocation) =>
+    withImageResolver(invocation, async ({ resolve: at }) => {
+      const place = at(invocation.argument(0))
+      if (!isTag(place.reference)) throw new UsageError('name a tag, as my-org/app:1.0')
+      await deleteReference(invocation, place, `the tag ${place.reference}`)
+    }),
+}
+
+export const deleteCommand: CommandDeclaration = {
+  name: 'delete',
+  aliases: ['rm'],
+  summary: 'delete an image with all its tags, by its digest or one of its tags',
+  parameters: [
+    { ...imageParameter, summary: 'my-org/app@sha256:…, or my-org/app:1.0 for the image behind that tag' },
+  ],
+  options: [yesOption, allowMissingOption, ...imageOptions],
+  examples: [
+    'berth images delete my-org/app@sha256:… --yes',
+    'berth images delete my-org/app:1.0 --yes --allow-missing',
+  ],
+  run: (invocation) =>
+    withImageResolver(invocation, async ({ resolve: at }) => {
+      const place = at(invocation.argument(0))
+      if (place.reference === '')
+        throw new UsageError('name a tag or a digest; a whole repo: berth images repos delete')
+      const digest = await place.store.resolveDigest(place.reference)
+      const reference = digest ?? place.reference
+      await deleteReference(invocation, { ...place, reference }, `${reference}, with all its tags,`)
+    }),
+}

@@ -1,0 +1,194 @@
+import { statSync } from 'node:fs'
+import type { CommandDeclaration, OptionDeclaration } from '../../invocation/command-declaration.ts'
+import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import { type CopyCounts, ImageCopy } from '../../oci-client/copy.ts'
+import { isDigest } from '../../oci-client/descriptors.ts'
+import type { View } from '../../output/output.ts'
+import { formatSize } from '../../output/sizes.ts'
+import {
+  type ImageLocation,
+  type ImageResolver,
+  imageOptions,
+  platformOption,
+  readPlatform,
+  referenceOrLatest,
+  withImageResolver,
+} from './image-location.ts'
+import { createTransferProgress } from './transfer-progress.ts'
+
+/** Copies images between registries, and between a registry and a directory. */
+
+const JOBS_DEFAULT = 4
+const JOBS_MAX = 32
+
+interface CopyResult extends CopyCounts {
+  readonly source: string
+  readonly destination: string
+  readonly digest: string
+  /** Those that the image has there. */
+  readonly tags: readonly string[]
+  readonly seconds: number
+}
+
+const resultView: View<CopyResult> = {
+  id: ({ digest }) => digest,
+  columns: [
+    { title: 'SOURCE', value: ({ source }) => source },
+    { title: 'DESTINATION', value: ({ destination }) => destination },
+    { title: 'DIGEST', value: ({ digest }) => digest },
+    { title: 'TAGS', value: ({ tags }) => tags.join(', ') },
+    {
+      title: 'BLOBS',
+      value: ({ blobs, blobsMounted, blobsThere }) =>
+        `${blobs} copied, ${blobsMounted} mounted, ${blobsThere} there already`,
+    },
+    {
+      title: 'MANIFESTS',
+      value: ({ manifests, manifestsThere }) => `${manifests} copied, ${manifestsThere} there already`,
+    },
+    { title: 'REFERRERS', value: ({ referrers }) => (referrers === 0 ? '' : String(referrers)) },
+    {
+      title: 'COPIED',
+      value: ({ bytes, seconds }) => `${formatSize(bytes)} in ${seconds.toFixed(1)} s`,
+    },
+  ],
+}
+
+const copyOptions: readonly OptionDeclaration[] = [
+  platformOption,
+  { flags: '--referrers', summary: 'also signatures, bills of materials and what else belongs to the image' },
+  {
+    flags: '--jobs <count>',
+    summary: `layers at a time, at most ${JOBS_MAX}`,
+    default: String(JOBS_DEFAULT),
+  },
+  ...imageOptions,
+]
+
+const allTagsOption: OptionDeclaration = {
+  flags: '--all-tags',
+  summary: 'all tags of a repo or directory, each under its own name',
+}
+
+function createCopy(
+  invocation: Invocation,
+  { signal }: ImageResolver,
+  from: ImageLocation,
+  to: ImageLocation,
+): ImageCopy {
+  const jobs = Number(invocation.option('jobs'))
+  if (!Number.isInteger(jobs) || jobs < 1 || jobs > JOBS_MAX)
+    throw new UsageError(`--jobs must be a number from 1 to ${JOBS_MAX}`)
+  const platform = readPlatform(invocation)
+  return new ImageCopy({
+    from: from.store,
+    to: to.store,
+    signal,
+    jobs,
+    ...(platform !== undefined && { platform }),
+    referrers: invocation.flag('referrers'),
+    progress: createTransferProgress(invocation.output),
+  })
+}
+
+async function copyImages(invocation: Invocation, source: string, destination: string): Promise<void> {
+  await withImageResolver(invocation, async (places) => {
+    const [from, to] = [places.resolve(source), places.resolve(destination)]
+    const startedMs = performance.now()
+    const copy = createCopy(invocation, places, from, to)
+    const tags: string[] = []
+    let digest = ''
+    if (invocation.flag('allTags')) {
+      if (from.reference !== '' || to.reference !== '')
+        throw new UsageError('--all-tags takes a repo or a directory on both sides, without a tag')
+      try {
+        for await (const tag of from.store.listTags()) {
+          digest = await copy.copy(tag, tag)
+          tags.push(tag)
+        }
+      } catch (error) {
+        invocation.output.progress('')
+        if (tags.length > 0) invocation.output.notice(`copied before it ended: the tags ${tags.join(', ')}`)
+        throw error
+      }
+      if (tags.length === 0) throw new UsageError(`${from.name} has no tags`)
+    } else {
+      const reference = referenceOrLatest(from)
+      // What is named by its digest gets no tag that nobody said.
+      const tag = to.reference || (isDigest(reference) ? '' : reference || (to.isLayout ? '' : 'latest'))
+      if (isDigest(tag))
+        throw new UsageError('the destination has a tag or none: its digest is that of the source')
+      digest = await copy.copy(reference, tag === '' ? undefined : tag)
+      if (tag !== '') tags.push(tag)
+    }
+    invocation.output.progress('')
+    const seconds = (performance.now() - startedMs) / 1000
+    const result = { source: from.name, destination: to.name, digest, tags, seconds, ...copy.counts }
+    invocation.output.item(result, resultView)
+  })
+}
+
+const directoryParameter = {
+  name: 'DIR',
+  summary: 'an OCI layout: a directory, or one with a tag: DIR:1.0',
+  required: true,
+} as const
+const imageParameter = {
+  name: 'IMAGE',
+  summary: 'my-org/app:1.0 or registry.example.com/app:1.0',
+  required: true,
+} as const
+
+export const transferCommands: readonly CommandDeclaration[] = [
+  {
+    name: 'copy',
+    aliases: ['cp'],
+    summary: 'copy an image between registries, within one, or from and to a directory',
+    parameters: [
+      { name: 'FROM', summary: 'what is copied, as ghcr.io/acme/app:1.0 or oci:DIR:1.0', required: true },
+      {
+        name: 'TO',
+        summary: 'where to, as my-org/app:1.0; its tag may be left out',
+        required: true,
+      },
+    ],
+    options: [allTagsOption, ...copyOptions],
+    examples: [
+      'berth images copy docker.io/library/nginx:1.29 my-org/nginx:1.29',
+      'berth images copy my-org/app:1.0 my-org/mirror/app --platform linux/arm64',
+      'berth images copy my-org/app registry.example.com/team/app --all-tags --referrers',
+      'berth images copy oci:./build:1.0 my-org/app:1.0',
+    ],
+    run: (invocation) => copyImages(invocation, invocation.argument(0), invocation.argument(1)),
+  },
+  {
+    name: 'push',
+    summary: 'copy an image from a directory (OCI layout) to a registry',
+    parameters: [directoryParameter, imageParameter],
+    options: [allTagsOption, ...copyOptions],
+    examples: ['berth images push ./build my-org/app:1.0', 'berth images push ./build my-org/app --all-tags'],
+    async run(invocation) {
+      const word = toLayoutName(invocation.argument(0))
+      await copyImages(invocation, word, invocation.argument(1))
+    },
+  },
+  {
+    name: 'pull',
+    summary: 'copy an image from a registry to a directory (OCI layout)',
+    parameters: [imageParameter, directoryParameter],
+    options: [allTagsOption, ...copyOptions],
+    examples: [
+      'berth images pull my-org/app:1.0 ./app',
+      'berth images pull my-org/app:1.0 ./app --platform linux/amd64 --referrers',
+    ],
+    run: (invocation) => copyImages(invocation, invocation.argument(0), toLayoutName(invocation.argument(1))),
+  },
+]
+
+/** A directory may be named with or without what says that it is one. */
+function toLayoutName(word: string): string {
+  const bare = word.startsWith('oci:') ? word.slice('oci:'.length) : word
+  const isFile = statSync(bare, { throwIfNoEntry: false })?.isFile() ?? false
+  if (isFile) throw new UsageError(`${bare} is a file, not the directory of an OCI layout`)
+  return `oci:${bare}`
+}

@@ -1,0 +1,203 @@
+import { isDistributable, isIndex, isManifest } from '@berth/contract/image-media-types.ts'
+import { BlobReader } from './blob-reader.ts'
+import type { Descriptor, Manifest, Platform } from './descriptors.ts'
+import type { ImageStore } from './image-store.ts'
+import { formatPlatform, selectPlatform } from './platforms.ts'
+import { DEPTH_MAX, ReadBudget } from './read-budget.ts'
+import { listTaggedReferrers } from './referrers.ts'
+import { TransferError } from './transfer-error.ts'
+
+/**
+ * Copies images: first the blobs, several at a time, then manifests from the leaves up, the tag last. Whoever looks meanwhile sees the
+ * old image or the new one; what is there already is left alone, so a copy that was stopped goes on when it is begun again.
+ */
+
+export interface CopyOptions {
+  readonly from: ImageStore
+  readonly to: ImageStore
+  readonly signal: AbortSignal
+  /** Blobs at a time. */
+  readonly jobs: number
+  /** Of an index, this image alone. */
+  readonly platform?: Platform
+  /** Also what belongs to the image: signatures, bills of materials, and what belongs to those. */
+  readonly referrers: boolean
+  readonly progress: CopyProgress
+}
+
+export interface CopyProgress {
+  /** So many more bytes are to be copied. */
+  addExpected(bytes: number): void
+  addCopied(bytes: number): void
+  /** Nothing has to be copied of it any more. */
+  addSkipped(bytes: number): void
+}
+
+export interface CopyCounts {
+  manifests: number
+  manifestsThere: number
+  blobs: number
+  blobsThere: number
+  blobsMounted: number
+  referrers: number
+  /** Of blobs and manifests that were copied. */
+  bytes: number
+}
+
+interface Plan {
+  /** Digests of all manifests. */
+  readonly all: string[]
+  /** Those that have to be copied, the leaves first. */
+  readonly missing: Manifest[]
+  readonly blobs: Descriptor[]
+  readonly budget: ReadBudget
+}
+
+export class ImageCopy {
+  readonly counts: CopyCounts = {
+    manifests: 0,
+    manifestsThere: 0,
+    blobs: 0,
+    blobsThere: 0,
+    blobsMounted: 0,
+    referrers: 0,
+    bytes: 0,
+  }
+  readonly #options: CopyOptions
+  /** Manifests that this copy has seen to. */
+  readonly #done = new Set<string>()
+  readonly #blobs = new Set<string>()
+
+  constructor(options: CopyOptions) {
+    this.#options = options
+  }
+
+  /** Copies one image; its digest. `tag`: what it is called there, undefined for its digest alone. */
+  async copy(reference: string, tag: string | undefined): Promise<string> {
+    const { from, to, platform, referrers } = this.#options
+    const named = await from.getManifest(reference)
+    const root = platform === undefined ? named : await this.#onlyFor(named, platform)
+    const isThere = tag !== undefined && (await to.resolveDigest(tag)) === root.digest
+    if (isThere && !referrers) {
+      this.counts.manifestsThere += 1
+      return root.digest
+    }
+    const copied = await this.#copyTree(root)
+    this.#options.signal.throwIfAborted()
+    if (tag === undefined) await to.addToIndex(root)
+    else if (!isThere) await to.putManifest(root, tag)
+    if (referrers) for (const digest of copied) await this.#copyReferrers(digest, 0)
+    return root.digest
+  }
+
+  async #onlyFor(manifest: Manifest, wanted: Platform): Promise<Manifest> {
+    const { from } = this.#options
+    if (!isIndex(manifest)) return manifest
+    const found = selectPlatform(manifest.manifests, wanted)
+    if (found !== undefined) return from.getManifest(found.digest)
+    const has = manifest.manifests.flatMap(({ platform }) => (platform ? [formatPlatform(platform)] : []))
+    throw new TransferError(
+      'missing',
+      from.name,
+      `the image has nothing for ${formatPlatform(wanted)}; it has ${has.join(', ') || 'no platforms'}`,
+    )
+  }
+
+  /** All that a manifest needs, then itself under its digest; digests of all its manifests. */
+  async #copyTree(root: Manifest): Promise<string[]> {
+    const { from, to, signal } = this.#options
+    const plan: Plan = { all: [], missing: [], blobs: [], budget: new ReadBudget(from.name) }
+    await this.#plan(root, plan, 0)
+    await this.#copyBlobs(plan.blobs)
+    for (const manifest of plan.missing) {
+      signal.throwIfAborted()
+      await to.putManifest(manifest, manifest.digest)
+      this.counts.manifests += 1
+      this.counts.bytes += manifest.bytes.length
+    }
+    return plan.all
+  }
+
+  async #plan(manifest: Manifest, plan: Plan, depth: number): Promise<void> {
+    const { from, to, signal } = this.#options
+    const { digest } = manifest
+    signal.throwIfAborted()
+    plan.budget.checkDepth(depth)
+    if (this.#done.has(digest)) return
+    this.#done.add(digest)
+    plan.all.push(digest)
+    const isThere = (await to.resolveDigest(digest)) === digest
+    const { config, layers, manifests } = manifest
+    plan.budget.consume(manifests.length, 0)
+    for (const child of manifests)
+      if (isManifest(child) && !this.#done.has(child.digest))
+        await this.#plan(await from.getManifest(child.digest), plan, depth + 1)
+    if (isThere) {
+      this.counts.manifestsThere += 1
+      return
+    }
+    plan.budget.consume(0, manifest.bytes.length)
+    const others = manifests.filter((child) => !isManifest(child))
+    plan.blobs.push(...(config === undefined ? [] : [config]), ...layers.filter(isDistributable), ...others)
+    plan.missing.push(manifest)
+  }
+
+  async #copyReferrers(subject: string, depth: number): Promise<void> {
+    const { from, to } = this.#options
+    if (depth > DEPTH_MAX) return
+    for (const { digest } of await from.listReferrers(subject)) {
+      if (this.#done.has(digest)) continue
+      const copied = await this.#copyTree(await from.getManifest(digest))
+      this.counts.referrers += 1
+      for (const one of copied) await this.#copyReferrers(one, depth + 1)
+    }
+    for await (const { tag, manifest } of listTaggedReferrers(from, subject)) {
+      await this.#copyTree(manifest)
+      if ((await to.resolveDigest(tag)) !== manifest.digest) await to.putManifest(manifest, tag)
+      this.counts.referrers += 1
+    }
+  }
+
+  /** Each once, so many at a time. The first that fails ends the others. */
+  async #copyBlobs(blobs: readonly Descriptor[]): Promise<void> {
+    const { progress, jobs, signal } = this.#options
+    const waiting = [...new Map(blobs.map((blob) => [blob.digest, blob])).values()].filter(
+      ({ digest }) => !this.#blobs.has(digest),
+    )
+    for (const { digest } of waiting) this.#blobs.add(digest)
+    progress.addExpected(waiting.reduce((sum, { size }) => sum + size, 0))
+    const stop = new AbortController()
+    const either = AbortSignal.any([signal, stop.signal])
+    await Promise.all(
+      Array.from({ length: Math.min(jobs, waiting.length) }, async () => {
+        for (let blob = waiting.shift(); blob !== undefined; blob = waiting.shift()) {
+          try {
+            await this.#copyBlob(blob, either)
+          } catch (error) {
+            waiting.length = 0
+            if (!stop.signal.aborted) stop.abort(error)
+          }
+        }
+      }),
+    )
+    signal.throwIfAborted()
+    if (stop.signal.aborted) throw stop.signal.reason
+  }
+
+  async #copyBlob(blob: Descriptor, signal: AbortSignal): Promise<void> {
+    const { from, to, progress } = this.#options
+    signal.throwIfAborted()
+    if (await to.hasBlob(blob)) {
+      this.counts.blobsThere += 1
+      progress.addSkipped(blob.size)
+    } else if (await to.mountBlob(blob, from)) {
+      this.counts.blobsMounted += 1
+      progress.addSkipped(blob.size)
+    } else {
+      const reader = new BlobReader(from, blob, { signal, onBytes: (count) => progress.addCopied(count) })
+      await to.putBlob(reader)
+      this.counts.blobs += 1
+      this.counts.bytes += blob.size
+    }
+  }
+}

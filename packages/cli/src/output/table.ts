@@ -1,0 +1,89 @@
+import { alignRows, availableWidth } from './aligned-rows.ts'
+import type { Column } from './output.ts'
+import { maxWidth, sanitizeText, truncate, truncateMiddle, wrapText } from './text-width.ts'
+import { formatTime } from './times.ts'
+
+export interface TextStyle {
+  readonly bold: (text: string) => string
+  /** Columns of the terminal; undefined where there is none. */
+  readonly width: number | undefined
+}
+
+/**
+ * A table without lines. On a terminal that is too narrow for it, its widest columns give way, unless all of it is wanted; undefined
+ * when it does not fit even so.
+ */
+export function formatTable<T>(
+  items: readonly T[],
+  columns: readonly Column<T>[],
+  { bold, width, whole = false }: TextStyle & { readonly whole?: boolean },
+): string | undefined {
+  let shown = columns.map((column) => toTableColumn(column, items))
+  if (width !== undefined && exceedsWidth(shown, width)) {
+    if (whole) return undefined
+    shown = shown.filter(({ texts }) => texts.some((text) => text !== ''))
+    narrowColumns(shown, availableWidth(shown.length, width))
+    if (exceedsWidth(shown, width)) return undefined
+  }
+  const rows = [
+    shown.map(({ title }) => title),
+    ...items.flatMap((_, at) => rowLines(shown.map((column) => cellLines(column, at)))),
+  ]
+  const [head = '', ...lines] = alignRows(rows, width === undefined ? WIDTH_MAX : undefined)
+  return [bold(head), ...lines].map((line) => `${line}\n`).join('')
+}
+
+/** Of a column where nothing is cut, because no terminal is known: one long name must not push all rows apart. */
+const WIDTH_MAX = 120
+
+interface TableColumn {
+  readonly title: string
+  readonly kind: Column<unknown>['kind']
+  readonly texts: readonly string[]
+  width: number
+}
+
+function toTableColumn<T>({ title, kind, value }: Column<T>, items: readonly T[]): TableColumn {
+  const texts = items.map((item) => sanitizeText(kind === 'time' ? formatTime(value(item)) : value(item)))
+  return { title, kind, texts, width: Math.max(title.length, maxWidth(texts)) }
+}
+
+const NAME_MAX = 40
+const UID_MIN = 28
+const TEXT_MIN = 12
+
+/** How narrow a column may get: what things are called must stay whole, and which uid it is must be seen. */
+function minimumWidth({ kind, width, title }: TableColumn): number {
+  if (kind === 'time') return width
+  if (kind === 'name') return Math.min(width, NAME_MAX)
+  return Math.min(width, Math.max(title.length, kind === 'uid' ? UID_MIN : TEXT_MIN))
+}
+
+function exceedsWidth(columns: readonly TableColumn[], width: number): boolean {
+  return columns.reduce((sum, column) => sum + column.width, 0) > availableWidth(columns.length, width)
+}
+
+/** Takes from the widest column until all fit, or none has anything to give. */
+function narrowColumns(columns: readonly TableColumn[], available: number): void {
+  const least = new Map(columns.map((column) => [column, minimumWidth(column)]))
+  for (;;) {
+    const over = columns.reduce((sum, { width }) => sum + width, 0) - available
+    const able = columns.filter((column) => column.width > (least.get(column) ?? 0))
+    const [widest, next] = able.toSorted((one, other) => other.width - one.width)
+    if (over <= 0 || widest === undefined) return
+    const nextWidth = next === undefined ? 0 : Math.min(next.width, widest.width - 1)
+    widest.width = Math.max(least.get(widest) ?? 0, nextWidth, widest.width - over)
+  }
+}
+
+function cellLines({ kind, texts, width }: TableColumn, at: number): string[] {
+  const text = texts[at] ?? ''
+  if (kind === 'long') return wrapText(text, width)
+  return [kind === 'uid' ? truncateMiddle(text, width) : truncate(text, width)]
+}
+
+/** The lines of a row, whose cells may have several. */
+function rowLines(cells: readonly (readonly string[])[]): string[][] {
+  const height = Math.max(...cells.map((lines) => lines.length))
+  return Array.from({ length: height }, (_, line) => cells.map((lines) => lines[line] ?? ''))
+}

@@ -1,0 +1,26 @@
+import { sanitizeText } from './text-width.ts'
+
+/** What lies below what, by their uids. Whoever's parent is not among them stands at the margin. */
+export function formatTree<T>(
+  items: readonly T[],
+  { label, uid }: { readonly label: (item: T) => string; readonly uid: (item: T) => string },
+): string {
+  const known = new Set(items.map(uid))
+  const parentOf = (of: string) => {
+    for (let at = of.lastIndexOf('/'); at > 0; at = of.lastIndexOf('/', at - 1))
+      if (known.has(of.slice(0, at))) return of.slice(0, at)
+    return ''
+  }
+  const below = Map.groupBy(items, (item) => parentOf(uid(item)))
+  const lines: string[] = []
+  const draw = (of: string, prefix: string) => {
+    const here = (below.get(of) ?? []).toSorted((one, other) => (label(one) < label(other) ? -1 : 1))
+    for (const [at, item] of here.entries()) {
+      const last = at === here.length - 1
+      lines.push(`${of === '' ? '' : `${prefix}${last ? '└ ' : '├ '}`}${sanitizeText(label(item))}`)
+      draw(uid(item), of === '' ? '' : `${prefix}${last ? '  ' : '│ '}`)
+    }
+  }
+  draw('', '')
+  return lines.map((line) => `${line}\n`).join('')
+}

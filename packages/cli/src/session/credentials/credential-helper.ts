@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { type Environment, resolveSettings, type Settings } from '../../config/settings.ts'
+import { getAccessToken, NotSignedIn } from '../access-token.ts'
+import { decodeClaims, openTokenCache, remainingMs } from '../token-cache.ts'
+
+/**
+ * `docker-credential-berth`: Docker's protocol for credential helpers (docker/docker-credential-helpers). It answers for the host of
+ * the registry alone (R34), with a token that is renewed without a word.
+ */
+
+/** User name that says: the password is a token. */
+const TOKEN_USER = '_token'
+/** What Docker takes for "there is nothing for this host": it then asks without credentials. */
+const NOT_FOUND = 'credentials not found in native keychain'
+
+export async function runCredentialHelper(action: string | undefined, env: Environment): Promise<number> {
+  try {
+    return await handleAction(action, env)
+  } catch (error) {
+    process.stderr.write(`berth: ${(error as Error).message}\n`)
+    return 1
+  }
+}
+
+async function handleAction(action: string | undefined, env: Environment): Promise<number> {
+  switch (action) {
+    case 'get':
+      return get(readFileSync(0, 'utf8').trim(), env)
+    case 'list':
+      return print(JSON.stringify(signedInHosts(env)))
+    case 'store':
+      // docker login believes that it was kept, unless this fails.
+      readFileSync(0)
+      process.stderr.write(
+        'docker-credential-berth: signing in is for berth auth login; docker login has nothing to add\n',
+      )
+      return 1
+    case 'erase':
+      return erase(readFileSync(0, 'utf8').trim(), env)
+    case 'version':
+      return print('docker-credential-berth')
+    default:
+      process.stderr.write('docker-credential-berth: one of get, store, erase, list; Docker calls it\n')
+      return 2
+  }
+}
+
+function print(text: string): number {
+  process.stdout.write(`${text}\n`)
+  return 0
+}
+
+/** Forgets the token that was given out; the next one comes of the sign-in, which berth auth logout ends. */
+function erase(server: string, env: Environment): number {
+  const { registry } = resolveSettings(env, {})
+  if (hostOf(server) === registry) openTokenCache(env).remove('oidc-token', registry)
+  return 0
+}
+
+async function get(server: string, env: Environment): Promise<number> {
+  const settings = resolveSettings(env, {})
+  if (hostOf(server) !== settings.registry) return print(NOT_FOUND) + 1
+  try {
+    const secret = await getRegistryToken(settings, env)
+    return print(JSON.stringify({ ServerURL: server, Username: TOKEN_USER, Secret: secret }))
+  } catch (error) {
+    if (!(error instanceof NotSignedIn)) throw error
+    process.stderr.write(`berth: ${error.message}\n`)
+    return print(NOT_FOUND) + 1
+  }
+}
+
+/** A token for the registry. One for the API was signed in for; the registry's comes of the same session. */
+export async function getRegistryToken(settings: Settings, env: Environment): Promise<string> {
+  return getAccessToken({ settings, cache: openTokenCache(env) }, settings.registry)
+}
+
+function hostOf(server: string): string {
+  const isAddress = URL.canParse(server) && /^https?:/i.test(server)
+  return (isAddress ? new URL(server).host : (server.split('/')[0] ?? '')).toLowerCase()
+}
+
+function signedInHosts(env: Environment): Record<string, string> {
+  const { registry } = resolveSettings(env, {})
+  const isOurs = openTokenCache(env)
+    .all('oidc-token')
+    .some((token) => remainingMs(token) > 0 && [decodeClaims(token)['aud']].flat().includes(registry))
+  return isOurs ? { [registry]: TOKEN_USER } : {}
+}

@@ -1,0 +1,183 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { CommandFailed, postForm } from '../access-token.ts'
+import {
+  allAudiences,
+  CLIENT_ID,
+  INVALID_TARGET,
+  parseTokens,
+  type SignedInTokens,
+  type SignInRequest,
+} from './request.ts'
+
+/**
+ * Signing in with a browser: authorization code with a proof key on an address of this machine (RFC 8252, RFC 7636). No token is
+ * ever in an address (R37).
+ */
+
+const WAIT_MS = 5 * 60 * 1000
+
+export async function signInWithBrowser(request: SignInRequest): Promise<SignedInTokens> {
+  const verifier = randomBytes(32).toString('base64url')
+  const state = randomBytes(24).toString('base64url')
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    const redirect = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
+    const challenge = createHash('sha256').update(verifier).digest('base64url')
+    const addressFor = (audiences: readonly string[]) =>
+      authorizeUrl(request, { redirect, state, challenge, audiences })
+    const code = waitForCode(server, {
+      state,
+      issuer: request.issuer,
+      // The server knows no such registry: then without it, in the same window.
+      fallbackUrl: request.optionalAudience === undefined ? undefined : addressFor(request.audiences),
+    })
+    await openBrowser(addressFor(allAudiences(request)), request.print)
+    return parseTokens(
+      await postForm(`${request.issuer}/oauth/token`, {
+        grant_type: 'authorization_code',
+        client_id: CLIENT_ID,
+        code: await code,
+        redirect_uri: redirect,
+        code_verifier: verifier,
+        audience: request.audiences[0],
+      }),
+    )
+  } finally {
+    server.close()
+    server.closeAllConnections()
+  }
+}
+
+interface AuthorizeParameters {
+  readonly redirect: string
+  readonly state: string
+  readonly challenge: string
+  readonly audiences: readonly string[]
+}
+
+function authorizeUrl(
+  request: SignInRequest,
+  { redirect, state, challenge, audiences }: AuthorizeParameters,
+): string {
+  const url = new URL('/oauth/authorize', request.issuer)
+  const parameters: Record<string, string> = {
+    response_type: 'code',
+    client_id: CLIENT_ID,
+    redirect_uri: redirect,
+    state,
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+    ...(request.identityProvider === '' ? {} : { idp_id: request.identityProvider }),
+    ...(request.connection === '' ? {} : { connection: request.connection }),
+  }
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+  for (const audience of audiences) url.searchParams.append('audience', audience)
+  return url.href
+}
+
+async function openBrowser(url: string, tell: SignInRequest['print']): Promise<void> {
+  if (!hasDisplay()) {
+    tell(`Please open a browser on this machine to\n\n  ${url}\n`)
+    return tell('Without one here: berth auth login --headless')
+  }
+  tell(`Opening browser to ${url}`)
+  const { default: open } = await import('open')
+  const child = await open(url).catch(() => undefined)
+  const missing = () => tell('No browser opened. Please open that address yourself.')
+  if (child === undefined) missing()
+  child?.once('error', missing)
+}
+
+function hasDisplay(): boolean {
+  if (process.platform !== 'linux') return true
+  const names = ['DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME', 'BROWSER']
+  return names.some((name) => process.env[name])
+}
+
+interface ExpectedCallback {
+  readonly state: string
+  readonly issuer: string
+  /** Where to go on when what was asked for is not known there. */
+  readonly fallbackUrl: string | undefined
+}
+
+/** The code that the browser brings. Rejects when somebody refused, or nobody came. */
+function waitForCode(
+  server: ReturnType<typeof createServer>,
+  { state, issuer, fallbackUrl: other }: ExpectedCallback,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new CommandFailed('nobody signed in within five minutes')),
+      WAIT_MS,
+    ).unref()
+    let next = other
+    server.on('request', (request, response) => {
+      const url = new URL(request.url ?? '/', 'http://127.0.0.1')
+      const parameters = url.searchParams
+      // Any page can send a browser here: only what carries our state is about this sign-in.
+      if (url.pathname !== '/callback' || parameters.get('state') !== state)
+        return sendPage(response, 404, notFoundPage)
+      if (parameters.get('error') === INVALID_TARGET && next !== undefined) {
+        response.writeHead(302, { location: next, 'cache-control': 'no-store' }).end()
+        next = undefined
+        return
+      }
+      clearTimeout(timer)
+      const code = parameters.get('code')
+      // RFC 9207: an answer of somebody else's does not count.
+      const isOurs = (parameters.get('iss') ?? issuer) === issuer
+      if (code !== null && isOurs) {
+        // Before the command ends, since its server ends with it.
+        sendPage(response, 200, signedInPage)
+        response.once('close', () => resolve(code))
+        return
+      }
+      sendPage(response, 400, failedPage)
+      const reason = isOurs
+        ? (parameters.get('error_description') ?? parameters.get('error') ?? 'there is no code in the answer')
+        : `the answer is of ${parameters.get('iss')}, not of ${issuer}`
+      response.once('close', () => reject(new CommandFailed(`the sign-in was refused: ${reason}`)))
+    })
+  })
+}
+
+const notFoundPage = ['Nothing here', 'This address belongs to a sign-in of the berth command line.'] as const
+const signedInPage = ['You are signed in', 'You can close this window and go on in your terminal.'] as const
+const failedPage = ['You are not signed in', 'Your terminal says why. You can close this window.'] as const
+
+/** Fixed text alone: nothing of the request is in it. */
+function sendPage(
+  response: ServerResponse,
+  status: number,
+  [title, sentence]: readonly [string, string],
+): void {
+  response
+    .writeHead(status, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      connection: 'close',
+    })
+    .end(
+      `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<main>
+<h1>${title}</h1>
+<p>${sentence}</p>
+</main>
+</html>
+`,
+    )
+}

@@ -1,0 +1,3638 @@
+// Generated from packages/contract/proto/ by scripts/generate-client.ts: do not edit.
+
+/** Request message for AcceptGroupInvite. */
+export interface AcceptGroupInviteRequest {
+  /** Invite code, as CreateGroupInvite returned it. */
+  readonly code: string
+}
+
+/** Response message for AcceptGroupInvite. */
+export interface AcceptGroupInviteResponse {
+  /** Role binding of the caller. */
+  readonly roleBinding?: RoleBinding
+}
+
+/** Accounts of a group at cloud providers and code hosts. */
+export interface AccountAssociation {
+  /** Identifier, assigned by the server: the UID of the group. */
+  readonly uid: string
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
+  readonly name: string
+  /** Free text, at most 512 characters, without control characters. */
+  readonly description: string
+  /** Account at Amazon Web Services. */
+  readonly amazon?: AccountAssociationAmazon
+  /** Project at Google Cloud. */
+  readonly google?: AccountAssociationGoogle
+  /** Identities that services of the platform assume for this group. */
+  readonly chainguard?: AccountAssociationChainguard
+  /** Tenant at Microsoft Azure. */
+  readonly azure?: AccountAssociationAzure
+  /** Time when the association was created. */
+  readonly createTime?: string
+  /** Time when the association was last updated. */
+  readonly updateTime?: string
+  /** Installations of GitHub Apps. */
+  readonly github?: AccountAssociationGitHub
+}
+
+/** An account at Amazon Web Services. */
+export interface AccountAssociationAmazon {
+  /** Account number: 12 decimal digits. */
+  readonly account: string
+}
+
+/** An account at Amazon Web Services. */
+export interface AccountAssociationAmazonInput {
+  /** Account number: 12 decimal digits. */
+  readonly account: string
+}
+
+/** A tenant at Microsoft Azure. */
+export interface AccountAssociationAzure {
+  /** Identifier of the tenant in Microsoft Entra ID. */
+  readonly tenantId: string
+  /** Application IDs, keyed by the component that uses them. */
+  readonly clientIds: Readonly<Record<string, string>>
+}
+
+/** A tenant at Microsoft Azure. */
+export interface AccountAssociationAzureInput {
+  /** Identifier of the tenant in Microsoft Entra ID. */
+  readonly tenantId: string
+  /** Application IDs, keyed by the component that uses them. */
+  readonly clientIds: Readonly<Record<string, string>>
+}
+
+/** Identities that services of the platform assume. */
+export interface AccountAssociationChainguard {
+  /**
+   * UIDs of identities, keyed by the name of the service without its prefix, for example `INGESTER`. Each
+   * identity must belong to the same group and name the same service.
+   */
+  readonly serviceBindings: Readonly<Record<string, string>>
+}
+
+/** Identities that services of the platform assume. */
+export interface AccountAssociationChainguardInput {
+  /**
+   * UIDs of identities, keyed by the name of the service without its prefix, for example `INGESTER`. Each
+   * identity must belong to the same group and name the same service.
+   */
+  readonly serviceBindings: Readonly<Record<string, string>>
+}
+
+/** Installations of GitHub Apps. */
+export interface AccountAssociationGitHub {
+  /** Installations, keyed by the ID of the GitHub App. */
+  readonly appInstallations: Readonly<Record<string, AccountAssociationGitHubAppInstallations>>
+}
+
+/** Installations of one GitHub App. */
+export interface AccountAssociationGitHubAppInstallations {
+  /** Installations. */
+  readonly installations: readonly AccountAssociationGitHubInstallation[]
+}
+
+/** Installations of one GitHub App. */
+export interface AccountAssociationGitHubAppInstallationsInput {
+  /** Installations. */
+  readonly installations?: readonly AccountAssociationGitHubInstallationInput[] | undefined
+}
+
+/** Installations of GitHub Apps. */
+export interface AccountAssociationGitHubInput {
+  /** Installations, keyed by the ID of the GitHub App. */
+  readonly appInstallations?: Readonly<Record<string, AccountAssociationGitHubAppInstallationsInput>> | undefined
+}
+
+/** One installation of a GitHub App. */
+export interface AccountAssociationGitHubInstallation {
+  /** Installation ID, assigned by GitHub. */
+  readonly installationId: string
+  /** Account that the app is installed on. For display only. */
+  readonly name: string
+}
+
+/** One installation of a GitHub App. */
+export interface AccountAssociationGitHubInstallationInput {
+  /** Installation ID, assigned by GitHub. */
+  readonly installationId: string
+  /** Account that the app is installed on. For display only. */
+  readonly name?: string | undefined
+}
+
+/** A project at Google Cloud. */
+export interface AccountAssociationGoogle {
+  /** Identifier of the project. */
+  readonly projectId: string
+  /** Number of the project, as text. */
+  readonly projectNumber: string
+}
+
+/** A project at Google Cloud. */
+export interface AccountAssociationGoogleInput {
+  /** Identifier of the project. */
+  readonly projectId: string
+  /** Number of the project, as text. */
+  readonly projectNumber: string
+}
+
+/** Accounts of a group at cloud providers and code hosts. */
+export interface AccountAssociationInput {
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
+  readonly name: string
+  /** Free text, at most 512 characters, without control characters. */
+  readonly description?: string | undefined
+  /** Account at Amazon Web Services. */
+  readonly amazon?: AccountAssociationAmazonInput | undefined
+  /** Project at Google Cloud. */
+  readonly google?: AccountAssociationGoogleInput | undefined
+  /** Identities that services of the platform assume for this group. */
+  readonly chainguard?: AccountAssociationChainguardInput | undefined
+  /** Tenant at Microsoft Azure. */
+  readonly azure?: AccountAssociationAzureInput | undefined
+  /** Installations of GitHub Apps. */
+  readonly github?: AccountAssociationGitHubInput | undefined
+}
+
+/** Cloud providers whose association can be checked. */
+export type AccountProviderType =
+  | 'ACCOUNT_PROVIDER_TYPE_UNSPECIFIED'
+  | 'ACCOUNT_PROVIDER_TYPE_GOOGLE'
+  | 'ACCOUNT_PROVIDER_TYPE_AMAZON'
+  | 'ACCOUNT_PROVIDER_TYPE_AZURE'
+
+/** Information about one vulnerability of one component in one artifact. */
+export interface Advisory {
+  /** Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** Public ID of the advisory, for example `CGA-xxxx-xxxx-xxxx`. */
+  readonly advisoryId: string
+  /** Time when the advisory was created. */
+  readonly createTime?: string
+  /** Time when the advisory or its events last changed. */
+  readonly updateTime?: string
+  /** Time when the advisory was deleted. Unset if it is not deleted. */
+  readonly deleteTime?: string
+  /** User or service that wrote the advisory. */
+  readonly author: string
+  /** Artifact that the advisory is about. */
+  readonly artifactName: string
+  /** Type of artifact, for example `apk`, `image` or `library`. */
+  readonly artifactType: string
+  /** Architecture of the artifact, for example `x86_64` or `aarch64`. */
+  readonly artifactArchitecture: string
+  /** Component in the artifact that the vulnerability was matched to. */
+  readonly componentName: string
+  /** Path of the component in the artifact. */
+  readonly componentLocation: string
+  /** Ecosystem of the component, for example `go-module` or `python`. */
+  readonly componentType: string
+  /** Other IDs of the vulnerability, for example CVE and GHSA IDs. */
+  readonly aliases: readonly string[]
+  /** Events of the advisory, oldest first. */
+  readonly events: readonly AdvisoryEvent[]
+  /** ID of the advisory in an older database. Unset if there is none. */
+  readonly legacyAdvisoryId?: string
+  /** Severity scores of the vulnerability, found through `aliases`. Empty if none is known. */
+  readonly severities: readonly Severity[]
+}
+
+/** Document as it was published. */
+export interface AdvisoryDocument {
+  /** File name or URL, used in messages and to detect the format. */
+  readonly name?: string | undefined
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content. */
+  readonly format?: string | undefined
+  /** Uncompressed content. */
+  readonly content: string
+}
+
+/** Event in the history of an advisory. */
+export interface AdvisoryEvent {
+  /** Identifier, assigned by the server: the advisory's UID plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** Time when the event was created. */
+  readonly createTime?: string
+  /** Findings of a scanner, as a JSON document. */
+  readonly findings: string
+  /** User or service that created the event. */
+  readonly author: string
+  /** User or service that reviewed the event. Empty before a review. */
+  readonly reviewer: string
+  /** State of the review. */
+  readonly reviewState: ReviewState
+  /** Reference to the issue that tracks the vulnerability. */
+  readonly issue?: string
+  /** The vulnerability was detected. */
+  readonly detection?: AdvisoryEventDetection
+  /** A version fixes it. */
+  readonly fixed?: AdvisoryEventFixed
+  /** The artifact is not affected. */
+  readonly falsePositiveDetermination?: AdvisoryEventFalsePositiveDetermination
+  /** No analysis is planned. */
+  readonly analysisNotPlanned?: AdvisoryEventAnalysisNotPlanned
+  /** No fix is planned. */
+  readonly fixNotPlanned?: AdvisoryEventFixNotPlanned
+  /** A fix must come from the authors of the component. */
+  readonly pendingUpstreamFix?: AdvisoryEventPendingUpstreamFix
+  /** The artifact is affected. */
+  readonly truePositiveDetermination?: AdvisoryEventTruePositiveDetermination
+  /** Versions contain a patch. */
+  readonly patched?: AdvisoryEventPatched
+}
+
+/** Event: no analysis is planned. */
+export interface AdvisoryEventAnalysisNotPlanned {
+  /** Note for readers. */
+  readonly note: string
+}
+
+/** Event: the vulnerability was detected. */
+export interface AdvisoryEventDetection {
+  /** Search in the NVD. */
+  readonly nvdapi?: AdvisoryEventDetectionNVDAPI
+  /** Manual detection. */
+  readonly manual?: AdvisoryEventDetectionManual
+  /** Detection by a scanner. */
+  readonly scanv1?: AdvisoryEventDetectionScanV1
+}
+
+/** Manual detection, which needs no further data. */
+export type AdvisoryEventDetectionManual = Readonly<Record<string, never>>
+
+/** Match in the NVD. */
+export interface AdvisoryEventDetectionNVDAPI {
+  /** Name or keyword that was searched. */
+  readonly cpeSearched: string
+  /** CPE that was found. */
+  readonly cpeFound: string
+}
+
+/** Detection by a scanner. */
+export interface AdvisoryEventDetectionScanV1 {
+  /** Name of the scanner. */
+  readonly scanner: string
+  /** Scanned package, the same as the artifact's name. */
+  readonly subpackage: string
+  /** Component ID, assigned by the scanner. */
+  readonly componentId: string
+  /** Name of the component. */
+  readonly component: string
+  /** Version of the component. */
+  readonly componentVersion: string
+  /** Ecosystem of the component. */
+  readonly componentType: string
+  /** Path of the component in the package. */
+  readonly componentLocation: string
+  /** Version of the scanned artifact. */
+  readonly artifactVersion: string
+  /** Version of the scanner. */
+  readonly scannerVersion: string
+  /** Build time of the scanner's database, as RFC 3339 text. */
+  readonly grypeDbBuilt: string
+  /** Checksum of the scanner's database. */
+  readonly grypeDbChecksum: string
+}
+
+/** Event: the artifact is not affected. */
+export interface AdvisoryEventFalsePositiveDetermination {
+  /** Reason why the artifact is not affected. */
+  readonly type: AdvisoryEventFalsePositiveDeterminationType
+  /** Note for readers. */
+  readonly note: string
+}
+
+/** Reasons why an artifact is not affected, each with its VEX justification. */
+export type AdvisoryEventFalsePositiveDeterminationType =
+  | 'TYPE_UNSPECIFIED'
+  | 'TYPE_VULNERABILITY_RECORD_ANALYSIS_CONTESTED'
+  | 'TYPE_COMPONENT_VULNERABILITY_MISMATCH'
+  | 'TYPE_VULNERABLE_CODE_VERSION_NOT_USED'
+  | 'TYPE_VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE'
+  | 'TYPE_VULNERABLE_CODE_NOT_IN_EXECUTION_PATH'
+  | 'TYPE_VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY'
+  | 'TYPE_INLINE_MITIGATIONS_EXIST'
+
+/** Event: no fix is planned. */
+export interface AdvisoryEventFixNotPlanned {
+  /** Note for readers. */
+  readonly note: string
+}
+
+/** Event: a version fixes the vulnerability. */
+export interface AdvisoryEventFixed {
+  /** First version of the artifact that contains the fix. */
+  readonly fixedVersion: string
+  /** Note for readers. */
+  readonly note: string
+  /** Version of the scanner that confirmed the fix. */
+  readonly scannerVersion: string
+  /** Build time of that scanner's database, as RFC 3339 text. */
+  readonly grypeDbBuilt: string
+  /** Checksum of that scanner's database. */
+  readonly grypeDbChecksum: string
+}
+
+/** Event: versions contain a patch. */
+export interface AdvisoryEventPatched {
+  /** Versions of the artifact that contain the patch. */
+  readonly patchedVersions: readonly string[]
+  /** Note for readers. */
+  readonly note: string
+}
+
+/** Event: a fix must come from the authors of the component. */
+export interface AdvisoryEventPendingUpstreamFix {
+  /** Note for readers. */
+  readonly note: string
+}
+
+/** Event: the artifact is affected. */
+export interface AdvisoryEventTruePositiveDetermination {
+  /** Note for readers. */
+  readonly note: string
+}
+
+/** URL at which advisories are published. */
+export interface AdvisoryFeed {
+  /** Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /**
+   * URL of a document, or of an archive (zip, tar, tar.gz) of documents: https, without credentials. Visible
+   * to all callers who can read the feed.
+   */
+  readonly url: string
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content of each document. */
+  readonly format: string
+  /** Time between two runs: from 5 minutes to 30 days. Unset: one hour. */
+  readonly interval?: string
+  /** Whether the feed is paused. A paused feed is not read. */
+  readonly paused: boolean
+  /** State of the feed. */
+  readonly state: AdvisoryFeedState
+  /** Time when the last run started. Unset before the first run. */
+  readonly lastAttemptTime?: string
+  /**
+   * Time when the last successful run ended, including runs that found nothing new. Unset before the first
+   * one.
+   */
+  readonly lastSuccessTime?: string
+  /** Time when the next run starts. Unset if the feed is paused. */
+  readonly nextAttemptTime?: string
+  /** Reason why the last run failed. Empty if it succeeded. */
+  readonly lastError: string
+  /** Number of consecutive failed runs. */
+  readonly failures: number
+  /** Counts of the last run that found something new, even if it did not complete. Unset before the first one. */
+  readonly lastRun?: ImportCounts
+  /** Entity tag of the file that was read last, from the remote server. */
+  readonly sourceEtag: string
+  /** Time when the feed was created. */
+  readonly createTime?: string
+  /** Time when its settings were updated. Runs do not change it. */
+  readonly updateTime?: string
+}
+
+/** URL at which advisories are published. */
+export interface AdvisoryFeedInput {
+  /**
+   * URL of a document, or of an archive (zip, tar, tar.gz) of documents: https, without credentials. Visible
+   * to all callers who can read the feed.
+   */
+  readonly url: string
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content of each document. */
+  readonly format?: string | undefined
+  /** Time between two runs: from 5 minutes to 30 days. Unset: one hour. */
+  readonly interval?: string | undefined
+  /** Whether the feed is paused. A paused feed is not read. */
+  readonly paused?: boolean | undefined
+}
+
+/** States of a feed. */
+export type AdvisoryFeedState =
+  | 'STATE_UNSPECIFIED'
+  | 'STATE_WAITING'
+  | 'STATE_RUNNING'
+  | 'STATE_SUCCEEDED'
+  | 'STATE_FAILED'
+  | 'STATE_PAUSED'
+
+/** Settings for publishing the advisories of a group. */
+export interface AdvisoryPublication {
+  /** UID of the group. */
+  readonly uid: string
+  /** Time when the publication was last updated. If it never was, the creation time of the group. */
+  readonly updateTime?: string
+  /**
+   * Whether anyone can read what is published for this group and its descendants. If false, it is readable by
+   * anyone who can list the group's advisories.
+   */
+  readonly public: boolean
+  /** UID of the group, this one or an ancestor, that makes this publication public. Empty if it is not public. */
+  readonly publicThrough: string
+  /** Package locations in the security database. */
+  readonly securityDatabase?: SecurityDatabase
+  /** Distribution that artifacts of type `apk` belong to. */
+  readonly distribution?: Distribution
+  /**
+   * Time when the covered advisories or their publication settings last changed. Unset if there were never
+   * any.
+   */
+  readonly changeTime?: string
+}
+
+/** Settings for publishing the advisories of a group. */
+export interface AdvisoryPublicationInput {
+  /** UID of the group. */
+  readonly uid?: string | undefined
+  /**
+   * Whether anyone can read what is published for this group and its descendants. If false, it is readable by
+   * anyone who can list the group's advisories.
+   */
+  readonly public?: boolean | undefined
+  /** Package locations in the security database. */
+  readonly securityDatabase?: SecurityDatabaseInput | undefined
+  /** Distribution that artifacts of type `apk` belong to. */
+  readonly distribution?: DistributionInput | undefined
+}
+
+/** Document from which advisories are created. */
+export interface AdvisorySource {
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
+  readonly format: string
+  /** ID of the document, as stated in the document. */
+  readonly id: string
+  /** File name or URL from which it was last imported. */
+  readonly name: string
+  /** Time when it was last imported. */
+  readonly importTime?: string
+  /** Time of this version of the document. Unset if the document does not state it. */
+  readonly revisionTime?: string
+  /** Parts of the document that advisories have no field for. */
+  readonly unmapped: readonly UnmappedField[]
+  /** Document as it was published, if requested. */
+  readonly content: string
+}
+
+/** Request message for ApplyRetention. */
+export interface ApplyRetentionRequest {
+  /** UID of the repo. */
+  readonly uid: string
+}
+
+/** Response message for GetArchitectures. */
+export interface Architectures {
+  /** OCI names of the architectures, for example `amd64` and `arm64`. */
+  readonly architectures: readonly string[]
+}
+
+/** Recorded action or attempted action. */
+export interface AuditEvent {
+  /** Identifier, assigned by the server: the UID of the resource plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** Time of the event. */
+  readonly createTime?: string
+  /** UID of the identity that acted; `system` for the operator's commands. */
+  readonly actor: string
+  /** Called method, for example `chainguard.platform.iam.v2beta1.GroupsService/CreateGroup`. */
+  readonly method: string
+  /**
+   * UID of the resource that was created, updated or deleted, of the group in which a call was denied, or of
+   * the identity that was assumed.
+   */
+  readonly resourceUid: string
+  /** Result, as a number of google.rpc.Code: 0 for success, 7 for permission denied. */
+  readonly code: number
+  /** Reason for the denial. Empty on success. */
+  readonly reason: string
+  /** `x-request-id` of the response, which the client can choose. Empty for the operator's commands. */
+  readonly requestId: string
+  /** IP address of the client. Empty for the operator's commands. */
+  readonly address: string
+  /** Issuer of the workload's own token, for exchanges. Empty if no such token was verified. */
+  readonly issuer: string
+  /** Subject of the workload's own token, for exchanges. Empty if no such token was verified. */
+  readonly subject: string
+  /** Number of times the same call of the same actor was denied in the second of this event; 1 on success. */
+  readonly count: number
+}
+
+/** Request message for BatchCreateRoleBindings. */
+export interface BatchCreateRoleBindingsRequest {
+  /** UID of the group for the whole batch. An entry with another group fails with INVALID_ARGUMENT. */
+  readonly parent: string
+  /** Bindings to create, at most 25. */
+  readonly requests: readonly CreateRoleBindingRequest[]
+  /** UID of the role for entries that name none. An entry with another role fails with INVALID_ARGUMENT. */
+  readonly roleUid?: string | undefined
+}
+
+/** Response message for BatchCreateRoleBindings. */
+export interface BatchCreateRoleBindingsResponse {
+  /** Created bindings, in the order of the request. */
+  readonly roleBindings: readonly RoleBinding[]
+}
+
+/** Request message for BatchDeleteExternalGroupRoleMappings. */
+export interface BatchDeleteExternalGroupRoleMappingsRequest {
+  /** UID of the identity provider that all mappings belong to. */
+  readonly parent: string
+  /** UIDs of the mappings to delete. */
+  readonly names: readonly string[]
+}
+
+/** Response message for BatchDeleteExternalGroupRoleMappings. */
+export interface BatchDeleteExternalGroupRoleMappingsResponse {
+  /** UID of the identity provider, as in the request. */
+  readonly parent: string
+  /** Deleted mappings. */
+  readonly externalGroupRoleMappings: readonly ExternalGroupRoleMapping[]
+}
+
+/**
+ * Capabilities that a role can have. Each value is a permission that is checked in a group and applies to all
+ * its descendants. Deprecated values have no effect; internal ones are for the operator. The bits 0, 40, 41,
+ * 135, 136 and 143 stay unused. Capabilities that the public platform does not have are numbered from 100000,
+ * and their bits from 1000, so that they never collide with public ones.
+ */
+export type Capability =
+  | 'UNKNOWN'
+  | 'CAP_INTERNAL'
+  | 'CAP_IAM_GROUPS_CREATE'
+  | 'CAP_IAM_GROUPS_UPDATE'
+  | 'CAP_IAM_GROUPS_LIST'
+  | 'CAP_IAM_GROUPS_DELETE'
+  | 'CAP_IAM_GROUP_INVITES_CREATE'
+  | 'CAP_IAM_GROUP_INVITES_LIST'
+  | 'CAP_IAM_GROUP_INVITES_DELETE'
+  | 'CAP_IAM_ROLES_CREATE'
+  | 'CAP_IAM_ROLES_UPDATE'
+  | 'CAP_IAM_ROLES_LIST'
+  | 'CAP_IAM_ROLES_DELETE'
+  | 'CAP_IAM_ROLE_BINDINGS_CREATE'
+  | 'CAP_IAM_ROLE_BINDINGS_UPDATE'
+  | 'CAP_IAM_ROLE_BINDINGS_LIST'
+  | 'CAP_IAM_ROLE_BINDINGS_DELETE'
+  | 'CAP_TENANT_CLUSTERS_CREATE'
+  | 'CAP_TENANT_CLUSTERS_UPDATE'
+  | 'CAP_TENANT_CLUSTERS_LIST'
+  | 'CAP_TENANT_CLUSTERS_DELETE'
+  | 'CAP_TENANT_CLUSTERS_DISCOVER'
+  | 'CAP_TENANT_RECORDS_LIST'
+  | 'CAP_TENANT_RECORD_CONTEXTS_LIST'
+  | 'CAP_TENANT_RECORD_SIGNATURES_LIST'
+  | 'CAP_TENANT_RECORD_POLICY_RESULTS_LIST'
+  | 'CAP_TENANT_RISKS_LIST'
+  | 'CAP_TENANT_SBOMS_LIST'
+  | 'CAP_TENANT_VULN_REPORTS_LIST'
+  | 'CAP_TENANT_ATTESTATIONS_LIST'
+  | 'CAP_IAM_ACCOUNT_ASSOCIATIONS_CREATE'
+  | 'CAP_IAM_ACCOUNT_ASSOCIATIONS_UPDATE'
+  | 'CAP_IAM_ACCOUNT_ASSOCIATIONS_LIST'
+  | 'CAP_IAM_ACCOUNT_ASSOCIATIONS_DELETE'
+  | 'CAP_IAM_POLICY_CREATE'
+  | 'CAP_IAM_POLICY_UPDATE'
+  | 'CAP_IAM_POLICY_LIST'
+  | 'CAP_IAM_POLICY_DELETE'
+  | 'CAP_IAM_IDENTITY_CREATE'
+  | 'CAP_IAM_IDENTITY_UPDATE'
+  | 'CAP_IAM_IDENTITY_LIST'
+  | 'CAP_IAM_IDENTITY_DELETE'
+  | 'CAP_TENANT_NODES_LIST'
+  | 'CAP_TENANT_NAMESPACES_LIST'
+  | 'CAP_TENANT_WORKLOADS_LIST'
+  | 'CAP_IAM_IDENTITY_PROVIDERS_CREATE'
+  | 'CAP_IAM_IDENTITY_PROVIDERS_UPDATE'
+  | 'CAP_IAM_IDENTITY_PROVIDERS_LIST'
+  | 'CAP_IAM_IDENTITY_PROVIDERS_DELETE'
+  | 'CAP_IAM_SCIM_MANAGE'
+  | 'CAP_EVENTS_SUBSCRIPTION_CREATE'
+  | 'CAP_EVENTS_SUBSCRIPTION_UPDATE'
+  | 'CAP_EVENTS_SUBSCRIPTION_LIST'
+  | 'CAP_EVENTS_SUBSCRIPTION_DELETE'
+  | 'CAP_REPO_BLOBS_GET'
+  | 'CAP_REPO_CREATE'
+  | 'CAP_REPO_UPDATE'
+  | 'CAP_REPO_LIST'
+  | 'CAP_REPO_DELETE'
+  | 'CAP_MANIFEST_CREATE'
+  | 'CAP_MANIFEST_UPDATE'
+  | 'CAP_MANIFEST_LIST'
+  | 'CAP_MANIFEST_DELETE'
+  | 'CAP_TAG_CREATE'
+  | 'CAP_TAG_UPDATE'
+  | 'CAP_TAG_LIST'
+  | 'CAP_TAG_DELETE'
+  | 'CAP_MANIFEST_METADATA_LIST'
+  | 'CAP_REFERRERS_LIST'
+  | 'CAP_REPO_INTERNAL_ADMIN'
+  | 'CAP_APK_CREATE'
+  | 'CAP_APK_UPDATE'
+  | 'CAP_APK_LIST'
+  | 'CAP_APK_DELETE'
+  | 'CAP_VERSION_LIST'
+  | 'CAP_APK_BLOBS_GET'
+  | 'CAP_VULN_REPORT_CREATE'
+  | 'CAP_VULN_REPORT_LIST'
+  | 'CAP_VULN_CREATE'
+  | 'CAP_BUILD_REPORT_LIST'
+  | 'CAP_REGISTRY_ENTITLEMENTS_LIST'
+  | 'CAP_REGISTRY_ENTITLEMENTS_CREATE'
+  | 'CAP_REGISTRY_ENTITLEMENTS_DELETE'
+  | 'CAP_REGISTRY_SETTINGS_LIST'
+  | 'CAP_REGISTRY_SETTINGS_UPDATE'
+  | 'CAP_REGISTRY_ENTITLEMENTS_IMAGES_ADD'
+  | 'CAP_REGISTRY_ENTITLEMENTS_IMAGES_REMOVE'
+  | 'CAP_REGISTRY_ENTITLEMENTS_IMAGES_SWAP'
+  | 'CAP_REGISTRY_OVERLAYS_LIST'
+  | 'CAP_REGISTRY_OVERLAYS_EDIT'
+  | 'CAP_SIGSTORE_CREATE'
+  | 'CAP_SIGSTORE_UPDATE'
+  | 'CAP_SIGSTORE_LIST'
+  | 'CAP_SIGSTORE_DELETE'
+  | 'CAP_SIGSTORE_CERTIFICATE_CREATE'
+  | 'CAP_LIBRARIES_ENTITLEMENTS_CREATE'
+  | 'CAP_LIBRARIES_ENTITLEMENTS_LIST'
+  | 'CAP_LIBRARIES_ENTITLEMENTS_DELETE'
+  | 'CAP_LIBRARIES_ARTIFACTS_LIST'
+  | 'CAP_LIBRARIES_PYTHON_LIST'
+  | 'CAP_LIBRARIES_PYTHON_CREATE'
+  | 'CAP_LIBRARIES_JAVA_LIST'
+  | 'CAP_LIBRARIES_JAVA_CREATE'
+  | 'CAP_LIBRARIES_JAVASCRIPT_LIST'
+  | 'CAP_LIBRARIES_JAVASCRIPT_CREATE'
+  | 'CAP_LIBRARIES_DOTNET_LIST'
+  | 'CAP_LIBRARIES_DOTNET_CREATE'
+  | 'CAP_LIBRARIES_GO_LIST'
+  | 'CAP_LIBRARIES_GO_CREATE'
+  | 'CAP_LIBRARIES_REBUILDER_REQUESTS_CREATE'
+  | 'CAP_LIBRARIES_REBUILDER_REQUESTS_LIST'
+  | 'CAP_LIBRARIES_REBUILDER_REQUESTS_CANCEL'
+  | 'CAP_LIBRARIES_REBUILDER_REQUESTS_GROUP_UPDATE'
+  | 'CAP_LIBRARIES_REBUILDER_ARTIFACTS_INVALIDATE'
+  | 'CAP_LIBRARIES_REBUILDER_EXCLUSIONS_MANAGE'
+  | 'CAP_LIBRARIES_REBUILDER_BUILDS_READ'
+  | 'CAP_LIBRARIES_REBUILDER_BUILDS_TOKENS_FETCH'
+  | 'CAP_LIBRARIES_REBUILDER_BUILDS_UNTRUSTED'
+  | 'CAP_LIBRARIES_REBUILDER_REMEDIATED_ARTIFACTS_READ'
+  | 'CAP_LIBRARIES_REBUILDER_NEW_VERSIONS_READ'
+  | 'CAP_LIBRARIES_REBUILDER_NEW_VERSIONS_REFRESH'
+  | 'CAP_LIBRARIES_REBUILDER_MALWARE_STATUS_READ'
+  | 'CAP_LIBRARIES_REBUILDER_CVE_REMEDIATIONS_LIST'
+  | 'CAP_LIBRARIES_CACHE_INVALIDATE'
+  | 'CAP_LIBRARIES_REBUILDER_CVE_REMEDIATIONS_UPDATE'
+  | 'CAP_LIBRARIES_CACHE_LIST'
+  | 'CAP_LIBRARIES_REBUILDER_SOURCE_COORDINATES_WRITE'
+  | 'CAP_LIBRARIES_REBUILDER_SOURCE_COORDINATES_RESOLVE'
+  | 'CAP_LIBRARIES_AWS_MARKETPLACE_SUBSCRIPTIONS_CREATE'
+  | 'CAP_LIBRARIES_AWS_MARKETPLACE_SUBSCRIPTIONS_UPDATE'
+  | 'CAP_LIBRARIES_AWS_MARKETPLACE_SUBSCRIPTIONS_LIST'
+  | 'CAP_LIBRARIES_REQUEST_GROUPS_CREATE'
+  | 'CAP_LIBRARIES_REQUEST_GROUPS_LIST'
+  | 'CAP_LIBRARIES_REQUEST_GROUPS_UPDATE'
+  | 'CAP_LIBRARIES_REQUEST_GROUPS_DELETE'
+  | 'CAP_LIBRARIES_REQUEST_GROUPS_SUBMIT'
+  | 'CAP_LIBRARIES_REQUEST_GROUPS_ITEMS_UPDATE'
+  | 'CAP_LIBRARIES_REQUEST_GROUPS_REFRESH_COVERAGE'
+  | 'CAP_LIBRARIES_REQUEST_GROUPS_DELETE_SUBMITTED'
+  | 'CAP_LIBRARIES_REMOTE_REGISTRIES_CREATE'
+  | 'CAP_LIBRARIES_REMOTE_REGISTRIES_LIST'
+  | 'CAP_LIBRARIES_REMOTE_REGISTRIES_DELETE'
+  | 'CAP_ADVISORIES_CREATE'
+  | 'CAP_ADVISORIES_UPDATE'
+  | 'CAP_ADVISORIES_LIST'
+  | 'CAP_ADVISORIES_DELETE'
+  | 'CAP_ADVISORIES_APPROVE'
+  | 'CAP_REGISTRY_DEPLOYMENTS_CREATE'
+  | 'CAP_REGISTRY_DEPLOYMENTS_UPDATE'
+  | 'CAP_REGISTRY_DEPLOYMENTS_LIST'
+  | 'CAP_POLICIES_POLICY_CREATE'
+  | 'CAP_POLICIES_POLICY_UPDATE'
+  | 'CAP_POLICIES_POLICY_LIST'
+  | 'CAP_POLICIES_POLICY_DELETE'
+  | 'CAP_POLICIES_BINDING_CREATE'
+  | 'CAP_POLICIES_BINDING_UPDATE'
+  | 'CAP_POLICIES_BINDING_LIST'
+  | 'CAP_POLICIES_BINDING_DELETE'
+  | 'CAP_POLICIES_DECISION_LIST'
+  | 'CAP_POLICIES_OVERRIDE_CREATE'
+  | 'CAP_POLICIES_OVERRIDE_LIST'
+  | 'CAP_POLICIES_OVERRIDE_DELETE'
+  | 'CAP_REPO_CHECK_POLICIES'
+  | 'CAP_PACKAGES_ENTITLEMENTS_LIST'
+  | 'CAP_TERMS_ACCEPT'
+  | 'CAP_TERMS_LIST'
+  | 'CAP_GUARDENER_DFC_CONVERT'
+  | 'CAP_GUARDENER_ASSOCIATION_MANAGE'
+  | 'CAP_GUARDENER_ASSOCIATION_LIST'
+  | 'CAP_GUARDENER_ENTITLEMENT_MANAGE'
+  | 'CAP_GUARDENER_ENTITLEMENT_LIST'
+  | 'CAP_GUARDENER_ACTIONS_MIGRATE'
+  | 'CAP_GUARDENER_SCAN_LIST'
+  | 'CAP_GUARDENER_SCAN_GET'
+  | 'CAP_MCP_TOOL_CALL'
+  | 'CAP_SKILLS_PUBLISH'
+  | 'CAP_SKILLS_ENTITLEMENTS_CREATE'
+  | 'CAP_SKILLS_ENTITLEMENTS_LIST'
+  | 'CAP_SKILLS_ENTITLEMENTS_DELETE'
+  | 'CAP_SKILLS_WRITE'
+  | 'CAP_SKILLS_DELETE'
+  | 'CAP_SKILLS_LIST'
+  | 'CAP_SKILLS_HARDEN_READ'
+  | 'CAP_SKILLS_HARDEN_WRITE'
+  | 'CAP_SKILLS_HARDEN_CANCEL'
+  | 'CAP_ARGOS_DOCUMENTS_CREATE'
+  | 'CAP_ARGOS_DOCUMENTS_LIST'
+  | 'CAP_ARGOS_DOCUMENTS_DELETE'
+  | 'CAP_ARGOS_OSV_READ'
+  | 'CAP_LIBRARIES_POLICY_CREATE'
+  | 'CAP_LIBRARIES_POLICY_UPDATE'
+  | 'CAP_LIBRARIES_POLICY_LIST'
+  | 'CAP_LIBRARIES_POLICY_DELETE'
+  | 'CAP_LIBRARIES_POLICY_BINDING_CREATE'
+  | 'CAP_LIBRARIES_POLICY_BINDING_UPDATE'
+  | 'CAP_LIBRARIES_POLICY_BINDING_LIST'
+  | 'CAP_LIBRARIES_POLICY_BINDING_DELETE'
+  | 'CAP_LIBRARIES_POLICY_BLOCK_EVENT_LIST'
+  | 'CAP_ARGOS_OSV_DUMP'
+  | 'CAP_ACTIONS_LIST'
+  | 'CAP_BUILDAPI_BUILD_CREATE'
+  | 'CAP_BUILDAPI_BUILD_LIST'
+  | 'CAP_BUILDAPI_WORKER_SYNC'
+  | 'CAP_BUILDAPI_BUILD_CANCEL'
+  | 'CAP_REX_EXECUTIONS_CREATE'
+  | 'CAP_REX_EXECUTIONS_LIST'
+  | 'CAP_REX_WORKERS_CONNECT'
+  | 'CAP_REX_CLASS_USE'
+  | 'CAP_REX_CLASS_SERVE'
+  | 'CAP_CASSIE_CAS_READ'
+  | 'CAP_CASSIE_CAS_WRITE'
+  | 'CAP_CASSIE_AC_WRITE'
+  | 'CAP_CASSIE_AC_READ'
+  | 'CAP_LOGGIE_LOGS_READ'
+  | 'CAP_LOGGIE_LOGS_WRITE'
+  | 'CAP_LOGGIE_LOGS_CREATE'
+  | 'CAP_GULFSTREAM'
+  | 'CAP_REPO_POLICIES_UPDATE'
+
+/** Tiers of images in the catalog. */
+export type CatalogTier =
+  | 'CATALOG_TIER_UNSPECIFIED'
+  | 'CATALOG_TIER_APPLICATION'
+  | 'CATALOG_TIER_BASE'
+  | 'CATALOG_TIER_FIPS'
+  | 'CATALOG_TIER_AI'
+  | 'CATALOG_TIER_DEVTOOLS'
+  | 'CATALOG_TIER_COMMERCIAL'
+
+/** Request message for CheckAccountAssociation. */
+export interface CheckAccountAssociationRequest {
+  /** UID of the group whose association to check. */
+  readonly uid: string
+  /** Cloud provider to check. */
+  readonly providerType: AccountProviderType
+}
+
+/** Response message for CheckAccountAssociation. */
+export interface CheckAccountAssociationResponse {
+  /** Result of the check. */
+  readonly status: CheckStatus
+  /**
+   * Short reason: `not configured`, `refused by the provider`, `unreachable` or `unexpected answer`. Empty if
+   * the association works.
+   */
+  readonly reason: string
+  /** Description of the problem and, if known, how to fix it. Empty if the association works. */
+  readonly message: string
+}
+
+/** Request message for CheckEligibility. The caller's token supplies the e-mail address. */
+export type CheckEligibilityRequest = Readonly<Record<string, never>>
+
+/** Response message for CheckEligibility. */
+export interface CheckEligibilityResponse {
+  /** Whether the caller's e-mail domain can be used to find an organization. */
+  readonly eligible: boolean
+}
+
+/** Results of an association check. */
+export type CheckStatus =
+  | 'CHECK_STATUS_UNSPECIFIED'
+  | 'CHECK_STATUS_READY'
+  | 'CHECK_STATUS_NOT_READY'
+
+/** Request message for CreateAccountAssociation. */
+export interface CreateAccountAssociationRequest {
+  /** UID of the group, which becomes the UID of the association. */
+  readonly parent: string
+  /** Association to create. `name` is required; fields that the server sets are ignored. */
+  readonly accountAssociation: AccountAssociationInput
+}
+
+/** Request message for CreateAdvisoryFeed. */
+export interface CreateAdvisoryFeedRequest {
+  /** UID of the group into which advisories are imported. */
+  readonly parent: string
+  /** Feed to create. `url` is required. */
+  readonly advisoryFeed: AdvisoryFeedInput
+}
+
+/** Request message for CreateExternalGroupRoleMapping. */
+export interface CreateExternalGroupRoleMappingRequest {
+  /** UID of the identity provider. */
+  readonly parent: string
+  /** Mapping to create. `external_group_id`, `role_uid` and `scope` are required. */
+  readonly externalGroupRoleMapping: ExternalGroupRoleMappingInput
+}
+
+/** Request message for CreateGroupInvite. */
+export interface CreateGroupInviteRequest {
+  /** UID of the group to which to invite. */
+  readonly parent: string
+  /** Invite to create. `role_uid` and `ttl` are required; fields that the server sets are ignored. */
+  readonly groupInvite: GroupInviteInput
+}
+
+/** Request message for CreateGroup. */
+export interface CreateGroupRequest {
+  /**
+   * Parent group: its UID, the last segment of its UID, or its name among the groups that the caller can
+   * access. Empty creates an organization.
+   */
+  readonly parent?: string | undefined
+  /** Group to create. `name` is required; fields that the server sets are ignored. */
+  readonly group: GroupInput
+}
+
+/** Request message for CreateIdentityProvider. */
+export interface CreateIdentityProviderRequest {
+  /** UID of the organization that the provider serves. A group in an organization is rejected. */
+  readonly parent: string
+  /**
+   * Provider to create. `name`, `default_role` and `oidc` are required; fields that the server sets are
+   * ignored.
+   */
+  readonly identityProvider: IdentityProviderInput
+}
+
+/** Request message for CreateIdentity. */
+export interface CreateIdentityRequest {
+  /** UID of the group that the identity will belong to. */
+  readonly parent: string
+  /**
+   * Identity to create. `name` and one member of `relationship` are required; fields that the server sets are
+   * ignored.
+   */
+  readonly identity: IdentityInput
+}
+
+/** Request message for CreateRepo. */
+export interface CreateRepoRequest {
+  /** UID of the group that the repo will belong to. */
+  readonly parent: string
+  /** Repo to create. `name` is required; fields that the server sets are ignored. */
+  readonly repo: RepoInput
+}
+
+/** Request message for CreateRoleBinding, and an entry of a batch. */
+export interface CreateRoleBindingRequest {
+  /** UID of the group in which the identity receives the role. Optional in an entry of a batch. */
+  readonly parent: string
+  /** Binding to create. Only `identity_uid` and `role_uid` are used. */
+  readonly roleBinding: RoleBindingInput
+}
+
+/** Request message for CreateRole. */
+export interface CreateRoleRequest {
+  /** UID of the group that the role will belong to. */
+  readonly parent: string
+  /** Role to create. `name` and `capabilities` are required; fields that the server sets are ignored. */
+  readonly role: RoleInput
+}
+
+/** Request message for CreateTag. */
+export interface CreateTagRequest {
+  /** UID of the repo that the tag will belong to. */
+  readonly parent: string
+  /** Tag to create or to move. `name` and `digest` are required; fields that the server sets are ignored. */
+  readonly tag: TagInput
+}
+
+/** Changes to apply when an image is built. */
+export interface CustomOverlay {
+  /** Packages to add, and their sources. */
+  readonly contents?: CustomOverlayImageContents
+  /**
+   * Environment variables to set, keyed by name. Names that start with `CHAINGUARD_` fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly environment: Readonly<Record<string, string>>
+  /**
+   * OCI annotations to add, keyed by name. Names that start with `dev.chainguard.` or `org.opencontainers.`
+   * fail with INVALID_ARGUMENT.
+   */
+  readonly annotations: Readonly<Record<string, string>>
+  /** Users and groups to add. */
+  readonly accounts?: CustomOverlayAccounts
+  /** Certificate authorities to trust. */
+  readonly certificates?: CustomOverlayCertificates
+}
+
+/** Users and groups inside the image. */
+export interface CustomOverlayAccounts {
+  /** User that the image runs as. */
+  readonly runAs: string
+  /** Users to add. */
+  readonly users: readonly CustomOverlayAccountsUser[]
+  /** Groups to add. */
+  readonly groups: readonly CustomOverlayAccountsGroup[]
+}
+
+/** Group in the image. */
+export interface CustomOverlayAccountsGroup {
+  /** Name of the group. */
+  readonly groupname: string
+  /** Numeric group ID. */
+  readonly gid: number
+  /** Login names of the members. */
+  readonly members: readonly string[]
+}
+
+/** Group in the image. */
+export interface CustomOverlayAccountsGroupInput {
+  /** Name of the group. */
+  readonly groupname: string
+  /** Numeric group ID. */
+  readonly gid?: number | undefined
+  /** Login names of the members. */
+  readonly members?: readonly string[] | undefined
+}
+
+/** Users and groups inside the image. */
+export interface CustomOverlayAccountsInput {
+  /** User that the image runs as. */
+  readonly runAs?: string | undefined
+  /** Users to add. */
+  readonly users?: readonly CustomOverlayAccountsUserInput[] | undefined
+  /** Groups to add. */
+  readonly groups?: readonly CustomOverlayAccountsGroupInput[] | undefined
+}
+
+/** User in the image. */
+export interface CustomOverlayAccountsUser {
+  /** Login name. */
+  readonly username: string
+  /** Numeric user ID. Unrelated to UIDs of the platform. */
+  readonly uid: number
+  /** Numeric ID of the primary group. */
+  readonly gid: number
+  /** Name of the primary group. */
+  readonly groupName: string
+  /** Login shell, as a path. */
+  readonly shell: string
+  /** Home directory, as a path. */
+  readonly homeDir: string
+}
+
+/** User in the image. */
+export interface CustomOverlayAccountsUserInput {
+  /** Login name. */
+  readonly username: string
+  /** Numeric user ID. Unrelated to UIDs of the platform. */
+  readonly uid?: number | undefined
+  /** Numeric ID of the primary group. */
+  readonly gid?: number | undefined
+  /** Name of the primary group. */
+  readonly groupName?: string | undefined
+  /** Login shell, as a path. */
+  readonly shell?: string | undefined
+  /** Home directory, as a path. */
+  readonly homeDir?: string | undefined
+}
+
+/** Certificate authorities that the image trusts. */
+export interface CustomOverlayCertificates {
+  /** Certificates to add. */
+  readonly additional: readonly CustomOverlayCertificatesAdditionalEntry[]
+  /** Names of packages that contain certificates. */
+  readonly providers: readonly string[]
+}
+
+/** Certificate. */
+export interface CustomOverlayCertificatesAdditionalEntry {
+  /** File name of the certificate. */
+  readonly name: string
+  /** Certificate, as PEM text. */
+  readonly content: string
+}
+
+/** Certificate. */
+export interface CustomOverlayCertificatesAdditionalEntryInput {
+  /** File name of the certificate. */
+  readonly name: string
+  /** Certificate, as PEM text. */
+  readonly content: string
+}
+
+/** Certificate authorities that the image trusts. */
+export interface CustomOverlayCertificatesInput {
+  /** Certificates to add. */
+  readonly additional?: readonly CustomOverlayCertificatesAdditionalEntryInput[] | undefined
+  /** Names of packages that contain certificates. */
+  readonly providers?: readonly string[] | undefined
+}
+
+/** Packages and their sources. */
+export interface CustomOverlayImageContents {
+  /** Names of packages to install after the packages of the image. */
+  readonly packages: readonly string[]
+  /** URLs of package repositories for `/etc/apk/repositories`. If set, they replace the default ones. */
+  readonly runtimeRepositories: readonly string[]
+  /** Public keys for `/etc/apk/keys`. */
+  readonly runtimeKeyring: readonly CustomOverlayImageContentsRuntimeKeyringEntry[]
+}
+
+/** Packages and their sources. */
+export interface CustomOverlayImageContentsInput {
+  /** Names of packages to install after the packages of the image. */
+  readonly packages?: readonly string[] | undefined
+  /** URLs of package repositories for `/etc/apk/repositories`. If set, they replace the default ones. */
+  readonly runtimeRepositories?: readonly string[] | undefined
+  /** Public keys for `/etc/apk/keys`. */
+  readonly runtimeKeyring?: readonly CustomOverlayImageContentsRuntimeKeyringEntryInput[] | undefined
+}
+
+/** Public key that signs package repositories. */
+export interface CustomOverlayImageContentsRuntimeKeyringEntry {
+  /**
+   * File name of the key, without slashes and without a leading dot. It must be the name in the
+   * repository's signature.
+   */
+  readonly name: string
+  /** RSA public key, as PEM text. */
+  readonly content: string
+}
+
+/** Public key that signs package repositories. */
+export interface CustomOverlayImageContentsRuntimeKeyringEntryInput {
+  /**
+   * File name of the key, without slashes and without a leading dot. It must be the name in the
+   * repository's signature.
+   */
+  readonly name: string
+  /** RSA public key, as PEM text. */
+  readonly content: string
+}
+
+/** Changes to apply when an image is built. */
+export interface CustomOverlayInput {
+  /** Packages to add, and their sources. */
+  readonly contents?: CustomOverlayImageContentsInput | undefined
+  /**
+   * Environment variables to set, keyed by name. Names that start with `CHAINGUARD_` fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly environment?: Readonly<Record<string, string>> | undefined
+  /**
+   * OCI annotations to add, keyed by name. Names that start with `dev.chainguard.` or `org.opencontainers.`
+   * fail with INVALID_ARGUMENT.
+   */
+  readonly annotations?: Readonly<Record<string, string>> | undefined
+  /** Users and groups to add. */
+  readonly accounts?: CustomOverlayAccountsInput | undefined
+  /** Certificate authorities to trust. */
+  readonly certificates?: CustomOverlayCertificatesInput | undefined
+}
+
+/** Request message for DeleteAccountAssociation. */
+export interface DeleteAccountAssociationRequest {
+  /** UID of the group whose association to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteAdvisoryDocuments. */
+export interface DeleteAdvisoryDocumentsRequest {
+  /** UID of the group. */
+  readonly parent: string
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
+  readonly format: string
+  /**
+   * IDs of the documents, as GetAdvisoryDocuments returns them. Empty: all documents of the format, up to
+   * 1000 per call.
+   */
+  readonly ids?: readonly string[] | undefined
+}
+
+/** Response message for DeleteAdvisoryDocuments. */
+export interface DeleteAdvisoryDocumentsResponse {
+  /** Number of deleted documents. */
+  readonly documents: number
+  /** Number of advisories that were marked as deleted. */
+  readonly withdrawn: number
+  /** Whether documents are left. If true, call again. */
+  readonly more: boolean
+}
+
+/** Request message for DeleteAdvisoryFeed. */
+export interface DeleteAdvisoryFeedRequest {
+  /** UID of the feed to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteExternalGroupRoleMapping. */
+export interface DeleteExternalGroupRoleMappingRequest {
+  /** UID of the mapping to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteGroupInvite. */
+export interface DeleteGroupInviteRequest {
+  /** UID of the invite to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteGroup. */
+export interface DeleteGroupRequest {
+  /** UID of the group to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteIdentityProvider. */
+export interface DeleteIdentityProviderRequest {
+  /** UID of the provider to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteIdentity. */
+export interface DeleteIdentityRequest {
+  /** UID of the identity to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteRepo. */
+export interface DeleteRepoRequest {
+  /** UID of the repo to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteRoleBinding. */
+export interface DeleteRoleBindingRequest {
+  /** UID of the binding to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteRole. */
+export interface DeleteRoleRequest {
+  /** UID of the custom role to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteTag. */
+export interface DeleteTagRequest {
+  /** UID of the tag to delete. */
+  readonly uid: string
+}
+
+/** Request message for Delete. */
+export interface DeletionRequest {
+  /** UID of the caller's own identity. */
+  readonly id: string
+}
+
+/** Name of the distribution in other formats. */
+export interface Distribution {
+  /** OSV ecosystem, for example `Wolfi` or `Alpine:v3.20`. */
+  readonly ecosystem: string
+  /** Namespace in package URLs, for example `wolfi`. */
+  readonly namespace: string
+}
+
+/** Name of the distribution in other formats. */
+export interface DistributionInput {
+  /** OSV ecosystem, for example `Wolfi` or `Alpine:v3.20`. */
+  readonly ecosystem?: string | undefined
+  /** Namespace in package URLs, for example `wolfi`. */
+  readonly namespace?: string | undefined
+}
+
+/** Types of events, as a filter. */
+export type EventTypeFilter =
+  | 'EVENT_TYPE_FILTER_UNSPECIFIED'
+  | 'EVENT_TYPE_FILTER_DETECTION'
+  | 'EVENT_TYPE_FILTER_TRUE_POSITIVE_DETERMINATION'
+  | 'EVENT_TYPE_FILTER_FIXED'
+  | 'EVENT_TYPE_FILTER_FALSE_POSITIVE_DETERMINATION'
+  | 'EVENT_TYPE_FILTER_ANALYSIS_NOT_PLANNED'
+  | 'EVENT_TYPE_FILTER_FIX_NOT_PLANNED'
+  | 'EVENT_TYPE_FILTER_PENDING_UPSTREAM_FIX'
+  | 'EVENT_TYPE_FILTER_PATCHED'
+
+/** Condition of an exchange. */
+export interface ExchangeCondition {
+  /**
+   * Name of the condition: `form`, `issuer`, `time`, `key`, `signature`, `subject`, `audience`,
+   * `claims.<name>` and so on.
+   */
+  readonly name: string
+  /** Result of the condition. */
+  readonly outcome: ExchangeConditionOutcome
+  /** Value that the identity or the server requires. */
+  readonly expected: string
+  /** Value in the token. */
+  readonly actual: string
+  /** How to fix a condition that is not met. Empty if there is no advice. */
+  readonly hint: string
+}
+
+/** Results of a condition. */
+export type ExchangeConditionOutcome =
+  | 'OUTCOME_UNSPECIFIED'
+  | 'OUTCOME_OK'
+  | 'OUTCOME_FAILED'
+  | 'OUTCOME_UNKNOWN'
+
+/** Request message for ExchangeRefreshToken. */
+export interface ExchangeRefreshTokenRequest {
+  /** Audiences of the new token, at least one. */
+  readonly aud?: readonly string[] | undefined
+  /**
+   * UID of one group to which to restrict the token. Superseded by `scopes`, to which it is added.
+   * @deprecated
+   */
+  readonly scope?: string | undefined
+  /**
+   * Capabilities to which to restrict the token, as short names, for example `groups.list`. Empty means no
+   * restriction; unknown names fail with INVALID_ARGUMENT.
+   */
+  readonly cap?: readonly string[] | undefined
+  /** UIDs of groups to which to restrict the token. Empty means no restriction. */
+  readonly scopes?: readonly string[] | undefined
+}
+
+/** Request message for Exchange. */
+export interface ExchangeRequest {
+  /** Audiences of the new token, at least one. */
+  readonly aud?: readonly string[] | undefined
+  /**
+   * UID of one group to which to restrict the token. Superseded by `scopes`, to which it is added.
+   * @deprecated
+   */
+  readonly scope?: string | undefined
+  /** UID of the identity to assume. Empty means the identity of the user of the bearer token. */
+  readonly identity?: string | undefined
+  /**
+   * Capabilities to which to restrict the token, as short names, for example `groups.list`. Empty means no
+   * restriction; unknown names fail with INVALID_ARGUMENT.
+   */
+  readonly cap?: readonly string[] | undefined
+  /** UID of the organization's identity provider that issued the bearer token. Empty for all other tokens. */
+  readonly identityProvider?: string | undefined
+  /** UIDs of groups to which to restrict the token. Empty means no restriction. */
+  readonly scopes?: readonly string[] | undefined
+}
+
+/** Request message for ExplainExchange. */
+export interface ExplainExchangeRequest {
+  /** UID of the identity. */
+  readonly identity: string
+  /** Token that would be the bearer token of an exchange. */
+  readonly token: string
+  /** UID of the organization's identity provider that issued the token. Empty for all other tokens. */
+  readonly identityProvider?: string | undefined
+}
+
+/** Response message for ExplainExchange. */
+export interface ExplainExchangeResponse {
+  /** Whether an exchange of the token would succeed now: all conditions are met. */
+  readonly accepted: boolean
+  /** Conditions, in the order of an exchange. The list ends with the first condition that is not met. */
+  readonly conditions: readonly ExchangeCondition[]
+}
+
+/** Role for the members of a group at an identity provider. */
+export interface ExternalGroupRoleMapping {
+  /** Identifier, assigned by the server: the UID of the provider plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** UID of the identity provider. */
+  readonly identityProviderUid: string
+  /** Group as the provider names it: one value of its groups claim. */
+  readonly externalGroupId: string
+  /** UID of the role that members receive. */
+  readonly roleUid: string
+  /** UID of the group in which members receive the role: the organization of the provider. */
+  readonly scope: string
+  /** Time when the mapping was created. */
+  readonly createTime?: string
+}
+
+/** Role for the members of a group at an identity provider. */
+export interface ExternalGroupRoleMappingInput {
+  /** Group as the provider names it: one value of its groups claim. */
+  readonly externalGroupId?: string | undefined
+  /** UID of the role that members receive. */
+  readonly roleUid?: string | undefined
+  /** UID of the group in which members receive the role: the organization of the provider. */
+  readonly scope?: string | undefined
+}
+
+/** Request message for GenerateScimToken. */
+export interface GenerateScimTokenRequest {
+  /** UID of the provider. */
+  readonly identityProviderUid: string
+  /** Expiration time of the token: at most two years from now. The default is one year. */
+  readonly expireTime?: string | undefined
+  /** Whether the token never expires. Together with `expire_time` it fails with INVALID_ARGUMENT. */
+  readonly neverExpires?: boolean | undefined
+}
+
+/** Response message for GenerateScimToken. */
+export interface GenerateScimTokenResponse {
+  /** Token, returned only once: `cgscim_` and 64 hexadecimal digits. The server stores only its hash. */
+  readonly token: string
+  /** URL to enter at the provider. */
+  readonly endpointUrl: string
+  /** Expiration time of the token. Unset if it never expires. */
+  readonly expireTime?: string
+  /** UID of the provider. */
+  readonly identityProviderUid: string
+  /** Version of the SCIM state after this call. */
+  readonly etag: string
+}
+
+/** Request message for GetAccountAssociation. */
+export interface GetAccountAssociationRequest {
+  /** UID of the group whose association to return. */
+  readonly uid: string
+}
+
+/** Request message for GetAdvisoryDocuments. */
+export interface GetAdvisoryDocumentsRequest {
+  /** UID of the group that has the documents. Groups above it are not accepted. */
+  readonly parent: string
+  /** Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty returns all. */
+  readonly format?: string | undefined
+  /** Returns only documents with this ID. Empty returns all. */
+  readonly id?: string | undefined
+  /**
+   * Whether to include the document itself. Requires `format` and `id`, so that one document is returned at a
+   * time.
+   */
+  readonly content?: boolean | undefined
+  /** Page size. 0 means 50; values above 200 mean 200. */
+  readonly pageSize?: number | undefined
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for GetAdvisoryDocuments. */
+export interface GetAdvisoryDocumentsResponse {
+  /** Documents, ordered by format and ID. */
+  readonly documents: readonly AdvisorySource[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+}
+
+/** Request message for GetAdvisoryFeed. */
+export interface GetAdvisoryFeedRequest {
+  /** UID of the feed. */
+  readonly uid: string
+}
+
+/** Request message for GetAdvisoryPublication. */
+export interface GetAdvisoryPublicationRequest {
+  /** UID of the group. */
+  readonly uid: string
+}
+
+/** Request message for GetAdvisory. */
+export interface GetAdvisoryRequest {
+  /** UID of the advisory. The public ID is not accepted. */
+  readonly uid: string
+}
+
+/** Request message for GetAdvisorySources. */
+export interface GetAdvisorySourcesRequest {
+  /** UID of the advisory. */
+  readonly uid: string
+  /** Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty returns all. */
+  readonly format?: string | undefined
+  /** Returns only documents with this ID. Empty returns all. */
+  readonly id?: string | undefined
+  /**
+   * Whether to include the document itself. Requires `format` and `id`, so that one document is returned at a
+   * time.
+   */
+  readonly content?: boolean | undefined
+  /** Page size. 0 means 50; values above 200 mean 200. */
+  readonly pageSize?: number | undefined
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for GetAdvisorySources. */
+export interface GetAdvisorySourcesResponse {
+  /** Documents, ordered by format and ID. */
+  readonly sources: readonly AdvisorySource[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+}
+
+/** Request message for GetArchitectures. */
+export interface GetArchitecturesRequest {
+  /** UID of the repo that contains the image. */
+  readonly repoUid: string
+  /** Digest of the image index, as `algorithm:hex`. */
+  readonly digest: string
+}
+
+/** Request message for GetAuditEvent. */
+export interface GetAuditEventRequest {
+  /** UID of the event to return. */
+  readonly uid: string
+}
+
+/** Request message for GetExternalGroupRoleMapping. */
+export interface GetExternalGroupRoleMappingRequest {
+  /** UID of the mapping to return. */
+  readonly uid: string
+}
+
+/** Request message for GetGroupInvite. */
+export interface GetGroupInviteRequest {
+  /** UID of the invite to return. */
+  readonly uid: string
+}
+
+/** Request message for GetGroup. */
+export interface GetGroupRequest {
+  /** UID of the group to return. */
+  readonly uid: string
+}
+
+/** Request message for GetHeadlessSession. */
+export interface GetHeadlessSessionRequest {
+  /** Code from the URL that the user opened: the client's X25519 public key, in base64url without padding. */
+  readonly code: string
+}
+
+/** Request message for GetIdentityProvider. */
+export interface GetIdentityProviderRequest {
+  /** UID of the provider to return. */
+  readonly uid: string
+}
+
+/** Request message for GetIdentity. */
+export interface GetIdentityRequest {
+  /** UID of the identity to return. */
+  readonly uid: string
+}
+
+/** Request message for GetRepoPolicy. */
+export interface GetRepoPolicyRequest {
+  /** UID of the repo. */
+  readonly uid: string
+}
+
+/** Request message for GetRepoReadme. */
+export interface GetRepoReadmeRequest {
+  /** UID of the repo whose readme to return. */
+  readonly uid: string
+}
+
+/** Request message for GetRepo. */
+export interface GetRepoRequest {
+  /** UID of the repo to return. */
+  readonly uid: string
+}
+
+/** Request message for GetRoleBinding. */
+export interface GetRoleBindingRequest {
+  /** UID of the binding to return. */
+  readonly uid: string
+}
+
+/** Request message for GetRole. */
+export interface GetRoleRequest {
+  /** UID of the role to return. */
+  readonly uid: string
+}
+
+/** Request message for GetSize. */
+export interface GetSizeRequest {
+  /** UID of the repo that contains the image. */
+  readonly repoUid: string
+  /** Digest of the image index, as `algorithm:hex`. */
+  readonly digest: string
+  /** OCI name of the architecture. Empty means `amd64`. */
+  readonly architecture?: string | undefined
+}
+
+/** Request message for GetTag. */
+export interface GetTagRequest {
+  /** UID of the tag to return. */
+  readonly uid: string
+}
+
+/** Group: a node of the resource tree. A group without a parent is an organization. */
+export interface Group {
+  /**
+   * Identifier, assigned by the server: 40 hexadecimal digits for an organization; for other groups, the
+   * parent's UID plus `/` and 16 hexadecimal digits.
+   */
+  readonly uid: string
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Unique in the parent group. */
+  readonly name: string
+  /** Free text, at most 512 characters, without control characters. */
+  readonly description: string
+  /**
+   * Maximum number of resources in the organization, keyed by kind. A kind that is not listed has no limit
+   * here.
+   */
+  readonly resourceLimits: Readonly<Record<string, number>>
+  /**
+   * Whether the operator has verified the organization. Only the operator can set it, and only on
+   * organizations. The default is false.
+   */
+  readonly verified: boolean
+  /** Time when the group was created. */
+  readonly createTime?: string
+  /** Time when the group was last updated. */
+  readonly updateTime?: string
+  /**
+   * Kind of organization. Only the operator can set it, and only on organizations. Required to create a
+   * verified organization. Other groups report the value of their organization.
+   */
+  readonly kind: OrgKind
+  /** Status of the organization. Other groups report the value of their organization. */
+  readonly status: OrgStatus
+}
+
+/** Group: a node of the resource tree. A group without a parent is an organization. */
+export interface GroupInput {
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Unique in the parent group. */
+  readonly name: string
+  /** Free text, at most 512 characters, without control characters. */
+  readonly description?: string | undefined
+  /**
+   * Whether the operator has verified the organization. Only the operator can set it, and only on
+   * organizations. The default is false.
+   */
+  readonly verified?: boolean | undefined
+  /**
+   * Kind of organization. Only the operator can set it, and only on organizations. Required to create a
+   * verified organization. Other groups report the value of their organization.
+   */
+  readonly kind?: OrgKind | undefined
+}
+
+/** Invitation to join a group with a role. */
+export interface GroupInvite {
+  /** Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** UID of the role that the invite grants. */
+  readonly roleUid: string
+  /** Role that the invite grants. Unset if the role no longer exists. */
+  readonly role?: GroupInviteRole
+  /**
+   * Only e-mail address that can accept the invite, without a display name; not case-sensitive. If empty,
+   * anyone with the code can accept.
+   */
+  readonly email: string
+  /**
+   * Lifetime of the invite, from the time of the request: at least 1 millisecond, at most 365 days, truncated
+   * to milliseconds. Never returned. An update without it leaves `expiration_time` unchanged; it is required
+   * if the mask names `ttl` or is `*`.
+   */
+  readonly ttl?: string
+  /** Time when the invite expires. */
+  readonly expirationTime?: string
+  /** Whether the invite can be accepted only once. */
+  readonly singleUse: boolean
+  /** Code with which to accept the invite. Returned by CreateGroupInvite only. */
+  readonly code: string
+  /** Identifier of the key that authenticates the code. */
+  readonly keyId: string
+  /** Time when the invite was created. */
+  readonly createTime?: string
+}
+
+/** Invitation to join a group with a role. */
+export interface GroupInviteInput {
+  /** UID of the role that the invite grants. */
+  readonly roleUid: string
+  /**
+   * Only e-mail address that can accept the invite, without a display name; not case-sensitive. If empty,
+   * anyone with the code can accept.
+   */
+  readonly email?: string | undefined
+  /**
+   * Lifetime of the invite, from the time of the request: at least 1 millisecond, at most 365 days, truncated
+   * to milliseconds. Never returned. An update without it leaves `expiration_time` unchanged; it is required
+   * if the mask names `ttl` or is `*`.
+   */
+  readonly ttl: string
+  /** Whether the invite can be accepted only once. */
+  readonly singleUse?: boolean | undefined
+}
+
+/** Role of an invite. */
+export interface GroupInviteRole {
+  /** UID of the role. */
+  readonly uid: string
+  /** Name of the role. */
+  readonly name: string
+  /** Description of the role. */
+  readonly description: string
+  /** Capabilities of the role, in ascending order of their numbers. */
+  readonly capabilities: readonly Capability[]
+}
+
+/** A group, in version 1 of the API. */
+export interface GroupV1 {
+  /** Identifier: the `uid` of newer versions. */
+  readonly id: string
+  /** Name. */
+  readonly name: string
+  /** Free text. */
+  readonly description: string
+  /**
+   * Maximum number of resources in an organization, keyed by kind. Kinds without a limit are omitted, and so
+   * are the limits of groups in an organization.
+   */
+  readonly resourceLimits: Readonly<Record<string, number>>
+  /** Whether the operator has verified the organization of the group. */
+  readonly verified: boolean
+  /** Kind of organization. Other groups report the value of their organization. */
+  readonly kind: OrgKindV1
+  /** Status of the organization. Other groups report the value of their organization. */
+  readonly status: OrgStatusV1
+}
+
+/** Encrypted token for a client. */
+export interface HeadlessSession {
+  /** X25519 public key of the server, as the ASCII text of its base64url without padding. */
+  readonly ecdhPublicKey: string
+  /**
+   * Encrypted ID token: a nonce of 12 bytes, then the ID token encrypted with AES-256-GCM and its tag. The
+   * key is the raw shared secret of both key pairs.
+   */
+  readonly encryptedIdtoken: string
+}
+
+/** User or workload that can have roles. */
+export interface Identity {
+  /**
+   * Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits, or 40 hexadecimal
+   * digits for a user.
+   */
+  readonly uid: string
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Not unique. */
+  readonly name: string
+  /** Free text, at most 512 characters, without control characters. */
+  readonly description: string
+  /** E-mail address that the issuer of the user's token has verified. */
+  readonly email: string
+  /** E-mail address in the user's token that the issuer has not verified. For display only. */
+  readonly emailUnverified: string
+  /** Company of the user, as free text. */
+  readonly company: string
+  /** Time when the identity was last assumed by a token exchange; initially the creation time. */
+  readonly lastSeenTime?: string
+  /** Time when the identity was created. */
+  readonly createTime?: string
+  /** Time when the identity was last updated. */
+  readonly updateTime?: string
+  /** Tokens of a public OpenID Connect issuer whose claims match. */
+  readonly claimMatch?: IdentityClaimMatch
+  /** Tokens signed with keys that are stored here, for issuers that cannot be reached. */
+  readonly staticKeys?: IdentityStaticKeys
+  /** A principal of an AWS account. */
+  readonly awsIdentity?: IdentityAWSIdentity
+  /** A service of the platform. */
+  readonly servicePrincipal?: ServicePrincipal
+}
+
+/**
+ * Principal of an AWS account, as the AWS call GetCallerIdentity reports it. Patterns are RE2 regular
+ * expressions that must match the whole value.
+ */
+export interface IdentityAWSIdentity {
+  /** Account number: 12 decimal digits. */
+  readonly awsAccount: string
+  /** Exact `Arn`. */
+  readonly arn?: string
+  /** Pattern that the `Arn` must match. */
+  readonly arnPattern?: string
+  /** Exact `UserId`. */
+  readonly userId?: string
+  /** Pattern that the `UserId` must match. */
+  readonly userIdPattern?: string
+}
+
+/**
+ * Principal of an AWS account, as the AWS call GetCallerIdentity reports it. Patterns are RE2 regular
+ * expressions that must match the whole value.
+ */
+export interface IdentityAWSIdentityInput {
+  /** Account number: 12 decimal digits. */
+  readonly awsAccount: string
+  /** Exact `Arn`. */
+  readonly arn?: string | undefined
+  /** Pattern that the `Arn` must match. */
+  readonly arnPattern?: string | undefined
+  /** Exact `UserId`. */
+  readonly userId?: string | undefined
+  /** Pattern that the `UserId` must match. */
+  readonly userIdPattern?: string | undefined
+}
+
+/**
+ * Conditions on the claims of an OpenID Connect token. Exact values are case-sensitive. Patterns are RE2
+ * regular expressions that must match the whole value.
+ */
+export interface IdentityClaimMatch {
+  /** Exact issuer, an absolute URL. */
+  readonly issuer?: string
+  /** Pattern that the issuer must match. */
+  readonly issuerPattern?: string
+  /** Exact subject. */
+  readonly subject?: string
+  /** Pattern that the subject must match. */
+  readonly subjectPattern?: string
+  /** Exact audience. */
+  readonly audience?: string
+  /** Pattern that an audience must match. */
+  readonly audiencePattern?: string
+  /** Exact values of other claims, keyed by claim name. */
+  readonly claims: Readonly<Record<string, string>>
+  /** Patterns for the values of other claims, keyed by claim name. */
+  readonly claimPatterns: Readonly<Record<string, string>>
+}
+
+/**
+ * Conditions on the claims of an OpenID Connect token. Exact values are case-sensitive. Patterns are RE2
+ * regular expressions that must match the whole value.
+ */
+export interface IdentityClaimMatchInput {
+  /** Exact issuer, an absolute URL. */
+  readonly issuer?: string | undefined
+  /** Pattern that the issuer must match. */
+  readonly issuerPattern?: string | undefined
+  /** Exact subject. */
+  readonly subject?: string | undefined
+  /** Pattern that the subject must match. */
+  readonly subjectPattern?: string | undefined
+  /** Exact audience. */
+  readonly audience?: string | undefined
+  /** Pattern that an audience must match. */
+  readonly audiencePattern?: string | undefined
+  /** Exact values of other claims, keyed by claim name. */
+  readonly claims?: Readonly<Record<string, string>> | undefined
+  /** Patterns for the values of other claims, keyed by claim name. */
+  readonly claimPatterns?: Readonly<Record<string, string>> | undefined
+}
+
+/** User or workload that can have roles. */
+export interface IdentityInput {
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Not unique. */
+  readonly name: string
+  /** Free text, at most 512 characters, without control characters. */
+  readonly description?: string | undefined
+  /** Company of the user, as free text. */
+  readonly company?: string | undefined
+  /** Tokens of a public OpenID Connect issuer whose claims match. */
+  readonly claimMatch?: IdentityClaimMatchInput | undefined
+  /** Tokens signed with keys that are stored here, for issuers that cannot be reached. */
+  readonly staticKeys?: IdentityStaticKeysInput | undefined
+  /** A principal of an AWS account. */
+  readonly awsIdentity?: IdentityAWSIdentityInput | undefined
+  /** A service of the platform. */
+  readonly servicePrincipal?: ServicePrincipal | undefined
+}
+
+/** Details about a user and how the user found the platform. */
+export interface IdentityMetadata {
+  /** UID of the caller's own identity. */
+  readonly uid: string
+  /** Full name, from the token with which the user signed in. */
+  readonly name: string
+  /** Given name, taken from the full name. */
+  readonly givenName: string
+  /** Family name, taken from the full name. */
+  readonly familyName: string
+  /** Company of the user. */
+  readonly company: string
+  /** Whether the user wants news by e-mail. */
+  readonly updatesOptIn: boolean
+  /** Product that the user is interested in. */
+  readonly product: string
+  /** Job title of the user. */
+  readonly jobTitle: string
+  /** Campaign of the visit. */
+  readonly utmCampaign: string
+  /** Variant of the campaign's content. */
+  readonly utmContent: string
+  /** Channel of the campaign, for example mail. */
+  readonly utmMedium: string
+  /** Site or sender that the visit came from. */
+  readonly utmSource: string
+  /** Search term that led to the visit. */
+  readonly utmTerm: string
+  /** URL of the form that was submitted last. */
+  readonly latestFormSubmitUrl: string
+  /** URL of the platform's page that last led here. */
+  readonly latestInternalReferringUrl: string
+  /** Visitor ID of a customer relationship management system. Passed on and never stored. */
+  readonly hubspotUtk: string
+  /** Whether the user came through self-service sign-up. */
+  readonly selfServe: boolean
+}
+
+/** Details about a user and how the user found the platform. */
+export interface IdentityMetadataInput {
+  /** Company of the user. */
+  readonly company?: string | undefined
+  /** Whether the user wants news by e-mail. */
+  readonly updatesOptIn?: boolean | undefined
+  /** Product that the user is interested in. */
+  readonly product?: string | undefined
+  /** Job title of the user. */
+  readonly jobTitle?: string | undefined
+  /** Campaign of the visit. */
+  readonly utmCampaign?: string | undefined
+  /** Variant of the campaign's content. */
+  readonly utmContent?: string | undefined
+  /** Channel of the campaign, for example mail. */
+  readonly utmMedium?: string | undefined
+  /** Site or sender that the visit came from. */
+  readonly utmSource?: string | undefined
+  /** Search term that led to the visit. */
+  readonly utmTerm?: string | undefined
+  /** URL of the form that was submitted last. */
+  readonly latestFormSubmitUrl?: string | undefined
+  /** URL of the platform's page that last led here. */
+  readonly latestInternalReferringUrl?: string | undefined
+  /** Visitor ID of a customer relationship management system. Passed on and never stored. */
+  readonly hubspotUtk?: string | undefined
+  /** Whether the user came through self-service sign-up. */
+  readonly selfServe?: boolean | undefined
+}
+
+/** Account system through which the users of an organization sign in. */
+export interface IdentityProvider {
+  /** Identifier, assigned by the server: the organization's UID plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
+  readonly name: string
+  /** Free text, at most 512 characters, without control characters. */
+  readonly description: string
+  /** Time when the provider was created. */
+  readonly createTime?: string
+  /** Time when the provider was last updated. */
+  readonly updateTime?: string
+  /**
+   * UID of the role that a user receives at the first sign-in. Users who already have an identity keep their
+   * roles.
+   */
+  readonly defaultRole: string
+  /** OpenID Connect. */
+  readonly oidc?: IdentityProviderOIDC
+  /** State of SCIM provisioning. Ignored in requests, so that a provider that was read can be sent back. */
+  readonly scim?: IdentityProviderSCIM
+  /**
+   * Redirect URI of sign-ins through this provider. A new provider always has CALLBACK_OWN. An update can
+   * change CALLBACK_SHARED to CALLBACK_OWN, but not the reverse. Unset keeps the stored value. Changing the
+   * issuer sets it to CALLBACK_OWN.
+   */
+  readonly callback: IdentityProviderCallback
+  /** Redirect URI of this provider. Register it at the provider exactly as returned. */
+  readonly redirectUri: string
+  /**
+   * Reason why sign-in through this provider is rejected, and what to do. Empty if sign-in is possible.
+   * Returned by GetIdentityProvider only.
+   */
+  readonly signInProblem: string
+}
+
+/** Redirect URIs that a provider can use. */
+export type IdentityProviderCallback =
+  | 'CALLBACK_UNSPECIFIED'
+  | 'CALLBACK_OWN'
+  | 'CALLBACK_SHARED'
+
+/** Account system through which the users of an organization sign in. */
+export interface IdentityProviderInput {
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
+  readonly name: string
+  /** Free text, at most 512 characters, without control characters. */
+  readonly description?: string | undefined
+  /**
+   * UID of the role that a user receives at the first sign-in. Users who already have an identity keep their
+   * roles.
+   */
+  readonly defaultRole: string
+  /** OpenID Connect. */
+  readonly oidc: IdentityProviderOIDCInput
+  /**
+   * Redirect URI of sign-ins through this provider. A new provider always has CALLBACK_OWN. An update can
+   * change CALLBACK_SHARED to CALLBACK_OWN, but not the reverse. Unset keeps the stored value. Changing the
+   * issuer sets it to CALLBACK_OWN.
+   */
+  readonly callback?: IdentityProviderCallback | undefined
+}
+
+/** Settings of an OpenID Connect provider. A client secret, PKCE, or both are required. */
+export interface IdentityProviderOIDC {
+  /** Issuer, an absolute URL at which the provider publishes its discovery document. */
+  readonly issuer: string
+  /** Client ID, assigned by the provider. Not a secret. */
+  readonly clientId: string
+  /**
+   * Client secret, assigned by the provider. Never returned. An update with an empty value keeps the stored
+   * secret unless the mask names this field.
+   */
+  readonly clientSecret: string
+  /** Scopes to request in addition to `openid`, which is always requested first. */
+  readonly additionalScopes: readonly string[]
+  /** Claim that contains the user's groups at the provider. Empty means that groups are not read. */
+  readonly groupsClaim: string
+  /** Rule that matches a sign-in to the account that SCIM created. Immutable after the provider is created. */
+  readonly correlationRule: IdentityProviderOIDCCorrelationRule
+  /**
+   * Whether to use PKCE (RFC 7636) with the provider. Rejected if the provider's discovery document does
+   * not support it.
+   */
+  readonly pkceEnabled: boolean
+}
+
+/** Claims that can match a sign-in to a SCIM account. */
+export type IdentityProviderOIDCCorrelationRule =
+  | 'CORRELATION_RULE_UNSPECIFIED'
+  | 'CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID'
+  | 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID'
+
+/** Settings of an OpenID Connect provider. A client secret, PKCE, or both are required. */
+export interface IdentityProviderOIDCInput {
+  /** Issuer, an absolute URL at which the provider publishes its discovery document. */
+  readonly issuer: string
+  /** Client ID, assigned by the provider. Not a secret. */
+  readonly clientId: string
+  /**
+   * Client secret, assigned by the provider. Never returned. An update with an empty value keeps the stored
+   * secret unless the mask names this field.
+   */
+  readonly clientSecret?: string | undefined
+  /** Scopes to request in addition to `openid`, which is always requested first. */
+  readonly additionalScopes?: readonly string[] | undefined
+  /** Claim that contains the user's groups at the provider. Empty means that groups are not read. */
+  readonly groupsClaim?: string | undefined
+  /** Rule that matches a sign-in to the account that SCIM created. Immutable after the provider is created. */
+  readonly correlationRule?: IdentityProviderOIDCCorrelationRule | undefined
+  /**
+   * Whether to use PKCE (RFC 7636) with the provider. Rejected if the provider's discovery document does
+   * not support it.
+   */
+  readonly pkceEnabled?: boolean | undefined
+}
+
+/** State of SCIM provisioning (RFC 7644). */
+export interface IdentityProviderSCIM {
+  /** Whether the provider can manage accounts. Changed by SetScimEnabled only. */
+  readonly enabled: boolean
+  /** URL to which the provider sends its requests, derived from the provider's UID. */
+  readonly endpointUrl: string
+  /** Expiration time of the current token. Unset if there is no token, if it never expires, and in lists. */
+  readonly tokenExpireTime?: string
+  /** Expiration time of the replaced token. Unset if there is none. */
+  readonly previousTokenExpireTime?: string
+  /** State of the current token. Not returned in lists. */
+  readonly credentialState: IdentityProviderSCIMCredentialState
+  /** Version of this state, to send with RegenerateScimToken and SetScimEnabled. */
+  readonly etag: string
+}
+
+/** States of the SCIM token. */
+export type IdentityProviderSCIMCredentialState =
+  | 'CREDENTIAL_STATE_UNSPECIFIED'
+  | 'CREDENTIAL_STATE_NOT_ISSUED'
+  | 'CREDENTIAL_STATE_LIVE'
+  | 'CREDENTIAL_STATE_EXPIRED'
+  | 'CREDENTIAL_STATE_REVOKED'
+  | 'CREDENTIAL_STATE_ROTATING'
+
+/** Token issuer whose public keys are stored with the identity. */
+export interface IdentityStaticKeys {
+  /** Exact `iss` claim, an absolute URL. */
+  readonly issuer: string
+  /** Exact `sub` claim. */
+  readonly subject: string
+  /** Public keys of the issuer: a JSON Web Key Set as text. */
+  readonly issuerKeys: string
+  /** Time when the keys expire. The default and the maximum is 365 days after creation. */
+  readonly expirationTime?: string
+  /**
+   * Audience that tokens must have: none, or exactly one. If empty, the platform's own audiences are
+   * accepted.
+   */
+  readonly audiences: readonly string[]
+}
+
+/** Token issuer whose public keys are stored with the identity. */
+export interface IdentityStaticKeysInput {
+  /** Exact `iss` claim, an absolute URL. */
+  readonly issuer: string
+  /** Exact `sub` claim. */
+  readonly subject: string
+  /** Public keys of the issuer: a JSON Web Key Set as text. */
+  readonly issuerKeys: string
+  /** Time when the keys expire. The default and the maximum is 365 days after creation. */
+  readonly expirationTime?: string | undefined
+  /**
+   * Audience that tokens must have: none, or exactly one. If empty, the platform's own audiences are
+   * accepted.
+   */
+  readonly audiences?: readonly string[] | undefined
+}
+
+/**
+ * Tags that can be created, but not moved or deleted by any caller. The manifests that they point to cannot
+ * be deleted either. Such calls fail with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing the digest that a
+ * tag already points to has no effect. A caller with `repo_policies.update` can change the policy, and can
+ * delete or rename the repo.
+ */
+export interface ImmutableTags {
+  /**
+   * Patterns for tag names: `*` matches any characters, `?` matches one. `*` alone matches all tags; an empty
+   * list matches none.
+   */
+  readonly patterns: readonly string[]
+  /** Patterns for tags that match `patterns` but can be moved and deleted. */
+  readonly exceptions: readonly string[]
+}
+
+/**
+ * Tags that can be created, but not moved or deleted by any caller. The manifests that they point to cannot
+ * be deleted either. Such calls fail with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing the digest that a
+ * tag already points to has no effect. A caller with `repo_policies.update` can change the policy, and can
+ * delete or rename the repo.
+ */
+export interface ImmutableTagsInput {
+  /**
+   * Patterns for tag names: `*` matches any characters, `?` matches one. `*` alone matches all tags; an empty
+   * list matches none.
+   */
+  readonly patterns?: readonly string[] | undefined
+  /** Patterns for tags that match `patterns` but can be moved and deleted. */
+  readonly exceptions?: readonly string[] | undefined
+}
+
+/** Request message for ImportAdvisoryDocuments. */
+export interface ImportAdvisoryDocumentsRequest {
+  /** UID of the group that the advisories belong to. */
+  readonly parent: string
+  /** Documents, each processed on its own. */
+  readonly documents: readonly AdvisoryDocument[]
+  /** Whether to report changes without making them. */
+  readonly dryRun?: boolean | undefined
+}
+
+/** Response message for ImportAdvisoryDocuments. */
+export interface ImportAdvisoryDocumentsResponse {
+  /** Result of each document, in the order of the request. */
+  readonly documents: readonly ImportedDocument[]
+}
+
+/** Counts of an import of many documents. */
+export interface ImportCounts {
+  /** Number of documents that were read. */
+  readonly documents: number
+  /** Number of files that are not documents. */
+  readonly skipped: number
+  /** Number of rejected documents. */
+  readonly rejected: number
+  /** Number of created advisories. */
+  readonly created: number
+  /** Number of updated advisories. */
+  readonly updated: number
+  /** Number of unchanged advisories. */
+  readonly unchanged: number
+  /** Number of advisories that were marked as deleted. */
+  readonly withdrawn: number
+  /** Number of entries that were superseded by another document with more information. */
+  readonly covered: number
+  /** Number of vulnerabilities with new or changed scores. */
+  readonly scored: number
+  /** First rejected documents, with line and reason. */
+  readonly rejections: readonly ImportedDocument[]
+  /** Number of documents of which a newer version is already stored. They have no effect. */
+  readonly older: number
+}
+
+/** Result of importing a document. */
+export interface ImportedDocument {
+  /** Name, as in the request. */
+  readonly name: string
+  /** Format of the document. Empty if it was not detected. */
+  readonly format: string
+  /** Whether the document was imported. */
+  readonly accepted: boolean
+  /** Reason why the document was rejected. Empty if it was imported. */
+  readonly reason: string
+  /** Line of the document that the reason refers to, starting at 1. 0: unknown. */
+  readonly line: number
+  /** Number of created advisories. */
+  readonly created: number
+  /** Number of updated advisories. */
+  readonly updated: number
+  /** Number of unchanged advisories. */
+  readonly unchanged: number
+  /** Number of advisories that were marked as deleted. */
+  readonly withdrawn: number
+  /**
+   * Number of entries that were superseded by another document with more information. They create no
+   * advisories.
+   */
+  readonly covered: number
+  /** Number of vulnerabilities with new or changed scores. */
+  readonly scored: number
+  /** Number of events of its advisories, keyed by the field name of the event, for example `fixed`. */
+  readonly events: Readonly<Record<string, number>>
+  /** Parts of the document that the schema has no field for. They are stored with the document. */
+  readonly unmapped: readonly UnmappedField[]
+  /** 1 if a newer version of the document is already stored. It then has no effect. */
+  readonly older: number
+}
+
+/** Request message for ListAccountAssociations. All filters that are set must match. */
+export interface ListAccountAssociationsRequest {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only associations with exactly this name. Empty returns all. */
+  readonly name?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `group asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListAccountAssociations. */
+export interface ListAccountAssociationsResponse {
+  /** Results of this page, in the requested order. */
+  readonly accountAssociations: readonly AccountAssociation[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/**
+ * Request message for ListAdvisories. All filters that are set must match; a filter with several values
+ * matches any of them. Different events of an advisory can match different filters.
+ */
+export interface ListAdvisoriesRequest {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only advisories with one of these public IDs. */
+  readonly advisoryIds?: readonly string[] | undefined
+  /** Returns only advisories with one of these IDs in an older database. */
+  readonly legacyAdvisoryIds?: readonly string[] | undefined
+  /** Returns only advisories for one of these artifacts. Ignored if `origin` is set. */
+  readonly artifactNames?: readonly string[] | undefined
+  /** Returns only advisories for artifacts of one of these types. */
+  readonly artifactTypes?: readonly string[] | undefined
+  /** Returns only advisories for artifacts of one of these architectures. */
+  readonly artifactArchitectures?: readonly string[] | undefined
+  /** Returns only advisories for one of these components. */
+  readonly componentNames?: readonly string[] | undefined
+  /** Returns only advisories for components of one of these ecosystems. */
+  readonly componentTypes?: readonly string[] | undefined
+  /** Returns only advisories for components at one of these paths. */
+  readonly componentLocations?: readonly string[] | undefined
+  /** Returns only advisories with at least one of these IDs, for example a CVE ID. */
+  readonly aliases?: readonly string[] | undefined
+  /**
+   * Returns only advisories for the package with this name and the packages that are built from it. Unset or
+   * empty returns all.
+   */
+  readonly origin?: string | undefined
+  /** Returns only advisories with an event in one of these review states. */
+  readonly eventReviewStates?: readonly ReviewState[] | undefined
+  /** Returns only advisories with an event by one of these authors. */
+  readonly eventAuthors?: readonly string[] | undefined
+  /** Excludes advisories with an event by any of these authors. */
+  readonly excludeEventAuthors?: readonly string[] | undefined
+  /** Returns only advisories with an event reviewed by one of these reviewers. */
+  readonly eventReviewers?: readonly string[] | undefined
+  /** Returns only advisories with an event of one of these types. */
+  readonly eventTypes?: readonly EventTypeFilter[] | undefined
+  /** Returns only advisories whose latest approved event has this type. */
+  readonly latestEventType?: EventTypeFilter | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+  /**
+   * Returns only advisories whose artifact name, component name or an alias contains this text; not
+   * case-sensitive. Empty returns all.
+   */
+  readonly query?: string | undefined
+}
+
+/** Response message for ListAdvisories. */
+export interface ListAdvisoriesResponse {
+  /** Results of this page, in the requested order. */
+  readonly advisories: readonly Advisory[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListAdvisoryFeeds. All filters that are set must match. */
+export interface ListAdvisoryFeedsRequest {
+  /** Part of the tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only feeds with exactly this URL. Empty returns all. */
+  readonly url?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListAdvisoryFeeds. */
+export interface ListAdvisoryFeedsResponse {
+  /** Results of this page, in the requested order. */
+  readonly advisoryFeeds: readonly AdvisoryFeed[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListAuditEvents. All filters that are set must match. */
+export interface ListAuditEventsRequest {
+  /**
+   * Part of the tree to list. `descendants_of` a group returns the events of the group and everything in it;
+   * `children_of` a UID returns the events of exactly this resource.
+   */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only events of this actor. Empty returns all. */
+  readonly actor?: string | undefined
+  /** Returns only events of this method, by full name or method name alone (`CreateGroup`). Empty returns all. */
+  readonly method?: string | undefined
+  /** Returns only events for exactly this UID. Empty returns all. */
+  readonly resourceUid?: string | undefined
+  /** Returns only events at or after this time. */
+  readonly since?: string | undefined
+  /** Returns only events before this time. */
+  readonly until?: string | undefined
+  /** Returns only events with this result: 0 for success, 7 for permission denied. */
+  readonly code?: number | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `created_at desc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListAuditEvents. */
+export interface ListAuditEventsResponse {
+  /** Results of this page, in the requested order. */
+  readonly events: readonly AuditEvent[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListExternalGroupRoleMappings. All filters that are set must match. */
+export interface ListExternalGroupRoleMappingsRequest {
+  /** Part of the tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only mappings of this identity provider. Empty returns all. */
+  readonly identityProviderUid?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListExternalGroupRoleMappings. */
+export interface ListExternalGroupRoleMappingsResponse {
+  /** Results of this page, in the requested order. */
+  readonly externalGroupRoleMappings: readonly ExternalGroupRoleMapping[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListGroupInvites. All filters that are set must match. */
+export interface ListGroupInvitesRequest {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only invites with exactly this `key_id`. Empty returns all. */
+  readonly keyId?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `created_at desc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListGroupInvites. */
+export interface ListGroupInvitesResponse {
+  /** Results of this page, in the requested order. */
+  readonly groupInvites: readonly GroupInvite[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListGroups. All filters that are set must match. */
+export interface ListGroupsRequest {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only groups with exactly this name. Empty returns all. */
+  readonly name?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListGroups. */
+export interface ListGroupsResponse {
+  /** Results of this page, in the requested order. */
+  readonly groups: readonly Group[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListIdentities. All filters that are set must match. */
+export interface ListIdentitiesRequest {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only identities with exactly this name. Empty returns all. */
+  readonly name?: string | undefined
+  /** Returns only identities that are assumed by this method. Unset returns all. */
+  readonly relationshipType?: RelationshipType | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListIdentities. */
+export interface ListIdentitiesResponse {
+  /** Results of this page, in the requested order. */
+  readonly identities: readonly Identity[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListIdentityProviders. All filters that are set must match. */
+export interface ListIdentityProvidersRequest {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only providers with exactly this name. Empty returns all. */
+  readonly name?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListIdentityProviders. */
+export interface ListIdentityProvidersResponse {
+  /** Results of this page, in the requested order. */
+  readonly identityProviders: readonly IdentityProvider[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListRepos. All filters that are set must match. */
+export interface ListReposRequest {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only repos with exactly this name. Unset or empty returns all. */
+  readonly name?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListRepos. */
+export interface ListReposResponse {
+  /** Results of this page, in the requested order. */
+  readonly repos: readonly Repo[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListRoleBindings. All filters that are set must match. */
+export interface ListRoleBindingsRequest {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only bindings of the identity with this UID. Empty returns all. */
+  readonly identity?: string | undefined
+  /** Returns only bindings in the group with this UID, without its descendants. Empty returns all. */
+  readonly group?: string | undefined
+  /** Returns only bindings of the role with this UID. Empty returns all. */
+  readonly role?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListRoleBindings. */
+export interface ListRoleBindingsResponse {
+  /** Results of this page, in the requested order. */
+  readonly roleBindings: readonly RoleBinding[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListRoles. All filters that are set must match. */
+export interface ListRolesRequest {
+  /** Part of the group tree to list. Managed roles are at the root level. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only roles with exactly this name. Empty returns all. */
+  readonly name?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListRoles. */
+export interface ListRolesResponse {
+  /** Results of this page, in the requested order. */
+  readonly roles: readonly Role[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListTags. All filters that are set must match. */
+export interface ListTagsRequest {
+  /** Part of the tree to list. `children_of` with a repo's UID lists the tags of that repo. */
+  readonly uidp?: UIDPFilter | undefined
+  /**
+   * Returns only tags with exactly this name. Empty returns all. Tags that are excluded by default still need
+   * their `include` field.
+   */
+  readonly name?: string | undefined
+  /** Returns only tags that were updated after this time. */
+  readonly updatedSince?: string | undefined
+  /**
+   * Whether to include tags whose name starts with `sha256-`, which attach signatures and similar artifacts
+   * to a digest.
+   */
+  readonly includeReferrers?: boolean | undefined
+  /** Whether to include tags whose name ends with a date, for example `-20yymmdd`. */
+  readonly includeDates?: boolean | undefined
+  /** Whether to include tags whose name ends with a package revision, for example `-r` and a number. */
+  readonly includeEpochs?: boolean | undefined
+  /** Returns only tags that point to this digest. Empty returns all. */
+  readonly digest?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListTags. */
+export interface ListTagsResponse {
+  /** Results of this page, in the requested order. */
+  readonly tags: readonly Tag[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for LookupGroup. The caller's token supplies the e-mail address. */
+export type LookupGroupRequest = Readonly<Record<string, never>>
+
+/** Response message for LookupGroup. */
+export interface LookupGroupResponse {
+  /** Verified organization whose name is the caller's e-mail domain. */
+  readonly group?: Group
+}
+
+/** Request message for LookupIdentity. */
+export interface LookupIdentityRequest {
+  /** Issuer of the user's tokens, a URL. */
+  readonly issuer: string
+  /** Subject of the user at the issuer. */
+  readonly subject: string
+}
+
+/** Response message for LookupIdentity. */
+export interface LookupIdentityResponse {
+  /** UID of the user's identity, or the UID that it will have from the first sign-in. */
+  readonly uid: string
+}
+
+/** Kinds of organizations. */
+export type OrgKind =
+  | 'ORG_KIND_UNSPECIFIED'
+  | 'ORG_KIND_STARTER'
+  | 'ORG_KIND_CUSTOMER'
+  | 'ORG_KIND_DEV'
+  | 'ORG_KIND_INFRA'
+  | 'ORG_KIND_AWS_MARKETPLACE'
+
+/** Kinds of organizations. */
+export type OrgKindV1 =
+  | 'ORG_KIND_UNSPECIFIED'
+  | 'ORG_KIND_STARTER'
+  | 'ORG_KIND_CUSTOMER'
+  | 'ORG_KIND_DEV'
+  | 'ORG_KIND_INFRA'
+  | 'ORG_KIND_AWS_MARKETPLACE'
+
+/** Statuses of an organization. */
+export type OrgStatus =
+  | 'ORG_STATUS_UNSPECIFIED'
+  | 'ORG_STATUS_INITIALIZING'
+  | 'ORG_STATUS_READY'
+  | 'ORG_STATUS_SUSPENDED'
+
+/** Statuses of an organization. */
+export type OrgStatusV1 =
+  | 'ORG_STATUS_UNSPECIFIED'
+  | 'ORG_STATUS_INITIALIZING'
+  | 'ORG_STATUS_READY'
+  | 'ORG_STATUS_SUSPENDED'
+
+/** Request message for Ping. */
+export type PingRequest = Readonly<Record<string, never>>
+
+/** Response message for Ping. */
+export interface PingResponse {
+  /** Greeting. The wording can change. */
+  readonly response: string
+}
+
+/** Request message for PreviewRetention. */
+export interface PreviewRetentionRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Rules to preview, whether or not `enabled` is set. Unset: the rules of the policy. */
+  readonly retention?: RetentionInput | undefined
+  /** Whether to exclude tags and manifests that are kept. */
+  readonly deletedOnly?: boolean | undefined
+  /** Page size. 0 means 50; values above 200 mean 200. */
+  readonly pageSize?: number | undefined
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
+  readonly pageToken?: string | undefined
+  /** Immutable tags to preview. Unset: those of the policy. */
+  readonly immutableTags?: ImmutableTagsInput | undefined
+}
+
+/** Response message for PreviewRetention. */
+export interface PreviewRetentionResponse {
+  /** Tags, ordered by name, then manifests, ordered by digest. */
+  readonly verdicts: readonly RetentionVerdict[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of tags that would be deleted, over all pages. */
+  readonly deletedTags: number
+  /** Number of manifests that would be deleted, over all pages. */
+  readonly deletedManifests: number
+}
+
+/** Profile of a user. */
+export interface Profile {
+  /** Display name. */
+  readonly name: string
+  /** URL of a picture. */
+  readonly picture: string
+  /** Given name. */
+  readonly givenName: string
+  /** Family name. */
+  readonly familyName: string
+}
+
+/** Token with its expiration time and refresh token. */
+export interface RawToken {
+  /** Token, to send as a bearer token. */
+  readonly token: string
+  /** Refresh token for the token. Empty if none is issued. */
+  readonly refreshToken: string
+  /** Expiration time of the token. */
+  readonly expiry?: string
+}
+
+/** Request message for RegenerateScimToken. */
+export interface RegenerateScimTokenRequest {
+  /** UID of the provider. */
+  readonly identityProviderUid: string
+  /**
+   * Time for which the old token stays valid: one hour if unset, at most 24 hours; 0 ends it immediately. A
+   * token that is no longer valid is not affected.
+   */
+  readonly overlap?: string | undefined
+  /** Expiration time of the new token: at most two years from now. The default is one year. */
+  readonly expireTime?: string | undefined
+  /** Version of the SCIM state that the caller has read. The call fails if it is not the current version. */
+  readonly etag: string
+  /** Whether the token never expires. Together with `expire_time` it fails with INVALID_ARGUMENT. */
+  readonly neverExpires?: boolean | undefined
+}
+
+/** Response message for RegenerateScimToken. */
+export interface RegenerateScimTokenResponse {
+  /** New token, returned only once: `cgscim_` and 64 hexadecimal digits. The server stores only its hash. */
+  readonly token: string
+  /** URL to enter at the provider. */
+  readonly endpointUrl: string
+  /** Expiration time of the new token. Unset if it never expires. */
+  readonly expireTime?: string
+  /** UID of the provider. */
+  readonly identityProviderUid: string
+  /** Version of the SCIM state after this call. */
+  readonly etag: string
+  /** Expiration time of the old token. Unset if it was already invalid. */
+  readonly previousTokenExpireTime?: string
+  /** Requested overlap, with the default applied. The old token can expire earlier. */
+  readonly requestedOverlap?: string
+}
+
+/** Request message for Register. */
+export interface RegistrationRequest {
+  /** Invite code to accept. Empty for none. */
+  readonly code?: string | undefined
+  /**
+   * UID of the identity of the bearer token, if the caller knows it. Fails with INVALID_ARGUMENT if it is
+   * another identity.
+   */
+  readonly identityId?: string | undefined
+}
+
+/** Methods to assume an identity, as a filter. */
+export type RelationshipType =
+  | 'RELATIONSHIP_TYPE_UNSPECIFIED'
+  | 'RELATIONSHIP_TYPE_CLAIM_MATCH'
+  | 'RELATIONSHIP_TYPE_STATIC'
+  | 'RELATIONSHIP_TYPE_AWS_IDENTITY'
+  | 'RELATIONSHIP_TYPE_SERVICE_PRINCIPAL'
+
+/** Repository that contains the versions of one image. */
+export interface Repo {
+  /** Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Unique in the group. */
+  readonly name: string
+  /**
+   * Free text, at most 512 characters, without control characters. A repo that copies another one initially
+   * has the description of its source.
+   */
+  readonly description: string
+  /**
+   * Tier of the image in the catalog, set by the operator. A repo that copies another one has the tier of its
+   * source; changing it fails with INVALID_ARGUMENT.
+   */
+  readonly catalogTier: CatalogTier
+  /**
+   * Labels under which the image is offered, set by the operator. A repo that copies another one has the
+   * labels of its source; changing them fails with INVALID_ARGUMENT.
+   */
+  readonly bundles: readonly string[]
+  /**
+   * External image references to the same software, each with a tag, set by the operator. A repo that copies
+   * another one has the references of its source; changing them fails with INVALID_ARGUMENT.
+   */
+  readonly aliases: readonly string[]
+  /**
+   * Tags that still receive updates, set by the operator. A repo that copies another one has the tags of its
+   * source; changing them fails with INVALID_ARGUMENT.
+   */
+  readonly activeTags: readonly string[]
+  /** Configuration for copying another repo. Unset for a repo to which images are pushed. */
+  readonly sync_config?: SyncConfig
+  /**
+   * Changes to apply when images are built for this repo. Fails with FAILED_PRECONDITION if such builds are
+   * not enabled.
+   */
+  readonly customOverlay?: CustomOverlay
+  /** Time when the repo was created. */
+  readonly createTime?: string
+  /** Time when the repo was last updated. */
+  readonly updateTime?: string
+}
+
+/** Repository that contains the versions of one image. */
+export interface RepoInput {
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Unique in the group. */
+  readonly name: string
+  /**
+   * Free text, at most 512 characters, without control characters. A repo that copies another one initially
+   * has the description of its source.
+   */
+  readonly description?: string | undefined
+  /**
+   * Tier of the image in the catalog, set by the operator. A repo that copies another one has the tier of its
+   * source; changing it fails with INVALID_ARGUMENT.
+   */
+  readonly catalogTier?: CatalogTier | undefined
+  /**
+   * Labels under which the image is offered, set by the operator. A repo that copies another one has the
+   * labels of its source; changing them fails with INVALID_ARGUMENT.
+   */
+  readonly bundles?: readonly string[] | undefined
+  /**
+   * External image references to the same software, each with a tag, set by the operator. A repo that copies
+   * another one has the references of its source; changing them fails with INVALID_ARGUMENT.
+   */
+  readonly aliases?: readonly string[] | undefined
+  /**
+   * Tags that still receive updates, set by the operator. A repo that copies another one has the tags of its
+   * source; changing them fails with INVALID_ARGUMENT.
+   */
+  readonly activeTags?: readonly string[] | undefined
+  /** Configuration for copying another repo. Unset for a repo to which images are pushed. */
+  readonly sync_config?: SyncConfigInput | undefined
+  /**
+   * Changes to apply when images are built for this repo. Fails with FAILED_PRECONDITION if such builds are
+   * not enabled.
+   */
+  readonly customOverlay?: CustomOverlayInput | undefined
+}
+
+/** Policy for the tags of a repo. */
+export interface RepoPolicy {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Tags that cannot be moved or deleted. Unset: none. */
+  readonly immutableTags?: ImmutableTags
+  /** Automatic deletion of tags and manifests. Unset: none. */
+  readonly retention?: Retention
+  /** Time when the policy was updated, or the repo was created. Runs do not change it. */
+  readonly updateTime?: string
+  /** Time of the next retention run. Unset if retention is not enabled. */
+  readonly nextRunTime?: string
+  /** Last retention run. Unset before the first run. */
+  readonly lastRun?: RetentionRun
+}
+
+/** Policy for the tags of a repo. */
+export interface RepoPolicyInput {
+  /** Tags that cannot be moved or deleted. Unset: none. */
+  readonly immutableTags?: ImmutableTagsInput | undefined
+  /** Automatic deletion of tags and manifests. Unset: none. */
+  readonly retention?: RetentionInput | undefined
+}
+
+/** Readme of a repo. */
+export interface RepoReadme {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Markdown text. A repo that copies another one returns the readme of its source. */
+  readonly content: string
+}
+
+/** Readme of a repo. */
+export interface RepoReadmeInput {
+  /** Markdown text. A repo that copies another one returns the readme of its source. */
+  readonly content?: string | undefined
+}
+
+/** Request message for RequestGroupAccess. */
+export interface RequestGroupAccessRequest {
+  /**
+   * UID of the organization to ask. It must match the caller's e-mail domain at the time of the call. Empty
+   * fails with INVALID_ARGUMENT.
+   */
+  readonly groupUid: string
+}
+
+/** Response message for RequestGroupAccess. The owners have been asked; no access has been granted. */
+export type RequestGroupAccessResponse = Readonly<Record<string, never>>
+
+/** Automatic deletion. The first run starts soon after retention is enabled; later runs start every six hours. */
+export interface Retention {
+  /** Whether retention is enabled. If false, nothing is deleted. */
+  readonly enabled: boolean
+  /**
+   * Rules. A tag is kept if any rule matches it, if it is immutable, or if it refers to an existing manifest
+   * (`sha256-...`, as used for signatures). Without rules all tags are kept.
+   */
+  readonly rules: readonly RetentionRule[]
+  /**
+   * Age after which untagged manifests are deleted, at least one hour. Manifests that another manifest needs,
+   * or that have a referrer, are kept. Unset: untagged manifests are kept.
+   */
+  readonly untaggedAfter?: string
+}
+
+/** Automatic deletion. The first run starts soon after retention is enabled; later runs start every six hours. */
+export interface RetentionInput {
+  /** Whether retention is enabled. If false, nothing is deleted. */
+  readonly enabled?: boolean | undefined
+  /**
+   * Rules. A tag is kept if any rule matches it, if it is immutable, or if it refers to an existing manifest
+   * (`sha256-...`, as used for signatures). Without rules all tags are kept.
+   */
+  readonly rules?: readonly RetentionRuleInput[] | undefined
+  /**
+   * Age after which untagged manifests are deleted, at least one hour. Manifests that another manifest needs,
+   * or that have a referrer, are kept. Unset: untagged manifests are kept.
+   */
+  readonly untaggedAfter?: string | undefined
+}
+
+/** Rule that keeps the tags that match all its conditions. At least one condition is required. */
+export interface RetentionRule {
+  /** Patterns for tag names, as in ImmutableTags. Empty: all tags. */
+  readonly patterns: readonly string[]
+  /** Number of matching tags to keep, most recently updated first. 0: no limit. */
+  readonly newest: number
+  /** Maximum time since the last update of the tag. Unset: any time. */
+  readonly youngerThan?: string
+}
+
+/** Rule that keeps the tags that match all its conditions. At least one condition is required. */
+export interface RetentionRuleInput {
+  /** Patterns for tag names, as in ImmutableTags. Empty: all tags. */
+  readonly patterns?: readonly string[] | undefined
+  /** Number of matching tags to keep, most recently updated first. 0: no limit. */
+  readonly newest?: number | undefined
+  /** Maximum time since the last update of the tag. Unset: any time. */
+  readonly youngerThan?: string | undefined
+}
+
+/** Result of a retention run. */
+export interface RetentionRun {
+  /** Time when the run started. */
+  readonly beginTime?: string
+  /** Time when the run ended. Unset while it is running. */
+  readonly endTime?: string
+  /** Number of deleted tags. */
+  readonly deletedTags: number
+  /** Number of deleted manifests. */
+  readonly deletedManifests: number
+  /** Reason why the run failed. Empty if it succeeded. A failed run is retried. */
+  readonly error: string
+}
+
+/** Decision of retention for a tag or a manifest. */
+export interface RetentionVerdict {
+  /** Name of the tag. Empty for a manifest. */
+  readonly tag: string
+  /** Digest of the manifest, or the digest that the tag points to. */
+  readonly digest: string
+  /** Whether the tag or manifest would be deleted. */
+  readonly deleted: boolean
+  /** Reason, for example `rule 2 keeps it`, `immutable` or `no rule keeps it`. */
+  readonly reason: string
+  /**
+   * Time when the tag was updated. For a manifest, the time when it was pushed or lost its last tag,
+   * whichever is later.
+   */
+  readonly updateTime?: string
+}
+
+/** States of the review of an event. */
+export type ReviewState =
+  | 'REVIEW_STATE_UNSPECIFIED'
+  | 'REVIEW_STATE_PENDING'
+  | 'REVIEW_STATE_APPROVED'
+  | 'REVIEW_STATE_REQUEST_CHANGES'
+  | 'REVIEW_STATE_REJECTED'
+
+/** Request message for RevokeScimToken. It has no version, so that a token can always be revoked. */
+export interface RevokeScimTokenRequest {
+  /** UID of the provider. */
+  readonly identityProviderUid: string
+}
+
+/** Response message for RevokeScimToken. */
+export interface RevokeScimTokenResponse {
+  /** UID of the provider. */
+  readonly identityProviderUid: string
+  /** Version of the SCIM state after this call. */
+  readonly etag: string
+  /** Whether SCIM is enabled. This call does not change it. */
+  readonly enabled: boolean
+  /** Time from which no token is valid. */
+  readonly revokeTime?: string
+}
+
+/** Named set of capabilities. */
+export interface Role {
+  /**
+   * Identifier, assigned by the server: 40 hexadecimal digits for a managed role; for a custom role, the
+   * group's UID plus `/` and 16 hexadecimal digits.
+   */
+  readonly uid: string
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
+  readonly name: string
+  /** Free text, at most 512 characters, without control characters. Managed roles always have a description. */
+  readonly description: string
+  /**
+   * Capabilities, in ascending order of their numbers and without duplicates. At least one is required to
+   * create a role. An update without capabilities keeps them.
+   */
+  readonly capabilities: readonly Capability[]
+  /** Time when the role was created. */
+  readonly createTime?: string
+  /** Time when the role was last updated. */
+  readonly updateTime?: string
+}
+
+/** Role of an identity in a group. */
+export interface RoleBinding {
+  /** Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** Identity that has the role. */
+  readonly identity?: RoleBindingIdentity
+  /** Group in which the identity has the role. Always the parent in `uid`. */
+  readonly group?: RoleBindingGroup
+  /** Role that the identity has. */
+  readonly role?: RoleBindingRole
+  /** Time when the binding was created. */
+  readonly createTime?: string
+  /** UID of the identity to bind. Responses contain it too, with details in `identity`. */
+  readonly identityUid: string
+  /** UID of the role to bind, managed or custom. Responses contain it too, with details in `role`. */
+  readonly roleUid: string
+  /**
+   * Identity provider of an organization through which the identity accepted the binding. A sign-in through
+   * the identity provider of another organization has the role only if it is this provider. Unset if an
+   * administrator created the binding, if it was accepted with a local account or through a provider of the
+   * operator, or if it is older than version 0.7.
+   */
+  readonly acceptedThrough?: RoleBindingProvider
+}
+
+/** Group of a binding. */
+export interface RoleBindingGroup {
+  /** UID of the group. */
+  readonly uid: string
+  /** Name of the group. */
+  readonly name: string
+  /** Description of the group. */
+  readonly description: string
+}
+
+/** Identity of a binding. */
+export interface RoleBindingIdentity {
+  /** UID of the identity. */
+  readonly uid: string
+  /** Name of the identity. */
+  readonly name: string
+  /** Description of the identity. */
+  readonly description: string
+  /** Exact subject of the identity's rule. Empty if the rule has none. */
+  readonly subject: string
+  /** Exact issuer of the identity's rule. Empty if the rule has none. */
+  readonly issuer: string
+  /** Verified e-mail address of the identity. Empty if there is none. */
+  readonly email: string
+}
+
+/** Role of an identity in a group. */
+export interface RoleBindingInput {
+  /** UID of the identity to bind. Responses contain it too, with details in `identity`. */
+  readonly identityUid: string
+  /** UID of the role to bind, managed or custom. Responses contain it too, with details in `role`. */
+  readonly roleUid: string
+}
+
+/** Identity provider through which a binding was accepted. */
+export interface RoleBindingProvider {
+  /** UID of the identity provider. Its first segment is the organization of the provider. */
+  readonly uid: string
+  /** Name of the identity provider. Empty if the provider was deleted. */
+  readonly name: string
+  /** Issuer of the identity provider. Empty if the provider was deleted. */
+  readonly issuer: string
+}
+
+/** Role of a binding. */
+export interface RoleBindingRole {
+  /** UID of the role. */
+  readonly uid: string
+  /** Name of the role. */
+  readonly name: string
+  /** Description of the role. */
+  readonly description: string
+}
+
+/** Named set of capabilities. */
+export interface RoleInput {
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
+  readonly name: string
+  /** Free text, at most 512 characters, without control characters. Managed roles always have a description. */
+  readonly description?: string | undefined
+  /**
+   * Capabilities, in ascending order of their numbers and without duplicates. At least one is required to
+   * create a role. An update without capabilities keeps them.
+   */
+  readonly capabilities: readonly Capability[]
+}
+
+/** Named set of capabilities, in version 1 of the API. */
+export interface RoleV1 {
+  /** Identifier: the `uid` of newer versions. */
+  readonly id: string
+  /** Name. */
+  readonly name: string
+  /** Free text. */
+  readonly description: string
+  /** Short names of the capabilities, for example `groups.list`. */
+  readonly capabilities: readonly string[]
+}
+
+/** Package locations in a security database. Empty fields are omitted from it. */
+export interface SecurityDatabase {
+  /** URL template of a package. */
+  readonly apkurl: string
+  /** Architectures of the packages. */
+  readonly archs: readonly string[]
+  /** Name of the repository. */
+  readonly reponame: string
+  /** URL of the repositories. */
+  readonly urlprefix: string
+  /** Version of the distribution. */
+  readonly distroversion: string
+}
+
+/** Package locations in a security database. Empty fields are omitted from it. */
+export interface SecurityDatabaseInput {
+  /** URL template of a package. */
+  readonly apkurl?: string | undefined
+  /** Architectures of the packages. */
+  readonly archs?: readonly string[] | undefined
+  /** Name of the repository. */
+  readonly reponame?: string | undefined
+  /** URL of the repositories. */
+  readonly urlprefix?: string | undefined
+  /** Version of the distribution. */
+  readonly distroversion?: string | undefined
+}
+
+/** Services of the platform that can assume an identity. */
+export type ServicePrincipal =
+  | 'SERVICE_PRINCIPAL_UNSPECIFIED'
+  | 'SERVICE_PRINCIPAL_COSIGNED'
+  | 'SERVICE_PRINCIPAL_INGESTER'
+  | 'SERVICE_PRINCIPAL_CATALOG_SYNCER'
+  | 'SERVICE_PRINCIPAL_APKO_BUILDER'
+  | 'SERVICE_PRINCIPAL_ENTITLEMENT_SYNCER'
+  | 'SERVICE_PRINCIPAL_TENANT_SCANNER'
+  | 'SERVICE_PRINCIPAL_SEDIMENTOLOGY'
+  | 'SERVICE_PRINCIPAL_SKILLUP'
+  | 'SERVICE_PRINCIPAL_MATERIALIZER'
+  | 'SERVICE_PRINCIPAL_MICROFLOW'
+  | 'SERVICE_PRINCIPAL_GUARDENER'
+  | 'SERVICE_PRINCIPAL_MICROVM'
+  | 'SERVICE_PRINCIPAL_SKILLS'
+
+/** Response message for Register. */
+export interface Session {
+  /** UID of the identity. */
+  readonly identity: string
+  /** UID of the group that was joined with the invite. Empty without an invite. */
+  readonly group: string
+}
+
+/** Request message for SetScimEnabled. */
+export interface SetScimEnabledRequest {
+  /** UID of the provider. */
+  readonly identityProviderUid: string
+  /**
+   * Whether to enable SCIM. Enabling requires no valid token; disabling keeps the token, the accounts and
+   * their roles.
+   */
+  readonly enabled: boolean
+  /** Version of the SCIM state that the caller has read. The call fails if it is not the current version. */
+  readonly etag: string
+}
+
+/** Response message for SetScimEnabled. */
+export interface SetScimEnabledResponse {
+  /** UID of the provider. */
+  readonly identityProviderUid: string
+  /** Whether SCIM is enabled. */
+  readonly enabled: boolean
+  /** Version of the SCIM state after this call. */
+  readonly etag: string
+}
+
+/** Severity score of a vulnerability. */
+export interface Severity {
+  /** Scoring method. */
+  readonly type: SeverityType
+  /** Score: a vector or a number, depending on the method. */
+  readonly score: string
+}
+
+/** Scoring methods. */
+export type SeverityType =
+  | 'TYPE_UNSPECIFIED'
+  | 'TYPE_CVSS_V2'
+  | 'TYPE_CVSS_V3'
+  | 'TYPE_CVSS_V4'
+
+/** Response message for GetSize. */
+export interface Size {
+  /** Size of the compressed layers and the configuration, in bytes. */
+  readonly size: string
+  /** Architecture whose size is returned. */
+  readonly architecture: string
+}
+
+/** Request message for SyncAdvisoryFeed. */
+export interface SyncAdvisoryFeedRequest {
+  /** UID of the feed. */
+  readonly uid: string
+  /** Whether to read everything again, even if the remote server reports no change. */
+  readonly full?: boolean | undefined
+}
+
+/** Configuration for copying another repo. */
+export interface SyncConfig {
+  /**
+   * Repo to copy from: its UID, its catalog name as `organization/repo`, or a full image reference. Stored
+   * and returned as a UID. The caller needs a claim to the source or the right to pull from it.
+   */
+  readonly source: string
+  /** Whether copied tags get a suffix that makes them unique, as set by the organization. */
+  readonly uniqueTags: boolean
+  /** Time when copying ends: 14 days after creation unless the operator sets another time. */
+  readonly expirationTime?: string
+  /** Repository at Google Artifact Registry to which the images are also copied. */
+  readonly google: string
+  /** Repository at Amazon ECR to which the images are also copied. */
+  readonly amazon: string
+  /** Repository at Azure Container Registry to which the images are also copied. */
+  readonly azure: string
+  /** Build changes that the operator applies when copying, as a JSON document. */
+  readonly apkoOverlay: string
+  /**
+   * Whether copying continues for a grace period after the end of life of the source, as set by the
+   * organization.
+   */
+  readonly gracePeriod: boolean
+}
+
+/** Configuration for copying another repo. */
+export interface SyncConfigInput {
+  /**
+   * Repo to copy from: its UID, its catalog name as `organization/repo`, or a full image reference. Stored
+   * and returned as a UID. The caller needs a claim to the source or the right to pull from it.
+   */
+  readonly source: string
+  /** Repository at Google Artifact Registry to which the images are also copied. */
+  readonly google?: string | undefined
+  /** Repository at Amazon ECR to which the images are also copied. */
+  readonly amazon?: string | undefined
+  /** Repository at Azure Container Registry to which the images are also copied. */
+  readonly azure?: string | undefined
+}
+
+/** Name for a manifest of a repo. */
+export interface Tag {
+  /** Identifier, assigned by the server: the repo's UID plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`. Unique in the repo. */
+  readonly name: string
+  /** Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lowercase. */
+  readonly digest: string
+  /** Time when the tag was last updated. */
+  readonly updateTime?: string
+  /** Whether the version has reached its end of life. */
+  readonly deprecated: boolean
+  /**
+   * Labels under which the version is offered, without duplicates: `application`, `base`, `byol`, `ai`,
+   * `ai-gpu`, `featured`, `fips`, `commercial`, `emeritoss`.
+   */
+  readonly bundles: readonly string[]
+}
+
+/** Name for a manifest of a repo. */
+export interface TagInput {
+  /** Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`. Unique in the repo. */
+  readonly name: string
+  /** Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lowercase. */
+  readonly digest: string
+  /** Whether the version has reached its end of life. */
+  readonly deprecated?: boolean | undefined
+  /**
+   * Labels under which the version is offered, without duplicates: `application`, `base`, `byol`, `ai`,
+   * `ai-gpu`, `featured`, `fips`, `commercial`, `emeritoss`.
+   */
+  readonly bundles?: readonly string[] | undefined
+}
+
+/** Response message for ExchangeRefreshToken. */
+export interface TokenPair {
+  /** New platform token. */
+  readonly token?: RawToken
+  /** New refresh token, in its member `token`. */
+  readonly refreshToken?: RawToken
+}
+
+/**
+ * Filter for a part of the group tree. All members that are set must match; an empty filter returns
+ * everything that the caller can read. A UID that the caller cannot access returns an empty list, not an
+ * error.
+ */
+export interface UIDPFilter {
+  /** Returns only ancestors of this UID, up to its root, without the UID itself. */
+  readonly ancestorsOf?: string | undefined
+  /** Returns only descendants of this UID, at any depth, without the UID itself. */
+  readonly descendantsOf?: string | undefined
+  /** Returns only direct children of this UID. `/` is the root level. */
+  readonly childrenOf?: string | undefined
+  /** Whether to return only resources at the root level, whose UID has one segment. */
+  readonly inRoot?: boolean | undefined
+  /** Returns only these UIDs. Unknown UIDs are ignored. */
+  readonly ids?: readonly string[] | undefined
+}
+
+/** Part of a document that advisories have no field for. */
+export interface UnmappedField {
+  /** Path in the document, with `[]` for list entries. */
+  readonly path: string
+  /** Number of occurrences. */
+  readonly count: number
+}
+
+/** Request message for UpdateAccountAssociation. */
+export interface UpdateAccountAssociationRequest {
+  /** New values. `uid` identifies the group whose association to update. */
+  readonly accountAssociation: AccountAssociationInput
+  /**
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateAdvisoryFeed. */
+export interface UpdateAdvisoryFeedRequest {
+  /** New values. `uid` identifies the feed to update. */
+  readonly advisoryFeed: AdvisoryFeedInput
+  /**
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateAdvisoryPublication. */
+export interface UpdateAdvisoryPublicationRequest {
+  /** New values. `uid` identifies the group. */
+  readonly advisoryPublication: AdvisoryPublicationInput
+  /** Fields to update. If unset, the fields that are present are updated. */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateGroupInvite. */
+export interface UpdateGroupInviteRequest {
+  /** New values. `uid` identifies the invite to update. */
+  readonly groupInvite: GroupInviteInput
+  /**
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateGroup. */
+export interface UpdateGroupRequest {
+  /** New values. `uid` identifies the group to update. */
+  readonly group: GroupInput
+  /**
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateIdentityMetadata. */
+export interface UpdateIdentityMetadataRequest {
+  /** Values to publish about the caller. */
+  readonly identityMetadata: IdentityMetadataInput
+  /** Fields to publish. If unset, the fields that are present are published. */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateIdentityProvider. */
+export interface UpdateIdentityProviderRequest {
+  /** New values. `uid` identifies the provider to update. */
+  readonly identityProvider: IdentityProviderInput
+  /**
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateIdentity. */
+export interface UpdateIdentityRequest {
+  /** New values. `uid` identifies the identity to update. */
+  readonly identity: IdentityInput
+  /**
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateRepoPolicy. */
+export interface UpdateRepoPolicyRequest {
+  /** New values. `uid` identifies the repo. */
+  readonly repoPolicy: RepoPolicyInput
+  /**
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateRepoReadme. */
+export interface UpdateRepoReadmeRequest {
+  /** New readme. `uid` identifies the repo. */
+  readonly repoReadme: RepoReadmeInput
+  /** Fields to update. `content` is the only one. If unset, the fields that are present are updated. */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateRepo. */
+export interface UpdateRepoRequest {
+  /** New values. `uid` identifies the repo to update. */
+  readonly repo: RepoInput
+  /**
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateRoleBinding. */
+export interface UpdateRoleBindingRequest {
+  /** New values. `uid` identifies the binding to update. */
+  readonly roleBinding: RoleBindingInput
+  /**
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Request message for UpdateRole. */
+export interface UpdateRoleRequest {
+  /** New values. `uid` identifies the role to update. */
+  readonly role: RoleInput
+  /**
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** Identity of a token and what the token permits. */
+export interface WhoAmI {
+  /** Issuer of the token: the URL of the token service. */
+  readonly issuer: string
+  /** UID of the identity. */
+  readonly subject: string
+  /** Token audience. */
+  readonly audience: readonly string[]
+  /** Expiration time of the token. */
+  readonly expiry?: string
+  /** Time when the token was issued. */
+  readonly issuedAt?: string
+  /** Capabilities of the token, listed by group. They also apply to the descendants of the group. */
+  readonly capabilities: readonly WhoAmICapability[]
+  /** Verified e-mail address of the user. */
+  readonly email: string
+  /** Profile of the user. */
+  readonly profile?: Profile
+}
+
+/** Capabilities in one group. */
+export interface WhoAmICapability {
+  /** Group. Unset for capabilities on the platform itself, above all organizations. */
+  readonly group?: GroupV1
+  /** Role that permits exactly this. Unset if there is none. */
+  readonly role?: RoleV1
+  /** Short names of capabilities, for example `groups.list`, if `role` is unset. */
+  readonly capabilities: readonly string[]
+}

@@ -1,0 +1,95 @@
+import type { Format } from '@berth/advisory-formats/advisory-record.ts'
+import { findDocuments } from '@berth/advisory-formats/archives/find-documents.ts'
+import type { ImportSummary } from '@berth/advisory-formats/import-summary.ts'
+import { ApiError } from '../../api/errors.ts'
+import type { Uid } from '../../api/uid.ts'
+import type { Outbound } from '../../runtime/outbound/outbound.ts'
+import type { Tx } from '../../storage/db.ts'
+import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
+import type { Store } from '../../storage/store.ts'
+import type { DocumentReader } from '../documents/document-reader.ts'
+import { importDocument } from '../import/import-documents.ts'
+import { type DownloadLimits, displayUrl, download, type FileVersion } from './download.ts'
+
+/** One run of a feed: fetches its file and imports every document in it, each in a transaction of its own. */
+
+export interface FeedRunOptions {
+  readonly store: Store
+  readonly reader: DocumentReader
+  readonly outbound: Pick<Outbound, 'getStream'>
+  /** For what is fetched. */
+  readonly directory: string
+  readonly bounds: DownloadLimits
+  /** Names the run in the audit log. */
+  readonly requestId: string
+  readonly summary: ImportSummary
+  /** Throws when the run is to end. Asked before every document, and in its transaction. */
+  readonly assertRunning: (tx?: Tx) => Promise<void>
+  readonly signal: AbortSignal
+  /** Hears what no feed is to blame for. */
+  readonly onError: (error: unknown, feed?: string) => void
+}
+
+/** The run is to end, and is nobody's fault: the server stops, or the feed is no longer this run's. */
+export class RunStopped extends Error {}
+
+/** Why a run failed that did fetch something. */
+export class FeedError extends Error {
+  override readonly name = 'FeedProblem'
+}
+
+const METHOD = 'berth.vulnerabilities.v1.AdvisoryFeedsService/SyncAdvisoryFeed'
+
+/** The version that was read; undefined when nothing is new. Rejects with a FeedProblem when nothing of it could be used. */
+export async function runFeed(
+  feed: AdvisoryFeedRow,
+  options: FeedRunOptions,
+): Promise<FileVersion | undefined> {
+  const { outbound, directory, bounds, signal, summary } = options
+  const known = { etag: feed.etag, lastModified: feed.last_modified }
+  const file = await download(feed.url, { outbound, directory, bounds, known, signal })
+  if (file === undefined) return undefined
+  const name = displayUrl(feed.url)
+  let truncatedReason = ''
+  try {
+    for await (const found of findDocuments(file.path, name, { signal })) {
+      await options.assertRunning()
+      if (found.kind === 'skipped') summary.skip()
+      else if (found.kind === 'document') await importFoundDocument(feed, found, options)
+      else {
+        summary.reject({ name: found.name, format: '', line: 0, reason: found.reason })
+        // The archive itself: what follows in it was not seen.
+        if (found.name === name) truncatedReason = found.reason
+      }
+    }
+  } catch (error) {
+    // Not fetched again by whoever goes on.
+    await file.abandon()
+    throw error
+  }
+  await file.remove()
+  const { documents, rejected } = summary.total()
+  if (truncatedReason !== '') throw new FeedError(`the file ${truncatedReason}`)
+  if (documents === 0 && rejected > 0)
+    throw new FeedError(`nothing of it could be taken: ${summary.rejections[0]?.reason}`)
+  return file.version
+}
+
+async function importFoundDocument(
+  { uid, parent, format }: AdvisoryFeedRow,
+  { name, content }: { readonly name: string; readonly content: Uint8Array },
+  { store, reader, requestId, summary, assertRunning: goOn, onError }: FeedRunOptions,
+): Promise<void> {
+  const event = { actor: 'system', method: METHOD, requestId, address: '' }
+  const imported = await importDocument(
+    { name, format: format as Format | '', content },
+    { store, reader, parent: parent as Uid, dryRun: false, event, check: goOn },
+  ).catch((error: unknown) => {
+    // The run is to end, the database is away, or the group: the next document would find the same.
+    if (error instanceof ApiError || error instanceof RunStopped) throw error
+    onError(error, uid)
+    return { rejection: { line: 0, reason: 'the server could not take it; its log tells why' } }
+  })
+  if ('rejection' in imported) summary.reject({ name, format, ...imported.rejection })
+  else summary.accept(imported)
+}

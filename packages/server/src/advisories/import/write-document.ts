@@ -1,0 +1,402 @@
+import { deflateSync, inflateSync } from 'node:zlib'
+import type { AdvisoryRecord, ParsedDocument } from '@berth/advisory-formats/advisory-record.ts'
+import { rootOf, type Uid } from '../../api/uid.ts'
+import { deleteRows, existingKeys, insertRows } from '../../storage/bulk-rows.ts'
+import type { Db, Tx } from '../../storage/db.ts'
+import type { AdvisoryDocumentRow, AdvisoryScoreRow } from '../../storage/schema/tables.ts'
+import type { Store } from '../../storage/store.ts'
+import { type RecordsOf, requireRecords } from '../documents/stored-documents.ts'
+import {
+  deleteAdvisories,
+  equalBytes,
+  readInBatches,
+  readRows,
+  withdrawAdvisories,
+  writeRecords,
+} from './advisory-rows.ts'
+import { mergeRecords, type RecordVersion } from './merge-records.ts'
+import {
+  coverageBy,
+  isSecdbRecord,
+  isSuperseded,
+  readRelatedAdvisories,
+  readSecdbDocuments,
+  removedCoverage,
+  subjectOf,
+} from './secdb-supersession.ts'
+
+/**
+ * Makes the advisories of a group say what a document says. An advisory is what all documents that tell of it say together; what no
+ * document tells of any more is withdrawn.
+ */
+
+export interface WrittenDocument {
+  readonly created: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly withdrawn: number
+  readonly covered: number
+  readonly scored: number
+  /** 1: a newer version of the document is there, and this one changed nothing. */
+  readonly older: number
+}
+
+export interface DocumentToWrite {
+  readonly document: ParsedDocument
+  /** File name or address. */
+  readonly name: string
+  /** SHA-256 of the bytes that were read, and the bytes, compressed (deflate). */
+  readonly contentHash: Uint8Array
+  readonly compressed: Uint8Array
+}
+
+const noChanges: WrittenDocument = {
+  created: 0,
+  updated: 0,
+  unchanged: 0,
+  withdrawn: 0,
+  covered: 0,
+  scored: 0,
+  older: 0,
+}
+
+/** Why a document is not taken although it could be read. */
+export class DocumentRejected extends Error {}
+
+/**
+ * Documents of Wolfi's form are named by their package, so two trees of them have documents of one name, and each import would undo the
+ * other one. Those of one tree may move, and then have ids in common.
+ */
+function rejectOtherTree(
+  knownName: string,
+  knownKeys: readonly string[],
+  name: string,
+  { format, id, advisories }: ParsedDocument,
+): void {
+  if (format !== 'wolfi' || knownKeys.length === 0 || advisories.length === 0) return
+  const known = new Set(knownKeys)
+  if (folderOf(knownName) === folderOf(name) || advisories.some(({ key }) => known.has(key))) return
+  throw new DocumentRejected(
+    `is about ${id} like ${knownName}, which is there, and has none of its ids: import it into another group, or delete the other one first`,
+  )
+}
+
+/** Of a path, an address, or an entry of an archive: `all.zip:git.yaml`. */
+function folderOf(name: string): string {
+  return name.replace(/[^/:\\]*$/, '')
+}
+
+/** Of one group. Its caller holds the group, and lets nobody else import into it. */
+export async function writeDocument(
+  store: Pick<Store, 'db' | 'clock' | 'uids'>,
+  tx: Tx,
+  parent: Uid,
+  { document, name, contentHash, compressed: packed }: DocumentToWrite,
+  recordsOf: RecordsOf,
+): Promise<WrittenDocument> {
+  const { format, id, unmapped, advisories: records, scores } = document
+  const documentKey = { root: rootOf(parent), parent, format, id }
+  const revisionMs = document.revisionMs ?? 0
+  const known = await readDocumentRow(tx, documentKey)
+  const before = known === undefined ? [] : decodeKeys(known.keys)
+  if (known !== undefined && equalBytes(contentHash, known.content_hash)) {
+    const present = format === 'secdb' ? await countPresent(store.db, tx, documentKey, before) : before.length
+    return { ...noChanges, unchanged: present, covered: before.length - present }
+  }
+  if (revisionMs < (known?.revision_ms ?? 0)) return { ...noChanges, older: 1 }
+
+  if (known !== undefined) rejectOtherTree(known.name, before, name, document)
+  const written = await replaceContents(
+    store,
+    tx,
+    documentKey,
+    before,
+    { revisionMs, records, scores },
+    recordsOf,
+  )
+  await deleteDocumentRow(tx, documentKey)
+  const row: AdvisoryDocumentRow = {
+    ...documentKey,
+    name,
+    content_hash: contentHash,
+    revision_ms: revisionMs,
+    imported_ms: store.clock(),
+    keys: deflateSync(JSON.stringify(records.map(({ key }) => key))),
+    unmapped: JSON.stringify(unmapped),
+    content: packed,
+  }
+  await tx.insertInto('advisory_documents').values(row).execute()
+  return written
+}
+
+/** Takes a document away, and what no other tells of; undefined where it is not there. Its caller holds the group. */
+export async function deleteDocument(
+  store: Pick<Store, 'db' | 'clock' | 'uids'>,
+  tx: Tx,
+  parent: Uid,
+  { format, id }: Pick<ParsedDocument, 'format' | 'id'>,
+  recordsOf: RecordsOf,
+): Promise<WrittenDocument | undefined> {
+  const documentKey = { root: rootOf(parent), parent, format, id }
+  const known = await readDocumentRow(tx, documentKey)
+  if (known === undefined) return undefined
+  const empty = { revisionMs: 0, records: [], scores: [] }
+  const written = await replaceContents(store, tx, documentKey, decodeKeys(known.keys), empty, recordsOf)
+  await deleteDocumentRow(tx, documentKey)
+  return written
+}
+
+interface DocumentContents {
+  readonly revisionMs: number
+  readonly records: readonly AdvisoryRecord[]
+  readonly scores: ParsedDocument['scores']
+}
+
+/** Makes a document tell of these records, and no longer of what it told of before. */
+async function replaceContents(
+  store: Pick<Store, 'db' | 'clock' | 'uids'>,
+  tx: Tx,
+  documentKey: DocumentKey,
+  before: readonly string[],
+  contents: DocumentContents,
+  recordsOf: RecordsOf,
+): Promise<WrittenDocument> {
+  const { root, format, id } = documentKey
+  const parent = documentKey.parent as Uid
+  const { db } = store
+  const keys = new Set(contents.records.map(({ key }) => key))
+  const removedKeys = before.filter((key) => !keys.has(key))
+  const merged = await mergeWithOtherDocuments(tx, documentKey, contents, removedKeys, recordsOf)
+  const mergedKeys = new Set(merged.map(({ key }) => key))
+  const change = {
+    parent,
+    before,
+    merged,
+    orphanedKeys: removedKeys.filter((key) => !mergedKeys.has(key)),
+    now: store.clock(),
+  }
+  const written =
+    format === 'secdb'
+      ? await writeSecdbRecords(store, tx, change)
+      : await writeDetailedRecords(store, tx, change, recordsOf)
+  const source = (key: string) => ({ root, parent, key, format, id })
+  await deleteRows(db, tx, 'advisory_sources', removedKeys.map(source))
+  await insertRows(db, tx, 'advisory_sources', [...keys].map(source), { ifAbsent: true })
+  const scored = await writeScores(db, tx, documentKey, contents.scores)
+  return { ...noChanges, ...written, scored }
+}
+
+interface DocumentChange {
+  readonly parent: Uid
+  /** Keys of what the document told of before. */
+  readonly before: readonly string[]
+  /** What it tells of now, and what others tell of that it told of before. */
+  readonly merged: readonly AdvisoryRecord[]
+  /** Keys of what no document tells of any more. */
+  readonly orphanedKeys: readonly string[]
+  readonly now: number
+}
+
+type AdvisoryChanges = Pick<WrittenDocument, 'created' | 'updated' | 'unchanged' | 'withdrawn' | 'covered'>
+
+/** Of a security database: but for what other documents tell more of. */
+async function writeSecdbRecords(
+  store: Pick<Store, 'db' | 'uids'>,
+  tx: Tx,
+  { parent, merged, orphanedKeys: left, now }: DocumentChange,
+): Promise<AdvisoryChanges> {
+  const { db } = store
+  const known = await readRelatedAdvisories(
+    db,
+    tx,
+    parent,
+    merged.map(({ artifactName }) => artifactName),
+  )
+  const coverage = coverageBy(known)
+  const supersededKeys = merged.filter((record) => isSuperseded(record, coverage)).map(({ key }) => key)
+  const superseded = new Set(supersededKeys)
+  const records = merged.filter(({ key }) => !superseded.has(key))
+  const changes = await writeRecords(store, tx, parent, records, now)
+  await deleteAdvisories(db, tx, parent, supersededKeys)
+  const withdrawn = await withdrawAdvisories(db, tx, parent, left, now)
+  return { ...changes, withdrawn, covered: supersededKeys.length }
+}
+
+/** Of any other document: with the entries of security databases that it covers from now on, or no longer. */
+async function writeDetailedRecords(
+  store: Pick<Store, 'db' | 'uids'>,
+  tx: Tx,
+  { parent, before, merged, orphanedKeys: left, now }: DocumentChange,
+  recordsOf: RecordsOf,
+): Promise<AdvisoryChanges> {
+  const { db } = store
+  const write = async () => {
+    const changes = await writeRecords(store, tx, parent, merged, now)
+    return { ...changes, withdrawn: await withdrawAdvisories(db, tx, parent, left, now) }
+  }
+  const databases = await readSecdbDocuments(tx, parent)
+  if (databases.length === 0) return { ...(await write()), covered: 0 }
+
+  const rows = [
+    ...(await readRows(tx, parent, [...new Set([...before, ...merged.map(({ key }) => key)])])).values(),
+  ]
+  const subjects = rows.filter((row) => row.deleted_ms === undefined).map(subjectOf)
+  const lostCoverage = removedCoverage(
+    coverageBy(subjects),
+    coverageBy(merged.filter(({ withdrawnMs }) => withdrawnMs === undefined)),
+  )
+  const entries = lostCoverage.size === 0 ? [] : requireRecords(databases, recordsOf)
+  const written = await write()
+
+  const packageNames = [...subjects, ...merged].flatMap(({ artifactName, origin }) => [artifactName, origin])
+  const known = await readRelatedAdvisories(db, tx, parent, packageNames)
+  const coverage = coverageBy(known)
+  const isRecordSuperseded = (entry: Parameters<typeof isSuperseded>[0]) => isSuperseded(entry, coverage)
+  const supersededKeys = known
+    .filter((teller) => isSecdbRecord(teller) && isRecordSuperseded(teller))
+    .map(({ key }) => key)
+  await deleteAdvisories(db, tx, parent, supersededKeys)
+  const versions = entries.flatMap(({ document, records }) =>
+    records
+      .filter((record) => isSuperseded(record, lostCoverage) && !isRecordSuperseded(record))
+      .map((record): RecordVersion => ({ record, document })),
+  )
+  const restored = await writeRecords(store, tx, parent, mergeRecords(versions), now)
+  return {
+    ...written,
+    created: written.created + restored.created,
+    updated: written.updated + restored.updated,
+    covered: supersededKeys.length,
+  }
+}
+
+async function deleteDocumentRow(tx: Tx, { root, parent, format, id }: DocumentKey): Promise<void> {
+  await tx
+    .deleteFrom('advisory_documents')
+    .where('root', '=', root)
+    .where('parent', '=', parent)
+    .where('format', '=', format)
+    .where('id', '=', id)
+    .execute()
+}
+
+type DocumentKey = Pick<AdvisoryDocumentRow, 'root' | 'parent' | 'format' | 'id'>
+
+function readDocumentRow(tx: Tx, { root, parent, format, id }: DocumentKey) {
+  return tx
+    .selectFrom('advisory_documents')
+    .select(['name', 'content_hash', 'revision_ms', 'keys'])
+    .where('root', '=', root)
+    .where('parent', '=', parent)
+    .where('format', '=', format)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+/** The advisories that a document told of before. */
+function decodeKeys(keys: Uint8Array): string[] {
+  return JSON.parse(inflateSync(keys).toString())
+}
+
+/** How many of some advisories are there. */
+async function countPresent(
+  db: Db,
+  tx: Tx,
+  { root, parent }: DocumentKey,
+  keys: readonly string[],
+): Promise<number> {
+  const found = await existingKeys(
+    db,
+    tx,
+    'advisories',
+    keys.map((key) => ({ root, parent, key })),
+  )
+  return found.length
+}
+
+/**
+ * The records of a document, and of those that it no longer has, as all documents together tell of them: few advisories have more
+ * than one.
+ */
+async function mergeWithOtherDocuments(
+  tx: Tx,
+  documentKey: DocumentKey,
+  { records, revisionMs }: DocumentContents,
+  removedKeys: readonly string[],
+  recordsOf: RecordsOf,
+): Promise<readonly AdvisoryRecord[]> {
+  const { root, parent } = documentKey
+  const links = await readInBatches([...records.map(({ key }) => key), ...removedKeys], (some) =>
+    tx
+      .selectFrom('advisory_sources')
+      .select(['key', 'format', 'id'])
+      .where('root', '=', root)
+      .where('parent', '=', parent)
+      .where('key', 'in', some)
+      .execute(),
+  )
+  const others = links.filter(({ format, id }) => format !== documentKey.format || id !== documentKey.id)
+  if (others.length === 0) return records
+  const wanted = new Set(others.map(({ key }) => key))
+  const documents = new Map(others.map(({ format, id }) => [`${format} ${id}`, { format, id }]))
+  const known = []
+  for (const { format, id } of documents.values()) {
+    const row = await tx
+      .selectFrom('advisory_documents')
+      .select(['format', 'id', 'content_hash', 'revision_ms', 'imported_ms'])
+      .where('root', '=', root)
+      .where('parent', '=', parent)
+      .where('format', '=', format)
+      .where('id', '=', id)
+      .executeTakeFirst()
+    if (row !== undefined) known.push(row)
+  }
+  // Of two without a time of their own, the one that comes now is right.
+  const now = { revision_ms: revisionMs, imported_ms: Number.POSITIVE_INFINITY }
+  const versions = [{ document: now, records }, ...requireRecords(known, recordsOf)].flatMap(
+    ({ document, records: its }) =>
+      its.filter(({ key }) => wanted.has(key)).map((record): RecordVersion => ({ record, document })),
+  )
+  return [...records.filter(({ key }) => !wanted.has(key)), ...mergeRecords(versions)]
+}
+
+/** Replaces what a document said of severities; returns how many vulnerabilities have other scores now. */
+async function writeScores(
+  db: Db,
+  tx: Tx,
+  documentKey: DocumentKey,
+  scores: ParsedDocument['scores'],
+): Promise<number> {
+  const { root, parent, format, id } = documentKey
+  const before = await tx
+    .selectFrom('advisory_scores')
+    .selectAll()
+    .where('root', '=', root)
+    .where('parent', '=', parent)
+    .where('format', '=', format)
+    .where('id', '=', id)
+    .execute()
+  const rows: AdvisoryScoreRow[] = scores.map(({ alias, component, severities }) => ({
+    root,
+    alias,
+    parent,
+    format,
+    id,
+    component,
+    severities: JSON.stringify(severities.map(({ type, score }) => ({ type, score }))),
+  }))
+  const textOf = ({ alias, component, severities }: AdvisoryScoreRow) =>
+    JSON.stringify([alias, component, severities])
+  const previous = new Set(before.map(textOf))
+  const current = new Set(rows.map(textOf))
+  const added = rows.filter((row) => !previous.has(textOf(row)))
+  const dropped = before.filter((row) => !current.has(textOf(row)))
+  await deleteRows(
+    db,
+    tx,
+    'advisory_scores',
+    dropped.map(({ alias, component }) => ({ root, alias, parent, format, id, component })),
+  )
+  await insertRows(db, tx, 'advisory_scores', added)
+  return new Set([...added, ...dropped].map(({ alias }) => alias)).size
+}

@@ -1,0 +1,223 @@
+import {
+  type PublishedAdvisory,
+  type PublishedRow,
+  toPublishedAdvisory,
+} from '@berth/advisory-formats/publishing/published-advisory.ts'
+import type { UidRange } from '../../api/uid.ts'
+import { descendantRange, rootOf, type Uid } from '../../api/uid.ts'
+import type { DatabaseReader } from '../../storage/snapshot.ts'
+import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { addSeverities, readSeverityTimes } from '../storage/severities.ts'
+
+/**
+ * The advisories of a group and of all groups below it, in the order that a format needs them in: a page at a time, so that
+ * memory does not depend on how many there are.
+ */
+
+/** Advisories that belong together, at least one. */
+export interface AdvisoryBundle {
+  /** What they have in common. */
+  readonly name: string
+  readonly advisories: readonly PublishedAdvisory[]
+}
+
+/** By advisory id, with severities and with those that were taken back. `id`: only this one. */
+export function readByAdvisoryId(
+  reads: DatabaseReader,
+  group: Uid,
+  id?: string,
+): AsyncGenerator<AdvisoryBundle> {
+  const rows = (table: Table) =>
+    readPages(reads, group, { table, keys: ['advisory_id'], only: id, extraColumn: 'osv' })
+  return bundleByName(mergePages(rows('advisories'), rows('withdrawn_advisories')), (all) =>
+    addScores(reads, all),
+  )
+}
+
+/** Severities, and when they changed. */
+async function addScores(reads: DatabaseReader, page: readonly PublishedAdvisory[]): Promise<void> {
+  const advisories = page.map(({ advisory }) => advisory)
+  await addSeverities(reads, advisories)
+  const own = page.flatMap(({ advisory, osv }) =>
+    osv === undefined || osv.length === 0 ? [] : [[advisory.uid, advisory.legacyAdvisoryId ?? ''] as const],
+  )
+  const times = await readSeverityTimes(reads, advisories, new Map(own))
+  for (const one of page) one.scoredMs = times.get(one.advisory.uid) ?? 0
+}
+
+/** By the package that artifacts were built from. */
+export function readByPackage(reads: DatabaseReader, group: Uid): AsyncGenerator<AdvisoryBundle> {
+  const built = readPages(reads, group, {
+    table: 'advisories',
+    keys: ['origin', 'artifact_name'],
+    startCondition: "origin > ''",
+  })
+  const bare = readPages(reads, group, { table: 'advisories', keys: ['artifact_name'], where: "origin = ''" })
+  return bundleByName(mergePages(built, bare))
+}
+
+/** By artifact. `name`: only this one. */
+export function readByArtifact(
+  reads: DatabaseReader,
+  group: Uid,
+  name?: string,
+): AsyncGenerator<AdvisoryBundle> {
+  return bundleByName(readPages(reads, group, { table: 'advisories', keys: ['artifact_name'], only: name }))
+}
+
+/** Whether there is an advisory about an artifact. */
+export async function hasArtifact(reads: DatabaseReader, group: Uid, name: string): Promise<boolean> {
+  const sql = sqlText(reads.engine)
+  const text = `select 1 from advisories where root = ${sql.bind(rootOf(group))} and artifact_name = ${sql.bind(name)}
+    ${groupCondition(sql, group)} limit 1`
+  return (await runText(reads, text, sql)).length > 0
+}
+
+/** Whether there is an advisory of an id, or was. */
+export async function hasRecord(reads: DatabaseReader, group: Uid, id: string): Promise<boolean> {
+  const sql = sqlText(reads.engine)
+  const parts = (['advisories', 'withdrawn_advisories'] as const).map(
+    (table) => `exists (select 1 from ${table} where root = ${sql.bind(rootOf(group))}
+      and advisory_id = ${sql.bind(id)} ${groupCondition(sql, group)})`,
+  )
+  return (await runText(reads, `select 1 where ${parts.join(' or ')}`, sql)).length > 0
+}
+
+type Table = 'advisories' | 'withdrawn_advisories'
+type Key = 'advisory_id' | 'artifact_name' | 'origin'
+
+interface KeyedRow {
+  readonly name: string
+  readonly row: PublishedRow
+}
+
+interface PageOrder {
+  readonly table: Table
+  /** Columns of an index, after the root and those in `where`, and before the uid. The first is what bundles have in common. */
+  readonly keys: readonly [Key, ...Key[]]
+  /** A constant condition. */
+  readonly where?: string
+  /** Where to begin. Not for later pages, which would all be looked for from there. */
+  readonly startCondition?: string
+  /** A column that only this order needs. */
+  readonly extraColumn?: 'osv'
+  /** The only value of the first key. */
+  readonly only?: string | undefined
+}
+
+const PAGE_SIZE = 500
+
+const columns = [
+  ...[
+    'uid',
+    'advisory_id',
+    'artifact_name',
+    'component_name',
+    'origin',
+    'product',
+    'component_product',
+    'content',
+  ],
+  ...['created_ms', 'updated_ms'],
+].join(', ')
+
+async function* readPages(
+  reads: DatabaseReader,
+  group: Uid,
+  { table, keys, where = 'true', startCondition: begin = 'true', only, extraColumn: also }: PageOrder,
+): AsyncGenerator<KeyedRow[]> {
+  const [first] = keys
+  const order = [...keys, 'uid']
+  const selected = [columns, also ?? [], table === 'advisories' ? [] : 'deleted_ms'].flat().join(', ')
+  for (let last: PublishedRow | undefined; ; ) {
+    const sql = sqlText(reads.engine)
+    let text = `select ${selected} from ${table} where root = ${sql.bind(rootOf(group))} and ${where}`
+    if (only !== undefined) text += ` and ${first} = ${sql.bind(only)}`
+    if (last === undefined) {
+      text += ` and ${begin}`
+    } else {
+      const after = [...keys.map((key) => last?.[key] ?? ''), last.uid]
+      text += ` and (${order.join(', ')}) > (${sql.bindAll(after)})`
+    }
+    text += `${groupCondition(sql, group)} order by ${order.join(', ')} limit ${PAGE_SIZE}`
+    const rows = await runText<PublishedRow>(reads, text, sql)
+    yield rows.map((row) => ({ name: row[first], row }))
+    if (rows.length < PAGE_SIZE) return
+    last = rows.at(-1)
+  }
+}
+
+/** The empty text keeps the databases from reading by uid, which would sort everything for each page. */
+function groupCondition(sql: SqlText, group: Uid): string {
+  if (group === rootOf(group)) return ''
+  const { from, to }: UidRange = descendantRange(group)
+  return ` and uid || '' >= ${sql.bind(from)} and uid || '' < ${sql.bind(to)}`
+}
+
+/** Two streams in the order of names as one. */
+async function* mergePages(
+  ...streams: readonly [AsyncGenerator<KeyedRow[]>, AsyncGenerator<KeyedRow[]>]
+): AsyncGenerator<KeyedRow[]> {
+  const heads = await Promise.all(
+    streams.map(async (stream) => ({ stream, page: await nextPage(stream), at: 0 })),
+  )
+  for (;;) {
+    const batch: KeyedRow[] = []
+    for (;;) {
+      const [one, other] = heads.map(({ page, at }) => page?.[at])
+      const takes =
+        one === undefined ? 1 : other === undefined ? 0 : compareBytes(one.name, other.name) <= 0 ? 0 : 1
+      const head = heads[takes]
+      const taken = takes === 0 ? one : other
+      if (head === undefined || taken === undefined) {
+        yield batch
+        return
+      }
+      batch.push(taken)
+      head.at++
+      if (head.at === head.page?.length) {
+        head.page = await nextPage(head.stream)
+        head.at = 0
+        break
+      }
+    }
+    yield batch
+  }
+}
+
+/** Undefined at the end. */
+async function nextPage(stream: AsyncGenerator<KeyedRow[]>): Promise<KeyedRow[] | undefined> {
+  for (;;) {
+    const { done, value } = await stream.next()
+    if (done === true) return undefined
+    if (value.length > 0) return value
+  }
+}
+
+/** The order of the databases, which is that of UTF-8. */
+function compareBytes(one: string, other: string): number {
+  return one === other ? 0 : Buffer.compare(Buffer.from(one), Buffer.from(other))
+}
+
+/** `prepare` is called with the advisories of a page. */
+async function* bundleByName(
+  pages: AsyncGenerator<KeyedRow[]>,
+  prepare?: (page: readonly PublishedAdvisory[]) => Promise<void>,
+): AsyncGenerator<AdvisoryBundle> {
+  let name = ''
+  let advisories: PublishedAdvisory[] = []
+  for await (const page of pages) {
+    const read = page.map(({ row }) => toPublishedAdvisory(row))
+    await prepare?.(read)
+    for (const [at, advisory] of read.entries()) {
+      const next = page[at]?.name ?? ''
+      if (next !== name && advisories.length > 0) {
+        yield { name, advisories }
+        advisories = []
+      }
+      name = next
+      advisories.push(advisory)
+    }
+  }
+  if (advisories.length > 0) yield { name, advisories }
+}

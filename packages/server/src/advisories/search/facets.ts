@@ -1,0 +1,212 @@
+import { hash } from 'node:crypto'
+import {
+  type Advisory,
+  type AdvisoryEvent,
+  EventTypeFilter,
+  EventTypeFilterSchema,
+  ReviewState,
+  ReviewStateSchema,
+} from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import type { DescEnum } from '@bufbuild/protobuf'
+import { timestampMs } from '../../api/messages.ts'
+
+/** What advisories are found by. The numbers are in stored keys: one that was given to a property is never given to another. */
+
+export const facets = {
+  advisoryId: 1,
+  legacyAdvisoryId: 2,
+  artifactName: 3,
+  artifactType: 4,
+  artifactArchitecture: 5,
+  componentName: 6,
+  componentType: 7,
+  componentLocation: 8,
+  alias: 9,
+  origin: 10,
+  reviewState: 11,
+  eventAuthor: 12,
+  eventReviewer: 13,
+  eventType: 14,
+  latestEventType: 15,
+  /** All that the events of an advisory are, together: counted, and never looked for. */
+  reviewStates: 16,
+  eventTypes: 17,
+} as const
+
+const HASH_BYTES = 15
+
+/**
+ * What stands for a value of a property in postings: short whatever the value. The property comes last, so that the postings of a name
+ * that is several properties at once lie together, and fewer pages are written.
+ */
+export function indexKey(facet: number, value: string): Buffer {
+  const digest = hash('sha256', value, 'buffer')
+  return Buffer.concat([digest.subarray(0, HASH_BYTES), Buffer.of(facet)])
+}
+
+/** All that an advisory is found by, each once. */
+export function indexKeysOf(advisory: Advisory, origin: string): Buffer[] {
+  const latest = latestApprovedEvent(advisory.events)
+  const values: readonly (readonly [number, readonly string[]])[] = [
+    [facets.advisoryId, [advisory.advisoryId]],
+    [facets.legacyAdvisoryId, [advisory.legacyAdvisoryId ?? '']],
+    [facets.artifactName, [advisory.artifactName]],
+    [facets.artifactType, [advisory.artifactType]],
+    [facets.artifactArchitecture, [advisory.artifactArchitecture]],
+    [facets.componentName, [advisory.componentName]],
+    [facets.componentType, [advisory.componentType]],
+    [facets.componentLocation, [advisory.componentLocation]],
+    [facets.alias, advisory.aliases],
+    // Where nobody says what an artifact was built from, it stands for itself.
+    [facets.origin, [origin || advisory.artifactName]],
+    [facets.reviewState, advisory.events.map(({ reviewState }) => String(reviewState))],
+    [facets.eventAuthor, advisory.events.map(({ author }) => author)],
+    [facets.eventReviewer, advisory.events.map(({ reviewer }) => reviewer)],
+    [facets.eventType, advisory.events.map((event) => String(eventTypeOf(event)))],
+    [facets.latestEventType, latest === undefined ? [] : [String(eventTypeOf(latest))]],
+  ]
+  return values.flatMap(([facet, texts]) =>
+    [...new Set(texts)].filter((text) => text !== '').map((text) => indexKey(facet, text)),
+  )
+}
+
+/** The longest part of a text that can be looked for. */
+export const SUFFIX_CHARS_MAX = 128
+
+/** Properties whose values many advisories have. Their numbers are kept, so that nobody has to count. */
+const countedFacets: ReadonlySet<number> = new Set([
+  facets.artifactName,
+  facets.artifactType,
+  facets.artifactArchitecture,
+  facets.componentName,
+  facets.componentType,
+  facets.origin,
+  facets.reviewState,
+  facets.eventAuthor,
+  facets.eventReviewer,
+  facets.eventType,
+  facets.latestEventType,
+])
+
+/** Of those the ones that an advisory may have several of. */
+const multiValuedFacets: ReadonlySet<number> = new Set([
+  facets.reviewState,
+  facets.eventAuthor,
+  facets.eventReviewer,
+  facets.eventType,
+])
+
+/** The values of an advisory whose numbers are kept. */
+export function countedIndexKeysOf(advisory: Advisory, origin: string): Buffer[] {
+  const { events } = advisory
+  const states = events.map(({ reviewState }) => reviewState)
+  return [
+    ...indexKeysOf(advisory, origin).filter((value) => countedFacets.has(value[HASH_BYTES] ?? 0)),
+    setKey(facets.reviewStates, states),
+    setKey(facets.eventTypes, events.map(eventTypeOf)),
+  ]
+}
+
+function setKey(facet: number, members: readonly number[]): Buffer {
+  return indexKey(facet, [...new Set(members)].sort((a, b) => a - b).join(' '))
+}
+
+/**
+ * The values whose numbers together tell how many advisories have one of some values of a property. Undefined where they do not tell:
+ * who has two would be counted twice.
+ */
+export function countedKeys(facet: number, values: readonly string[]): Buffer[] | undefined {
+  if (!countedFacets.has(facet)) return undefined
+  if (values.length === 1 || !multiValuedFacets.has(facet))
+    return values.map((value) => indexKey(facet, value))
+  if (facet === facets.reviewState) return subsetsWith(facets.reviewStates, ReviewStateSchema, values)
+  if (facet === facets.eventType) return subsetsWith(facets.eventTypes, EventTypeFilterSchema, values)
+  return undefined
+}
+
+interface EnumSubset {
+  readonly members: readonly string[]
+  readonly key: Buffer
+}
+
+/** All sets of the members of an enumeration; there are some hundreds. */
+const enumSubsets = new Map<number, readonly EnumSubset[]>()
+
+/** The sets that have one of some members. */
+function subsetsWith(facet: number, { values: all }: DescEnum, wanted: readonly string[]): Buffer[] {
+  let subsets = enumSubsets.get(facet)
+  if (subsets === undefined) {
+    const found: number[][] = [[]]
+    for (const { number } of all) found.push(...found.map((set) => [...set, number]))
+    subsets = found.map((set) => ({ members: set.map(String), key: setKey(facet, set) }))
+    enumSubsets.set(facet, subsets)
+  }
+  return subsets
+    .filter(({ members }) => members.some((member) => wanted.includes(member)))
+    .map(({ key }) => key)
+}
+
+/** A text that a query looks through, in lower case, with its posting. */
+export interface SearchableText {
+  readonly text: string
+  readonly value: Buffer
+}
+
+type SearchableFields = Pick<Advisory, 'artifactName' | 'componentName' | 'aliases'>
+
+export function searchableTexts({
+  artifactName,
+  componentName,
+  aliases,
+}: SearchableFields): SearchableText[] {
+  const texts: readonly (readonly [number, string])[] = [
+    [facets.artifactName, artifactName],
+    [facets.componentName, componentName],
+    ...aliases.map((alias) => [facets.alias, alias] as const),
+  ]
+  return texts
+    .filter(([, text]) => text !== '')
+    .map(([facet, text]) => ({ text: text.toLowerCase(), value: indexKey(facet, text) }))
+}
+
+/** Every end of a text, the whole text first: a part of the text begins one of them. */
+export function suffixesOf(text: string): string[] {
+  const characters = Array.from(text)
+  return [...new Set(characters.map((_, at) => characters.slice(at, at + SUFFIX_CHARS_MAX).join('')))]
+}
+
+/** Stands between the texts: no query has it, since names and ids hold no control character. */
+const SEPARATOR = '\u001f'
+
+/** What a free-text query looks through when it goes from one advisory to the next. */
+export function searchText({ artifactName, componentName, aliases }: SearchableFields): string {
+  return [artifactName, componentName, ...aliases].join(SEPARATOR).toLowerCase()
+}
+
+const eventTypeFilters: Readonly<Record<NonNullable<AdvisoryEvent['type']['case']>, EventTypeFilter>> = {
+  detection: EventTypeFilter.DETECTION,
+  truePositiveDetermination: EventTypeFilter.TRUE_POSITIVE_DETERMINATION,
+  fixed: EventTypeFilter.FIXED,
+  falsePositiveDetermination: EventTypeFilter.FALSE_POSITIVE_DETERMINATION,
+  analysisNotPlanned: EventTypeFilter.ANALYSIS_NOT_PLANNED,
+  fixNotPlanned: EventTypeFilter.FIX_NOT_PLANNED,
+  pendingUpstreamFix: EventTypeFilter.PENDING_UPSTREAM_FIX,
+  patched: EventTypeFilter.PATCHED,
+}
+
+function eventTypeOf({ type }: Pick<AdvisoryEvent, 'type'>): EventTypeFilter {
+  return type.case === undefined ? EventTypeFilter.UNSPECIFIED : eventTypeFilters[type.case]
+}
+
+/** The newest approved event: of several at one time the last in the list. */
+export function latestApprovedEvent(events: readonly AdvisoryEvent[]): AdvisoryEvent | undefined {
+  let latest: AdvisoryEvent | undefined
+  let latestMs = Number.NEGATIVE_INFINITY
+  for (const event of events) {
+    const ms = event.createTime === undefined ? 0 : timestampMs(event.createTime)
+    if (event.reviewState !== ReviewState.APPROVED || ms < latestMs) continue
+    latest = event
+    latestMs = ms
+  }
+  return latest
+}

@@ -1,0 +1,160 @@
+import { type Format, formats } from '@berth/advisory-formats/advisory-record.ts'
+import {
+  AdvisoryDocumentsService,
+  type ImportAdvisoryDocumentsRequest,
+  ImportedDocumentSchema,
+} from '@berth/contract/gen/berth/vulnerabilities/v1/documents_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { type FieldViolation, notFound } from '../../api/errors.ts'
+import { requireValid } from '../../api/fields.ts'
+import { fullMethodName } from '../../api/method-name.ts'
+import { rootOf, type Uid } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
+import { authorizationOf, requireScope } from '../../pipeline/authorization.ts'
+import { type Call, implement } from '../../pipeline/call.ts'
+import type { Db } from '../../storage/db.ts'
+import { readResource } from '../../storage/resource-rows.ts'
+import type { Store } from '../../storage/store.ts'
+import type { DocumentReader } from '../documents/document-reader.ts'
+import { deleteDocuments, type ImportedDocument, importDocument } from '../import/import-documents.ts'
+import { ADVISORY_TYPE, readWithdrawn } from './advisories.ts'
+import { readDocumentPage } from './document-pages.ts'
+
+/** Documents of advisories over the API. */
+export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
+  const { db } = store
+
+  return implement(AdvisoryDocumentsService, {
+    async importAdvisoryDocuments(request, call) {
+      const parent = requireScope(call).scope as Uid
+      requireValid(...violationsIn(request))
+      const options = { store, reader, parent, dryRun: request.dryRun, event: auditEventOf(call) }
+      const documents = await mapInBatches(
+        request.documents,
+        db.rules.concurrentChanges,
+        async ({ name, format, content }) => {
+          const imported = await importDocument({ name, format: format as Format | '', content }, options)
+          return toMessage(name, format, imported)
+        },
+      )
+      return {
+        $typeName: 'berth.vulnerabilities.v1.ImportAdvisoryDocumentsResponse' as const,
+        documents,
+      }
+    },
+
+    async deleteAdvisoryDocuments(request, call) {
+      const parent = requireScope(call).scope as Uid
+      const { ids, format } = request
+      requireValid(
+        isFormat(format)
+          ? undefined
+          : { field: 'format', description: `must be one of ${formats.join(', ')}` },
+        ids.length <= max ? undefined : { field: 'ids', description: `must have at most ${max} values` },
+      )
+      const found = ids.length > 0 ? ids : await readDocumentIds(db, parent, format)
+      const some = found.slice(0, max)
+      const removed = await deleteDocuments({
+        store,
+        reader,
+        parent,
+        format: format as Format,
+        ids: some,
+        event: auditEventOf(call),
+      })
+      return {
+        $typeName: 'berth.vulnerabilities.v1.DeleteAdvisoryDocumentsResponse' as const,
+        ...removed,
+        more: found.length > some.length,
+      }
+    },
+
+    async getAdvisoryDocuments(request, call) {
+      const parent = requireScope(call).scope as Uid
+      const { documents, nextPageToken } = await readDocumentPage(store, call, request, { parent })
+      return {
+        $typeName: 'berth.vulnerabilities.v1.GetAdvisoryDocumentsResponse' as const,
+        documents,
+        nextPageToken,
+      }
+    },
+
+    async getAdvisorySources(request, call) {
+      const { scope } = requireScope(call)
+      const row = (await readResource(db, 'advisories', scope)) ?? (await readWithdrawn(db, scope))
+      if (row === undefined) throw notFound(ADVISORY_TYPE, scope)
+      const { documents, nextPageToken } = await readDocumentPage(store, call, request, row)
+      return {
+        $typeName: 'berth.vulnerabilities.v1.GetAdvisorySourcesResponse' as const,
+        sources: documents,
+        nextPageToken,
+      }
+    },
+  })
+}
+
+const { advisoryDocumentsMax: max } = limits
+
+function isFormat(text: string): text is Format {
+  return (formats as readonly string[]).includes(text)
+}
+
+function auditEventOf(call: Call) {
+  const { requestId, address, method } = call
+  return { actor: authorizationOf(call).caller.identity, method: fullMethodName(method), requestId, address }
+}
+
+/** Some documents are written together, where the database takes changes of one moment together; the answers stay in order. */
+async function mapInBatches<T, R>(
+  all: readonly T[],
+  batchSize: number,
+  work: (one: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = []
+  for (let at = 0; at < all.length; at += batchSize)
+    results.push(...(await Promise.all(all.slice(at, at + batchSize).map(work))))
+  return results
+}
+
+/** One more than are deleted at a time. */
+async function readDocumentIds({ kysely }: Db, parent: Uid, format: string): Promise<string[]> {
+  const rows = await kysely
+    .selectFrom('advisory_documents')
+    .select('id')
+    .where('root', '=', rootOf(parent))
+    .where('parent', '=', parent)
+    .where('format', '=', format)
+    .orderBy('id')
+    .limit(max + 1)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+function violationsIn({ documents }: ImportAdvisoryDocumentsRequest): (FieldViolation | undefined)[] {
+  const { nameCharsMax } = limits
+  if (documents.length === 0) return [{ field: 'documents', description: 'must have at least one' }]
+  if (documents.length > max) return [{ field: 'documents', description: `must have at most ${max} entries` }]
+  return documents.flatMap(({ name, format, content }, at) => [
+    name.length <= nameCharsMax
+      ? undefined
+      : { field: `documents[${at}].name`, description: `must have at most ${nameCharsMax} characters` },
+    format === '' || isFormat(format)
+      ? undefined
+      : { field: `documents[${at}].format`, description: `must be one of ${formats.join(', ')}, or empty` },
+    content.length > 0 ? undefined : { field: `documents[${at}].content`, description: 'must be given' },
+  ])
+}
+
+function toMessage(name: string, format: string, imported: ImportedDocument) {
+  if ('rejection' in imported) {
+    const { line, reason } = imported.rejection
+    return create(ImportedDocumentSchema, { name, format, accepted: false, line, reason })
+  }
+  const { unmapped, ...counts } = imported
+  return create(ImportedDocumentSchema, {
+    name,
+    accepted: true,
+    ...counts,
+    unmapped: unmapped.map(({ path, count }) => ({ path, count })),
+  })
+}

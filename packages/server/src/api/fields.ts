@@ -1,0 +1,61 @@
+import { limits } from '../config/limits.ts'
+import { type FieldViolation, invalidArguments } from './errors.ts'
+
+/** Rules that fields of several resources share. Each returns the violation, or undefined when the value is fine. */
+
+/** Names of groups (the spec), and of everything else that has one (decision 18). */
+const namePattern = /^[a-z0-9 ._-]{1,}$/
+
+/** Descriptions: one line of at most 512 characters. */
+const descriptionPattern = /^[^\p{Cc}\u2028\u2029]*$/u
+
+export function checkName(name: string, field = 'name'): FieldViolation | undefined {
+  if (!namePattern.test(name)) return { field, description: `name must match "${namePattern.source}"` }
+  if (name.length > limits.nameCharsMax) {
+    return { field, description: `name must have at most ${limits.nameCharsMax} characters` }
+  }
+  return undefined
+}
+
+export function checkDescription(description: string, field = 'description'): FieldViolation | undefined {
+  if ([...description].length > limits.descriptionCharsMax) {
+    return { field, description: `must have at most ${limits.descriptionCharsMax} characters` }
+  }
+  if (!descriptionPattern.test(description)) {
+    return { field, description: 'must be one line without control characters' }
+  }
+  return undefined
+}
+
+/**
+ * The shape of a mailbox in RFC 5321, section 4.1.2: a dot-string at a domain. No display name, no quotes, no address literal,
+ * ASCII only.
+ */
+const emailPattern =
+  /^(?=[^@]{1,64}@)[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
+
+export function checkEmail(email: string, field = 'email'): FieldViolation | undefined {
+  if (email.length <= limits.emailCharsMax && emailPattern.test(email)) return undefined
+  return {
+    field,
+    description: `must be a bare e-mail address of at most ${limits.emailCharsMax} characters, such as ada@example.com`,
+  }
+}
+
+/**
+ * One form of an address for all cases of its letters. Only ASCII letters have two cases here: there are others whose lower case
+ * is an ASCII letter, and another mailbox.
+ */
+export function normalizeEmail(email: string): string {
+  return email.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+}
+
+export function isSameEmail(a: string, b: string): boolean {
+  return normalizeEmail(a) === normalizeEmail(b)
+}
+
+/** Throws one error with every violation among the checks; does nothing when there is none. */
+export function requireValid(...checks: readonly (FieldViolation | undefined)[]): void {
+  const violations = checks.filter((check) => check !== undefined)
+  if (violations.length > 0) throw invalidArguments(violations)
+}

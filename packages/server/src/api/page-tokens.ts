@@ -1,0 +1,106 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import { limits } from '../config/limits.ts'
+
+/**
+ * Page tokens: encrypted and authenticated with a key of this installation (AES-256-GCM), so that they can be neither read nor
+ * forged (R26), dated, and bound to the question they continue.
+ */
+
+/** A value that a sort key can have. */
+export type CursorValue = string | number
+
+export interface Cursor {
+  /** Sort keys of the last row that was returned, in the order's sequence. */
+  readonly after: readonly CursorValue[]
+  /** The `skip` of the request that the token answered. */
+  readonly skip: number
+  /** All results passed over by `skip` so far. */
+  readonly skipped: number
+  /** The total, where counting it again would cost a scan. */
+  readonly totalCount?: number
+}
+
+export interface PageTokens {
+  /** Opaque text for the page after `cursor`. */
+  issue(cursor: Cursor, question: string): string
+  /** 'forged': not ours or not for this question. 'expired': older than three days, so the query starts anew (the spec, "Limits"). */
+  read(token: string, question: string): Cursor | 'forged' | 'expired'
+}
+
+const FORMAT = 1
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/** `keyBytes`: 32 of them. `clock`: milliseconds since 1970. */
+export function createPageTokens(keyBytes: Uint8Array, clock: () => number): PageTokens {
+  const key = createSecretKey(keyBytes) // once: making one costs more than the encryption
+  return {
+    issue(cursor, question) {
+      const plain = JSON.stringify([
+        FORMAT,
+        clock(),
+        digest(question),
+        cursor.skip,
+        cursor.skipped,
+        cursor.totalCount ?? null,
+        cursor.after,
+      ])
+      const iv = randomBytes(IV_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', key, iv)
+      const body = Buffer.concat([iv, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      return body.toString('base64url')
+    },
+
+    read(token, question) {
+      const plain = decrypt(token, key)
+      if (plain === undefined) return 'forged'
+      const [format, issuedAtMs, boundTo, skip, skipped, totalCount, after] = JSON.parse(plain) as [
+        number,
+        number,
+        string,
+        number,
+        number,
+        number | null,
+        CursorValue[],
+      ]
+      if (format !== FORMAT) return 'expired'
+      if (clock() - issuedAtMs > limits.pageTokenMaxAgeMs) return 'expired'
+      if (boundTo !== digest(question)) return 'forged'
+      return { after, skip, skipped, ...(totalCount === null ? {} : { totalCount }) }
+    },
+  }
+}
+
+function digest(query: string): string {
+  return createHash('sha256').update(query).digest('base64url').slice(0, 22)
+}
+
+function decrypt(token: string, key: KeyObject): string | undefined {
+  if (token.length > limits.pageTokenCharsMax || !/^[A-Za-z0-9_-]+$/.test(token)) return undefined
+  const body = Buffer.from(token, 'base64url')
+  if (body.length <= IV_BYTES + TAG_BYTES) return undefined
+  // Trailing bits that decoding drops would let two texts stand for one token.
+  if (body.toString('base64url') !== token) return undefined
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, body.subarray(0, IV_BYTES))
+    decipher.setAuthTag(body.subarray(body.length - TAG_BYTES))
+    return (
+      decipher.update(body.subarray(IV_BYTES, body.length - TAG_BYTES), undefined, 'utf8') +
+      decipher.final('utf8')
+    )
+  } catch {
+    return undefined // the tag does not fit: not a token of ours
+  }
+}
+
+/** The size of a page: 0 or absent is the default, more than the maximum is the maximum (decision 6). The caller refuses negatives. */
+export function effectivePageSize(requested: number): number {
+  return requested === 0 ? limits.pageSizeDefault : Math.min(requested, limits.pageSizeMax)
+}

@@ -1,0 +1,100 @@
+import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { errorBody, httpStatusOfError, statusBytes } from '../../api/error-body.ts'
+import { ApiError, type Detail } from '../../api/errors.ts'
+import { discardRequestBody } from '../../port/port-context.ts'
+import { percentEncode, protoFieldPath } from './frame.ts'
+
+/** What a gRPC reply without a message looks like on an HTTP/2 stream. */
+
+export const grpcContentType = 'application/grpc+proto'
+
+/** Encodings that are understood in requests. */
+const acceptedEncodings = 'identity,gzip'
+
+/**
+ * Some clients refuse header lists above 8 KiB (grpc-java's default), and then report a transport failure in place of
+ * the error. Details that do not fit are left out, long messages are cut.
+ */
+const detailsCharsMax = 5 * 1024
+const messageCharsMax = 1024
+
+/** `grpc-status`, `grpc-message` and `grpc-status-details-bin` of an error. Fields are spelled as in the proto files. */
+export function errorTrailers(error: ApiError, errorDomain: string): OutgoingHttpHeaders {
+  const protoError = withProtoFields(error)
+  let details = unpaddedBase64(statusBytes(protoError, errorDomain))
+  if (details.length > detailsCharsMax) {
+    const { code, message, reason } = error
+    details = unpaddedBase64(
+      statusBytes(new ApiError(code, truncate(message, messageCharsMax), { reason }), errorDomain),
+    )
+  }
+  return {
+    'grpc-status': error.code,
+    'grpc-message': percentEncode(truncate(error.message, messageCharsMax)),
+    'grpc-status-details-bin': details,
+  }
+}
+
+/** The whole reply in one HEADERS frame ("Trailers-Only"). The rest of the request is refused. */
+export function sendTrailersOnly(
+  stream: ServerHttp2Stream,
+  error: ApiError,
+  errorDomain: string,
+  requestId: string,
+  replyHeaders?: OutgoingHttpHeaders,
+): void {
+  if (stream.destroyed || stream.closed || stream.headersSent) return
+  stream.respond(
+    {
+      ':status': 200,
+      'content-type': grpcContentType,
+      'grpc-accept-encoding': acceptedEncodings,
+      'x-request-id': requestId,
+      ...replyHeaders,
+      ...errorTrailers(error, errorDomain),
+    },
+    { endStream: true },
+  )
+  discardRequestBody(stream)
+}
+
+/** For requests that are not gRPC at all, whatever their content type says: a plain HTTP error. */
+export function sendHttpError(
+  stream: ServerHttp2Stream,
+  error: ApiError,
+  errorDomain: string,
+  requestId: string,
+): void {
+  const body = errorBody(error, errorDomain)
+  const status = httpStatusOfError(error)
+  stream.respond({
+    ':status': status,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'x-request-id': requestId,
+    ...(status === 405 ? { allow: 'POST' } : {}),
+  })
+  stream.end(body)
+  discardRequestBody(stream)
+}
+
+function withProtoFields(error: ApiError): ApiError {
+  if (!error.details.some((detail) => detail.kind === 'BadRequest')) return error
+  const details = error.details.map((detail): Detail => {
+    if (detail.kind !== 'BadRequest') return detail
+    const fieldViolations = detail.fieldViolations.map(({ field, description }) => ({
+      field: protoFieldPath(field),
+      description,
+    }))
+    return { kind: 'BadRequest', fieldViolations }
+  })
+  return new ApiError(error.code, error.message, { reason: error.reason, details })
+}
+
+function unpaddedBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64').replace(/=+$/, '')
+}
+
+function truncate(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax - 3)}...`
+}

@@ -1,0 +1,302 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import type { DescMethod, Message } from '@bufbuild/protobuf'
+import { ApiError, Code, unavailable } from '../../api/errors.ts'
+import { toApiError } from '../../api/storage-faults.ts'
+import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
+import { OpenCounts } from '../../pipeline/limits/open-counts.ts'
+import type { BufferedBody } from '../../port/body-budget.ts'
+import { discardRequestBody } from '../../port/port-context.ts'
+import { deadlineExceeded } from '../../port/transport-errors.ts'
+import { errorTrailers, grpcContentType, sendTrailersOnly } from './error-response.ts'
+import { createFrameReader, type Frame } from './frame.ts'
+import type { GrpcContext } from './handler.ts'
+import {
+  decodeCompressed,
+  decodeMessage,
+  encodeMessage,
+  frameError,
+  protocolError,
+  requestEncoding,
+} from './message.ts'
+import { deadlineOf } from './unary.ts'
+
+const RETRY_DELAY_MS = 5000
+
+/** A call of a method that is answered in the codec. Whatever is sent after its end is dropped. */
+export interface StreamingCall {
+  send(message: Message): void
+  /** Ends the call with status OK. */
+  end(): void
+  fail(error: ApiError): void
+}
+
+/** What the method does with the client's side of the call; none of these may block. */
+export interface StreamingReceiver {
+  message(request: Message): void
+  /** The client has sent its last message. */
+  halfClosed?(): void
+  /** The call is over, for whatever reason. */
+  closed?(): void
+}
+
+export interface StreamingMethod {
+  readonly method: DescMethod
+  /**
+   * Whether a call may stay open as long as its client likes. Such calls are limited in number; the others must send their request in
+   * time, and are never refused: a balancer that gets no answer to `Health/Check` restarts the server.
+   */
+  readonly longLived: boolean
+  readonly open: (call: StreamingCall) => StreamingReceiver
+}
+
+export interface StreamingCalls {
+  serve(
+    entry: StreamingMethod,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    endOfStream: boolean,
+    requestId: string,
+  ): void
+  /** Fails all open calls with UNAVAILABLE, and refuses new ones. */
+  stop(): void
+}
+
+/** Open calls of all streaming methods of one server. */
+export function createStreamingCalls(context: GrpcContext): StreamingCalls {
+  const open = new Set<(failure: unknown) => void>()
+  const admission = longLivedCalls(context)
+  let stopped = false
+  return {
+    serve(entry, stream, headers, endOfStream, requestId) {
+      try {
+        if (stopped) throw serverStopping()
+        if (entry.longLived) admission.admit(stream, headers)
+      } catch (refusal) {
+        const error = toApiError(refusal, requestId, context.log)
+        sendTrailersOnly(stream, error, context.errorDomain, requestId)
+        return
+      }
+      serveStreaming(context, open, entry, stream, headers, endOfStream, requestId)
+    },
+    stop() {
+      stopped = true
+      for (const fail of open) fail(serverStopping())
+    },
+  }
+}
+
+/** Counts the endless calls of the server, of each client address and of each connection, except that of a trusted proxy. */
+function longLivedCalls({ limits, addressOf, isTrustedProxy }: GrpcContext) {
+  const all = new OpenCounts<'all'>(limits.streamingCallsMax)
+  const addresses = new OpenCounts<string>(limits.streamingCallsPerAddressMax)
+  const connections = new OpenCounts<object>(limits.streamingCallsPerConnectionMax)
+  return {
+    /** Counts a call until its stream closes. Fails with RESOURCE_EXHAUSTED if there are too many. */
+    admit(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+      const { session } = stream
+      const peer = session?.socket.remoteAddress
+      const address = addressOf(peer, headers['x-forwarded-for'])
+      const counted: (() => void)[] = []
+      const add = <Key>(counts: OpenCounts<Key>, key: Key) => {
+        if (!counts.add(key)) return false
+        counted.push(() => counts.remove(key))
+        return true
+      }
+      const remove = () => {
+        for (const undo of counted.splice(0)) undo()
+      }
+      const refusal =
+        session !== undefined && !isTrustedProxy(peer) && !add(connections, session)
+          ? tooManyStreams(`one connection may have ${limits.streamingCallsPerConnectionMax} of them`)
+          : !isTrustedProxy(address) && !add(addresses, clientAddressKey(address))
+            ? tooManyStreams(`one address may have ${limits.streamingCallsPerAddressMax} of them`)
+            : !add(all, 'all')
+              ? tooManyStreams(`the server has ${limits.streamingCallsMax} of them`)
+              : undefined
+      if (refusal !== undefined) {
+        remove()
+        throw refusal
+      }
+      stream.on('close', remove)
+    },
+  }
+}
+
+function serveStreaming(
+  context: GrpcContext,
+  open: Set<(failure: unknown) => void>,
+  { method, longLived: endless, open: openReceiver }: StreamingMethod,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  endOfStream: boolean,
+  requestId: string,
+): void {
+  const { errorDomain } = context
+  let ended = false
+  let timer: NodeJS.Timeout | undefined
+  let receiver: StreamingReceiver | undefined
+
+  const close = () => {
+    if (ended) return
+    ended = true
+    clearTimeout(timer)
+    open.delete(fail)
+    receiver?.closed?.()
+  }
+  const finish = (error: ApiError | undefined) => {
+    if (ended) return
+    close()
+    if (!stream.headersSent && error !== undefined) {
+      sendTrailersOnly(stream, error, errorDomain, requestId)
+      return
+    }
+    respond(stream, requestId)
+    const trailers = error === undefined ? { 'grpc-status': '0' } : errorTrailers(error, errorDomain)
+    stream.on('wantTrailers', () => {
+      if (stream.destroyed || stream.closed) return
+      stream.sendTrailers(trailers)
+      // The trailers leave in a later turn; closing the stream before would lose them.
+      setImmediate(() => setImmediate(() => discardRequestBody(stream)))
+    })
+    stream.end()
+  }
+  const fail = (failure: unknown) => {
+    if (!ended) finish(toApiError(failure, requestId, context.log))
+  }
+  const call: StreamingCall = {
+    send(message) {
+      if (ended || stream.destroyed || stream.closed) return
+      respond(stream, requestId)
+      stream.write(encodeMessage(method.output, message))
+    },
+    end: () => finish(undefined),
+    fail,
+  }
+
+  open.add(fail)
+  stream.on('close', close)
+  try {
+    const encoding = requestEncoding(headers['grpc-encoding'])
+    const deadlineMs = deadlineOf(headers)
+    // setTimeout cannot wait longer than this; such a deadline is as good as none.
+    const leftMs = endless ? deadlineMs : Math.min(deadlineMs, context.limits.requestTimeoutMs)
+    if (leftMs < 2 ** 31) timer = setTimeout(() => fail(deadlineExceeded()), leftMs)
+    receiver = openReceiver(call)
+    if (endOfStream) receiver.halfClosed?.()
+    else {
+      const bounds = endless
+        ? {
+            bytesMax: context.limits.streamingMessageBytesMax,
+            buffered: bufferedBody(context, stream, headers),
+          }
+        : { bytesMax: context.limits.healthMessageBytesMax, buffered: undefined }
+      receive(context, method, stream, encoding, receiver, { ...bounds, fail, hasEnded: () => ended })
+    }
+  } catch (failure) {
+    fail(failure)
+  }
+}
+
+function respond(stream: ServerHttp2Stream, requestId: string): void {
+  if (stream.headersSent || stream.destroyed || stream.closed) return
+  stream.respond(
+    { ':status': 200, 'content-type': grpcContentType, 'x-request-id': requestId },
+    { waitForTrailers: true },
+  )
+}
+
+/** Counts the messages of an endless call. The others are never refused, and so small that nothing needs to count them. */
+function bufferedBody(
+  { addressOf, budget }: GrpcContext,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+): BufferedBody {
+  const { session } = stream
+  const address = addressOf(session?.socket.remoteAddress, headers['x-forwarded-for'])
+  const buffered = budget.open(session ?? stream, address)
+  stream.on('close', () => buffered.release())
+  return buffered
+}
+
+interface ReceiveOptions {
+  /** Of one message. */
+  readonly bytesMax: number
+  readonly buffered: BufferedBody | undefined
+  readonly fail: (failure: unknown) => void
+  readonly hasEnded: () => boolean
+}
+
+function receive(
+  { limits }: GrpcContext,
+  method: DescMethod,
+  stream: ServerHttp2Stream,
+  encoding: 'identity' | 'gzip',
+  receiver: StreamingReceiver,
+  { bytesMax, buffered, fail, hasEnded: isOver }: ReceiveOptions,
+): void {
+  const reader = createFrameReader(bytesMax)
+  let working = Promise.resolve()
+  const take = async (frames: readonly Frame[]) => {
+    for (const [index, one] of frames.entries()) {
+      // One message of a chunk at a time, and none before its client has read the replies to those before.
+      if (index > 0) await new Promise((resolve) => setImmediate(resolve))
+      if (stream.writableNeedDrain) await drained(stream, limits.stalledReplyMs)
+      if (isOver()) return
+      const message = one.compressed
+        ? await decodeCompressed(method, one, encoding, bytesMax)
+        : decodeMessage(method, one.payload)
+      receiver.message(message)
+    }
+  }
+  stream.on('data', (chunk: Buffer) => {
+    if (isOver()) return
+    try {
+      const frames = reader.push(chunk)
+      if (typeof frames === 'string') throw frameError(frames, bytesMax)
+      buffered?.grow(chunk.length)
+      if (frames.length === 0) return
+      stream.pause()
+      working = take(frames).then(() => {
+        // What is left is the start of a message that is shorter than the limit.
+        buffered?.release()
+        stream.resume()
+      }, fail)
+    } catch (failure) {
+      fail(failure)
+    }
+  })
+  // The end of an HTTP/2 stream is reported while the stream is paused, too.
+  stream.on('end', () =>
+    working.then(() => {
+      if (reader.isMidFrame()) fail(protocolError('the message is cut off'))
+      else if (!isOver()) receiver.halfClosed?.()
+    }),
+  )
+}
+
+/** Resolves when the client has read what was written, or is gone. One that reads nothing for `timeoutMs` is cut off. */
+function drained(stream: ServerHttp2Stream, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), timeoutMs)
+    const done = () => {
+      clearTimeout(timer)
+      stream.off('drain', done)
+      stream.off('close', done)
+      resolve()
+    }
+    stream.on('drain', done)
+    stream.on('close', done)
+  })
+}
+
+export function serverStopping(): ApiError {
+  return unavailable('the server is stopping', 1000)
+}
+
+function tooManyStreams(description: string): ApiError {
+  return new ApiError(
+    Code.RESOURCE_EXHAUSTED,
+    `Resource exhausted: too many open streams: ${description}; close some, or try again later`,
+    { reason: 'TOO_MANY_STREAMS', details: [{ kind: 'RetryInfo', retryDelayMs: RETRY_DELAY_MS }] },
+  )
+}

@@ -1,0 +1,57 @@
+import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
+
+const PREFLIGHT_SECONDS = 600
+/** What a page may read of an answer besides its body. */
+const EXPOSED_HEADERS =
+  'deprecation, etag, link, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, sunset, www-authenticate, x-request-id'
+
+/**
+ * Lets pages of the listed origins call a handler from a browser (the Fetch standard, "CORS protocol"). Origins are compared
+ * exactly; other pages get answers without the headers, which browsers keep from them. Credentials are not allowed: the API
+ * knows a caller by its bearer token, never by a cookie.
+ */
+export function withCors(handler: HttpHandler, origins: readonly string[]): HttpHandler {
+  const listed = new Set(origins)
+  return (request) => {
+    const { origin } = request.headers
+    const allowed = origin !== undefined && listed.has(origin) ? origin : undefined
+    if (allowed !== undefined && isPreflight(request)) return preflightReply(allowed)
+    const reply = handler(request)
+    return reply instanceof Promise
+      ? reply.then((late) => withCorsHeaders(late, allowed))
+      : withCorsHeaders(reply, allowed)
+  }
+}
+
+function isPreflight(request: HttpRequest): boolean {
+  return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined
+}
+
+function preflightReply(origin: string): HttpReply {
+  return {
+    status: 204,
+    headers: {
+      'access-control-allow-origin': origin,
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers':
+        'authorization, content-type, idempotency-key, if-match, if-none-match, traceparent, tracestate, x-request-id',
+      'access-control-max-age': String(PREFLIGHT_SECONDS),
+      vary: 'origin',
+    },
+    body: undefined,
+  }
+}
+
+function withCorsHeaders(reply: HttpReply, origin: string | undefined): HttpReply {
+  // A cache must not give one origin what another was answered.
+  const { vary } = reply.headers
+  const headers: Record<string, string> = {
+    ...reply.headers,
+    vary: vary === undefined ? 'origin' : `${vary}, origin`,
+  }
+  if (origin !== undefined) {
+    headers['access-control-allow-origin'] = origin
+    headers['access-control-expose-headers'] = EXPOSED_HEADERS
+  }
+  return { ...reply, headers }
+}

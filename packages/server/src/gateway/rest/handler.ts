@@ -1,0 +1,271 @@
+import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
+import { errorBody, httpStatusOfError, retryAfter } from '../../api/error-body.ts'
+import { ApiError, Code, invalidArgument, withFieldNames } from '../../api/errors.ts'
+import { etagOf, matchesEtag } from '../../api/etag.ts'
+import { fullMethodName } from '../../api/method-name.ts'
+import { toApiError } from '../../api/storage-faults.ts'
+import { limits } from '../../config/limits.ts'
+import type { IncomingCall } from '../../pipeline/call.ts'
+import type { AdmittedCall, AuthorizeHeaders } from '../../pipeline/dispatch.ts'
+import { requestBytesMax } from '../../pipeline/limits/request-size.ts'
+import { currentContext } from '../../pipeline/request-context.ts'
+import type { RequestRecord } from '../../pipeline/request-record.ts'
+import { nextPart } from '../../pipeline/response-parts.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
+import { deadlineExceeded } from '../../port/transport-errors.ts'
+import { fieldPathAsSent, type ParsedJson, parseInSlices } from '../json/reader.ts'
+import { withCors } from './cors.ts'
+import { compileEndpoint, type DecodedRequest, type Endpoint, isForm } from './endpoint.ts'
+import { createRouteLookup, type Route, routesOf } from './routes.ts'
+
+export interface RestOptions {
+  readonly authorizeHeaders: AuthorizeHeaders
+  /** Where the request of a method has its scope, as names of fields; undefined for methods without one. */
+  readonly scopePathOf?: (method: DescMethod) => readonly string[] | undefined
+  /** Their google.api.http options are the routes. */
+  readonly services: readonly DescService[]
+  /** What every answer of a method has in its headers, an error too; lower-case names. */
+  readonly headersOf?: HeadersOf | undefined
+  /** Those of them that speak JSON and HTTP as version 1 of the API does. */
+  readonly v1Services?: readonly DescService[]
+  /** `domain` of the ErrorInfo in every error, and the realm of the challenge. */
+  readonly errorDomain: string
+  readonly log: { error(fields: object, message: string): void }
+  /** Origins whose pages may call the API from a browser, exactly as browsers send them; none by default. */
+  readonly cors?: { readonly origins: readonly string[] }
+  /** How long a handler may take, in milliseconds; default `limits.handlerTimeoutMs`. Afterwards the answer is code 4. */
+  readonly handlerTimeoutMs?: number
+}
+
+/** What the pipeline reads of a request. A class, because accessors in object literals are slow. */
+export class RestCall implements IncomingCall {
+  readonly protocol = 'rest'
+  readonly acceptsParts = true
+  readonly requestId: string
+  readonly authorizationHeader: string | undefined
+  readonly record: RequestRecord | undefined
+  replyHeaders: IncomingCall['replyHeaders'] = undefined
+  readonly #request: HttpRequest
+
+  constructor(request: HttpRequest) {
+    this.requestId = request.id
+    this.authorizationHeader = request.headers.authorization
+    this.record = request.record
+    this.#request = request
+  }
+
+  get address(): string {
+    return this.#request.address
+  }
+
+  get signal(): AbortSignal | undefined {
+    return currentContext()?.signal
+  }
+
+  get ifMatch(): string | undefined {
+    return this.#request.headers['if-match']
+  }
+
+  get idempotencyKey(): string | undefined {
+    const header = this.#request.headers['idempotency-key']
+    return Array.isArray(header) ? header.join(', ') : header
+  }
+}
+
+/** Lower-case names. */
+export type HeadersOf = (method: DescMethod) => Readonly<Record<string, string>> | undefined
+
+/** `/iam/v2/groups` is `/iam/v2beta1/groups`. */
+const versionAliases = { v2beta1: 'v2' }
+
+export const commonHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+const jsonHeaders = Object.freeze({ 'content-type': 'application/json', ...commonHeaders })
+const emptyReply: HttpReply = Object.freeze({
+  status: 200,
+  headers: Object.freeze(commonHeaders),
+  body: undefined,
+})
+
+/**
+ * The REST API of the services: transcodes between HTTP and the request pipeline (google.api.http, AIP-127) and knows no resource.
+ * Every answer, errors included, is a reply: the handler does not throw and its promise does not reject. A HEAD is answered
+ * like the GET; leaving out the body is left to the server. Throws an Error here when the schemas' routes are ambiguous or
+ * do not fit their messages.
+ */
+export function createRestHandler(options: RestOptions): HttpHandler {
+  const { authorizeHeaders, services, v1Services: versionOne = [], cors } = options
+  const { handlerTimeoutMs = limits.handlerTimeoutMs } = options
+  const routes = routesOf(services)
+  const lookup = createRouteLookup(routes, versionAliases)
+  const isV1Route = ({ method }: Route) => versionOne.includes(method.parent)
+  const endpoints = new Map<Route, Endpoint>(
+    routes.map((route) => [
+      route,
+      compileEndpoint(route, isV1Route(route) ? 'version 1' : 'current', options.scopePathOf?.(route.method)),
+    ]),
+  )
+
+  const handler: HttpHandler = (request) => {
+    const { url } = request
+    const queryStart = url.indexOf('?')
+    const path = queryStart < 0 ? url : url.slice(0, queryStart)
+    let found = lookup(request.method, path)
+    if (found.kind === 'wrong-method' && isV1Route(found.route) && isPostedForm(request))
+      found = lookup('GET', path)
+    if (found.kind !== 'route') return routeErrorReply(found, request, options)
+
+    const endpoint = endpoints.get(found.route)!
+    if (request.record !== undefined) {
+      request.record.method = fullMethodName(endpoint.method)
+      request.record.route = found.route.template.text
+    }
+    const incoming = new RestCall(request)
+    incoming.replyHeaders = options.headersOf?.(endpoint.method)
+    let decoded: DecodedRequest | undefined
+    const fail = (error: unknown): HttpReply =>
+      withReplyHeaders(errorReply(withSentFieldNames(error, endpoint, decoded), request, options), incoming)
+    const finish = (call: AdmittedCall, body: Uint8Array | ParsedJson | undefined): Promise<HttpReply> => {
+      decoded = endpoint.decode({
+        values: found.values,
+        query: queryStart < 0 ? '' : url.slice(queryStart + 1),
+        body,
+      })
+      return withDeadline(call(decoded.message), handlerTimeoutMs).then((message) =>
+        withReplyHeaders(render(endpoint, message, request, handlerTimeoutMs), incoming),
+      )
+    }
+    const readBody = async (call: AdmittedCall): Promise<HttpReply> => {
+      const body = await request.body(requestBytesMax(endpoint.method, limits.apiBodyBytesMax))
+      const isLong = body.length > limits.unslicedJsonBytesMax && endpoint.body !== undefined
+      return finish(call, isLong ? await parseInSlices(body) : body)
+    }
+    const run = (call: AdmittedCall): Promise<HttpReply> =>
+      endpoint.readsBody(request.headers['content-type']) ? readBody(call) : finish(call, undefined)
+
+    // No `async`: a GET gets from here to its handler without waiting.
+    try {
+      const { scopeIndex } = endpoint
+      const pathScope = scopeIndex === undefined ? undefined : found.values[scopeIndex]
+      const call = authorizeHeaders(endpoint.method, incoming, pathScope)
+      return (call instanceof Promise ? call.then(run) : run(call)).catch(fail)
+    } catch (error) {
+      return fail(error)
+    }
+  }
+  return cors === undefined ? handler : withCors(handler, cors.origins)
+}
+
+/** Returns the reply, or fails with code 4 when it takes too long, which cancels what the handler waits for. */
+export function withDeadline<T extends Message>(reply: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      const exceeded = deadlineExceeded()
+      reject(exceeded)
+      currentContext()?.abort(exceeded)
+    }, ms)
+    reply.then(
+      (message) => {
+        clearTimeout(timer)
+        resolve(message)
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
+  })
+}
+
+export function withReplyHeaders(reply: HttpReply, { replyHeaders }: IncomingCall): HttpReply {
+  return replyHeaders === undefined ? reply : { ...reply, headers: { ...reply.headers, ...replyHeaders } }
+}
+
+function render(
+  { method, write, writeParts, isGet, hasEtag: hasVersion }: Endpoint,
+  message: Message,
+  request: HttpRequest,
+  partTimeoutMs: number,
+): HttpReply {
+  if (write === undefined) return emptyReply
+  if (writeParts !== undefined && nextPart(message) !== undefined) {
+    // Each part has the time of a call; how long all of them take is up to the client.
+    const body = writeParts(message, (next) => withDeadline(next(), partTimeoutMs))
+    return { status: 200, headers: jsonHeaders, body }
+  }
+  if (!hasVersion) return { status: 200, headers: jsonHeaders, body: write(message) }
+  const etag = etagOf(method.output, message)
+  const headers = { ...jsonHeaders, etag }
+  const ifNoneMatch = isGet ? request.headers['if-none-match'] : undefined
+  // A header that is no list of tags matches nothing: the whole answer is never wrong.
+  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))
+    return { status: 304, headers: { ...commonHeaders, etag }, body: undefined }
+  return { status: 200, headers, body: write(message) }
+}
+
+function routeErrorReply(
+  found: Exclude<ReturnType<ReturnType<typeof createRouteLookup>>, { kind: 'route' }>,
+  request: HttpRequest,
+  options: RestOptions,
+): HttpReply {
+  switch (found.kind) {
+    case 'malformed-path':
+      return errorReply(invalidArgument('', 'the path has a malformed percent escape'), request, options)
+    case 'unknown-path':
+      return errorReply(new ApiError(Code.NOT_FOUND, 'Not found: no such path'), request, options)
+    case 'wrong-method': {
+      const { method } = found.route
+      const allow = found.allow.join(', ')
+      const status = options.v1Services?.includes(method.parent) ? {} : { httpStatus: 405 }
+      const error = new ApiError(Code.UNIMPLEMENTED, `Unimplemented: this path answers ${allow}`, status)
+      const reply = errorReply(error, request, options)
+      return { ...reply, headers: { ...reply.headers, ...options.headersOf?.(method), allow } }
+    }
+  }
+}
+
+/** Version 1 reads what was asked for from a form, too, for requests that are too long for a URL. */
+function isPostedForm({ method, headers }: HttpRequest): boolean {
+  return method === 'POST' && isForm(headers['content-type'])
+}
+
+/** The reply to whatever a call failed with. */
+export function errorReply(
+  error: unknown,
+  request: HttpRequest,
+  options: Pick<RestOptions, 'errorDomain' | 'log'>,
+): HttpReply {
+  const apiError = toApiError(error, request.id, options.log)
+  if (request.record !== undefined) request.record.code = apiError.code
+  const headers: Record<string, string> = { ...jsonHeaders, ...retryAfter(apiError) }
+  if (apiError.code === Code.UNAUTHENTICATED) {
+    headers['www-authenticate'] = challenge(options.errorDomain, request.headers.authorization !== undefined)
+  }
+  return {
+    status: httpStatusOfError(apiError),
+    headers,
+    body: errorBody(apiError, options.errorDomain),
+  }
+}
+
+/** RFC 6750, section 3: the error is named only when a token was presented. */
+function challenge(realm: string, presented: boolean): string {
+  return `Bearer realm="${realm.replace(/["\\]/g, '\\$&')}"${presented ? ', error="invalid_token"' : ''}`
+}
+
+/** The same error with the fields of its violations as this caller spelled them. */
+function withSentFieldNames(
+  error: unknown,
+  endpoint: Endpoint,
+  decoded: DecodedRequest | undefined,
+): unknown {
+  if (!(error instanceof ApiError) || decoded === undefined) return error
+  return withFieldNames(error, (field) => sentFieldName(field, endpoint, decoded.json))
+}
+
+function sentFieldName(field: string, endpoint: Endpoint, json: unknown): string {
+  // The one query parameter that the specification writes in camelCase.
+  if (field === 'update_mask') return 'updateMask'
+  return endpoint.body === undefined || json === undefined
+    ? field
+    : fieldPathAsSent(endpoint.body, json, field)
+}

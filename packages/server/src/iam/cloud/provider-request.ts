@@ -1,0 +1,89 @@
+import { parseUntrustedJson } from '../../api/parsing/untrusted-json.ts'
+import { rootOf } from '../../api/uid.ts'
+import { type Outbound, OutboundError, type OutboundResponse } from '../../runtime/outbound/outbound.ts'
+import type { AccountTokens } from '../../tokens/cloud-account-token.ts'
+import { notReady, type ProbeResult } from './probe.ts'
+
+/** One request to a provider's token service, and the outcomes that all providers have in common. */
+
+/** What every probe works with. */
+export interface ProbeDeps {
+  readonly outbound: Pick<Outbound, 'share'>
+  readonly tokens: AccountTokens
+  /** Address of the token service, without a slash at the end. */
+  readonly endpoint: string
+}
+
+export interface ProviderTokenRequest {
+  /** As messages call it. */
+  readonly provider: string
+  /** uid of the group on whose behalf it is made. */
+  readonly group: string
+  readonly url: string
+  readonly form: Readonly<Record<string, string>>
+  readonly accept: string
+  readonly signal: AbortSignal | undefined
+}
+
+/** The provider's answer, as long as it is one: the outcome, where nothing can be learned from it. */
+export async function requestProviderToken(
+  outbound: ProbeDeps['outbound'],
+  { provider, group, url, form, accept, signal }: ProviderTokenRequest,
+): Promise<{ readonly answer: OutboundResponse } | { readonly outcome: ProbeResult }> {
+  try {
+    const answer = await outbound.share(rootOf(group)).postForm(url, form, { accept, signal })
+    return answer.status === 429 || answer.status >= 500 ? { outcome: providerBusy(provider) } : { answer }
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    return { outcome: requestFailed(provider, error) }
+  }
+}
+
+/** The provider cannot answer now, by its own account. */
+export function providerBusy(provider: string): ProbeResult {
+  return notReady('unreachable', `${provider} cannot answer at the moment; try again later`)
+}
+
+/** Neither credentials nor an error that the provider is known to give. */
+export function unexpectedResponse(provider: string): ProbeResult {
+  return notReady(
+    'unexpected answer',
+    `${provider} gave neither credentials nor an error that Berth can read; the operator should check the address that Berth asks`,
+  )
+}
+
+function requestFailed(provider: string, { kind }: OutboundError): ProbeResult {
+  switch (kind) {
+    case 'refused':
+      return notReady('unreachable', `Berth may not connect to the address that it has for ${provider}`)
+    case 'timeout':
+      return notReady('unreachable', `${provider} did not answer in time`)
+    case 'network':
+      return notReady('unreachable', `Berth could not connect to ${provider}, or the connection broke`)
+    case 'too_large':
+    case 'redirect':
+    case 'bad_status':
+    case 'bad_body':
+      return unexpectedResponse(provider)
+    default:
+      return kind satisfies never
+  }
+}
+
+/** The members of a JSON object; undefined for any other text. */
+export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = parseUntrustedJson(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether an OAuth token response (RFC 6749, section 5.1) holds an access token. */
+export function hasAccessToken(text: string): boolean {
+  const token = jsonObject(text)?.['access_token']
+  return typeof token === 'string' && token !== ''
+}

@@ -1,0 +1,33 @@
+import { notFound } from '../api/errors.ts'
+import { depthOf, isWithin, parentOf, type Uid } from '../api/uid.ts'
+import { authorizationOf, requireCapabilities } from '../pipeline/authorization.ts'
+import type { Call } from '../pipeline/call.ts'
+import type { Tx } from '../storage/db.ts'
+import { lockResource } from '../storage/resource-rows.ts'
+import type { RoleRow } from '../storage/schema/tables.ts'
+import type { Store } from '../storage/store.ts'
+import { capabilitiesOfRole } from './roles.ts'
+
+/**
+ * A role that is being handed out in a group, whichever way, kept from being deleted meanwhile: managed, or made in that group
+ * or above it. The caller must hold all that it grants there (R19). Throws code 5 for any other role, code 7 for one that grants
+ * more.
+ */
+export async function lockGrantableRole(
+  { db }: Pick<Store, 'db'>,
+  tx: Tx,
+  call: Call,
+  group: Uid,
+  uid: string,
+): Promise<RoleRow> {
+  const reachable = depthOf(uid) === 0 || isWithin(group, parentOf(uid))
+  const row = reachable ? await lockResource(db, tx, 'roles', uid, 'share') : undefined
+  if (row === undefined) throw notFound('iam.chainguard.dev/Role', uid)
+  requireCapabilities(
+    authorizationOf(call).grants,
+    group,
+    capabilitiesOfRole(row),
+    `grant the role ${row.name}`,
+  )
+  return row
+}

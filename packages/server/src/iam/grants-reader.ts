@@ -1,0 +1,240 @@
+import {
+  type CapabilitySet,
+  capabilitySetOf,
+  everyCapability,
+  includesAll,
+  intersect,
+  noCapabilities,
+  union,
+} from '@berth/contract/capabilities.ts'
+import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { LRUCache } from 'lru-cache'
+import { isWithin, pathOf, rootOf } from '../api/uid.ts'
+import { type Grants, isNarrowed } from '../pipeline/authorization.ts'
+import type { Caller } from '../pipeline/call.ts'
+import { readVoucher, type VoucherColumns, validSessionSql } from '../pipeline/valid-sessions.ts'
+import { hasUserAuthority, isBindingEffective, type Voucher } from '../pipeline/vouching.ts'
+import type { Tx } from '../storage/db.ts'
+import { runInTransaction, runText, sqlText } from '../storage/sql-text.ts'
+import type { Store } from '../storage/store.ts'
+import { managedRoleByUid } from './managed-roles.ts'
+
+/**
+ * What an identity may do, looked up when asked (R12): a binding, role, identity or session that was deleted a moment ago counts
+ * no more, on any node. On SQLite the answer is remembered for as long as nothing has been written that could change it.
+ */
+
+const CACHED_IDENTITIES_MAX = 10_000
+
+type CapabilitiesByScope = Grants['capabilitiesByScope']
+
+type GrantRow = RoleRow | CallerRow
+
+interface RoleRow {
+  /** uid of the group; '' for the platform. */
+  readonly scope: string
+  readonly role_uid: string
+  readonly capabilities: string | null
+  readonly accepted_through: string
+}
+
+/** Says that the identity exists, and its session. */
+interface CallerRow extends Nullable<VoucherColumns> {
+  readonly scope: null
+  readonly registered_through: string
+  /** Of callers with a session. */
+  readonly expires_ms: number | string | null
+}
+
+type Nullable<T> = { readonly [K in keyof T]: T[K] | null }
+
+type GrantsStore = Pick<Store, 'db' | 'clock'>
+
+/** An organization that is suspended is closed to its members: what is bound in it grants nothing. */
+const organizationIsActive = (root: string) =>
+  `coalesce((select o.status from groups o where o.root = ${root} and o.uid = ${root}), 0) <> ${OrgStatus.SUSPENDED}`
+
+/**
+ * One row per role held, and one without a scope that says that the identity exists; for the token of a session, that the session
+ * is there and has not expired too (R12, R16). The roles that a session's groups have (R22) are those of whoever signed in, not of
+ * an identity that they have assumed.
+ */
+function readGrantRows(
+  { db, clock }: GrantsStore,
+  { identity, session }: Caller,
+  tx?: Tx,
+): Promise<GrantRow[]> | GrantRow[] {
+  const sql = sqlText(db.engine)
+  const role = (uid: string) => `left join roles r on r.root = substr(${uid}, 1, 40) and r.uid = ${uid}`
+  const noRole = 'null as scope, null as role_uid, null as capabilities, null as accepted_through'
+  const noCaller = 'null, null, null, null, null'
+  const exists =
+    session === undefined
+      ? `select ${noRole}, i.registered_through, null as expires_ms, null as vouched_by, null as provider_uid, null as vouched_email
+      from identities i where`
+      : `select ${noRole}, i.registered_through, s.expires_ms, s.vouched_by, s.provider_uid, s.vouched_email
+      from identities i join sessions s on s.id = ${sql.bind(session)}
+        and s.expires_ms > ${sql.bind(clock())} and ${validSessionSql('s')} where`
+  const held = `i.root = ${sql.bind(rootOf(identity))} and i.uid = ${sql.bind(identity)}
+    union all select b.parent, b.role_uid, r.capabilities, b.accepted_through, ${noCaller}
+      from role_bindings b ${role('b.role_uid')}
+      where b.identity_uid = ${sql.bind(identity)} and ${organizationIsActive('b.root')}
+    union all select '', role_uid, null, '', ${noCaller} from platform_bindings where identity_uid = ${sql.bind(identity)}`
+  const mapped =
+    session === undefined
+      ? ''
+      : `union all select m.scope, m.role_uid, r.capabilities, '', ${noCaller}
+      from sessions s
+        join session_groups g on g.session_id = s.id
+        join external_group_role_mappings m on m.root = substr(s.provider_uid, 1, 40)
+          and m.parent = s.provider_uid and m.external_group_id = g.external_group_id
+        ${role('m.role_uid')}
+      where s.id = ${sql.bind(session)} and s.identity_uid = ${sql.bind(identity)} and ${organizationIsActive('m.root')}`
+  const text = `${exists} ${held} ${mapped}`
+  return tx === undefined ? runText(db, text, sql) : runInTransaction(tx, text, sql)
+}
+
+/** Reads what a caller may do; undefined when its identity does not exist (any more), or its session has ended. */
+export type ReadGrants = (caller: Caller) => Promise<Grants | undefined> | Grants | undefined
+
+interface CachedGrants {
+  readonly version: number
+  readonly grants: Grants
+  /** When the session ends by itself. */
+  readonly expiresAtMs: number
+}
+
+export function createGrantsReader(store: GrantsStore): ReadGrants {
+  const { db, clock } = store
+  const cache = new LRUCache<string, CachedGrants>({ max: CACHED_IDENTITIES_MAX })
+
+  const read = async (caller: Caller, key: string, version: number | undefined) => {
+    const facts: readonly GrantRow[] = await readGrantRows(store, caller)
+    const found = findCaller(facts, caller)
+    if (found === undefined) return undefined
+    const grants = grantsOf(sumCapabilities(facts, found.voucher), found)
+    const { expiresAtMs: untilMs } = found
+    if (version !== undefined) cache.set(key, { version, grants, expiresAtMs: untilMs })
+    return grants
+  }
+
+  return (caller) => {
+    const { identity, session } = caller
+    // Read before the query: what is written meanwhile makes the next request ask again.
+    const version = db.version('access')
+    const key = session === undefined ? identity : `${identity} ${session}`
+    const known = version === undefined ? undefined : cache.get(key)
+    if (
+      known !== undefined &&
+      known.version === version &&
+      (session === undefined || known.expiresAtMs > clock())
+    ) {
+      return narrowToToken(known.grants, caller)
+    }
+    return read(caller, key, version).then((grants) => grants && narrowToToken(grants, caller))
+  }
+}
+
+/** What a caller may do as a transaction sees it, which includes its own changes. Nothing is remembered. */
+export function grantsIn(store: GrantsStore): Store['grantsIn'] {
+  return async (tx, caller) => {
+    const facts = await readGrantRows(store, caller, tx)
+    const found = findCaller(facts, caller)
+    return found && narrowToToken(grantsOf(sumCapabilities(facts, found.voucher), found), caller)
+  }
+}
+
+interface FoundCaller extends Pick<Grants, 'voucher' | 'hasUserAuthority'> {
+  /** When the session expires. */
+  readonly expiresAtMs: number
+}
+
+/** Undefined when the identity does not exist, its session has ended, or it is not on record who vouched. */
+function findCaller(rows: readonly GrantRow[], { session }: Caller): FoundCaller | undefined {
+  const fact = rows.find((one) => one.scope === null)
+  if (fact === undefined) return undefined
+  const { vouched_by, provider_uid, vouched_email, expires_ms, registered_through } = fact
+  const voucher: Voucher | undefined =
+    session === undefined
+      ? { kind: 'direct' }
+      : readVoucher({
+          vouched_by: vouched_by ?? '',
+          provider_uid: provider_uid ?? '',
+          vouched_email: vouched_email ?? '',
+        })
+  return (
+    voucher && {
+      voucher,
+      hasUserAuthority: hasUserAuthority(voucher, registered_through),
+      expiresAtMs: Number(expires_ms ?? Number.POSITIVE_INFINITY),
+    }
+  )
+}
+
+function sumCapabilities(rows: readonly GrantRow[], voucher: Voucher): CapabilitiesByScope {
+  const byScope = new Map<string, CapabilitySet>()
+  for (const fact of rows) {
+    if (fact.scope === null) continue
+    const { scope, role_uid, capabilities, accepted_through: acceptedThrough } = fact
+    if (!isBindingEffective(voucher, { scope, acceptedThrough })) continue
+    byScope.set(
+      scope,
+      union(byScope.get(scope) ?? noCapabilities, capabilitiesOf(scope, role_uid, capabilities)),
+    )
+  }
+  return byScope
+}
+
+function narrowToToken(grants: Grants, caller: Caller): Grants {
+  return isNarrowed(caller) ? narrow(grants, caller) : grants
+}
+
+function capabilitiesOf(scope: string, roleUid: string, stored: string | null): CapabilitySet {
+  // Whoever administers the platform may do anything on it, what no role of an organization can hold included.
+  if (scope === '') return everyCapability
+  const managed = managedRoleByUid.get(roleUid)
+  if (managed !== undefined) return managed.capabilities
+  return stored === null ? noCapabilities : capabilitySetOf(JSON.parse(stored) as number[])
+}
+
+/** Pure: the questions that can be asked of holdings. */
+function grantsOf(
+  capabilitiesByScope: CapabilitiesByScope,
+  { voucher, hasUserAuthority: actsAsPerson }: Pick<Grants, 'voucher' | 'hasUserAuthority'>,
+): Grants {
+  const at = (uid: string): CapabilitySet => {
+    let held = capabilitiesByScope.get('') ?? noCapabilities
+    if (uid === '') return held
+    for (const group of pathOf(uid)) {
+      const here = capabilitiesByScope.get(group)
+      if (here !== undefined) held = union(held, here)
+    }
+    return held
+  }
+  return {
+    voucher,
+    hasUserAuthority: actsAsPerson,
+    capabilitiesByScope,
+    at,
+    scopesHolding(capabilities) {
+      const scopes = [...capabilitiesByScope.keys()].filter((group) => includesAll(at(group), capabilities))
+      return scopes.filter((scope) => !scopes.some((other) => other !== scope && isWithin(scope, other)))
+    },
+  }
+}
+
+/**
+ * What a narrowed token leaves. In each of the token's scopes that is what the identity holds there, inherited or direct,
+ * and nothing anywhere else; of that, only the token's capabilities.
+ */
+function narrow(grants: Grants, caller: Caller): Grants {
+  const { scopes, capabilities } = caller
+  const { at, capabilitiesByScope: holdings } = grants
+  const within: CapabilitiesByScope =
+    scopes === undefined ? holdings : new Map(scopes.map((scope) => [scope, at(scope)] as const))
+  if (capabilities === undefined) return grantsOf(within, grants)
+  return grantsOf(
+    new Map([...within].map(([scope, held]) => [scope, intersect(held, capabilities)] as const)),
+    grants,
+  )
+}

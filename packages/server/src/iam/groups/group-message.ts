@@ -1,0 +1,38 @@
+import type { Group } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { timestampOf } from '../../api/messages.ts'
+import type { ResourceLimits } from '../../api/resource-limits.ts'
+import { readLimits } from '../../storage/counts/resource-limits.ts'
+import type { Db, Tx } from '../../storage/db.ts'
+import type { GroupRow } from '../../storage/schema/tables.ts'
+
+/**
+ * Groups as the API shows them. Organizations come with the limits that hold in them, which takes one more statement for all;
+ * other groups are there at once.
+ */
+export function groupMessages(db: Db, rows: readonly GroupRow[], tx?: Tx): Promise<Group[]> | Group[] {
+  const organizations = rows.filter(({ parent }) => parent === '').map(({ uid }) => uid)
+  if (organizations.length === 0) return rows.map((row) => toGroup(row))
+  return readLimits(db, organizations, tx).then((limits) =>
+    rows.map((row) => toGroup(row, limits.get(row.uid))),
+  )
+}
+
+export function groupMessage(db: Db, row: GroupRow, tx?: Tx): Promise<Group> | Group {
+  if (row.parent !== '') return toGroup(row)
+  return readLimits(db, [row.uid], tx).then((limits) => toGroup(row, limits.get(row.uid)))
+}
+
+function toGroup(row: GroupRow, resourceLimits: ResourceLimits = {}): Group {
+  return {
+    $typeName: 'chainguard.platform.iam.v2beta1.Group',
+    uid: row.uid,
+    name: row.name,
+    description: row.description,
+    resourceLimits: { ...resourceLimits },
+    verified: row.verified === 1,
+    createTime: timestampOf(row.created_ms),
+    updateTime: timestampOf(row.updated_ms),
+    kind: row.kind,
+    status: row.status,
+  }
+}

@@ -1,0 +1,45 @@
+import { RelationshipType } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { recordEvent } from '../../storage/changes/audit-events.ts'
+import { inTransaction } from '../../storage/db.ts'
+import { insertResource, readResource } from '../../storage/resource-rows.ts'
+import type { Store } from '../../storage/store.ts'
+import { ANONYMOUS_IDENTITY } from './anonymous-uid.ts'
+
+/**
+ * Makes the identity of everybody without a token where it is not there yet, so that roles can be bound to it. Where the operator has
+ * deleted it nothing can be public any more.
+ */
+export async function ensureAnonymousIdentity({ db, clock }: Pick<Store, 'db' | 'clock'>): Promise<void> {
+  if ((await readResource(db, 'identities', ANONYMOUS_IDENTITY)) !== undefined) return
+  const deleted = db.kysely.selectFrom('tombstones').select('uid').where('uid', '=', ANONYMOUS_IDENTITY)
+  if ((await deleted.where('root', '=', ANONYMOUS_IDENTITY).execute()).length > 0) return
+  const now = clock()
+  await inTransaction(db, async (tx) => {
+    await recordEvent(tx, {
+      timeMs: now,
+      actor: 'system',
+      method: 'berth serve',
+      uid: ANONYMOUS_IDENTITY,
+      requestId: '',
+      address: '',
+    })
+    await insertResource(db, tx, 'identities', {
+      root: ANONYMOUS_IDENTITY,
+      uid: ANONYMOUS_IDENTITY,
+      parent: '',
+      name: 'anonymous',
+      description: 'Everybody, without a token: what is bound to it is public',
+      email: '',
+      email_unverified: '',
+      company: '',
+      relationship: RelationshipType.UNSPECIFIED,
+      relationship_data: new Uint8Array(0),
+      issuer: '',
+      subject: '',
+      registered_through: '',
+      last_seen_ms: now,
+      created_ms: now,
+      updated_ms: now,
+    })
+  })
+}

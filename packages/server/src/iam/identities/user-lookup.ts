@@ -1,0 +1,40 @@
+import { requireValid } from '../../api/fields.ts'
+import type { Uid } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
+import type { Reader } from '../../storage/db.ts'
+import { checkIssuer } from '../../tokens/trust/issuer-url.ts'
+import { userUid } from './user-uid.ts'
+
+/** Generations of one person that are looked at in one statement: few are ever deleted and come back. */
+const GENERATIONS_AT_ONCE = 16
+
+/**
+ * The uid of a person's identity, or the one that it will get: the first of theirs that was not in use by somebody who is gone.
+ * Throws code 3 for what cannot be an issuer or a subject.
+ */
+export async function lookupUser(db: Reader, issuer: string, subject: string): Promise<Uid> {
+  requireValid(checkIssuerName(issuer), checkSubject(subject))
+  for (let from = 0; ; from += GENERATIONS_AT_ONCE) {
+    const uids = Array.from({ length: GENERATIONS_AT_ONCE }, (_, at) => userUid(issuer, subject, from + at))
+    const deleted = await db
+      .selectFrom('tombstones')
+      .select('uid')
+      .where('root', 'in', uids)
+      .where('uid', 'in', uids)
+      .execute()
+    const free = uids.find((uid) => !deleted.some((row) => row.uid === uid))
+    if (free !== undefined) return free
+  }
+}
+
+function checkIssuerName(issuer: string) {
+  const problem = issuer === '' ? 'must be given' : checkIssuer(issuer)
+  return problem === undefined ? undefined : { field: 'issuer', description: problem }
+}
+
+function checkSubject(subject: string) {
+  if (subject === '') return { field: 'subject', description: 'must be given' }
+  return subject.length > limits.claimCharsMax
+    ? { field: 'subject', description: `must have at most ${limits.claimCharsMax} characters` }
+    : undefined
+}

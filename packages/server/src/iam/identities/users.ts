@@ -1,0 +1,121 @@
+import { RelationshipType } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import type { Uid } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
+import {
+  hasUserAuthority,
+  isTrustedEverywhere,
+  recordedProviderOf,
+  type Voucher,
+} from '../../pipeline/vouching.ts'
+import type { Reader, Tx } from '../../storage/db.ts'
+import { insertResource, lockResource, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
+import type { Store } from '../../storage/store.ts'
+import { endSessions } from '../../tokens/sessions/sessions.ts'
+import { lookupUser } from './user-lookup.ts'
+
+/** People as identities: roots of their own, named by who vouches for them and what that calls them. */
+
+export interface UserClaims {
+  /** Who vouches for them: an OpenID provider, or the token service for its own accounts. */
+  readonly issuer: string
+  readonly subject: string
+  /** '' when it is not known. */
+  readonly email: string
+  readonly emailVerified: boolean
+}
+
+/** The identity of somebody who signed in before, in the transaction; undefined for a stranger. */
+export async function findUser(
+  { db }: Pick<Store, 'db'>,
+  tx: Tx,
+  { issuer, subject }: Pick<UserClaims, 'issuer' | 'subject'>,
+): Promise<Uid | undefined> {
+  const uid = await lookupUser(tx, issuer, subject)
+  return (await lockResource(db, tx, 'identities', uid, 'share')) === undefined ? undefined : uid
+}
+
+/**
+ * Creates the identity of a person at their first sign-in, or updates the e-mail address of a known one. An address is verified only by a
+ * voucher that counts everywhere, and changes only for a voucher that acts on the person as a whole. After a sign-in with a voucher that
+ * counts everywhere, no organization's provider does that. The caller writes the audit record. Throws code 3 for an invalid issuer or
+ * subject.
+ */
+export async function registerUser(
+  store: Store,
+  tx: Tx,
+  user: UserClaims,
+  voucher: Voucher,
+): Promise<{ readonly uid: Uid; readonly isNew: boolean }> {
+  const { db, clock } = store
+  const uid = await lookupUser(tx, user.issuer, user.subject)
+  const { email } = user
+  const isVerified = user.emailVerified && isTrustedEverywhere(voucher)
+  const addresses = { email: isVerified ? email : '', email_unverified: isVerified ? '' : email }
+  const existing = await lockResource(db, tx, 'identities', uid, 'update')
+  if (existing !== undefined) {
+    const isSame =
+      !hasUserAuthority(voucher, existing.registered_through) ||
+      (existing.email === addresses.email && existing.email_unverified === addresses.email_unverified) ||
+      // Somebody else has vouched for it before.
+      (email !== '' && existing.email === email)
+    if (!isSame)
+      await updateResource(tx, 'identities', uid, { ...addresses, updated_ms: nextUpdateMs(store, existing) })
+    // A statement of its own: the cache of grants tells by its text that it changes what callers may do.
+    if (isTrustedEverywhere(voucher) && existing.registered_through !== '')
+      await tx
+        .updateTable('identities')
+        .set({ registered_through: '' })
+        .where('root', '=', uid)
+        .where('uid', '=', uid)
+        .execute()
+    return { uid, isNew: false }
+  }
+  const now = clock()
+  await insertResource(db, tx, 'identities', {
+    root: uid,
+    uid,
+    parent: '',
+    name: defaultName(email === '' ? user.subject : email),
+    description: '',
+    ...addresses,
+    company: '',
+    relationship: RelationshipType.UNSPECIFIED,
+    relationship_data: new Uint8Array(0),
+    issuer: user.issuer,
+    subject: user.subject,
+    registered_through: recordedProviderOf(voucher),
+    last_seen_ms: now,
+    created_ms: now,
+    updated_ms: now,
+  })
+  return { uid, isNew: true }
+}
+
+/** uid of the organization's identity provider through which a person was registered; '' for none on record. */
+export async function readRegisteredThrough(db: Reader, identity: string): Promise<string> {
+  const row = await db
+    .selectFrom('identities')
+    .select('registered_through')
+    .where('root', '=', identity)
+    .where('uid', '=', identity)
+    .executeTakeFirst()
+  return row?.registered_through ?? ''
+}
+
+/** Deletes all by which somebody signs in here and is signed in: sessions, passkeys and the account. */
+export async function deleteSignInData(tx: Tx, identity: string): Promise<void> {
+  await endSessions(tx, 'identity_uid', identity)
+  const account = await tx
+    .deleteFrom('accounts')
+    .where('identity_uid', '=', identity)
+    .returning('id')
+    .executeTakeFirst()
+  if (account !== undefined) await tx.deleteFrom('passkeys').where('account_id', '=', account.id).execute()
+}
+
+/** A name in the alphabet of names, after what somebody is called elsewhere: `ada.lovelace` for Ada.Lovelace@example.com. */
+function defaultName(accountName: string): string {
+  const [local = ''] = accountName.split('@')
+  const name = local.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')
+  return name === '' ? 'somebody' : name.slice(0, limits.nameCharsMax)
+}

@@ -1,0 +1,321 @@
+import {
+  IdentityProvider_Callback as Callback,
+  IdentityProvider_SCIM_CredentialState as CredentialState,
+  type IdentityProvider,
+  IdentityProvider_OIDCSchema,
+  type IdentityProvider_SCIM,
+  IdentityProvider_SCIMSchema,
+  IdentityProviderSchema,
+  IdentityProvidersService,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
+import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import { type FieldViolation, failedPrecondition, invalidArgument, notFound } from '../api/errors.ts'
+import { checkDescription, checkName, requireValid } from '../api/fields.ts'
+import { timestampOf } from '../api/messages.ts'
+import { timeSortFields } from '../api/order-by.ts'
+import { depthOf, parseUid, rootOf, type Uid } from '../api/uid.ts'
+import { requireScope } from '../pipeline/authorization.ts'
+import { implement } from '../pipeline/call.ts'
+import { seal, unseal } from '../runtime/encryption.ts'
+import { mutate } from '../storage/changes/mutation.ts'
+import type { Tx } from '../storage/db.ts'
+import { listPage } from '../storage/list/list.ts'
+import {
+  deleteResource,
+  insertResource,
+  lockForChange,
+  nextUpdateMs,
+  type ResourceDefinition,
+  readResource,
+  updateResource,
+} from '../storage/resource-rows.ts'
+import type { IdentityProviderRow } from '../storage/schema/tables.ts'
+import type { Store } from '../storage/store.ts'
+import { endSessions } from '../tokens/sessions/sessions.ts'
+import { checkIssuerUrl, type RelationshipRules } from '../tokens/trust/relationship.ts'
+import { lockGrantableRole } from './grantable-role.ts'
+import { lockGroup } from './groups/parent-group.ts'
+import { type IssSupport, ownCallbackPath, sharedCallbackProblem } from './identity-providers/callback.ts'
+import { requireCapabilitiesOfIssuerUsers } from './identity-providers/issuer-users.ts'
+import {
+  checkConfiguration,
+  enablesPkce,
+  oidcOf,
+  providerChange,
+  withoutSecret,
+} from './identity-providers/oidc-configuration.ts'
+
+/**
+ * Identity providers: the account systems through which the people of an organization sign in. Whoever decides who can sign in
+ * decides who gets what a sign-in gives: the default role, the roles of mapped groups, and what persons of the issuer hold in the
+ * organization. So that counts as granting it (R19).
+ */
+
+/** What identity providers are called in errors. */
+export const IDENTITY_PROVIDER_TYPE = 'iam.chainguard.dev/IdentityProvider'
+
+/**
+ * Whether an issuer says that it takes proof keys, asked on behalf of an organization. May take seconds; `unknown` when it cannot be
+ * asked or does not say.
+ */
+export type PkceSupport = (
+  issuer: string,
+  organization: string,
+) => Promise<'supported' | 'unsupported' | 'unknown'>
+
+export interface IdentityProviderRules extends RelationshipRules {
+  readonly pkceSupport: PkceSupport
+  /** May take seconds. */
+  issSupport(issuer: string, organization: string): Promise<IssSupport>
+  /** Address of the token service, without a slash at its end. */
+  readonly authUrl: string
+}
+
+const noOidc = create(IdentityProvider_OIDCSchema)
+
+export function identityProvidersService(store: Store, rules: IdentityProviderRules) {
+  const { db, clock, uids, secretsKey } = store
+  const toProvider = (row: IdentityProviderRow) => providerMessage(row, rules.authUrl)
+  const kind: ResourceDefinition<'identity_providers', typeof IdentityProviderSchema> = {
+    table: 'identity_providers',
+    schema: IdentityProviderSchema,
+    type: IDENTITY_PROVIDER_TYPE,
+    toMessage: toProvider,
+  }
+
+  const encryptSecret = (uid: string, secret: string) =>
+    secret === '' ? new Uint8Array() : seal(secretsKey, secret, secretContext(uid))
+
+  /**
+   * The check for proof keys, to be used in the transaction. It is made before, because an issuer may take seconds to answer; should
+   * the provider have got another issuer meanwhile, that one has not been asked.
+   */
+  const pkceCheck = async (organization: string, before = noOidc, after = noOidc) => {
+    const { issuer } = after
+    const shouldQuery =
+      enablesPkce(before, after) && checkIssuerUrl('oidc.issuer', issuer, rules) === undefined
+    const isPkceUnsupported = shouldQuery && (await rules.pkceSupport(issuer, organization)) === 'unsupported'
+    return (now: typeof before, next: typeof after): FieldViolation | undefined =>
+      isPkceUnsupported && next.issuer === issuer && enablesPkce(now, next)
+        ? { field: 'oidc.pkceEnabled', description: 'the issuer says that it does not take S256 proof keys' }
+        : undefined
+  }
+
+  return implement(IdentityProvidersService, {
+    async listIdentityProviders(request, call) {
+      const { rows, ...page } = await listPage(store, call, request, {
+        table: 'identity_providers',
+        sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
+        defaultOrder: 'uid',
+        equals: { name: request.name },
+      })
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.ListIdentityProvidersResponse' as const,
+        identityProviders: rows.map((row) => ({ ...toProvider(row), scim: scimOf() })),
+        ...page,
+      }
+    },
+
+    async getIdentityProvider(_request, call) {
+      const { scope } = requireScope(call)
+      const row = await readResource(db, 'identity_providers', scope)
+      if (row === undefined) throw notFound(IDENTITY_PROVIDER_TYPE, scope)
+      const provider = toProvider(row)
+      if (row.shared_callback === 0) return provider
+      const support = await rules.issSupport(row.issuer, row.root)
+      return { ...provider, signInProblem: sharedCallbackProblem(row, support, rules.authUrl) }
+    },
+
+    async createIdentityProvider({ identityProvider = create(IdentityProviderSchema) }, call) {
+      const organization = requireScope(call).scope as Uid
+      if (depthOf(organization) > 0) throw invalidArgument('parent', 'must be the uid of an organization')
+      const { clientSecret } = oidcOf(identityProvider)
+      const checkPkce = await pkceCheck(organization, noOidc, oidcOf(identityProvider))
+      return mutate(store, call, async (tx) => {
+        await lockGroup(db, tx, organization)
+        requireValid(
+          ...checkProvider(identityProvider),
+          ...checkConfiguration(
+            identityProvider,
+            { secret: clientSecret, hasSecret: clientSecret !== '' },
+            rules,
+          ),
+          checkPkce(noOidc, oidcOf(identityProvider)),
+          checkCallback(identityProvider.callback, Callback.OWN),
+        )
+        await lockGrantableRole(store, tx, call, organization, identityProvider.defaultRole)
+        await requireCapabilitiesOfIssuerUsers(store, tx, call, organization, {
+          issuer: oidcOf(identityProvider).issuer,
+          ownIssuer: rules.authUrl,
+        })
+        const now = clock()
+        const uid = uids.child(organization)
+        const row: IdentityProviderRow = {
+          root: organization,
+          uid,
+          parent: organization,
+          name: identityProvider.name,
+          description: identityProvider.description,
+          default_role: identityProvider.defaultRole,
+          ...issuerColumns(identityProvider),
+          configuration: configurationOf(identityProvider),
+          client_secret: encryptSecret(uid, clientSecret),
+          shared_callback: 0,
+          created_ms: now,
+          updated_ms: now,
+        }
+        await insertResource(db, tx, 'identity_providers', row)
+        return { uid, response: toProvider(row) }
+      })
+    },
+
+    async updateIdentityProvider(
+      { identityProvider: patch = create(IdentityProviderSchema), updateMask },
+      call,
+    ) {
+      const { scope } = requireScope(call)
+      const changeOf = (current: IdentityProvider) => providerChange(current, patch, updateMask?.paths)
+      const found = await readResource(db, 'identity_providers', scope)
+      const seen = found && toProvider(found)
+      const checkPkce = await pkceCheck(
+        rootOf(scope),
+        seen && oidcOf(seen),
+        seen && oidcOf(changeOf(seen).next),
+      )
+
+      return mutate(store, call, async (tx) => {
+        const { row, current } = await lockForChange(db, tx, call, kind, scope)
+        const { next, secret } = changeOf(current)
+        const [before, after] = [oidcOf(current), oidcOf(next)]
+        const hadSecret = row.client_secret.length > 0
+        const hasSecret = secret === undefined ? hadSecret : secret !== ''
+        const isSecretUnchanged = secret === undefined || !(hadSecret || hasSecret)
+        if (isSecretUnchanged && equals(IdentityProviderSchema, current, next))
+          return { uid: scope, response: current, unchanged: true }
+        const reconfigured =
+          next.configuration.case === undefined || !equals(IdentityProvider_OIDCSchema, before, after)
+        requireValid(
+          ...checkProvider(next),
+          ...(reconfigured || !isSecretUnchanged
+            ? checkConfiguration(next, { before, secret: secret ?? '', hasSecret }, rules)
+            : []),
+          checkPkce(before, after),
+          checkCallback(next.callback, current.callback),
+        )
+        const grantedRoles = new Set<string>()
+        if (reconfigured || next.defaultRole !== current.defaultRole) grantedRoles.add(next.defaultRole)
+        if (reconfigured) for (const role of await listMappedRoles(tx, scope)) grantedRoles.add(role)
+        for (const role of grantedRoles) await lockGrantableRole(store, tx, call, row.parent as Uid, role)
+        if (grantedRoles.size > 0 || !isSecretUnchanged)
+          await requireCapabilitiesOfIssuerUsers(store, tx, call, row.parent as Uid, {
+            issuer: after.issuer,
+            ownIssuer: rules.authUrl,
+          })
+        const changed = {
+          name: next.name,
+          description: next.description,
+          default_role: next.defaultRole,
+          ...issuerColumns(next),
+          configuration: configurationOf(next),
+          client_secret: isSecretUnchanged ? row.client_secret : encryptSecret(scope, secret),
+          shared_callback: Number(next.callback === Callback.SHARED && before.issuer === after.issuer),
+          updated_ms: nextUpdateMs(store, row),
+        }
+        await updateResource(tx, 'identity_providers', scope, changed)
+        // Whom the provider vouched for before, it has not vouched for as it is now.
+        if (changed.issuer !== row.issuer || changed.client_id !== row.client_id)
+          await endSessions(tx, 'provider_uid', scope)
+        return { uid: scope, response: toProvider({ ...row, ...changed }) }
+      })
+    },
+
+    async deleteIdentityProvider(_request, call) {
+      const { scope } = requireScope(call)
+      return mutate(store, call, async (tx) => {
+        await lockForChange(db, tx, call, kind, scope)
+        if ((await listMappedRoles(tx, scope)).length > 0) {
+          throw failedPrecondition(
+            'RESOURCE_NOT_EMPTY',
+            `identity provider ${scope} still has mappings of external groups`,
+          )
+        }
+        await deleteResource(db, tx, 'identity_providers', scope)
+        await endSessions(tx, 'provider_uid', scope)
+        return { uid: scope, response: create(EmptySchema) }
+      })
+    },
+  })
+}
+
+const secretContext = (uid: string) => `client secret of ${uid}`
+
+/** The client secret of a provider, '' for none. */
+export function decryptClientSecret(
+  { secretsKey }: Pick<Store, 'secretsKey'>,
+  { uid, client_secret: sealed }: Pick<IdentityProviderRow, 'uid' | 'client_secret'>,
+): string {
+  const secret = sealed.length === 0 ? '' : unseal(secretsKey, sealed, secretContext(uid))
+  if (secret === undefined)
+    throw new Error(`the client secret of ${uid} was encrypted with another master key`)
+  return secret
+}
+
+/** A provider as everything but lists shows it. */
+function providerMessage(row: IdentityProviderRow, authUrl: string): IdentityProvider {
+  return {
+    ...fromBinary(IdentityProviderSchema, row.configuration),
+    uid: row.uid,
+    name: row.name,
+    description: row.description,
+    createTime: timestampOf(row.created_ms),
+    updateTime: timestampOf(row.updated_ms),
+    defaultRole: row.default_role,
+    scim: scimOf(CredentialState.NOT_ISSUED),
+    callback: row.shared_callback === 0 ? Callback.OWN : Callback.SHARED,
+    redirectUri: authUrl + ownCallbackPath(row.uid),
+  }
+}
+
+/** Accounts are not provisioned by this server, so no provider ever has a token for that. */
+function scimOf(credentialState = CredentialState.UNSPECIFIED): IdentityProvider_SCIM {
+  return create(IdentityProvider_SCIMSchema, { credentialState })
+}
+
+/** What is stored as a message: all that no column has. */
+function configurationOf(provider: IdentityProvider): Uint8Array {
+  const { configuration } = withoutSecret(provider)
+  return toBinary(IdentityProviderSchema, create(IdentityProviderSchema, { configuration }))
+}
+
+/** By what tokens of the provider are told: who issued them, and for which client. */
+function issuerColumns(provider: IdentityProvider): Pick<IdentityProviderRow, 'issuer' | 'client_id'> {
+  const { issuer, clientId } = oidcOf(provider)
+  return { issuer, client_id: clientId }
+}
+
+/** The roles that a provider's mappings give. The provider must be held, so that no mapping is added meanwhile. */
+async function listMappedRoles(tx: Tx, provider: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('external_group_role_mappings')
+    .select('role_uid')
+    .distinct()
+    .where('root', '=', rootOf(provider))
+    .where('parent', '=', provider)
+    .execute()
+  return rows.map((row) => row.role_uid)
+}
+
+/** Providers move from the shared redirect URI to their own, and not back. */
+function checkCallback(callback: Callback, before: Callback): FieldViolation | undefined {
+  if (callback === Callback.UNSPECIFIED || callback === Callback.OWN || callback === before) return undefined
+  return { field: 'callback', description: 'must be CALLBACK_OWN' }
+}
+
+function checkProvider({ name, description, defaultRole }: IdentityProvider): (FieldViolation | undefined)[] {
+  const role =
+    parseUid(defaultRole) === undefined
+      ? { field: 'defaultRole', description: defaultRole === '' ? 'must be given' : 'must be a uid' }
+      : undefined
+  return [checkName(name), checkDescription(description), role]
+}

@@ -1,0 +1,50 @@
+import { RelationshipType } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import type { Uid } from '../../api/uid.ts'
+import { authorizationOf, requireCapabilities } from '../../pipeline/authorization.ts'
+import type { Call } from '../../pipeline/call.ts'
+import type { Tx } from '../../storage/db.ts'
+import { lockResource } from '../../storage/resource-rows.ts'
+import type { Store } from '../../storage/store.ts'
+import { capabilitiesOfRole } from '../roles.ts'
+
+/**
+ * Requires that the caller holds every capability that persons of an issuer hold in an organization, at each group (R19): a provider of
+ * this issuer signs them in there, so who sets it up can act as any of them, and assume the identities of the organization that trust
+ * tokens of this server (`ownIssuer`). Throws code 7.
+ */
+export async function requireCapabilitiesOfIssuerUsers(
+  { db }: Pick<Store, 'db'>,
+  tx: Tx,
+  call: Call,
+  organization: Uid,
+  { issuer, ownIssuer }: { readonly issuer: string; readonly ownIssuer: string },
+): Promise<void> {
+  if (issuer === '') return
+  const bindings = tx
+    .selectFrom('role_bindings')
+    .select(['role_bindings.parent', 'role_bindings.role_uid'])
+    .distinct()
+    .where('role_bindings.root', '=', organization)
+    .orderBy('role_bindings.role_uid')
+    .orderBy('role_bindings.parent')
+  const bindingsOfUsers = bindings
+    .innerJoin('identities', (join) =>
+      join
+        .onRef('identities.root', '=', 'role_bindings.identity_uid')
+        .onRef('identities.uid', '=', 'role_bindings.identity_uid'),
+    )
+    .where('identities.issuer', '=', issuer)
+  const bindingsOfAssumable = bindings
+    .innerJoin('identities', 'identities.uid', 'role_bindings.identity_uid')
+    .where('identities.root', '=', organization)
+    .where('identities.issuer', '=', ownIssuer)
+    .where('identities.relationship', '=', RelationshipType.CLAIM_MATCH)
+  const held = [...(await bindingsOfUsers.execute()), ...(await bindingsOfAssumable.execute())]
+  const { grants } = authorizationOf(call)
+  for (const { parent, role_uid } of held) {
+    const role = await lockResource(db, tx, 'roles', role_uid, 'share')
+    if (role === undefined) continue
+    const action = `set up an identity provider of ${issuer}, whose persons hold or may assume the role ${role.name},`
+    requireCapabilities(grants, parent, capabilitiesOfRole(role), action)
+  }
+}

@@ -1,0 +1,163 @@
+import {
+  IdentityProvider_Callback as Callback,
+  IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
+  type IdentityProvider,
+  type IdentityProvider_OIDC,
+  IdentityProvider_OIDCSchema,
+  IdentityProviderSchema,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
+import { create } from '@bufbuild/protobuf'
+import type { FieldViolation } from '../../api/errors.ts'
+import { resolveMask } from '../../api/field-mask.ts'
+import { applyUpdate } from '../../api/messages.ts'
+import { limits } from '../../config/limits.ts'
+import { isOwnIssuer } from '../../tokens/trust/issuer-url.ts'
+import { checkIssuerUrl, type RelationshipRules } from '../../tokens/trust/relationship.ts'
+
+/** How people sign in through an identity provider: what its settings must look like, and what an update makes of them. Pure. */
+
+type Violation = FieldViolation | undefined
+
+/** The settings of a provider. Every stored one has them. */
+export function oidcOf({ configuration }: Pick<IdentityProvider, 'configuration'>): IdentityProvider_OIDC {
+  return configuration.value ?? create(IdentityProvider_OIDCSchema)
+}
+
+/** The provider without its secret, as it is stored beside it and shown. */
+export function withoutSecret(provider: IdentityProvider): IdentityProvider {
+  return withOidc(provider, { clientSecret: '' })
+}
+
+function withOidc(provider: IdentityProvider, changed: Partial<IdentityProvider_OIDC>): IdentityProvider {
+  const { configuration } = provider
+  if (configuration.case === undefined) return provider
+  return { ...provider, configuration: { ...configuration, value: { ...configuration.value, ...changed } } }
+}
+
+/** What an update makes of a provider. */
+interface ProviderChange {
+  /** Without its secret. */
+  readonly next: IdentityProvider
+  /** The new secret; '' removes the stored one, undefined keeps it. */
+  readonly secret: string | undefined
+}
+
+/**
+ * What an update makes of a provider, still to be checked. An empty secret and an empty correlation rule mean what is stored,
+ * unless the mask names just them: nobody who sends back what they read can send the secret. Throws code 3 for a bad mask.
+ */
+export function providerChange(
+  current: IdentityProvider,
+  patch: IdentityProvider,
+  paths: readonly string[] | undefined,
+): ProviderChange {
+  const next = applyUpdate(IdentityProviderSchema, current, patch, paths)
+  const resolved = resolveMask(IdentityProviderSchema, paths, patch)
+  const names = (path: string) => 'mask' in resolved && resolved.mask.paths.includes(path)
+  const { clientSecret, correlationRule } = oidcOf(next)
+  const stored = oidcOf(current).correlationRule
+  const isRuleUnchanged =
+    effectiveRule(correlationRule) === effectiveRule(stored) ||
+    (correlationRule === CorrelationRule.UNSPECIFIED && !names('oidc.correlation_rule'))
+  const callback = next.callback === Callback.UNSPECIFIED ? current.callback : next.callback
+  return {
+    next: {
+      ...withOidc(next, { clientSecret: '', ...(isRuleUnchanged ? { correlationRule: stored } : {}) }),
+      callback,
+    },
+    secret: clientSecret !== '' || names('oidc.client_secret') ? clientSecret : undefined,
+  }
+}
+
+function effectiveRule(rule: CorrelationRule): CorrelationRule {
+  return rule === CorrelationRule.UNSPECIFIED ? CorrelationRule.SUB_EQUALS_EXTERNAL_ID : rule
+}
+
+/** Whether proof keys are turned on, or turned to another issuer, by a change from `before` to `after`. */
+export function enablesPkce(before: IdentityProvider_OIDC, after: IdentityProvider_OIDC): boolean {
+  return after.pkceEnabled && !(before.pkceEnabled && before.issuer === after.issuer)
+}
+
+/** What is known of a provider besides its new settings. */
+interface ConfigurationContext {
+  /** The settings that it had; absent when it is new. */
+  readonly before?: IdentityProvider_OIDC
+  /** The secret that was sent, '' when none was. */
+  readonly secret: string
+  /** Whether it has a secret afterwards. */
+  readonly hasSecret: boolean
+}
+
+/** Every violation of a provider's settings, with fields relative to the provider. */
+export function checkConfiguration(
+  provider: IdentityProvider,
+  { before, secret, hasSecret }: ConfigurationContext,
+  rules: RelationshipRules & { readonly authUrl: string },
+): Violation[] {
+  if (provider.configuration.case === undefined) return [{ field: 'oidc', description: 'must be given' }]
+  const { issuer, clientId, additionalScopes, groupsClaim, correlationRule, pkceEnabled } =
+    provider.configuration.value
+  return [
+    checkIssuerUrl('oidc.issuer', issuer, rules) ?? checkOtherIssuer(issuer, rules.authUrl),
+    clientId.trim() === ''
+      ? { field: 'oidc.clientId', description: 'must be given' }
+      : checkPrintable('oidc.clientId', clientId, limits.oidcClientIdCharsMax),
+    hasSecret || pkceEnabled
+      ? checkPrintable('oidc.clientSecret', secret, limits.oidcClientSecretCharsMax)
+      : { field: 'oidc.clientSecret', description: 'must be given unless pkceEnabled is true' },
+    ...checkScopes(additionalScopes),
+    checkText('oidc.groupsClaim', groupsClaim, limits.claimNameCharsMax),
+    checkRule(correlationRule, before?.correlationRule),
+  ]
+}
+
+/** Tokens of this server show who their bearer is already; as those of a provider they would vouch for local accounts. */
+function checkOtherIssuer(issuer: string, authUrl: string): Violation {
+  return isOwnIssuer(issuer, authUrl)
+    ? { field: 'oidc.issuer', description: 'must not be this server' }
+    : undefined
+}
+
+/** The rule by which sign-ins find their accounts is fixed with the first of them. */
+function checkRule(rule: CorrelationRule, before: CorrelationRule | undefined): Violation {
+  const field = 'oidc.correlationRule'
+  if (before !== undefined && rule !== before) return { field, description: 'cannot be changed' }
+  return CorrelationRule[rule] === undefined
+    ? { field, description: `${rule} is not a correlation rule` }
+    : undefined
+}
+
+/** A scope token of RFC 6749, section 3.3. */
+const scopePattern = /^[\x21\x23-\x5b\x5d-\x7e]+$/
+
+export function isOidcScope(scope: string): boolean {
+  return scopePattern.test(scope)
+}
+
+function checkScopes(scopes: readonly string[]): Violation[] {
+  const field = 'oidc.additionalScopes'
+  if (scopes.length > limits.oidcScopesMax)
+    return [{ field, description: `must have at most ${limits.oidcScopesMax} values` }]
+  return scopes.map((scope, at) => {
+    const violation = (description: string) => ({ field: `${field}[${at}]`, description })
+    if (!isOidcScope(scope))
+      return violation('must be printable ASCII characters without blanks, quotation marks and backslashes')
+    if (scope.length > limits.oidcScopeCharsMax)
+      return violation(`must have at most ${limits.oidcScopeCharsMax} characters`)
+    return scopes.indexOf(scope) < at ? violation('is given twice') : undefined
+  })
+}
+
+/** Client identifiers and secrets (RFC 6749, appendix A): a line end that came along with a copied secret shows up here. */
+function checkPrintable(field: string, value: string, charsMax: number): Violation {
+  if (value.length > charsMax) return { field, description: `must have at most ${charsMax} characters` }
+  return /^[\x20-\x7e]*$/.test(value)
+    ? undefined
+    : { field, description: 'must be printable ASCII characters' }
+}
+
+/** A name that the identity provider gave something. */
+export function checkText(field: string, value: string, charsMax: number): Violation {
+  if (value.length > charsMax) return { field, description: `must have at most ${charsMax} characters` }
+  return /\p{Cc}/u.test(value) ? { field, description: 'must not contain control characters' } : undefined
+}

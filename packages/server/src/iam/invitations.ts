@@ -1,0 +1,199 @@
+import { InvitationsService } from '@berth/contract/gen/berth/iam/v1/invitations_pb.js'
+import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { ApiError, Code, failedPrecondition, invalidArgument, permissionDenied } from '../api/errors.ts'
+import { isSameEmail } from '../api/fields.ts'
+import { fullMethodName } from '../api/method-name.ts'
+import { rootOf, type Uid } from '../api/uid.ts'
+import { authorizationOf, isNarrowed } from '../pipeline/authorization.ts'
+import { implement } from '../pipeline/call.ts'
+import {
+  isBindingEffective,
+  recordedProviderOf,
+  type Voucher,
+  verifiedEmailOf,
+} from '../pipeline/vouching.ts'
+import { type AuditEvent, recordEvent } from '../storage/changes/audit-events.ts'
+import { mutate } from '../storage/changes/mutation.ts'
+import type { Reader, Tx } from '../storage/db.ts'
+import {
+  deleteResource,
+  lockResource,
+  nextUpdateMs,
+  readResource,
+  updateResource,
+} from '../storage/resource-rows.ts'
+import type { GroupInviteRow, RoleBindingRow } from '../storage/schema/tables.ts'
+import type { Store } from '../storage/store.ts'
+import { GROUP_INVITE_TYPE } from './group-invites.ts'
+import { isInviteCode, readInviteCode } from './invite-code.ts'
+import {
+  bindingExistsError,
+  hydrateBindings,
+  insertBinding,
+  isBindable,
+  requireBinding,
+} from './role-bindings.ts'
+
+/** The other side of group invites: what whoever was invited does. */
+
+export function invitationsService(store: Store) {
+  return implement(InvitationsService, {
+    async acceptGroupInvite({ code }, call) {
+      const { caller, grants } = authorizationOf(call)
+      // The binding is the identity's own, so it would reach further than such a token.
+      if (isNarrowed(caller))
+        throw permissionDenied('a token that is narrowed to scopes or capabilities accepts no invites')
+      if (code === '') throw invalidArgument('code', 'must be given')
+      const acceptor = {
+        actor: caller.identity,
+        voucher: grants.voucher,
+        method: fullMethodName(call.requestedMethod),
+        requestId: call.requestId,
+        address: call.address,
+      }
+      return mutate(store, call, async (tx) => {
+        const binding = await acceptInvite(store, tx, code, acceptor)
+        const answer = {
+          $typeName: 'berth.iam.v1.AcceptGroupInviteResponse' as const,
+          roleBinding: requireBinding(await hydrateBindings(tx, [binding]), binding.uid),
+        }
+        return { uid: binding.uid, response: answer }
+      })
+    },
+  })
+}
+
+/** Who accepts, and on which request. `actor` is the uid of an identity. */
+export interface Acceptor extends Pick<AuditEvent, 'actor' | 'method' | 'requestId' | 'address'> {
+  readonly voucher: Voucher
+}
+
+/**
+ * Gives an identity what the code of an invite promises, and records which organization's provider vouched for it; a binding that is
+ * there and does not count for that provider is recorded anew. A single-use invite goes, with an audit record about it. The record about
+ * the binding is the caller's to make. Nothing is written before all is checked, so a caller may catch what is thrown and go on in
+ * the same transaction.
+ *
+ * Throws code 5, always the same, for a code that is wrong, expired, used up or meant for somebody else; code 6 when the identity
+ * holds the role there already; code 9, type `ROLE_MISSING`, when the role is gone.
+ */
+export async function acceptInvite(
+  store: Store,
+  tx: Tx,
+  code: string,
+  acceptor: Acceptor,
+): Promise<RoleBindingRow> {
+  const { db, clock } = store
+  const invite = await lockInvite(store, tx, code)
+  if (invite === undefined || invite.expires_ms <= clock()) throw inviteNotFound()
+
+  const { uid, parent, role_uid: roleUid } = invite
+  const group = parent as Uid
+  const { voucher, ...event } = acceptor
+  const { actor: identityUid } = event
+  // Whoever else binds this identity waits, so looking whether it holds the role is enough.
+  const identity = await lockResource(db, tx, 'identities', identityUid, 'update')
+  if (identity === undefined || !isBindable(identityUid, group)) throw inviteNotFound()
+  const email = verifiedEmailOf(voucher, identity.email)
+  const isForAcceptor =
+    invite.email === '' || (email.isTrustedIn(rootOf(group)) && isSameEmail(invite.email, email.address))
+  if (!isForAcceptor) throw inviteNotFound()
+
+  const role = await lockResource(db, tx, 'roles', roleUid, 'share')
+  if (role === undefined)
+    throw failedPrecondition('ROLE_MISSING', 'the role of this invite does not exist any more', uid)
+  const bound = await lockBinding(store, tx, group, identityUid, roleUid)
+  const counts =
+    bound !== undefined &&
+    isBindingEffective(voucher, { scope: group, acceptedThrough: bound.accepted_through })
+  if (counts) throw bindingExistsError(group, { identityUid, roleUid })
+
+  if (invite.single_use === 1) {
+    await deleteResource(db, tx, 'group_invites', uid)
+    await recordEvent(tx, { ...event, timeMs: clock(), uid })
+  }
+  const acceptedThrough = recordedProviderOf(voucher)
+  if (bound === undefined)
+    return insertBinding(store, tx, group, { identityUid, roleUid }, { acceptedThrough })
+  const changed = { accepted_through: acceptedThrough, updated_ms: nextUpdateMs(store, bound) }
+  await updateResource(tx, 'role_bindings', bound.uid, changed)
+  return { ...bound, ...changed }
+}
+
+/** What the code of an invite offers, for whoever has it to see before they accept. */
+export interface InviteOffer {
+  readonly group: { readonly uid: string; readonly name: string }
+  readonly role: { readonly uid: string; readonly name: string }
+  /** The invite is for this address alone; '' when it is for anybody. */
+  readonly email: string
+}
+
+/** Undefined for a code that is wrong, expired or used up, and when the group or the role is gone. */
+export async function findInviteOffer(
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
+  code: string,
+): Promise<InviteOffer | undefined> {
+  const invite = await findInvite(db.kysely, code)
+  if (invite === undefined || invite.expires_ms <= clock()) return undefined
+  const group = await readResource(db, 'groups', invite.parent)
+  const role = await readResource(db, 'roles', invite.role_uid)
+  if (group === undefined || group.status === OrgStatus.SUSPENDED || role === undefined) return undefined
+  return {
+    group: { uid: group.uid, name: group.name },
+    role: { uid: role.uid, name: role.name },
+    email: invite.email,
+  }
+}
+
+/** The invite of a code, expired or not. */
+async function findInvite(db: Reader, code: string): Promise<GroupInviteRow | undefined> {
+  const named = readInviteCode(code)
+  if (named === undefined) return undefined
+  const found = await db
+    .selectFrom('group_invites')
+    .selectAll()
+    .where('root', '=', rootOf(named.group))
+    .where('key_id', '=', named.keyId)
+    .executeTakeFirst()
+  return isInviteCode(code, found?.code_hash) ? found : undefined
+}
+
+/**
+ * The invite of a code, this transaction's alone until it ends, and its group, kept from being deleted meanwhile. Only whoever
+ * has the right code gets to lock anything.
+ */
+async function lockInvite({ db }: Store, tx: Tx, code: string): Promise<GroupInviteRow | undefined> {
+  const found = await findInvite(tx, code)
+  if (found === undefined) return undefined
+  const group = await lockResource(db, tx, 'groups', found.parent, 'share')
+  // Closed to its members, and to new ones.
+  if (group === undefined || group.status === OrgStatus.SUSPENDED) return undefined
+  return lockResource(db, tx, 'group_invites', found.uid, 'update')
+}
+
+/** The binding that is there already, this transaction's alone until it ends. */
+async function lockBinding(
+  { db }: Pick<Store, 'db'>,
+  tx: Tx,
+  group: string,
+  identity: string,
+  role: string,
+): Promise<RoleBindingRow | undefined> {
+  const row = await tx
+    .selectFrom('role_bindings')
+    .select('uid')
+    .where('root', '=', rootOf(group))
+    .where('parent', '=', group)
+    .where('identity_uid', '=', identity)
+    .where('role_uid', '=', role)
+    .executeTakeFirst()
+  return row && lockResource(db, tx, 'role_bindings', row.uid, 'update')
+}
+
+/** One answer whatever is wrong with a code, so that nobody learns anything from trying; it does not repeat the code. */
+function inviteNotFound(): ApiError {
+  const description = 'no invite can be accepted with this code'
+  return new ApiError(Code.NOT_FOUND, `Not found: ${description}`, {
+    details: [{ kind: 'ResourceInfo', resourceType: GROUP_INVITE_TYPE, resourceName: '', description }],
+  })
+}

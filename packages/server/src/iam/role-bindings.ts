@@ -1,0 +1,437 @@
+import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
+import {
+  type RoleBinding,
+  RoleBindingSchema,
+  RoleBindingsService,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
+import { create, equals, type Message } from '@bufbuild/protobuf'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import { alreadyExists, type FieldViolation, invalidArgument, notFound } from '../api/errors.ts'
+import { requireValid } from '../api/fields.ts'
+import { applyUpdate, timestampOf } from '../api/messages.ts'
+import { timeSortFields } from '../api/order-by.ts'
+import { depthOf, parentOf, parseUid, rootOf, type Uid } from '../api/uid.ts'
+import { limits } from '../config/limits.ts'
+import { describeResource, requireScope } from '../pipeline/authorization.ts'
+import { type Call, implement } from '../pipeline/call.ts'
+import type { RecordedProvider } from '../pipeline/vouching.ts'
+import { mutate } from '../storage/changes/mutation.ts'
+import type { Reader, Tx } from '../storage/db.ts'
+import { listPage } from '../storage/list/list.ts'
+import {
+  deleteResource,
+  findUid,
+  insertResource,
+  lockForChange,
+  lockResource,
+  nextUpdateMs,
+  type ResourceDefinition,
+  readResource,
+  updateResource,
+} from '../storage/resource-rows.ts'
+import { readRowsByUid } from '../storage/rows-by-uid.ts'
+import type { RoleBindingRow } from '../storage/schema/tables.ts'
+import type { Store } from '../storage/store.ts'
+import { lockGrantableRole } from './grantable-role.ts'
+import { lockGroup } from './groups/parent-group.ts'
+import { managedRoleByName } from './managed-roles.ts'
+
+/**
+ * Role bindings: an identity holds a role in a group and in everything below it. The group is where the binding lies and never
+ * changes. Nobody hands out more than they hold there themselves.
+ */
+
+const TYPE = 'iam.chainguard.dev/RoleBinding'
+
+/** What a binding joins. */
+type BindingKey = Pick<RoleBinding, 'identityUid' | 'roleUid'>
+
+const KIND: ResourceDefinition<'role_bindings', typeof RoleBindingSchema> = {
+  table: 'role_bindings',
+  schema: RoleBindingSchema,
+  type: TYPE,
+  toMessage: async (row, tx) => requireBinding(await hydrateBindings(tx, [row]), row.uid),
+}
+
+export function roleBindingsService(store: Store) {
+  const { db } = store
+
+  return implement(RoleBindingsService, {
+    async listRoleBindings(request, call) {
+      const { rows, ...page } = await listPage(store, call, request, {
+        table: 'role_bindings',
+        sortFields: { uid: 'uid', ...timeSortFields },
+        defaultOrder: 'uid',
+        equals: {
+          identity_uid: filterUid('identity', request.identity),
+          parent: filterUid('group', request.group),
+          role_uid: filterUid('role', request.role),
+        },
+      })
+      return {
+        $typeName: 'chainguard.platform.iam.v2beta1.ListRoleBindingsResponse' as const,
+        roleBindings: await hydrateBindings(db.kysely, rows),
+        ...page,
+      }
+    },
+
+    async getRoleBinding(_request, call) {
+      const { scope } = requireScope(call)
+      const row = await readResource(db, 'role_bindings', scope)
+      return requireBinding(await hydrateBindings(db.kysely, row === undefined ? [] : [row]), scope)
+    },
+
+    async createRoleBinding({ roleBinding = create(RoleBindingSchema) }, call) {
+      const group = requireScope(call).scope as Uid
+      return mutate(
+        store,
+        call,
+        async (tx) => {
+          await lockGroup(db, tx, group)
+          requireValid(...checkUids(roleBinding))
+          await lockBindingTargets(store, tx, call, group, roleBinding)
+          const row = await insertBinding(store, tx, group, roleBinding)
+          return { uid: row.uid, response: requireBinding(await hydrateBindings(tx, [row]), row.uid) }
+        },
+        () => findBindingExistsError(store, call, group, roleBinding),
+      )
+    },
+
+    async batchCreateRoleBindings({ requests, roleUid }, call) {
+      const group = requireScope(call).scope as Uid
+      const bindings = requests.map((entry, at) =>
+        batchEntry(entry.parent, entry.roleBinding, { group, roleUid, at }),
+      )
+      return createBatch(store, call, bindings, {
+        max: limits.batchEntriesMax,
+        toResponse: async (tx, rows) => ({
+          $typeName: 'chainguard.platform.iam.v2beta1.BatchCreateRoleBindingsResponse',
+          roleBindings: await hydrateBindings(tx, rows),
+        }),
+      })
+    },
+
+    async updateRoleBinding({ roleBinding: patch = create(RoleBindingSchema), updateMask }, call) {
+      const { scope } = requireScope(call)
+      let next = patch
+      return mutate(
+        store,
+        call,
+        async (tx) => {
+          const { row, current } = await lockForChange(db, tx, call, KIND, scope)
+          const group = row.parent as Uid
+          next = applyUpdate(RoleBindingSchema, current, patch, updateMask?.paths)
+          if (equals(RoleBindingSchema, current, next))
+            return { uid: scope, response: current, unchanged: true }
+          requireValid(...checkUids(next))
+          await lockBindingTargets(store, tx, call, group, next)
+          const changed = {
+            identity_uid: next.identityUid,
+            role_uid: next.roleUid,
+            // From here on it is somebody's deliberate binding, which keeps its group from being deleted.
+            automatic: 0,
+            // Another identity has accepted nothing.
+            accepted_through: next.identityUid === row.identity_uid ? row.accepted_through : '',
+            updated_ms: nextUpdateMs(store, row),
+          }
+          await updateResource(tx, 'role_bindings', scope, changed)
+          return {
+            uid: scope,
+            response: requireBinding(await hydrateBindings(tx, [{ ...row, ...changed }]), scope),
+          }
+        },
+        () => findBindingExistsError(store, call, parentOf(scope), next),
+      )
+    },
+
+    async deleteRoleBinding(_request, call) {
+      const { scope } = requireScope(call)
+      return mutate(store, call, async (tx) => {
+        await lockForChange(db, tx, call, KIND, scope)
+        await deleteResource(db, tx, 'role_bindings', scope)
+        return { uid: scope, response: create(EmptySchema) }
+      })
+    },
+  })
+}
+
+interface Batch<T> {
+  /** Of bindings. */
+  readonly max: number
+  readonly toResponse: (tx: Tx, rows: readonly RoleBindingRow[]) => Promise<T>
+}
+
+/** Creates all of a batch in the group that the call is about, or nothing. */
+export function createBatch<T extends Message>(
+  store: Store,
+  call: Call,
+  bindings: readonly BindingKey[],
+  { max, toResponse }: Batch<T>,
+): Promise<T> {
+  const { db } = store
+  const group = requireScope(call).scope as Uid
+  // Before each entry is looked at: a request may have thousands.
+  if (bindings.length > max) requireValid(checkBatchSize(bindings.length, max))
+  return mutate(
+    store,
+    call,
+    async (tx) => {
+      await lockGroup(db, tx, group)
+      requireValid(
+        checkBatchSize(bindings.length, max),
+        ...bindings.flatMap((binding, at) => checkUids(binding, `requests[${at}].roleBinding.`)),
+      )
+      return {
+        uid: group,
+        response: await toResponse(tx, await insertBindings(store, tx, call, group, bindings)),
+      }
+    },
+    () => alreadyExists(TYPE, group, `one of these bindings exists in ${group} already`),
+  )
+}
+
+/** Several at once: all is held before anything is counted, and each in one order, so that nobody waits in a circle. */
+async function insertBindings(store: Store, tx: Tx, call: Call, group: Uid, bindings: readonly BindingKey[]) {
+  const sorted = bindings.map((binding, at) => ({
+    binding,
+    at,
+    key: `${binding.identityUid} ${binding.roleUid}`,
+  }))
+  sorted.sort((one, other) => (one.key < other.key ? -1 : 1))
+  const uids = bindings.map(() => store.uids.child(group)).sort()
+  const rows: RoleBindingRow[] = []
+  for (const { binding } of sorted) await lockBindingTargets(store, tx, call, group, binding)
+  for (const [n, { binding, at }] of sorted.entries())
+    rows[at] = await insertBinding(store, tx, group, binding, { uid: uids[n] })
+  return rows
+}
+
+/** What a binding in a group, held already, points at. */
+async function lockBindingTargets(
+  store: Store,
+  tx: Tx,
+  call: Call,
+  group: Uid,
+  { identityUid, roleUid }: BindingKey,
+) {
+  await lockIdentity(store, tx, group, identityUid)
+  await lockGrantableRole(store, tx, call, group, roleUid)
+}
+
+/** Binds an identity to a role, both held, in a group that is held. */
+export async function insertBinding(
+  { db, clock, uids }: Store,
+  tx: Tx,
+  group: Uid,
+  { identityUid, roleUid }: BindingKey,
+  {
+    uid = uids.child(group),
+    acceptedThrough = '',
+  }: { readonly uid?: string | undefined; readonly acceptedThrough?: RecordedProvider } = {},
+): Promise<RoleBindingRow> {
+  const now = clock()
+  const row: RoleBindingRow = {
+    root: rootOf(group),
+    uid,
+    parent: group,
+    identity_uid: identityUid,
+    role_uid: roleUid,
+    automatic: 0,
+    accepted_through: acceptedThrough,
+    created_ms: now,
+    updated_ms: now,
+  }
+  await insertResource(db, tx, 'role_bindings', row)
+  return row
+}
+
+/** Gives the founder of an organization the owner role on it. The binding goes with the organization. */
+export async function bindCreator(
+  { db, clock, uids }: Store,
+  tx: Tx,
+  organization: Uid,
+  identity: string,
+  acceptedThrough: RecordedProvider,
+): Promise<void> {
+  const owner = managedRoleByName.get('owner')
+  if (owner === undefined) throw new Error('there is no owner role')
+  const now = clock()
+  const row: RoleBindingRow = {
+    root: organization,
+    uid: uids.child(organization),
+    parent: organization,
+    identity_uid: identity,
+    role_uid: owner.uid,
+    automatic: 1,
+    accepted_through: acceptedThrough,
+    created_ms: now,
+    updated_ms: now,
+  }
+  await insertResource(db, tx, 'role_bindings', row, { unlimited: true })
+}
+
+/** Removes what bindCreator made, when the organization goes. */
+export async function unbindCreators({ db }: Store, tx: Tx, organization: string): Promise<void> {
+  const rows = await tx
+    .selectFrom('role_bindings')
+    .select('uid')
+    .where('root', '=', organization)
+    .where('parent', '=', organization)
+    .where('automatic', '=', 1)
+    .execute()
+  for (const { uid } of rows) await deleteResource(db, tx, 'role_bindings', uid)
+}
+
+/** The binding alone. */
+export function toRoleBinding(row: RoleBindingRow): RoleBinding {
+  return {
+    $typeName: 'chainguard.platform.iam.v2beta1.RoleBinding',
+    uid: row.uid,
+    createTime: timestampOf(row.created_ms),
+    identityUid: row.identity_uid,
+    roleUid: row.role_uid,
+  }
+}
+
+/** The bindings with what they point at: four statements, however many they are. */
+export async function hydrateBindings(db: Reader, rows: readonly RoleBindingRow[]): Promise<RoleBinding[]> {
+  const [identities, groups, roles, providers] = await Promise.all([
+    readRowsByUid(
+      db,
+      'identities',
+      ['name', 'description', 'subject', 'issuer', 'email'],
+      rows.map((row) => row.identity_uid),
+    ),
+    readRowsByUid(
+      db,
+      'groups',
+      ['name', 'description'],
+      rows.map((row) => row.parent),
+    ),
+    readRowsByUid(
+      db,
+      'roles',
+      ['name', 'description'],
+      rows.map((row) => row.role_uid),
+    ),
+    readRowsByUid(
+      db,
+      'identity_providers',
+      ['name', 'issuer'],
+      rows.map((row) => row.accepted_through).filter((uid) => uid !== ''),
+    ),
+  ])
+  return rows.map((row) => {
+    const identity = identities.get(row.identity_uid)
+    const group = groups.get(row.parent)
+    const role = roles.get(row.role_uid)
+    return {
+      ...toRoleBinding(row),
+      identity: {
+        $typeName: 'chainguard.platform.iam.v2beta1.RoleBindingIdentity',
+        uid: row.identity_uid,
+        name: identity?.name ?? '',
+        description: identity?.description ?? '',
+        subject: identity?.subject ?? '',
+        issuer: identity?.issuer ?? '',
+        email: identity?.email ?? '',
+      },
+      group: {
+        $typeName: 'chainguard.platform.iam.v2beta1.RoleBindingGroup',
+        uid: row.parent,
+        name: group?.name ?? '',
+        description: group?.description ?? '',
+      },
+      role: {
+        $typeName: 'chainguard.platform.iam.v2beta1.RoleBindingRole',
+        uid: row.role_uid,
+        name: role?.name ?? '',
+        description: role?.description ?? '',
+      },
+      ...acceptedThrough(row, providers),
+    }
+  })
+}
+
+function acceptedThrough(
+  { accepted_through: uid }: RoleBindingRow,
+  providers: ReadonlyMap<string, { readonly name: string; readonly issuer: string }>,
+): Pick<RoleBinding, 'acceptedThrough'> {
+  if (uid === '') return {}
+  const { name = '', issuer = '' } = providers.get(uid) ?? {}
+  const $typeName = 'chainguard.platform.iam.v2beta1.RoleBindingProvider'
+  return { acceptedThrough: { $typeName, uid, name, issuer } }
+}
+
+export function requireBinding(bindings: readonly RoleBinding[], uid: string): RoleBinding {
+  const [binding] = bindings
+  if (binding === undefined) throw notFound(TYPE, uid)
+  return binding
+}
+
+function filterUid(field: string, text: string): string {
+  if (text !== '' && parseUid(text) === undefined) throw invalidArgument(field, 'must be a uid')
+  return text
+}
+
+function checkUids({ identityUid, roleUid }: BindingKey, prefix = ''): (FieldViolation | undefined)[] {
+  const check = (field: string, uid: string): FieldViolation | undefined => {
+    if (uid === '') return { field: prefix + field, description: 'must be given' }
+    return parseUid(uid) === undefined ? { field: prefix + field, description: 'must be a uid' } : undefined
+  }
+  return [check('identityUid', identityUid), check('roleUid', roleUid)]
+}
+
+function checkBatchSize(size: number, max: number): FieldViolation | undefined {
+  if (size > 0 && size <= max) return undefined
+  return { field: 'requests', description: `must have between 1 and ${max} entries` }
+}
+
+/** An entry of a batch with the batch's own role filled in. It must not name another group or role than the batch. */
+function batchEntry(
+  parent: string,
+  binding: RoleBinding = create(RoleBindingSchema),
+  { group, roleUid, at }: { readonly group: string; readonly roleUid: string; readonly at: number },
+): RoleBinding {
+  if (parent !== '' && parent !== group) {
+    throw invalidArgument(`requests[${at}].parent`, 'must be the parent of the whole batch, or absent')
+  }
+  if (roleUid !== '' && binding.roleUid !== '' && binding.roleUid !== roleUid) {
+    throw invalidArgument(
+      `requests[${at}].roleBinding.roleUid`,
+      'must be the role of the whole batch, or absent',
+    )
+  }
+  return { ...binding, roleUid: binding.roleUid === '' ? roleUid : binding.roleUid }
+}
+
+/** Whether an identity can have a role in a group: it is of the same organization, or a person's. */
+export function isBindable(identity: string, group: string): boolean {
+  return rootOf(identity) === rootOf(group) || depthOf(identity) === 0
+}
+
+/**
+ * The identity that is bound, kept from being deleted meanwhile. It is one of the same organization or a person's; one of
+ * another organization looks as if it were not there. A person must have signed in once: until then nothing tells the uid that
+ * LookupIdentity foretells from any other.
+ */
+async function lockIdentity({ db }: Store, tx: Tx, group: Uid, uid: string): Promise<void> {
+  const row = isBindable(uid, group) ? await lockResource(db, tx, 'identities', uid, 'share') : undefined
+  if (row === undefined) throw notFound('iam.chainguard.dev/Identity', uid)
+}
+
+async function findBindingExistsError({ db }: Store, call: Call, group: string, bound: BindingKey) {
+  const { identityUid: identity_uid, roleUid: role_uid } = bound
+  const row = { root: rootOf(group), parent: group, identity_uid, role_uid }
+  const uid = await findUid(db, 'role_bindings', row)
+  return bindingExistsError(
+    group,
+    bound,
+    describeResource(call, uid, Capability.CAP_IAM_ROLE_BINDINGS_LIST, group),
+  )
+}
+
+/** `resource`: what the binding that is there is called. */
+export function bindingExistsError(group: string, { identityUid, roleUid }: BindingKey, resource = group) {
+  return alreadyExists(TYPE, resource, `${identityUid} has the role ${roleUid} in ${group} already`)
+}

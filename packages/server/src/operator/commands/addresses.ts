@@ -1,0 +1,19 @@
+import type { Config } from '../../config/config.ts'
+import type { Installation } from '../../installation/installation.ts'
+import { ADDRESS_SETTINGS } from '../../main.ts'
+import { readSetting } from '../../storage/settings.ts'
+
+/** The environment's addresses; else those that the server was last started with; else the defaults. */
+export async function resolveAddresses(
+  config: Config,
+  { store }: Installation,
+): Promise<{ baseUrl: string; authUrl: string }> {
+  const { kysely } = store.db
+  const scheme = config.tls === undefined ? 'http' : 'https'
+  const baseUrl =
+    config.baseUrl ??
+    (await readSetting(kysely, ADDRESS_SETTINGS.baseUrl)) ??
+    `${scheme}://${config.listen.host}:${config.listen.port}`
+  const authUrl = config.authUrl ?? (await readSetting(kysely, ADDRESS_SETTINGS.authUrl)) ?? baseUrl
+  return { baseUrl, authUrl }
+}

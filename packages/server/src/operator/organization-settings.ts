@@ -1,0 +1,102 @@
+import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import type { ResourceKind, ResourceLimits } from '../api/resource-limits.ts'
+import { depthOf, parseUid } from '../api/uid.ts'
+import { updateOrganization } from '../iam/groups/organization.ts'
+import { createOnce, type Installation, SetupError } from '../installation/installation.ts'
+import { readUsage } from '../registry/quota/usage.ts'
+import { recordEvent } from '../storage/changes/audit-events.ts'
+import {
+  hasDefaultLimits,
+  readCounts,
+  readLimits,
+  setDefaultLimits,
+} from '../storage/counts/resource-limits.ts'
+import { inTransaction, type Tx } from '../storage/db.ts'
+import { findOrganizationByName } from '../storage/organizations.ts'
+import { lockResource } from '../storage/resource-rows.ts'
+import type { GroupRow } from '../storage/schema/tables.ts'
+import type { Store } from '../storage/store.ts'
+
+/** What the operator decides about organizations, with access to the database and no token. */
+
+const MIB = 1024 * 1024
+
+const statuses = { ready: OrgStatus.READY, suspended: OrgStatus.SUSPENDED } as const
+export type StatusName = keyof typeof statuses
+export const statusNames = Object.keys(statuses) as StatusName[]
+
+export interface OrganizationSettings {
+  readonly uid: string
+  readonly name: string
+  readonly status: string
+  /** Those that hold: its own, and the installation's where it has none. */
+  readonly resourceLimits: ResourceLimits
+  /** How many of each kind it holds. */
+  readonly usage: ResourceLimits
+}
+
+/**
+ * The settings of an organization, by its uid or name, after these changes, if there are any. Throws a SetupError when there is no
+ * such organization.
+ */
+export async function organizationSettings(
+  { store }: Pick<Installation, 'store'>,
+  uidOrName: string,
+  changes: {
+    readonly status?: StatusName | undefined
+    /** undefined takes a limit away. */
+    readonly limits: ReadonlyMap<ResourceKind, number | undefined>
+  },
+): Promise<OrganizationSettings> {
+  return inTransaction(store.db, async (tx) => {
+    const row = await lockOrganization(store, tx, uidOrName)
+    if (changes.status === undefined && changes.limits.size === 0) return describe(store, tx, row)
+    const status = changes.status === undefined ? undefined : statuses[changes.status]
+    await updateOrganization(store, tx, row, { status, limits: changes.limits })
+    await recordEvent(tx, {
+      timeMs: store.clock(),
+      actor: 'system',
+      method: 'berth admin organization',
+      uid: row.uid,
+      requestId: '',
+      address: '',
+    })
+    return describe(store, tx, { ...row, status: status ?? row.status })
+  })
+}
+
+/** At the start of a server: what its configuration says holds on all nodes from now on. */
+export async function applyGeneralLimits(
+  { store: { db } }: Pick<Installation, 'store'>,
+  limits: ResourceLimits,
+): Promise<void> {
+  if (await hasDefaultLimits(db.kysely, limits)) return
+  // Nodes that start at once write the same.
+  await createOnce(db, () => inTransaction(db, (tx) => setDefaultLimits(tx, limits)))
+}
+
+async function lockOrganization({ db }: Store, tx: Tx, uidOrName: string): Promise<GroupRow> {
+  // A uid first: a name may look like one.
+  const uid = parseUid(uidOrName) ?? (await findOrganizationByName(tx, uidOrName))
+  const row =
+    uid === undefined || depthOf(uid) > 0 ? undefined : await lockResource(db, tx, 'groups', uid, 'update')
+  if (row === undefined) throw new SetupError(`organization ${uidOrName} does not exist`)
+  return row
+}
+
+async function describe({ db }: Store, tx: Tx, row: GroupRow): Promise<OrganizationSettings> {
+  const { uid, name, status } = row
+  const limits = await readLimits(db, [uid], tx)
+  const { manifests, bytes } = await readUsage(tx, uid)
+  return {
+    uid,
+    name,
+    status: (OrgStatus[status] ?? '').toLowerCase(),
+    resourceLimits: limits.get(uid) ?? {},
+    usage: {
+      ...Object.fromEntries(await readCounts(tx, uid)),
+      manifests,
+      storage_mib: Math.ceil(bytes / MIB),
+    },
+  }
+}

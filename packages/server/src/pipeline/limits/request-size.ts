@@ -1,0 +1,16 @@
+import { iam } from '@berth/contract/gen/annotations/auth_pb.js'
+import { AdvisoryDocumentsService } from '@berth/contract/gen/berth/vulnerabilities/v1/documents_pb.js'
+import { type DescMethod, getOption } from '@bufbuild/protobuf'
+import { limits } from '../../config/limits.ts'
+
+/** Methods that take documents; all others take a few fields. */
+const documentMethods: ReadonlySet<DescMethod> = new Set([
+  AdvisoryDocumentsService.method.importAdvisoryDocuments,
+])
+
+/** Returns the bytes that a request of a method may have; `usual` for most. Methods that anyone may call read less (R28). */
+export function requestBytesMax(method: DescMethod, defaultMax: number): number {
+  if (documentMethods.has(method)) return Math.max(defaultMax, limits.documentsRequestBytesMax)
+  const isOpen = getOption(method, iam).mode.case === 'disabled'
+  return isOpen ? Math.min(defaultMax, limits.unauthenticatedBodyBytesMax) : defaultMax
+}

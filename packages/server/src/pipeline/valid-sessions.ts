@@ -1,0 +1,35 @@
+import { depthOf, parseUid } from '../api/uid.ts'
+import type { SessionRow } from '../storage/schema/tables.ts'
+import type { OrganizationVoucher, SessionVoucher } from './vouching.ts'
+
+/**
+ * What makes a row of sessions count besides that it is there and not expired, as a condition in SQL: its account is not disabled,
+ * it is on record who vouched, and that identity provider has not been deleted. Both end the sessions when they happen; a sign-in that
+ * was under way in that moment is caught here.
+ *
+ * `sessions`: what the statement calls the table.
+ */
+export function validSessionSql(table: string): string {
+  return `not exists (select 1 from accounts a where a.identity_uid = ${table}.identity_uid and a.disabled <> 0)
+    and (${table}.vouched_by in ('account', 'operator')
+      or (${table}.vouched_by = 'organization' and exists (select 1 from identity_providers p
+        where p.root = substr(${table}.provider_uid, 1, 40) and p.uid = ${table}.provider_uid)))`
+}
+
+export type VoucherColumns = Pick<SessionRow, 'vouched_by' | 'provider_uid' | 'vouched_email'>
+
+export function voucherColumns(voucher: SessionVoucher): VoucherColumns {
+  const { provider, email }: Pick<OrganizationVoucher, 'email'> & { readonly provider: string } =
+    voucher.kind === 'organization' ? voucher : { provider: '', email: '' }
+  return { vouched_by: voucher.kind, provider_uid: provider, vouched_email: email }
+}
+
+/** Undefined where it is not on record who vouched: such a session counts nowhere. */
+export function readVoucher(row: VoucherColumns): SessionVoucher | undefined {
+  const { vouched_by: kind, provider_uid, vouched_email: email } = row
+  if (kind === 'account' || kind === 'operator') return { kind }
+  const provider = parseUid(provider_uid)
+  return kind === 'organization' && provider !== undefined && depthOf(provider) > 0
+    ? { kind, provider, email }
+    : undefined
+}

@@ -1,0 +1,139 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { errorBody, httpStatusOfError, retryAfter } from '../api/error-body.ts'
+import { toApiError } from '../api/storage-faults.ts'
+import { limits as allLimits } from '../config/limits.ts'
+import type { RequestIdOf } from '../pipeline/request-ids.ts'
+import type { RequestRecord } from '../pipeline/request-record.ts'
+import type { RequestObserver } from '../telemetry/request-observer.ts'
+import type { BodyBudget } from './body-budget.ts'
+import type { ConnectionLimits } from './connections.ts'
+import type { ClientAddressOf, HttpHandler, WholeBody, WholeReply } from './http.ts'
+import type { TransportLog } from './transport-errors.ts'
+import type { UnreadReplies } from './unread-replies.ts'
+
+/** What the adapters of HTTP/1 and HTTP/2 share. */
+
+/** The limits of core/limits.ts that the port enforces. */
+export type PortLimits = Readonly<
+  Record<
+    keyof typeof allLimits &
+      (
+        | 'headerBytesMax'
+        | 'apiBodyBytesMax'
+        | 'headersTimeoutMs'
+        | 'requestTimeoutMs'
+        | 'protocolTimeoutMs'
+        | 'idleConnectionMs'
+        | 'concurrentStreamsMax'
+        | 'stopGraceMs'
+        | 'undecidedGraceMs'
+        | 'stalledReplyMs'
+        | 'streamedBodyWindowMs'
+        | 'streamedBodyWindowBytesMin'
+        | 'bufferedBytesPerConnectionMax'
+        | 'bufferedBytesMax'
+        | 'streamWindowBytes'
+        | 'headerFieldsMax'
+        | 'http2SessionMib'
+        | 'http2SettingsMax'
+        | 'http2InvalidFramesMax'
+        | 'http2RejectedStreamsMax'
+        | 'http2ResetsBurst'
+        | 'http2ResetsPerSecond'
+        | 'http2ControlFramesMax'
+        | 'http2ControlWindowMs'
+        | 'pipelinedRequestsMax'
+        | keyof ConnectionLimits
+      ),
+    number
+  >
+>
+
+/** Takes the HTTP/2 streams whose content type is one of gRPC's. */
+export interface GrpcHandler {
+  /** Answers one stream, whatever happens. `endOfStream`: the headers were the whole request. */
+  handle(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    endOfStream: boolean,
+    requestId: string,
+    record?: RequestRecord,
+  ): void
+  /** Ends the calls that would never end by themselves; unary calls are left to finish. */
+  stop(): void
+  /** Fails all other calls with UNAVAILABLE. */
+  abort(): void
+}
+
+/** What clients do on the port: requests that are being received or answered, and bytes on their connections since the start. */
+export interface PortTraffic {
+  readonly inFlight: { readonly http: number; readonly grpc: number }
+  readonly bytes: { readonly received: number; readonly sent: number }
+}
+
+export interface PortContext {
+  readonly http: HttpHandler
+  readonly grpc: GrpcHandler
+  readonly errorDomain: string
+  readonly log: TransportLog
+  readonly addressOf: ClientAddressOf
+  readonly limits: PortLimits
+  /** Counts the bodies that `HttpRequest.body` reads, until their requests are answered. */
+  readonly bodyBudget: BodyBudget
+  /** Counts whole replies until their clients have taken them. */
+  readonly unreadReplies: UnreadReplies
+  /** The client at this address broke or flooded its protocol. */
+  readonly reportAbuse: (address: string | undefined) => void
+  readonly requestIdOf: RequestIdOf
+  /** Records requests for the access log and traces; undefined if both are off. */
+  readonly observer: RequestObserver | undefined
+  readonly isTls: boolean
+  readonly inFlight: { http: number; grpc: number }
+  /** Once true, replies ask their clients to close the connection. */
+  stopping: boolean
+}
+
+/** The structured reply to whatever a handler threw; see `toApiError` for what is told and what is logged. */
+export function portErrorReply(context: PortContext, requestId: string, failure: unknown): WholeReply {
+  const error = toApiError(failure, requestId, context.log)
+  return {
+    status: httpStatusOfError(error),
+    headers: { 'content-type': 'application/json', ...retryAfter(error) },
+    body: errorBody(error, context.errorDomain),
+  }
+}
+
+const scratch = Buffer.allocUnsafeSlow(256 * 1024)
+const LONG_TEXT = 4096
+
+/**
+ * A body as it is best handed to a socket. Long text is put together from many pieces: writing it into a waiting buffer joins and
+ * encodes them in one pass, where counting its bytes and sending it would take two.
+ */
+export function encodeLongText(body: WholeBody): WholeBody {
+  // UTF-8 takes at most three bytes for a unit of text.
+  if (typeof body !== 'string' || body.length < LONG_TEXT || body.length * 3 > scratch.length) return body
+  return Buffer.from(scratch.subarray(0, scratch.write(body)))
+}
+
+/** Bytes of a body on the wire. */
+export function bodyBytes(body: WholeBody): number {
+  if (body === undefined) return 0
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.length
+}
+
+/** RFC 9110, section 8.6: such replies carry no content-length. */
+export function hasNoContentLength(status: number): boolean {
+  return status === 204 || status === 304
+}
+
+/**
+ * RFC 9113, section 8.1: after a whole reply, NO_ERROR asks the client to send no more of its request. On a stream whose request has
+ * ended this does nothing. A reset can overtake the reply that says why, so what the client still sends is swallowed for a moment.
+ */
+export function discardRequestBody(stream: ServerHttp2Stream): void {
+  if (stream.readableEnded || stream.destroyed) return
+  stream.resume()
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), allLimits.lingerMs)
+  stream.once('close', () => clearTimeout(timer))
+}

@@ -1,0 +1,144 @@
+import type { Writable } from 'node:stream'
+import type { BodyStream, HttpReply } from './http.ts'
+import type { PortContext } from './port-context.ts'
+import type { UnreadReplies } from './unread-replies.ts'
+
+/** Where a streamed body goes. */
+export interface StreamTarget {
+  readonly out: Writable
+  readonly requestId: string
+  /** Counts bytes that were handed to `out`. */
+  readonly written?: ((bytes: number) => void) | undefined
+  /** Ends the reply as a whole one. */
+  readonly end: () => void
+  /** Ends it in such a way that nobody can take it for a whole one. */
+  readonly abort: () => void
+}
+
+export function isStream(body: HttpReply['body']): body is BodyStream {
+  return typeof body === 'object' && !(body instanceof Uint8Array)
+}
+
+/** Ends a body that nobody will read; it may have been begun. */
+export function cancelStream(body: HttpReply['body']): void {
+  if (isStream(body))
+    body[Symbol.asyncIterator]()
+      .return?.()
+      .catch(() => undefined)
+}
+
+/** What sending a whole reply needs to know. */
+export interface UnreadContext {
+  readonly limits: Readonly<Record<'stalledReplyMs', number>>
+  readonly unreadReplies: UnreadReplies
+}
+
+const WHOLE_PIECE_BYTES = 64 * 1024
+
+/** Ends a reply with a whole body. A client that takes nothing of it for `stalledReplyMs`, or is one of too many, is cut off by `cut`. */
+export function sendWhole(
+  out: Writable,
+  body: Exclude<HttpReply['body'], BodyStream>,
+  { limits: { stalledReplyMs }, unreadReplies }: UnreadContext,
+  abort: () => void,
+): void {
+  if (body !== undefined && body.length > WHOLE_PIECE_BYTES) {
+    // In pieces, so that progress shows in what is left.
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    for (let at = 0; at < bytes.length; at += WHOLE_PIECE_BYTES)
+      out.write(bytes.subarray(at, at + WHOLE_PIECE_BYTES))
+    out.end()
+  } else {
+    out.end(body)
+  }
+  let left = out.writableLength
+  const removeFromUnread = unreadReplies.add(left, abort)
+  const timer = setInterval(() => {
+    if (out.writableLength >= left) abort()
+    left = out.writableLength
+  }, stalledReplyMs)
+  const done = () => {
+    clearInterval(timer)
+    removeFromUnread()
+  }
+  out.on('finish', done)
+  out.on('close', done)
+}
+
+/** Written at a time: a client has to take so much within `stalledReplyMs`, besides what the system buffers. */
+const PIECE_BYTES = 256 * 1024
+
+/** Sends a body whose headers are on their way. Resolves when the reply has ended, in whichever way. */
+export async function sendStream(
+  { log, limits }: Pick<PortContext, 'log' | 'limits'>,
+  body: BodyStream,
+  { out, requestId, written, end, abort: cut }: StreamTarget,
+): Promise<void> {
+  const iterator = body[Symbol.asyncIterator]()
+  let state: 'open' | 'ended' | 'gone' = 'open'
+  let wake = () => {}
+
+  /** Nobody reads any more. The iterator hears of it at once: it may be waiting for something. */
+  const onClientGone = () => {
+    if (state === 'open') {
+      state = 'gone'
+      Promise.resolve(iterator.return?.()).catch((err: unknown) =>
+        log.error({ requestId, err }, 'a streamed reply failed after its client went away'),
+      )
+    }
+    wake()
+  }
+  const resume = () => wake()
+  /** Until what was written has left, or nobody wants it any more. */
+  const waitUntilTaken = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        log.debug({ requestId }, 'a client that does not read its streamed reply is cut off')
+        cut()
+        onClientGone()
+      }, limits.stalledReplyMs)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
+  out.on('finish', resume)
+  out.on('close', onClientGone)
+  try {
+    while (state === 'open') {
+      const { done, value } = await iterator.next()
+      if (done === true || state !== 'open') break
+      const bytes = typeof value === 'string' ? Buffer.from(value) : value
+      for (let at = 0; at < bytes.length && isOpen(); at += PIECE_BYTES) {
+        const leaving = waitUntilTaken()
+        const piece = bytes.subarray(at, at + PIECE_BYTES)
+        out.write(piece, resume)
+        written?.(piece.length)
+        await leaving
+      }
+      // Neither a fast body nor a fast client may keep the others waiting.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    if (isOpen()) {
+      state = 'ended'
+      end()
+      if (!out.writableFinished && !out.destroyed) await waitUntilTaken()
+    }
+  } catch (err) {
+    if (isOpen()) {
+      state = 'ended'
+      log.error({ requestId, err }, 'a streamed reply failed and was cut off')
+      cut()
+    } else {
+      log.debug({ requestId, err }, 'a streamed reply failed after its client went away')
+    }
+  } finally {
+    out.off('finish', resume)
+    out.off('close', onClientGone)
+  }
+
+  function isOpen(): boolean {
+    return state === 'open'
+  }
+}

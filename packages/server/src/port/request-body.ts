@@ -1,0 +1,117 @@
+import type { Readable } from 'node:stream'
+import { ByteCollector } from '../runtime/byte-collector.ts'
+import type { BufferedBody } from './body-budget.ts'
+import type { PortLimits } from './port-context.ts'
+import { bodyTooLarge, clientDisconnected, requestTimedOut } from './transport-errors.ts'
+
+/** A body that is being received as a whole. */
+interface PendingBody {
+  readonly body: Promise<Uint8Array>
+  /** Ends it with an error, unless it has arrived. */
+  fail(error: unknown): void
+}
+
+interface WholeBodyBounds {
+  readonly bytesMax: number
+  /** The Content-Length, 0 without one. */
+  readonly contentLength: number
+  readonly buffered: BufferedBody
+}
+
+/**
+ * Receives a body of at most `bytesMax` bytes, which `buffered` counts. Fails with code 3 (HTTP 413) if it is larger, and as the
+ * budget says, and with code 1 if the client is gone already. What arrives after a failure is dropped.
+ */
+export function readWholeBody(
+  source: Readable,
+  { bytesMax, contentLength: announced, buffered }: WholeBodyBounds,
+): PendingBody {
+  const received = new ByteCollector(announced)
+  const { promise: body, resolve, reject } = Promise.withResolvers<Uint8Array>()
+  let settled = false
+  const fail = (error: unknown) => {
+    if (settled) return
+    settled = true
+    received.take()
+    buffered.release()
+    reject(error)
+  }
+  source.on('data', (chunk: Uint8Array) => {
+    if (settled) return
+    try {
+      if (received.length + chunk.length > bytesMax) throw bodyTooLarge(bytesMax)
+      buffered.grow(chunk.length)
+      received.push(chunk)
+    } catch (error) {
+      fail(error)
+    }
+  })
+  source.on('end', () => {
+    if (isCutOff(source)) fail(clientDisconnected())
+    if (settled) return
+    settled = true
+    resolve(received.take())
+  })
+  // A client that went away before this was asked for: the events that say so are over.
+  if (source.destroyed && !source.readableEnded) fail(clientDisconnected())
+  return { body, fail }
+}
+
+/**
+ * Whether a body that ends was cut off by its client; asked while it ends. HTTP/2 ends the body of a stream that is reset, or whose
+ * connection is gone, as it ends a complete one.
+ */
+function isCutOff(source: Readable): boolean {
+  return source.closed || source.destroyed || source.readableAborted
+}
+
+/**
+ * Reads a body as fast as it is taken, and no faster than it comes. A slow client is told by its progress: only the time counts in
+ * which nothing of its body was there to be taken.
+ */
+export async function* readBodyStream(
+  source: Readable,
+  {
+    streamedBodyWindowMs: windowMs,
+    streamedBodyWindowBytesMin: bytesMin,
+  }: Pick<PortLimits, 'streamedBodyWindowMs' | 'streamedBodyWindowBytesMin'>,
+): AsyncGenerator<Uint8Array> {
+  let wake = () => {}
+  const resume = () => wake()
+  const events = ['readable', 'end', 'error', 'close'] as const
+  for (const event of events) source.on(event, resume)
+  let cutOff = false
+  source.once('end', () => {
+    cutOff = isCutOff(source)
+  })
+  let waitedMs = 0
+  let bytes = 0
+  try {
+    for (;;) {
+      const chunk: Uint8Array | null = source.read()
+      if (chunk !== null) {
+        bytes += chunk.length
+        yield chunk
+        continue
+      }
+      if (cutOff) throw clientDisconnected()
+      if (source.readableEnded) return
+      if (source.destroyed) throw clientDisconnected()
+      const sinceMs = performance.now()
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, windowMs - waitedMs)
+        wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      waitedMs += performance.now() - sinceMs
+      if (waitedMs < windowMs) continue
+      if (bytes < bytesMin) throw requestTimedOut()
+      waitedMs = 0
+      bytes = 0
+    }
+  } finally {
+    for (const event of events) source.off(event, resume)
+  }
+}

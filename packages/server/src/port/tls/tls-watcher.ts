@@ -1,0 +1,103 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Config } from '../../config/config.ts'
+import { limits } from '../../config/limits.ts'
+import type { Log } from '../../telemetry/log.ts'
+import { expiryWarning, readTlsFiles, type TlsFiles } from './tls-files.ts'
+
+/** Follows the TLS files: renewed ones are used for new connections. */
+export interface TlsWatcher {
+  readonly current: TlsFiles
+  /** Reads the files now, also those of other settings. Throws a SetupError and keeps the current ones if they cannot be used. */
+  reload(settings: NonNullable<Config['tls']>): void
+  stop(): void
+}
+
+export interface TlsWatcherOptions {
+  readonly log: Log
+  readonly onChange: (files: TlsFiles) => void
+  /** Between two reads of the files; default `tlsPollMs`. */
+  readonly pollMs?: number | undefined
+}
+
+/**
+ * Directories are watched, since files are replaced by renames, or by the swap of a link (Kubernetes); not every file system reports
+ * changes, so the files are also read every `tlsPollMs`. Throws a SetupError for files that cannot be used.
+ */
+export function watchTls(
+  settings: NonNullable<Config['tls']>,
+  { log, onChange, pollMs = limits.tlsPollMs }: TlsWatcherOptions,
+): TlsWatcher {
+  let files = settings
+  let current = readTlsFiles(files)
+  let problem = ''
+  let warnedMs = Number.NEGATIVE_INFINITY
+  let scheduledCheck: NodeJS.Timeout | undefined
+  let watchers: FSWatcher[] = []
+
+  const warnOfExpiry = () => {
+    const warning = expiryWarning(current, Date.now())
+    if (warning === undefined || Date.now() - warnedMs < limits.tlsExpiryNoticeMs) return
+    warnedMs = Date.now()
+    log.warn({ expires: new Date(current.expiresMs).toISOString() }, warning)
+  }
+  const applyFiles = (next: TlsFiles) => {
+    problem = ''
+    if (next.cert === current.cert && next.key === current.key) return
+    current = next
+    warnedMs = Number.NEGATIVE_INFINITY
+    onChange(next)
+    log.info(
+      { expires: new Date(next.expiresMs).toISOString() },
+      'new connections get the renewed certificate',
+    )
+  }
+  const checkFiles = () => {
+    try {
+      applyFiles(readTlsFiles(files))
+    } catch (error) {
+      // Of two files one is replaced first: said once, and read again until they match.
+      const { message } = error as Error
+      if (message !== problem) log.warn({}, `the former certificate stays in use: ${message}`)
+      problem = message
+    }
+    warnOfExpiry()
+  }
+  const scheduleCheck = () => {
+    clearTimeout(scheduledCheck)
+    scheduledCheck = setTimeout(checkFiles, SETTLE_MS).unref()
+  }
+  const watchDirectories = () => {
+    for (const watcher of watchers) watcher.close()
+    watchers = [...new Set([dirname(files.certFile), dirname(files.keyFile)])].flatMap((directory) => {
+      try {
+        // What it does not report, or not any more, the poll finds.
+        return [watch(directory, { persistent: false }, scheduleCheck).on('error', () => undefined)]
+      } catch {
+        return []
+      }
+    })
+  }
+  watchDirectories()
+  warnOfExpiry()
+  const poll = setInterval(checkFiles, pollMs).unref()
+  return {
+    get current() {
+      return current
+    },
+    reload(settings) {
+      const next = readTlsFiles(settings)
+      files = settings
+      applyFiles(next)
+      watchDirectories()
+    },
+    stop() {
+      clearInterval(poll)
+      clearTimeout(scheduledCheck)
+      for (const watcher of watchers) watcher.close()
+    },
+  }
+}
+
+/** A renewal writes several files. */
+const SETTLE_MS = 100

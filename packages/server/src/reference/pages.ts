@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { errorBody } from '../api/error-body.ts'
+import { ApiError, Code } from '../api/errors.ts'
+import { matchesEtag } from '../api/etag.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../port/http.ts'
+import { readComments } from './comments.ts'
+import type { ReferencePagesOptions } from './handler.ts'
+import { describeApi } from './openapi.ts'
+
+/** The description and its pages, ready to be sent. */
+
+const gzipAsync = promisify(gzip)
+
+/** Programs may keep the description this long before they ask again. */
+const DESCRIPTION_SECONDS = 300
+const YEAR_SECONDS = 365 * 24 * 3600
+
+/**
+ * What the page may do: its own files, calls of its own server, and nothing from anywhere else. The renderer's stylesheet has its icons
+ * as `data:` images. Styles that scripts set one by one are no inline styles, so none are allowed.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** A file as it is kept, made once: no request compresses or unpacks anything. */
+interface StaticFile {
+  readonly plain: Uint8Array
+  readonly gzipped: Uint8Array
+  readonly headers: Readonly<Record<string, string>>
+  readonly etag: string
+}
+
+/** Where the renderer is, and where our own files are. */
+const rendererAt = import.meta.resolve('swagger-ui-dist/package.json')
+const pageAt = new URL('page/', import.meta.url)
+const rendererFile = (name: string) => new URL(name, rendererAt)
+const pageFile = (name: string) => new URL(name, pageAt)
+
+/** The renderer's files that the page loads, and ours beside them. */
+const assets: Readonly<Record<string, { readonly file: URL; readonly type: string }>> = {
+  'swagger-ui-bundle.js': { file: rendererFile('swagger-ui-bundle.js'), type: 'text/javascript' },
+  'swagger-ui.css': { file: rendererFile('swagger-ui.css'), type: 'text/css' },
+  'start.js': { file: pageFile('start.js'), type: 'text/javascript' },
+  'berth.css': { file: pageFile('berth.css'), type: 'text/css' },
+  'icon.svg': { file: pageFile('icon.svg'), type: 'image/svg+xml' },
+}
+
+/** Answers /openapi.json, /docs and what lies below it. */
+export async function createReferencePages(options: ReferencePagesOptions): Promise<HttpHandler> {
+  const { version } = JSON.parse(await text(new URL('../../../../package.json', import.meta.url))) as {
+    version: string
+  }
+  const revision = await revisionOf(version)
+  const builders: Readonly<Record<string, () => Promise<StaticFile>>> = {
+    '/openapi.json': async () => {
+      const { document } = describeApi({ ...options, comments: readComments(), version })
+      return staticFile(JSON.stringify(document), {
+        'content-type': 'application/json',
+        'cache-control': `public, max-age=${DESCRIPTION_SECONDS}`,
+      })
+    },
+    '/docs': async () =>
+      staticFile((await text(pageFile('docs.html'))).replaceAll('{revision}', revision), {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-cache',
+        'content-security-policy': POLICY,
+        'cross-origin-opener-policy': 'same-origin',
+      }),
+    ...Object.fromEntries(
+      Object.entries(assets).map(([name, { file, type }]) => [
+        `/docs/${revision}/${name}`,
+        async () =>
+          staticFile(await text(file), {
+            'content-type': `${type}; charset=utf-8`,
+            'cache-control': `public, max-age=${YEAR_SECONDS}, immutable`,
+          }),
+      ]),
+    ),
+  }
+  const files = new Map<string, Promise<StaticFile>>()
+
+  return async (request) => {
+    const path = request.url.replace(/\?.*$/s, '')
+    if (path === '/docs/') return { status: 308, headers: { location: '/docs' }, body: undefined }
+    const build = Object.hasOwn(builders, path) ? builders[path] : undefined
+    if (build === undefined) return noSuchPath(options.errorDomain)
+    const cached = files.get(path) ?? build()
+    files.set(path, cached)
+    return send(await cached, request)
+  }
+}
+
+/** Changes whenever a file of the page does, so that browsers may keep them for ever. */
+async function revisionOf(version: string): Promise<string> {
+  const { version: rendererVersion } = JSON.parse(await text(rendererFile('package.json'))) as {
+    version: string
+  }
+  const hash = createHash('sha256').update(`${version} ${rendererVersion}`)
+  for (const { file } of Object.values(assets))
+    if (file.href.startsWith(pageAt.href)) hash.update(await text(file))
+  return `${rendererVersion}-${hash.digest('hex').slice(0, 8)}`
+}
+
+function text(file: URL): Promise<string> {
+  return readFile(file, 'utf8')
+}
+
+async function staticFile(content: string, headers: Readonly<Record<string, string>>): Promise<StaticFile> {
+  const etag = `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
+  return {
+    plain: Buffer.from(content),
+    gzipped: await gzipAsync(content),
+    headers: {
+      ...headers,
+      etag,
+      vary: 'accept-encoding',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    },
+    etag,
+  }
+}
+
+function send({ plain, gzipped: zipped, headers, etag }: StaticFile, request: HttpRequest): HttpReply {
+  const ifNoneMatch = request.headers['if-none-match']
+  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))
+    return { status: 304, headers, body: undefined }
+  if (acceptsGzip(request.headers['accept-encoding']))
+    return { status: 200, headers: { ...headers, 'content-encoding': 'gzip' }, body: zipped }
+  return { status: 200, headers, body: plain }
+}
+
+/** RFC 9110, section 12.5.3: a coding with the weight 0 is refused. */
+function acceptsGzip(header: string | string[] | undefined): boolean {
+  return String(header ?? '')
+    .split(',')
+    .map((coding) =>
+      coding
+        .trim()
+        .toLowerCase()
+        .split(/\s*;\s*/),
+    )
+    .some(([name, weight]) => name === 'gzip' && !/^q=0(?:\.0*)?$/.test(weight ?? ''))
+}
+
+function noSuchPath(errorDomain: string): HttpReply {
+  const error = new ApiError(Code.NOT_FOUND, 'Not found: no such path')
+  return {
+    status: 404,
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    },
+    body: errorBody(error, errorDomain),
+  }
+}

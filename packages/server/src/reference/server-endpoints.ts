@@ -1,0 +1,104 @@
+import { errorResponseRef, headerRefs, type ResponseObject } from './error-responses.ts'
+import type { Operation } from './operations.ts'
+import type { Schema } from './schemas.ts'
+
+/** What the server answers besides the methods of its services: by path, each with GET. None of it is in the schema. */
+
+export const serverTag = {
+  name: 'Server',
+  description: 'What tools read of the server itself. None of it needs a token.',
+}
+
+const text = { type: 'string' } as const
+const textList = { type: 'array', items: text } as const
+
+function json(description: string, schema: Schema): ResponseObject {
+  return { description, content: { 'application/json': { schema } } }
+}
+
+function endpoint(
+  operationId: string,
+  summary: string,
+  response: ResponseObject,
+  responses: Operation['responses'] = {},
+): Operation {
+  return {
+    operationId,
+    tags: [serverTag.name],
+    summary,
+    responses: { 200: { headers: headerRefs(), ...response }, ...responses },
+    security: [],
+  }
+}
+
+function closedObject(schema: Readonly<Record<string, Schema>>): Schema {
+  return { type: 'object', properties: schema, required: Object.keys(schema), additionalProperties: false }
+}
+
+/** One key (RFC 7517), of either kind that a signing key has. */
+const jwk: Schema = {
+  type: 'object',
+  properties: { kty: text, kid: text, use: text, alg: text },
+  required: ['kty', 'kid'],
+}
+
+export const serverEndpoints: Readonly<Record<string, Operation>> = {
+  '/healthz': endpoint('GetHealth', 'Tells that the process answers', {
+    description: 'It does.',
+    content: { 'text/plain': { schema: text, example: 'ok\n' } },
+  }),
+  '/readyz': endpoint(
+    'GetReadiness',
+    'Tells whether requests may be sent here: the server is not stopping, and its database answers',
+    {
+      description:
+        'They may. A line after `ok` names each disk that is full and each store that refuses writes.',
+      content: { 'text/plain': { schema: text, example: 'ok\n' } },
+    },
+    { 503: errorResponseRef(503) },
+  ),
+  '/metrics': endpoint('GetMetrics', 'Measurements in the text format of Prometheus', {
+    description: 'The measurements.',
+    content: { 'text/plain': { schema: text } },
+  }),
+  '/.well-known/openid-configuration': endpoint(
+    'GetOpenIdConfiguration',
+    'The token service as an OpenID provider (OpenID Connect Discovery)',
+    json(
+      'The configuration.',
+      closedObject({
+        issuer: text,
+        jwks_uri: text,
+        authorization_endpoint: text,
+        token_endpoint: text,
+        device_authorization_endpoint: text,
+        revocation_endpoint: text,
+        response_types_supported: textList,
+        response_modes_supported: textList,
+        grant_types_supported: textList,
+        code_challenge_methods_supported: textList,
+        token_endpoint_auth_methods_supported: textList,
+        revocation_endpoint_auth_methods_supported: textList,
+        authorization_response_iss_parameter_supported: { type: 'boolean' },
+        subject_types_supported: textList,
+        id_token_signing_alg_values_supported: textList,
+        scopes_supported: textList,
+        claims_supported: textList,
+      }),
+    ),
+  ),
+  '/.well-known/jwks.json': endpoint(
+    'GetKeys',
+    'The keys that the tokens of this installation are signed with (RFC 7517)',
+    json('The keys.', closedObject({ keys: { type: 'array', items: jwk } })),
+  ),
+  '/openapi.json': endpoint(
+    'GetOpenApi',
+    'This description, as OpenAPI 3.1',
+    json('It.', { type: 'object' }),
+  ),
+  '/docs': endpoint('GetReferencePages', 'This description as pages for people', {
+    description: 'The page.',
+    content: { 'text/html': { schema: text } },
+  }),
+}

@@ -1,0 +1,259 @@
+import { randomBytes } from 'node:crypto'
+import type { Stats } from 'node:fs'
+import {
+  copyFile,
+  type FileHandle,
+  open,
+  opendir,
+  readFile as readText,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isStorageFull } from '../../../api/storage-faults.ts'
+import { makePrivateDirectory } from '../../../storage/db.ts'
+import { type BlobStore, type ByteRange, IDENTITY_FILE, MissingBytes, type Upload } from '../blob-store.ts'
+import { createReadBuffers, type ReadBuffers } from './read-buffers.ts'
+
+/**
+ * Blobs as files. An upload is a file of its own until it is whole; then it gets its name in one step. Several nodes may share the
+ * directory.
+ */
+
+/** Written at a time. */
+const PIECE_BYTES = 1024 * 1024
+/** A client that sends a byte at a time is not remembered byte by byte. */
+const PIECES_MAX = 1024
+
+export function fileBlobs(directory: string): BlobStore {
+  const uploads = join(directory, 'uploads')
+  const fileOf = ({ id }: Pick<Upload, 'id'>) => join(uploads, id)
+  const blobAt = (location: string) => join(directory, location)
+  const buffers = createReadBuffers()
+  /** Directories that are known to be there, and to be found after a crash. */
+  const createdDirectories = new Set<string>()
+  const createDirectory = async (path: string) => {
+    if (createdDirectories.has(path)) return
+    makePrivateDirectory(path)
+    for (let at = path; at.startsWith(directory); at = dirname(at)) await syncDirectory(dirname(at))
+    createdDirectories.add(path)
+  }
+
+  return {
+    async append(upload, bytes, { isTakenOver = false } = {}) {
+      await createDirectory(uploads)
+      if (isTakenOver) await replaceUploadFile(fileOf(upload), upload)
+      const file = await openUpload(fileOf(upload), upload)
+      try {
+        // The end of the file says how far an upload is.
+        await file.truncate(upload.size)
+        return { ...upload, size: await writeChunks(file, upload.size, bytes) }
+      } catch (error) {
+        // A full disk gets back what is of no use.
+        if (isStorageFull(error)) await file.truncate(upload.size)
+        throw error
+      } finally {
+        await file.close()
+      }
+    },
+
+    async readProgress(upload) {
+      const file = await statIfExists(fileOf(upload))
+      return file === undefined || file.size <= upload.size ? upload : { ...upload, size: file.size }
+    },
+
+    readUpload: (upload) => readFile(buffers, fileOf(upload), { start: 0, end: upload.size }),
+
+    async commit(upload, location) {
+      const target = blobAt(location)
+      // Nothing may have been written, not even by an upload of no bytes.
+      await createDirectory(uploads)
+      await createDirectory(dirname(target))
+      const file = await openUpload(fileOf(upload), upload)
+      try {
+        await file.truncate(upload.size)
+        // Nobody knows of the name yet. With it first, a file system that has a journal waits for the disk once.
+        await rename(fileOf(upload), target)
+        await file.datasync()
+      } finally {
+        await file.close()
+      }
+      await syncDirectory(dirname(target))
+    },
+
+    revertCommit: (upload, location) => rename(blobAt(location), fileOf(upload)),
+
+    discard: (upload) => rm(fileOf(upload), { force: true }),
+
+    read: (location, range) => readFile(buffers, blobAt(location), range),
+
+    remove: (location) => rm(blobAt(location), { force: true }),
+
+    presignUrl: undefined,
+
+    identity: {
+      async read() {
+        try {
+          return (await readText(blobAt(IDENTITY_FILE), 'utf8')).trim()
+        } catch (error) {
+          if (isNotFound(error)) return undefined
+          throw error
+        }
+      },
+      async write(id) {
+        await createDirectory(directory)
+        const draft = blobAt(`${IDENTITY_FILE}.${randomBytes(8).toString('hex')}`)
+        await writeFile(draft, `${id}\n`, { mode: 0o600, flush: true })
+        await rename(draft, blobAt(IDENTITY_FILE))
+        await syncDirectory(directory)
+      },
+    },
+
+    close() {},
+
+    async *listBlobs(folder) {
+      for await (const algorithm of entriesOf(directory)) {
+        if (join(directory, algorithm) === uploads || (folder ?? algorithm) !== algorithm) continue
+        for await (const prefix of entriesOf(join(directory, algorithm)))
+          for await (const name of entriesOf(join(directory, algorithm, prefix))) {
+            const location = `${algorithm}/${prefix}/${name}`
+            const file = await statIfExists(blobAt(location))
+            if (file?.isFile()) yield { location, size: file.size, modifiedMs: file.mtimeMs }
+          }
+      }
+    },
+
+    async *listUploads() {
+      for await (const id of entriesOf(uploads)) {
+        const file = await statIfExists(fileOf({ id }))
+        if (file?.isFile()) yield { id, state: '', modifiedMs: file.mtimeMs }
+      }
+    },
+  }
+}
+
+async function openUpload(path: string, { size }: Pick<Upload, 'size'>): Promise<FileHandle> {
+  const file = await open(path, size === 0 ? 'w' : 'r+', 0o600).catch(throwMissing)
+  try {
+    const { size: found } = await file.stat()
+    if (found < size) throw new MissingBytes(`${path} ends at ${found}, before ${size}`, found)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** Makes the upload another file, with the same bytes: whoever has the old one open writes to nobody. */
+async function replaceUploadFile(path: string, { size }: Pick<Upload, 'size'>): Promise<void> {
+  if (size === 0) return rm(path, { force: true })
+  // Named as uploads are: a crash leaves one that nobody knows.
+  const copy = join(dirname(path), randomBytes(16).toString('hex'))
+  try {
+    await copyFile(path, copy)
+    await rename(copy, path)
+  } catch (error) {
+    await rm(copy, { force: true })
+    throwMissing(error)
+  }
+}
+
+function throwMissing(error: unknown): never {
+  throw isNotFound(error) ? new MissingBytes('the file of an upload is not there', 0, error) : error
+}
+
+/** Writes what comes, in pieces of some size; the position behind it. */
+async function writeChunks(
+  file: FileHandle,
+  from: number,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  let position = from
+  let pending: Uint8Array[] = []
+  let pendingBytes = 0
+  const flush = async () => {
+    const pieces = pending
+    pending = []
+    pendingBytes = 0
+    if (pieces.length > 0) position += await writeAll(file, pieces, position)
+  }
+  for await (const chunk of bytes) {
+    pending.push(chunk)
+    pendingBytes += chunk.length
+    if (pendingBytes >= PIECE_BYTES || pending.length >= PIECES_MAX) await flush()
+  }
+  await flush()
+  return position
+}
+
+async function writeAll(file: FileHandle, pieces: readonly Uint8Array[], position: number): Promise<number> {
+  const total = pieces.reduce((sum, { length }) => sum + length, 0)
+  const { bytesWritten } = await file.writev(pieces, position)
+  if (bytesWritten === total) return total
+  // A disk that is nearly full takes less than it is given; the next attempt says why.
+  const rest = Buffer.concat(pieces).subarray(bytesWritten)
+  if (bytesWritten === 0) throw new Error('the file system takes no more bytes')
+  return bytesWritten + (await writeAll(file, [rest], position + bytesWritten))
+}
+
+async function* readFile(
+  buffers: ReadBuffers,
+  path: string,
+  { start, end }: ByteRange,
+): AsyncGenerator<Uint8Array> {
+  const file = await open(path, 'r').catch((error: unknown) => {
+    throw isNotFound(error) ? new MissingBytes(`${path} is not there`, 0, error) : error
+  })
+  const buffer = buffers.acquire(end - start)
+  let isLent = false
+  try {
+    for (let position = start; position < end; ) {
+      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - position), position)
+      if (bytesRead === 0) throw new MissingBytes(`${path} ends at ${position}, before ${end}`, position)
+      isLent = true
+      yield buffer.subarray(0, bytesRead)
+      isLent = false
+      position += bytesRead
+    }
+  } finally {
+    // Whoever does not come back for more may have left it with a connection that is about to end.
+    if (isLent) buffers.abandon(buffer)
+    else buffers.release(buffer)
+    await file.close()
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
+
+/** Names in a directory, a few at a time; none where there is no such directory. */
+async function* entriesOf(path: string): AsyncGenerator<string> {
+  try {
+    for await (const { name } of await opendir(path)) yield name
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
+}
+
+/** Undefined for what went away since its name was read. */
+async function statIfExists(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}

@@ -1,0 +1,45 @@
+import { rootOf } from '../../api/uid.ts'
+import { type Db, inTransaction } from '../../storage/db.ts'
+import { findOrphanedRows, type OrphanedRows } from '../../storage/schema/table-ownership.ts'
+import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
+import { deleteRepoImages } from '../manifests/manifest-rows.ts'
+import { type GcRun, pauseBetweenBatches } from './run.ts'
+
+/**
+ * Rows of resources that do not exist: a node of the previous version deletes resources without the tables that only this version knows.
+ * A uid is used once, so such rows are never needed again.
+ */
+export async function collectOrphanedRows(run: GcRun): Promise<void> {
+  const { store, dryRun, tally, onProgress } = run
+  const seen = new Set<string>()
+  for await (const found of findOrphanedRows(store.db)) {
+    const { table, owner } = found
+    const key = `${isImageTable(table) ? 'images' : table} ${owner}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    if (!dryRun) await deleteOrphanedRows(store.db, found)
+    tally.count('orphans', 0)
+    onProgress?.({ step: 'orphans', seen: seen.size, report: tally.report() })
+    await pauseBetweenBatches(run, 1)
+  }
+}
+
+/** Images are counted for their organization, so they are deleted together, with their counts. */
+function isImageTable(table: string): boolean {
+  return ['manifests', 'manifest_references', 'repo_blobs', 'uploads'].includes(table)
+}
+
+function deleteOrphanedRows(
+  db: Db,
+  { table, ownership: { column: by }, owner }: OrphanedRows,
+): Promise<void> {
+  return inTransaction(db, async (tx) => {
+    const areImages = isImageTable(table)
+    if (areImages) await deleteRepoImages(db, tx, owner)
+    const sql = sqlText(db.engine)
+    // What images leave are references without their manifest.
+    const text = `delete from ${areImages ? 'manifest_references' : table}
+      where ${areImages ? 'repo' : by} = ${sql.bind(owner)} and root = ${sql.bind(rootOf(owner))}`
+    await runInTransaction(tx, text, sql)
+  })
+}

@@ -1,0 +1,116 @@
+import { limits } from '../../config/limits.ts'
+import { inTransaction } from '../../storage/db.ts'
+import { parseLocation } from '../blobs/blob-locations.ts'
+import type { StoredBlob } from '../blobs/blob-store.ts'
+import { findBlobRows } from '../blobs/known-bytes.ts'
+import { lockBlob } from '../blobs/stored-blobs.ts'
+import { requireNoBackup } from './backup-hold.ts'
+import { type GcRun, pauseBetweenBatches, ROWS_PER_READ } from './run.ts'
+
+/**
+ * Bytes in the store that no row knows: a crash leaves them between the two steps of a push, or of a collection. What has another name
+ * than the registry gives is somebody else's, and stays.
+ */
+
+interface Found extends StoredBlob {
+  readonly digest: string
+}
+
+export async function collectUntrackedBlobs(run: GcRun): Promise<void> {
+  const { blobs, dryRun, tally, onProgress, requireKnownStore: mustKnowStore } = run
+  if (mustKnowStore && !dryRun) await requireKnownStore(run)
+  for await (const { seen, strays: untracked } of pagesOfUntracked(run)) {
+    for (const { location, digest, size } of untracked) {
+      if (!dryRun) {
+        if (!(await isUntracked(run, digest, location))) continue
+        await blobs.remove(location)
+      }
+      tally.count('strays', size)
+      await pauseBetweenBatches(run, 1)
+    }
+    onProgress?.({ step: 'strays', seen, report: tally.report() })
+    await pauseBetweenBatches(run, 0)
+  }
+}
+
+/**
+ * Throws where most of the store is unknown, or all of it: that is no crash, but a database that belongs to another store, or to another
+ * day.
+ */
+async function requireKnownStore(run: GcRun): Promise<void> {
+  let [all, unknown] = [0, 0]
+  for await (const { seen, strays } of pagesOfUntracked(run)) {
+    all = seen
+    unknown += strays.length
+    await pauseBetweenBatches(run, 0)
+  }
+  const isMostUnknown = unknown > limits.untrackedBlobsUnconfirmedMax && unknown > all / 2
+  if (isMostUnknown || (unknown > 0 && !(await hasKnownBlob(run)))) throw new UnknownStore(unknown, all)
+}
+
+/** Whether the database knows anything of the store, however young. */
+async function hasKnownBlob({ blobs, store }: GcRun): Promise<boolean> {
+  let some: StoredBlob[] = []
+  for await (const stored of blobs.listBlobs()) {
+    some.push(stored)
+    if (some.length < ROWS_PER_READ) continue
+    if ((await findBlobRows(store, some)).size > 0) return true
+    some = []
+  }
+  return (await findBlobRows(store, some)).size > 0
+}
+
+class UnknownStore extends Error {
+  override readonly name = 'UnknownStore'
+
+  constructor(unknown: number, all: number) {
+    super(
+      `the database does not know ${unknown} of ${all} stored blobs, and nothing of them was taken: is it the right one? berth admin collect --force takes them`,
+    )
+  }
+}
+
+/** What is old enough and has no row, a few at a time, and how many were looked at so far. */
+async function* pagesOfUntracked(
+  run: GcRun,
+): AsyncGenerator<{ readonly seen: number; readonly strays: readonly Found[] }> {
+  const { blobs, nowMs, graceMs } = run
+  const untilMs = nowMs - Math.max(graceMs, limits.untrackedBlobAgeMsMin)
+  let [seen, some] = [0, [] as Found[]]
+  for await (const stored of blobs.listBlobs()) {
+    seen++
+    const known = parseLocation(stored.location)
+    if (known === undefined || Math.max(stored.modifiedMs, known.createdMs) > untilMs) continue
+    some.push({ ...stored, digest: known.digest })
+    if (some.length < ROWS_PER_READ) continue
+    yield { seen, strays: await filterUntracked(run, some) }
+    some = []
+  }
+  yield { seen, strays: await filterUntracked(run, some) }
+}
+
+async function filterUntracked({ store }: GcRun, found: readonly Found[]): Promise<Found[]> {
+  const known = await findBlobRows(store, found)
+  return found.filter(({ location }) => !known.has(location))
+}
+
+/**
+ * Whether no row will ever know a location. A push that stores this digest in this moment has its row, or waits for this transaction:
+ * one that waited finds that it took too long (`blobCommitMsMax`).
+ */
+function isUntracked({ store, nowMs }: GcRun, digest: string, location: string): Promise<boolean> {
+  const { db, clock } = store
+  return inTransaction(db, async (tx) => {
+    await requireNoBackup(db, tx, clock())
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto('blobs')
+      .values({ digest, size: 0, location: '', created_ms: nowMs })
+      .onConflict((conflict) => conflict.column('digest').doNothing())
+      .executeTakeFirst()
+    if (numInsertedOrUpdatedRows === 1n) {
+      await tx.deleteFrom('blobs').where('digest', '=', digest).where('location', '=', '').execute()
+      return true
+    }
+    return (await lockBlob(db, tx, digest))?.location !== location
+  })
+}

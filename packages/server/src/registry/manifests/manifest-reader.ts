@@ -1,0 +1,151 @@
+import type { Worker } from 'node:worker_threads'
+import { rateLimited, unavailable } from '../../api/errors.ts'
+import { limits } from '../../config/limits.ts'
+import { createThreadPool, type ThreadCounts } from '../../runtime/workers/thread-pool.ts'
+import { transferableBuffers } from '../../runtime/workers/transferable-buffers.ts'
+import { WorkerFailure } from '../../runtime/workers/worker-process.ts'
+import { ociError } from '../oci/errors.ts'
+import { type DigestAlgorithm, digestOf } from './digests.ts'
+import {
+  type ImageConfiguration,
+  type ImageManifest,
+  parseImageConfig,
+  parseImageManifest,
+} from './image-json.ts'
+import type { ImageReader } from './image-manifests.ts'
+import { type ParsedManifest, parseManifest } from './manifest-parser.ts'
+import type { ManifestJob, ManifestResult, PushedManifest } from './manifest-thread.ts'
+
+/** Reads manifests and image configurations: small ones where they are, larger ones in worker threads (ADR 15). */
+
+export interface ManifestReader extends ImageReader {
+  /**
+   * Reserves a place for a large manifest, which holds until the returned function is called. Throws code 8 where one of the owners
+   * has too many, and code 14 where all places are taken.
+   */
+  reserve(owners: readonly string[]): () => void
+  /**
+   * The digest of a manifest that is pushed, and what it needs. Throws MANIFEST_INVALID after `require` accepted the digest. Takes
+   * over `bytes`; the manifest is in the result.
+   */
+  push(
+    bytes: Uint8Array,
+    how: {
+      readonly contentType: string | undefined
+      readonly algorithm: DigestAlgorithm
+      /** Throws for a digest that is not the announced one. */
+      readonly require: (digest: string) => void
+    },
+  ): Promise<{ readonly content: Uint8Array; readonly digest: string; readonly parsed: ParsedManifest }>
+  /** Of the worker threads. */
+  counts(): ThreadCounts
+  close(): Promise<void>
+}
+
+export interface ManifestReaderOptions {
+  readonly largeManifestsMax?: number
+  readonly largeManifestsPerCallerMax?: number
+  readonly manifestThreadIdleMs?: number
+  /** Called with each thread that starts. */
+  readonly onThread?: (worker: Worker) => void
+}
+
+export function manifestReader(options: ManifestReaderOptions = {}): ManifestReader {
+  const { largeManifestsMax, largeManifestsPerCallerMax, manifestThreadIdleMs } = { ...limits, ...options }
+  const threads = createThreadPool<ManifestJob, ManifestResult>(
+    new URL('./manifest-thread.ts', import.meta.url),
+    {
+      threadsMax: limits.manifestThreadsMax,
+      msMax: limits.manifestParseMsMax,
+      heapMib: limits.manifestThreadHeapMib,
+      idleMs: manifestThreadIdleMs,
+    },
+    options.onThread,
+  )
+  const reserve = createReservations(largeManifestsMax, largeManifestsPerCallerMax)
+
+  const runInThread = async <T extends ManifestResult>(
+    job: ManifestJob,
+    moved?: ArrayBuffer[],
+  ): Promise<T> => {
+    try {
+      return (await threads.run(job, moved)) as T
+    } catch (error) {
+      if (!(error instanceof WorkerFailure)) throw error
+      throw unavailable('the manifest could not be read; try again', limits.largeManifestRetryMs, error)
+    }
+  }
+
+  /** Reads of an organization take no places from its pushes. */
+  const readLarge = async <T extends ManifestResult>(root: string, job: ManifestJob): Promise<T> => {
+    const release = reserve([`reads of ${root}`])
+    try {
+      return await runInThread<T>(job)
+    } finally {
+      release()
+    }
+  }
+
+  return {
+    reserve,
+    async push(bytes, { contentType, algorithm, require }) {
+      if (!isLarge(bytes.length)) {
+        const digest = digestOf(algorithm, bytes)
+        require(digest)
+        return { content: bytes, digest, parsed: parseManifest(bytes, contentType) }
+      }
+      const job = { kind: 'push', bytes, contentType, algorithm } as const
+      const {
+        bytes: content,
+        digest,
+        checked: parsed,
+      } = await runInThread<PushedManifest>(job, transferableBuffers(bytes))
+      require(digest)
+      if ('invalid' in parsed) throw ociError('MANIFEST_INVALID', parsed.invalid)
+      return { content, digest, parsed }
+    },
+    image: async (root, bytes) =>
+      isLarge(bytes.length)
+        ? readLarge<ImageManifest | undefined>(root, { kind: 'image', bytes })
+        : parseImageManifest(bytes),
+    config: async (root, bytes) =>
+      isLarge(bytes.length)
+        ? readLarge<ImageConfiguration | undefined>(root, { kind: 'config', bytes })
+        : parseImageConfig(bytes),
+    counts: threads.counts,
+    close: threads.close,
+  }
+}
+
+/** Whether so many bytes are read in a worker thread. */
+export function isLarge(bytes: number): boolean {
+  return bytes > limits.manifestInlineBytesMax
+}
+
+/** Counts places: all, and those of each owner. */
+function createReservations(max: number, perOwnerMax: number): ManifestReader['reserve'] {
+  let reserved = 0
+  const byOwner = new Map<string, number>()
+  return (owners) => {
+    if (owners.some((owner) => (byOwner.get(owner) ?? 0) >= perOwnerMax))
+      throw rateLimited(
+        `an identity or organization may push or read ${perOwnerMax} large manifests at the same time (largeManifestsPerCallerMax); try again later`,
+        limits.largeManifestRetryMs,
+      )
+    if (reserved >= max)
+      throw unavailable(
+        `the server reads ${max} large manifests already (largeManifestsMax); try again later`,
+        limits.largeManifestRetryMs,
+      )
+    reserved++
+    for (const owner of owners) byOwner.set(owner, (byOwner.get(owner) ?? 0) + 1)
+    return () => {
+      reserved--
+      for (const owner of owners) {
+        const remaining = (byOwner.get(owner) ?? 0) - 1
+        if (remaining > 0) byOwner.set(owner, remaining)
+        else byOwner.delete(owner)
+      }
+    }
+  }
+}

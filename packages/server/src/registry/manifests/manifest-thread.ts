@@ -1,0 +1,63 @@
+import type { ApiError } from '../../api/errors.ts'
+import { serveThreadRequests } from '../../runtime/workers/serve-thread-requests.ts'
+import { transferableBuffers } from '../../runtime/workers/transferable-buffers.ts'
+import { type DigestAlgorithm, digestOf } from './digests.ts'
+import {
+  type ImageConfiguration,
+  type ImageManifest,
+  parseImageConfig,
+  parseImageManifest,
+} from './image-json.ts'
+import { type ParsedManifest, parseManifest } from './manifest-parser.ts'
+
+/** A worker thread that reads large manifests and image configurations. */
+
+export type ManifestJob =
+  | {
+      readonly kind: 'push'
+      readonly bytes: Uint8Array
+      readonly contentType: string | undefined
+      readonly algorithm: DigestAlgorithm
+    }
+  | { readonly kind: 'image' | 'config'; readonly bytes: Uint8Array }
+
+export interface PushedManifest {
+  /** As they came: the thread had their memory. */
+  readonly bytes: Uint8Array
+  readonly digest: string
+  /** The error of a manifest that is not valid. */
+  readonly checked: ParsedManifest | { readonly invalid: string }
+}
+
+export type ManifestResult = PushedManifest | ImageManifest | ImageConfiguration | undefined
+
+serveThreadRequests<ManifestJob, ManifestResult>(
+  (job) => {
+    switch (job.kind) {
+      case 'push':
+        return parsePushed(job.bytes, job.contentType, job.algorithm)
+      case 'image':
+        return parseImageManifest(job.bytes)
+      case 'config':
+        return parseImageConfig(job.bytes)
+      default:
+        return job satisfies never
+    }
+  },
+  (result) => (result !== undefined && 'bytes' in result ? transferableBuffers(result.bytes) : []),
+)
+
+function parsePushed(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+  algorithm: DigestAlgorithm,
+): PushedManifest {
+  const digest = digestOf(algorithm, bytes)
+  try {
+    return { bytes, digest, checked: parseManifest(bytes, contentType) }
+  } catch (error) {
+    const { reason, message } = error as ApiError
+    if (reason !== 'MANIFEST_INVALID') throw error
+    return { bytes, digest, checked: { invalid: message } }
+  }
+}

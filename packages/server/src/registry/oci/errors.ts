@@ -1,0 +1,92 @@
+import { httpStatusOfError } from '../../api/error-body.ts'
+import { ApiError, Code } from '../../api/errors.ts'
+import { isStorageError, isStorageFull } from '../../api/storage-faults.ts'
+
+/**
+ * Errors in the words of the OCI distribution specification: their codes are the `reason` of an ApiError, and bodies of this protocol
+ * are made of them and of every other error.
+ */
+
+/** The codes of the specification, with the statuses that it gives them. */
+const statuses = {
+  BLOB_UNKNOWN: 404,
+  BLOB_UPLOAD_INVALID: 400,
+  BLOB_UPLOAD_UNKNOWN: 404,
+  DIGEST_INVALID: 400,
+  MANIFEST_BLOB_UNKNOWN: 404,
+  MANIFEST_INVALID: 400,
+  MANIFEST_UNKNOWN: 404,
+  NAME_INVALID: 400,
+  NAME_UNKNOWN: 404,
+  SIZE_INVALID: 400,
+  UNAUTHORIZED: 401,
+  DENIED: 403,
+  UNSUPPORTED: 405,
+  TOOMANYREQUESTS: 429,
+  PAGINATION_NUMBER_INVALID: 400,
+} as const
+export type OciCode = keyof typeof statuses
+
+/** RPC code of each status, for the metrics and the audit log. */
+const rpcCodes: Readonly<Record<number, Code>> = {
+  400: Code.INVALID_ARGUMENT,
+  401: Code.UNAUTHENTICATED,
+  403: Code.PERMISSION_DENIED,
+  404: Code.NOT_FOUND,
+  405: Code.UNIMPLEMENTED,
+  409: Code.FAILED_PRECONDITION,
+  413: Code.INVALID_ARGUMENT,
+  414: Code.INVALID_ARGUMENT,
+  416: Code.OUT_OF_RANGE,
+  429: Code.RESOURCE_EXHAUSTED,
+}
+
+/** RFC 4918, section 11.5. A 429 would read as a rate limit, and clients would come back too soon. */
+const INSUFFICIENT_STORAGE = 507
+
+/** `status`: where it is another than the code's own. */
+export function ociError(
+  reason: OciCode,
+  message: string,
+  options: { readonly status?: number; readonly about?: string } = {},
+): ApiError {
+  const { status: httpStatus = statuses[reason], ...about } = options
+  return new ApiError(rpcCodes[httpStatus] ?? Code.UNKNOWN, message, { reason, httpStatus, ...about })
+}
+
+/** What errors of the rest of the program are called here. */
+const codesOfApiErrors: Partial<Record<Code, OciCode>> = {
+  [Code.INVALID_ARGUMENT]: 'NAME_INVALID',
+  [Code.NOT_FOUND]: 'NAME_UNKNOWN',
+  [Code.PERMISSION_DENIED]: 'DENIED',
+  [Code.UNAUTHENTICATED]: 'UNAUTHORIZED',
+  [Code.UNIMPLEMENTED]: 'UNSUPPORTED',
+  // What a policy forbids. Clients show the message of such an answer, and do not try again.
+  [Code.FAILED_PRECONDITION]: 'DENIED',
+}
+
+/** `{ "errors": [{ "code", "message" }] }` */
+export function ociErrorBody(error: ApiError): string {
+  const { reason, message, httpStatus } = error
+  const own = Object.hasOwn(statuses, reason) ? reason : undefined
+  const code =
+    own ??
+    (isStorageError(error)
+      ? 'UNKNOWN'
+      : httpStatus === 413
+        ? 'SIZE_INVALID'
+        : (codesOfApiErrors[error.code] ?? quotaOrRateCode(error)))
+  return JSON.stringify({ errors: [{ code, message }] })
+}
+
+/** A quota, not a rate, is nothing that a client should try again. */
+function quotaOrRateCode(error: ApiError): OciCode | 'UNKNOWN' {
+  if (error.code !== Code.RESOURCE_EXHAUSTED) return 'UNKNOWN'
+  return error.details.some(({ kind }) => kind === 'RetryInfo') ? 'TOOMANYREQUESTS' : 'DENIED'
+}
+
+export function ociStatus(error: ApiError): number {
+  if (isStorageFull(error)) return INSUFFICIENT_STORAGE
+  const isForbidden = error.code === Code.FAILED_PRECONDITION && error.httpStatus === undefined
+  return isForbidden || quotaOrRateCode(error) === 'DENIED' ? statuses.DENIED : httpStatusOfError(error)
+}

@@ -1,0 +1,148 @@
+import { rootOf, type Uid } from '../../../api/uid.ts'
+import type { HttpReply } from '../../../port/http.ts'
+import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
+import { mutateBy } from '../../../storage/changes/mutation.ts'
+import type { Db, Tx } from '../../../storage/db.ts'
+import { preparedRead } from '../../../storage/prepared.ts'
+import { lockResource } from '../../../storage/resource-rows.ts'
+import { type Digest, parseDigest } from '../../manifests/digests.ts'
+import { requireManifestMutable } from '../../policies/immutable-tags.ts'
+import { deleteManifests } from '../../quota/usage.ts'
+import { lockRepo } from '../../resources/parent-repo.ts'
+import { checkTagName } from '../../resources/tag-names.ts'
+import { lockTagNamed, removeTag } from '../../resources/tags.ts'
+import { operationCapabilities, requireRepoAccess } from '../access.ts'
+import { mutatorOf, type OciContext, type OciServices, requireRepo } from '../context.ts'
+import { ociError } from '../errors.ts'
+import { withWarnings } from '../warnings.ts'
+import { isNotModified } from './blobs.ts'
+
+/** Manifests of a repo, by digest or by tag: read and taken away. A pull of one reads one row, and no file. */
+
+const byDigest = preparedRead((db, { root, repo, digest }: { root: string; repo: string; digest: string }) =>
+  db
+    .selectFrom('manifests')
+    .select(['digest', 'media_type', 'content'])
+    .where('root', '=', root)
+    .where('repo', '=', repo)
+    .where('digest', '=', digest),
+)
+
+const byTag = preparedRead((db, { root, repo, tag }: { root: string; repo: string; tag: string }) =>
+  db
+    .selectFrom('tags')
+    .innerJoin('manifests as m', (join) =>
+      join
+        .onRef('m.root', '=', 'tags.root')
+        .onRef('m.repo', '=', 'tags.parent')
+        .onRef('m.digest', '=', 'tags.digest'),
+    )
+    .select(['m.digest', 'm.media_type', 'm.content', 'tags.deprecated'])
+    .where('tags.root', '=', root)
+    .where('tags.parent', '=', repo)
+    .where('tags.name', '=', tag),
+)
+
+/** What names a manifest in an address. */
+export type Reference = { readonly digest: Digest } | { readonly tag: string }
+
+/** Throws DIGEST_INVALID for what has a colon, as no tag has, and is no digest. */
+export function parseReference(text: string): Reference {
+  if (text.includes(':')) return { digest: parseDigest(text) }
+  return { tag: text }
+}
+
+export async function getManifest(
+  { store }: OciServices,
+  context: OciContext,
+  text: string,
+): Promise<HttpReply> {
+  const { db } = store
+  const repo = requireRepo(context.repoRef)
+  const at = { root: rootOf(repo), repo }
+  const reference = parseReference(text)
+  const [row] =
+    'tag' in reference
+      ? checkTagName(reference.tag) === undefined
+        ? await byTag(db, { ...at, tag: reference.tag })
+        : []
+      : await byDigest(db, { ...at, digest: reference.digest.text })
+  if (row === undefined) throw manifestUnknown(text)
+  const headers = {
+    'content-type': row.media_type,
+    'docker-content-digest': row.digest,
+    etag: `"${row.digest}"`,
+    'cache-control': 'private, no-cache',
+    vary: 'authorization',
+  }
+  const isDeprecated = 'deprecated' in row && row.deprecated === 1
+  const warnings = withWarnings(isDeprecated ? [`the tag ${text} is deprecated`] : [])
+  if (isNotModified(context.request, row.digest))
+    return { status: 304, headers, ...warnings, body: undefined }
+  return { status: 200, headers, ...warnings, body: row.content }
+}
+
+function manifestUnknown(reference: string) {
+  return ociError('MANIFEST_UNKNOWN', `the repo has no manifest ${reference}`)
+}
+
+/** By tag only the tag goes; by digest the manifest, with the tags that name it. */
+export async function deleteManifest(
+  registry: OciServices,
+  context: OciContext,
+  text: string,
+): Promise<HttpReply> {
+  const repo = requireRepo(context.repoRef)
+  const reference = parseReference(text)
+  await ('tag' in reference
+    ? deleteTag(registry, context, repo, reference.tag)
+    : deleteByDigest(registry, context, repo, reference.digest.text))
+  return { status: 202, headers: {}, body: undefined }
+}
+
+function deleteTag({ store }: OciServices, context: OciContext, repo: Uid, name: string): Promise<void> {
+  return mutateBy(store, mutatorOf(context, 'DeleteTag'), async (tx) => {
+    await lockRepo(store.db, tx, repo)
+    const tag = await lockTagNamed(store.db, tx, repo, name)
+    if (tag === undefined) throw manifestUnknown(name)
+    await removeTag(store, tx, tag)
+    return { uid: tag.uid, response: undefined }
+  })
+}
+
+function deleteByDigest(
+  { store }: OciServices,
+  context: OciContext,
+  repo: Uid,
+  digest: string,
+): Promise<void> {
+  return mutateBy(store, mutatorOf(context, 'DeleteManifest'), async (tx) => {
+    await lockRepo(store.db, tx, repo)
+    await requireManifestMutable(tx, repo, digest)
+    const deleted = await deleteManifests(store.db, tx, repo, [digest])
+    if (deleted.length === 0) throw manifestUnknown(digest)
+    const tags = await listTagUids(tx, repo, digest)
+    if (tags.length > 0)
+      requireRepoAccess(context.access, context.repoRef, operationCapabilities.deleteTag, 'delete')
+    for (const { uid } of tags) {
+      await yieldToEventLoop()
+      const tag = await lockTag(store.db, tx, uid)
+      if (tag !== undefined) await removeTag(store, tx, tag)
+    }
+    return { uid: repo, response: undefined }
+  })
+}
+
+function lockTag(db: Db, tx: Tx, uid: string) {
+  return lockResource(db, tx, 'tags', uid, 'update')
+}
+
+function listTagUids(tx: Tx, repo: Uid, digest: string) {
+  return tx
+    .selectFrom('tags')
+    .select('uid')
+    .where('root', '=', rootOf(repo))
+    .where('parent', '=', repo)
+    .where('digest', '=', digest)
+    .execute()
+}

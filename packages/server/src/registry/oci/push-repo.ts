@@ -1,0 +1,74 @@
+import { union } from '@berth/contract/capabilities.ts'
+import { GroupsService, OrgKind } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import {
+  RepoSchema,
+  ReposService,
+} from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { fullMethodName } from '../../api/method-name.ts'
+import type { Uid } from '../../api/uid.ts'
+import { lockGroup } from '../../iam/groups/parent-group.ts'
+import { addGroup } from '../../iam/groups.ts'
+import { mutateBy, recordChange } from '../../storage/changes/mutation.ts'
+import type { Db, Tx } from '../../storage/db.ts'
+import { lockResource } from '../../storage/resource-rows.ts'
+import { insertRepo } from '../resources/repos.ts'
+import { operationCapabilities, requireRepoAccess } from './access.ts'
+import { mutatorOf, nameUnknownError, type OciContext, type OciServices } from './context.ts'
+import { type RepoReference, resolveRepo } from './repo-names.ts'
+
+/** Throws DENIED where the repo that is pushed to, or a folder above it, does not exist and the caller may not create it. */
+export function requireRepoCreate({ repoRef, access }: Pick<OciContext, 'repoRef' | 'access'>): void {
+  const { name, group, missingFolders, repo } = repoRef
+  if (repo !== undefined) return
+  const needed =
+    missingFolders.length === 0
+      ? operationCapabilities.createRepo
+      : union(operationCapabilities.createRepo, operationCapabilities.createFolder)
+  requireRepoAccess(access, repoRef, needed, 'push')
+  if (group === undefined) throw nameUnknownError(name)
+}
+
+/**
+ * The repo that is pushed to; made where it is not there, with the folders above it. Throws DENIED for who may push, but not make what
+ * is missing.
+ */
+export async function getOrCreateRepo(registry: OciServices, context: OciContext): Promise<Uid> {
+  const { store } = registry
+  const { name, group, missingFolders, repo } = context.repoRef
+  if (repo !== undefined) return repo
+  requireRepoCreate(context)
+  if (group === undefined) throw nameUnknownError(name)
+  const mutator = mutatorOf(context, '')
+  try {
+    return await mutateBy(
+      store,
+      { ...mutator, method: fullMethodName(ReposService.method.createRepo) },
+      async (tx) => {
+        let parent = await lockGroup(store.db, tx, group)
+        for (const folder of missingFolders) {
+          const fields = { name: folder, description: '', verified: false, kind: OrgKind.UNSPECIFIED }
+          parent = await addGroup(store, tx, parent, fields)
+          await recordChange(
+            store,
+            tx,
+            { ...mutator, method: fullMethodName(GroupsService.method.createGroup) },
+            parent.uid,
+          )
+        }
+        const uid = store.uids.child(parent.uid as Uid)
+        await insertRepo(store, tx, uid, create(RepoSchema, { name: name.repo }), store.clock())
+        return { uid, response: uid }
+      },
+    )
+  } catch (error) {
+    if (!store.db.rules.isUniqueViolation(error)) throw error
+    // Somebody else made it, or a folder on the way, in this moment.
+    return getOrCreateRepo(registry, { ...context, repoRef: await resolveRepo(store.db, name) })
+  }
+}
+
+/** Keeps a repo that is pushed to from being deleted until the transaction ends. */
+export async function lockRepoForShare(db: Db, tx: Tx, repo: Uid, { name }: RepoReference): Promise<void> {
+  if ((await lockResource(db, tx, 'repos', repo, 'share')) === undefined) throw nameUnknownError(name)
+}

@@ -1,0 +1,78 @@
+import type { RepoPolicy } from '@berth/contract/gen/berth/registry/v1/repo_policies_pb.js'
+import { type ApiError, forbiddenByPolicy } from '../../api/errors.ts'
+import { rootOf } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
+import type { Tx } from '../../storage/db.ts'
+import type { TagRow } from '../../storage/schema/tables.ts'
+import { findPolicy } from './policy-rows.ts'
+import { matchesAny } from './tag-patterns.ts'
+
+/** Tags that nobody moves or deletes, whoever asks and however: asked where tags are written, and nowhere else. */
+
+export type ImmutableTagsPolicy = Pick<RepoPolicy, 'immutableTags'>
+
+export function isImmutable({ immutableTags }: ImmutableTagsPolicy, name: string): boolean {
+  if (immutableTags === undefined) return false
+  const { patterns, exceptions } = immutableTags
+  return matchesAny(patterns, name) && !matchesAny(exceptions, name)
+}
+
+/** Throws code 9 for a tag that may neither be moved nor deleted. Its repo is held. */
+export async function requireTagMutable(tx: Tx, { uid, parent, name }: TagRow): Promise<void> {
+  const policy = await findPolicy(tx, parent)
+  if (policy !== undefined && isImmutable(policy, name))
+    throw await tagImmutableError(tx, { uid, parent, name })
+}
+
+async function tagImmutableError(
+  tx: Tx,
+  { uid, parent, name }: Pick<TagRow, 'uid' | 'parent' | 'name'>,
+): Promise<ApiError> {
+  const repo = await tx
+    .selectFrom('repos')
+    .select('name')
+    .where('root', '=', rootOf(parent))
+    .where('uid', '=', parent)
+    .executeTakeFirst()
+  return forbiddenByPolicy(
+    'TAG_IMMUTABLE',
+    `tag ${name} of repo ${repo?.name ?? parent} is immutable by the policy of the repo. Moving or deleting it requires a policy that excludes it; changing the policy requires repo_policies.update.`,
+    uid,
+  )
+}
+
+/** Throws code 9 for a manifest that an immutable tag points at, or an index that one points at. The repo is held. */
+export async function requireManifestMutable(tx: Tx, repo: string, digest: string): Promise<void> {
+  const policy = await findPolicy(tx, repo)
+  if ((policy?.immutableTags?.patterns.length ?? 0) === 0) return
+  const root = rootOf(repo)
+  // Each manifest is looked at once, however many ways lead to it: indexes in layers have very many.
+  const seen = new Set([digest])
+  const queue = [digest]
+  for (let at = 0; at < queue.length; ) {
+    const batch = queue.slice(at, at + limits.retentionBatchRows)
+    at += batch.length
+    const tags = await tx
+      .selectFrom('tags')
+      .select(['name', 'uid'])
+      .where('root', '=', root)
+      .where('parent', '=', repo)
+      .where('digest', 'in', batch)
+      .execute()
+    const tag = tags.find(({ name }) => policy !== undefined && isImmutable(policy, name))
+    if (tag !== undefined) throw await tagImmutableError(tx, { ...tag, parent: repo })
+    const parents = await tx
+      .selectFrom('manifest_references')
+      .select('manifest')
+      .where('root', '=', root)
+      .where('repo', '=', repo)
+      .where('digest', 'in', batch)
+      .where('kind', '=', 'manifest')
+      .execute()
+    for (const { manifest } of parents) {
+      if (seen.has(manifest)) continue
+      seen.add(manifest)
+      queue.push(manifest)
+    }
+  }
+}

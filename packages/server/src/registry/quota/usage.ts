@@ -1,0 +1,282 @@
+import { quotaExceeded } from '../../api/errors.ts'
+import { rootOf } from '../../api/uid.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { readKindLimit, readLimits } from '../../storage/counts/resource-limits.ts'
+import type { Db, Reader, Tx } from '../../storage/db.ts'
+import { runInTransaction, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+
+/**
+ * How much each organization has stored: manifests, and bytes of blobs, each counted once however many of its repos have it. The counters
+ * change in the transaction of the rows, so they are never wrong. They are kept in parts by digest, so that pushes meet seldom; only where
+ * there is a limit do they wait for each other, and nothing comes beyond it.
+ */
+
+export interface RegistryUsage {
+  readonly manifests: number
+  readonly bytes: number
+}
+
+const MIB = 1024 * 1024
+
+/** Where the hex digits of a digest begin: `sha256:`, `sha512:`. */
+const HEX_AT = 7
+
+function partOf(digest: string): string {
+  return digest.charAt(HEX_AT)
+}
+
+/** Part of a digest in SQL. */
+const partText = (column: string) => `substr(${column}, ${HEX_AT + 1}, 1)`
+
+/** Who writes where there is a limit holds this part first. */
+const LIMIT_LOCK_PART = ''
+
+/** A part that is this transaction's alone; made where it is not there. */
+async function lockPart({ engine, rules }: Db, tx: Tx, root: string, part: string): Promise<void> {
+  for (let created = false; ; created = true) {
+    const sql = sqlText(engine)
+    const text = `select part from registry_usage where root = ${sql.bind(root)} and part = ${sql.bind(part)}${rules.lockForUpdate}`
+    const rows = await runInTransaction(tx, text, sql)
+    if (rows.length > 0) return
+    if (created) throw new Error(`no counter for what ${root} has stored`)
+    await tx
+      .insertInto('registry_usage')
+      .values({ root, part, manifests: 0, bytes: 0 })
+      .onConflict((conflict) => conflict.columns(['root', 'part']).doNothing())
+      .execute()
+  }
+}
+
+async function addUsage(
+  tx: Tx,
+  root: string,
+  part: string,
+  { manifests, bytes }: RegistryUsage,
+): Promise<void> {
+  await tx
+    .updateTable('registry_usage')
+    .set((row) => ({ manifests: row('manifests', '+', manifests), bytes: row('bytes', '+', bytes) }))
+    .where('root', '=', root)
+    .where('part', '=', part)
+    .execute()
+}
+
+/** Counts a link of a repo that `tx` has just made. Throws code 8 where the organization may not have so many bytes. */
+export async function countBlobLink(
+  db: Db,
+  tx: Tx,
+  { repo, digest, size }: { readonly repo: string; readonly digest: string; readonly size: number },
+): Promise<void> {
+  const root = rootOf(repo)
+  const limit = await readKindLimit(db, tx, 'storage_mib', root)
+  if (limit !== undefined) await lockPart(db, tx, root, LIMIT_LOCK_PART)
+  await lockPart(db, tx, root, partOf(digest))
+  // Asked when nobody else can link the same bytes any more.
+  const others = await tx
+    .selectFrom('repo_blobs')
+    .select('repo')
+    .where('digest', '=', digest)
+    .where('root', '=', root)
+    .where('repo', '<>', repo)
+    .limit(1)
+    .execute()
+  if (others.length > 0) return
+  await addUsage(tx, root, partOf(digest), { manifests: 0, bytes: size })
+  if (limit === undefined) return
+  const { bytes } = await readUsage(tx, root)
+  if (bytes > limit * MIB) throw storageExceeded(root, limit)
+}
+
+function storageExceeded(root: string, limit: number) {
+  return quotaExceeded(root, `organization ${root} may store ${limit} MiB of blobs (storage_mib)`)
+}
+
+/** Counts a manifest that `tx` has just made. Throws code 8 where the organization may not have so many. */
+export async function countManifest(db: Db, tx: Tx, repo: string, digest: string): Promise<void> {
+  const root = rootOf(repo)
+  const limit = await readKindLimit(db, tx, 'manifests', root)
+  if (limit !== undefined) await lockPart(db, tx, root, LIMIT_LOCK_PART)
+  await lockPart(db, tx, root, partOf(digest))
+  await addUsage(tx, root, partOf(digest), { manifests: 1, bytes: 0 })
+  if (limit === undefined) return
+  const { manifests } = await readUsage(tx, root)
+  if (manifests > limit)
+    throw quotaExceeded(root, `organization ${root} may hold ${limit} manifests (manifests)`)
+}
+
+/** Deletes links of a repo, which is held: of these digests, or all. Every link is deleted here. Returns of which digests. */
+export async function unlinkBlobs(
+  db: Db,
+  tx: Tx,
+  repo: string,
+  digests?: readonly string[],
+): Promise<string[]> {
+  if (digests === undefined)
+    return forEachBatch(db, tx, 'repo_blobs', repo, (some) => unlinkBlobs(db, tx, repo, some))
+  if (digests.length === 0) return []
+  const root = rootOf(repo)
+  const which = (sql: SqlText, table: string) =>
+    `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)} and ${table}.digest in (${sql.bindAll(digests)})`
+  await lockParts(db, tx, root, ['repo_blobs'], which)
+  const sql = sqlText(db.engine)
+  const unshared = await runInTransaction<{ part: string; bytes: number }>(
+    tx,
+    `select ${partText('mine.digest')} as part, sum(mine.size) as bytes from repo_blobs mine where ${which(sql, 'mine')}
+      and not exists (select 1 from repo_blobs other
+        where other.digest = mine.digest and other.root = mine.root and other.repo <> mine.repo)
+      group by ${partText('mine.digest')} order by 1`,
+    sql,
+  )
+  for (const { part, bytes } of unshared)
+    await addUsage(tx, root, part, { manifests: 0, bytes: -Number(bytes) })
+  const deletion = sqlText(db.engine)
+  const text = `delete from repo_blobs where ${which(deletion, 'repo_blobs')} returning digest`
+  return (await runInTransaction<{ digest: string }>(tx, text, deletion)).map(({ digest }) => digest)
+}
+
+/** Deletes manifests of a repo, which is held: these, or all. Returns which there were. */
+export async function deleteManifests(
+  db: Db,
+  tx: Tx,
+  repo: string,
+  digests?: readonly string[],
+): Promise<string[]> {
+  if (digests === undefined)
+    return forEachBatch(db, tx, 'manifests', repo, (some) => deleteManifests(db, tx, repo, some))
+  if (digests.length === 0) return []
+  const root = rootOf(repo)
+  const which = (sql: SqlText, table: string) =>
+    `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)} and ${table}.digest in (${sql.bindAll(digests)})`
+  await lockParts(db, tx, root, ['manifests'], which)
+  const sql = sqlText(db.engine)
+  const deleted = await runInTransaction<{ digest: string }>(
+    tx,
+    `delete from manifests where ${which(sql, 'manifests')} returning digest`,
+    sql,
+  )
+  const counts = new Map<string, number>()
+  for (const { digest } of deleted) counts.set(partOf(digest), (counts.get(partOf(digest)) ?? 0) + 1)
+  for (const [part, n] of counts) await addUsage(tx, root, part, { manifests: -n, bytes: 0 })
+  await deleteReferences(db, tx, repo, digests)
+  return deleted.map(({ digest }) => digest)
+}
+
+/** Rows that one statement deletes: others have their turn in between. */
+const ROWS_PER_BATCH = 200
+
+/** Deletes what manifests refer to; a manifest may name thousands of layers. */
+async function deleteReferences(db: Db, tx: Tx, repo: string, manifests: readonly string[]): Promise<void> {
+  const root = rootOf(repo)
+  for (;;) {
+    await yieldToEventLoop()
+    const sql = sqlText(db.engine)
+    const key = 'root, repo, digest, manifest, kind'
+    const text = `delete from manifest_references where (${key}) in (select ${key} from manifest_references
+        where root = ${sql.bind(root)} and repo = ${sql.bind(repo)} and manifest in (${sql.bindAll(manifests)})
+        limit ${sql.bind(ROWS_PER_BATCH)}) returning kind`
+    if ((await runInTransaction(tx, text, sql)).length < ROWS_PER_BATCH) return
+  }
+}
+
+/** Does something to all rows of a repo, some at a time, each of which is gone afterwards. */
+async function forEachBatch<T>(
+  db: Db,
+  tx: Tx,
+  table: CountedTable,
+  repo: string,
+  work: (digests: readonly string[]) => Promise<T[]>,
+): Promise<T[]> {
+  const results: T[] = []
+  for (;;) {
+    await yieldToEventLoop()
+    const sql = sqlText(db.engine)
+    const text = `select digest from ${table} where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
+      order by digest limit ${sql.bind(ROWS_PER_BATCH)}`
+    const rows = await runInTransaction<{ digest: string }>(tx, text, sql)
+    if (rows.length === 0) return results
+    results.push(...(await work(rows.map(({ digest }) => digest))))
+  }
+}
+
+type CountedTable = 'repo_blobs' | 'manifests'
+
+/** Holds all parts that a repo, which is held, counts in, before both its manifests and its links are taken away. */
+export function lockRepoParts(db: Db, tx: Tx, repo: string): Promise<void> {
+  const which = (sql: SqlText, table: string) =>
+    `${table}.root = ${sql.bind(rootOf(repo))} and ${table}.repo = ${sql.bind(repo)}`
+  return lockParts(db, tx, rootOf(repo), ['manifests', 'repo_blobs'], which)
+}
+
+/** Holds parts of these manifests of a repo, which is held, before they are taken away one after the other. */
+export async function lockManifestParts(
+  db: Db,
+  tx: Tx,
+  repo: string,
+  digests: readonly string[],
+): Promise<void> {
+  for (const part of [...new Set(digests.map(partOf))].sort()) await lockPart(db, tx, rootOf(repo), part)
+}
+
+/** Holds the parts that rows count in, always in one order. */
+async function lockParts(
+  db: Db,
+  tx: Tx,
+  root: string,
+  tables: readonly CountedTable[],
+  which: (sql: SqlText, table: CountedTable) => string,
+): Promise<void> {
+  const sql = sqlText(db.engine)
+  const texts = tables.map(
+    (table) => `select ${partText('digest')} as part from ${table} where ${which(sql, table)}`,
+  )
+  const text = `select distinct part from (${texts.join(' union all ')}) as counted order by part`
+  for (const { part } of await runInTransaction<{ part: string }>(tx, text, sql))
+    await lockPart(db, tx, root, part)
+}
+
+export async function readUsage(reader: Reader, root: string): Promise<RegistryUsage> {
+  const { manifests, bytes } = await reader
+    .selectFrom('registry_usage')
+    .select((row) => [row.fn.sum('manifests').as('manifests'), row.fn.sum('bytes').as('bytes')])
+    .where('root', '=', root)
+    .executeTakeFirstOrThrow()
+  return { manifests: Number(manifests ?? 0), bytes: Number(bytes ?? 0) }
+}
+
+/** What all organizations have stored; bytes that several have are counted for each. */
+export async function readTotalUsage(db: Db): Promise<RegistryUsage> {
+  const sql = sqlText(db.engine)
+  const text =
+    'select coalesce(sum(manifests), 0) as manifests, coalesce(sum(bytes), 0) as bytes from registry_usage'
+  const [row] = await runText<RegistryUsage>(db, text, sql)
+  return { manifests: Number(row?.manifests ?? 0), bytes: Number(row?.bytes ?? 0) }
+}
+
+/** How many more bytes an organization may store, by now; undefined where there is no limit. */
+export async function remainingStorage(
+  db: Db,
+  root: string,
+): Promise<{ readonly bytes: number; readonly exceeded: () => Error } | undefined> {
+  const limit = (await readLimits(db, [root])).get(root)?.storage_mib
+  if (limit === undefined) return undefined
+  const { bytes } = await readUsage(db.kysely, root)
+  return { bytes: limit * MIB - bytes, exceeded: () => storageExceeded(root, limit) }
+}
+
+/** Which of the limits of an organization are nearly reached: more than this part of them. */
+const WARNING_THRESHOLD = 0.9
+
+export async function quotaWarnings(db: Db, root: string): Promise<string[]> {
+  const { storage_mib, manifests } = (await readLimits(db, [root])).get(root) ?? {}
+  if (storage_mib === undefined && manifests === undefined) return []
+  const usage = await readUsage(db.kysely, root)
+  const mib = Math.ceil(usage.bytes / MIB)
+  return [
+    storage_mib !== undefined && usage.bytes > storage_mib * MIB * WARNING_THRESHOLD
+      ? `the organization stores ${mib} MiB of the ${storage_mib} that it may (storage_mib)`
+      : '',
+    manifests !== undefined && usage.manifests > manifests * WARNING_THRESHOLD
+      ? `the organization holds ${usage.manifests} manifests of the ${manifests} that it may (manifests)`
+      : '',
+  ].filter((text) => text !== '')
+}

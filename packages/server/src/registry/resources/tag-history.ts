@@ -1,0 +1,52 @@
+import { rootOf } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
+import type { Reader, Tx } from '../../storage/db.ts'
+import type { TagDigestRow } from '../../storage/schema/tables.ts'
+
+/** Which digests a tag has pointed at: written with the tag itself, gone with it. The oldest make room for new ones. */
+
+/** Notes what a tag points at from now on, and forgets what is beyond `tagHistoryMax`. */
+export async function recordDigest(tx: Tx, { uid, since_ms, digest }: Omit<TagDigestRow, 'root'>) {
+  await tx
+    .insertInto('tag_digests')
+    .values({ root: rootOf(uid), uid, since_ms, digest })
+    .execute()
+  const newestDeleted = await tx
+    .selectFrom('tag_digests')
+    .select('since_ms')
+    .where('root', '=', rootOf(uid))
+    .where('uid', '=', uid)
+    .orderBy('since_ms', 'desc')
+    .limit(1)
+    .offset(limits.tagHistoryMax)
+    .executeTakeFirst()
+  if (newestDeleted === undefined) return
+  await tx
+    .deleteFrom('tag_digests')
+    .where('root', '=', rootOf(uid))
+    .where('uid', '=', uid)
+    .where('since_ms', '<=', newestDeleted.since_ms)
+    .execute()
+}
+
+export async function deleteHistory(tx: Tx, uid: string): Promise<void> {
+  await tx.deleteFrom('tag_digests').where('root', '=', rootOf(uid)).where('uid', '=', uid).execute()
+}
+
+/** The latest digests of a tag first, of those noted from one time to before another. */
+export function listHistory(
+  reader: Reader,
+  uid: string,
+  { fromMs, beforeMs }: { readonly fromMs: number; readonly beforeMs: number },
+): Promise<TagDigestRow[]> {
+  return reader
+    .selectFrom('tag_digests')
+    .selectAll()
+    .where('root', '=', rootOf(uid))
+    .where('uid', '=', uid)
+    .where('since_ms', '>=', fromMs)
+    .where('since_ms', '<', beforeMs)
+    .orderBy('since_ms', 'desc')
+    .limit(limits.tagHistoryMax)
+    .execute()
+}

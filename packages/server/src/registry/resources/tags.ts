@@ -1,0 +1,300 @@
+import { capabilitySetOf } from '@berth/contract/capabilities.ts'
+import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
+import {
+  type ListTagsRequest,
+  type Tag,
+  TagSchema,
+  TagsService,
+} from '@berth/contract/gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { EmptySchema, type Timestamp } from '@bufbuild/protobuf/wkt'
+import { type FieldViolation, invalidArgument, notFound } from '../../api/errors.ts'
+import { requireEtagMatch } from '../../api/etag.ts'
+import { requireValid } from '../../api/fields.ts'
+import { timestampMs, timestampOf } from '../../api/messages.ts'
+import { timeSortFields } from '../../api/order-by.ts'
+import { parentOf, rootOf, type Uid } from '../../api/uid.ts'
+import {
+  authorizationOf,
+  type Grants,
+  requireCapabilities,
+  requireScope,
+} from '../../pipeline/authorization.ts'
+import { type Call, implement } from '../../pipeline/call.ts'
+import { type MutationResult, mutate } from '../../storage/changes/mutation.ts'
+import type { Db, Tx } from '../../storage/db.ts'
+import { listPage } from '../../storage/list/list.ts'
+import type { ColumnCondition } from '../../storage/list/list-sql.ts'
+import {
+  deleteResource,
+  findUid,
+  insertResource,
+  lockForChange,
+  lockResource,
+  nextUpdateMs,
+  type ResourceDefinition,
+  readResource,
+  updateResource,
+} from '../../storage/resource-rows.ts'
+import type { TagRow } from '../../storage/schema/tables.ts'
+import type { Store } from '../../storage/store.ts'
+import { touchManifest } from '../manifests/manifest-rows.ts'
+import { isImmutable, requireTagMutable } from '../policies/immutable-tags.ts'
+import { findPolicy } from '../policies/policy-rows.ts'
+import { checkBundles } from './bundles.ts'
+import { lockRepo } from './parent-repo.ts'
+import { deleteHistory, recordDigest } from './tag-history.ts'
+import { checkDigest, checkTagName, listedTagForms, tagFormsOf } from './tag-names.ts'
+
+/**
+ * Tags: names for the manifests of a repo. A tag is made and moved by the same call, but only who may update tags can move one,
+ * whatever its name (R20).
+ */
+
+/** What tags are called in errors. */
+export const TAG_TYPE = 'registry.chainguard.dev/Tag'
+
+const KIND: ResourceDefinition<'tags', typeof TagSchema> = {
+  table: 'tags',
+  schema: TagSchema,
+  type: TAG_TYPE,
+  toMessage: toTag,
+}
+
+const { updated_at, update_time, updateTime } = timeSortFields
+
+export function tagsService(store: Store) {
+  const { db } = store
+
+  return implement(TagsService, {
+    async listTags(request, call) {
+      const { rows, ...page } = await listPage(store, call, request, {
+        table: 'tags',
+        // When a tag was made it does not show, so nobody sorts by it.
+        sortFields: { uid: 'uid', name: 'name', updated_at, update_time, updateTime },
+        defaultOrder: 'uid',
+        equals: { digest: request.digest, name: request.name },
+        conditions: conditionsOf(request),
+      })
+      return {
+        $typeName: 'chainguard.platform.registry.v2beta1.ListTagsResponse' as const,
+        tags: rows.map(toTag),
+        ...page,
+      }
+    },
+
+    async getTag(_request, call) {
+      const { scope } = requireScope(call)
+      const row = await readResource(db, 'tags', scope)
+      if (row === undefined) throw notFound(TAG_TYPE, scope)
+      return toTag(row)
+    },
+
+    createTag: ({ tag = create(TagSchema) }, call) =>
+      mutate(store, call, (tx) => putTag(store, tx, call, requireScope(call).scope as Uid, tag)),
+
+    async deleteTag(_request, call) {
+      const { scope } = requireScope(call)
+      return mutate(store, call, async (tx) => {
+        await lockRepoOfTag(db, tx, scope)
+        const { row } = await lockForChange(db, tx, call, KIND, scope)
+        await removeTag(store, tx, row)
+        return { uid: scope, response: create(EmptySchema) }
+      })
+    },
+  })
+}
+
+/**
+ * Makes a tag in a repo, or makes the tag of that name what is given. Since version 2 a tag points at something; the first version
+ * also makes tags for what is yet to come (`mayBeEmpty`).
+ */
+export async function putTag(
+  store: Store,
+  tx: Tx,
+  call: Call,
+  repo: Uid,
+  tag: Tag,
+  { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
+): Promise<MutationResult<Tag>> {
+  const { db } = store
+  await lockRepo(db, tx, repo)
+  requireValid(checkTagName(tag.name), ...checkContent(tag, mayBeEmpty))
+  const current = await lockTagNamed(db, tx, repo, tag.name)
+  // In version 2 there is no other method that moves a tag.
+  requireEtagMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
+  const wanted = contentColumns(tag)
+  const { row, unchanged } = await writeTag(store, tx, { repo, name: tag.name, current, wanted }, () =>
+    requireTagUpdate(authorizationOf(call).grants, repo),
+  )
+  return { uid: row.uid, response: toTag(row), unchanged }
+}
+
+/** Makes a tag what is given, as the first version does: it may come to point at nothing, and keeps its name. */
+export function replaceTag(store: Store, call: Call, uid: string, tag: Tag): Promise<Tag> {
+  return mutate(store, call, async (tx) => {
+    await lockRepoOfTag(store.db, tx, uid)
+    const { row } = await lockForChange(store.db, tx, call, KIND, uid)
+    const renamed = { field: 'name', description: 'must be the name that it has: a tag keeps it' }
+    requireValid(tag.name === row.name ? undefined : renamed, ...checkContent(tag, true))
+    const target = { repo: row.parent as Uid, name: row.name, current: row, wanted: contentColumns(tag) }
+    const { row: after, unchanged } = await writeTag(store, tx, target)
+    return { uid, response: toTag(after), unchanged }
+  })
+}
+
+export interface TagToWrite {
+  /** Held by the transaction, as is `current`, the tag of that name. */
+  readonly repo: Uid
+  readonly name: string
+  readonly current: TagRow | undefined
+  readonly wanted: Pick<TagRow, 'digest' | 'deprecated' | 'bundles'>
+}
+
+/** Makes a tag, or moves the one that is there unless `object` throws. */
+export async function writeTag(
+  store: Store,
+  tx: Tx,
+  { repo, name, current, wanted }: TagToWrite,
+  authorizeChange: () => void = () => undefined,
+): Promise<{ readonly row: TagRow; readonly unchanged: boolean }> {
+  const { db, clock, uids } = store
+  if (current === undefined) {
+    const now = clock()
+    const row: TagRow = {
+      root: rootOf(repo),
+      uid: uids.child(repo),
+      parent: repo,
+      name,
+      forms: tagFormsOf(name),
+      ...wanted,
+      created_ms: now,
+      updated_ms: now,
+    }
+    await insertResource(db, tx, 'tags', row)
+    await recordDigest(tx, { uid: row.uid, since_ms: now, digest: row.digest })
+    return { row, unchanged: false }
+  }
+  if (
+    current.digest === wanted.digest &&
+    current.deprecated === wanted.deprecated &&
+    current.bundles === wanted.bundles
+  )
+    return { row: current, unchanged: true }
+  authorizeChange()
+  const isMoved = current.digest !== wanted.digest
+  // What a tag of version 1 that points at nothing yet comes to point at is no move.
+  if (isMoved && current.digest !== '') await requireTagMutable(tx, current)
+  const changed = { ...wanted, updated_ms: nextUpdateMs(store, current) }
+  await updateResource(tx, 'tags', current.uid, changed)
+  if (isMoved) {
+    await recordDigest(tx, { uid: current.uid, since_ms: changed.updated_ms, digest: changed.digest })
+    await touchManifest(tx, repo, current.digest, clock())
+  }
+  return { row: { ...current, ...changed }, unchanged: false }
+}
+
+/** Takes away a tag that is held, as its repo is, and what it pointed at before. Throws code 9 for one that is immutable. */
+export async function removeTag(
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
+  tx: Tx,
+  tag: TagRow,
+): Promise<void> {
+  const { uid, parent, digest } = tag
+  await requireTagMutable(tx, tag)
+  await touchManifest(tx, parent, digest, clock())
+  await deleteHistory(tx, uid)
+  await deleteResource(db, tx, 'tags', uid)
+}
+
+function checkContent({ digest, bundles }: Tag, mayBeEmpty: boolean): (FieldViolation | undefined)[] {
+  return [digest === '' && mayBeEmpty ? undefined : checkDigest(digest), checkBundles(bundles)]
+}
+
+function contentColumns({ digest, deprecated, bundles }: Tag) {
+  return { digest, deprecated: deprecated ? 1 : 0, bundles: JSON.stringify(bundles) }
+}
+
+const updateCapability = capabilitySetOf([Capability.CAP_TAG_UPDATE])
+
+/** Throws code 7 for who may make tags and not move them (R20). */
+export function requireTagUpdate(grants: Grants, repo: Uid): void {
+  requireCapabilities(grants, repo, updateCapability, 'change a tag that is there already')
+}
+
+/** Keeps the policy of a tag's repo as it is until the transaction ends. */
+async function lockRepoOfTag(db: Db, tx: Tx, tag: string): Promise<void> {
+  await lockResource(db, tx, 'repos', parentOf(tag), 'share')
+}
+
+/** The tag of a name in a repo that is held, this transaction's alone. Undefined where there is none, or it is being deleted. */
+export async function lockTagNamed(db: Db, tx: Tx, repo: string, name: string): Promise<TagRow | undefined> {
+  const uid = await findUid({ kysely: tx }, 'tags', { root: rootOf(repo), parent: repo, name })
+  return uid === undefined ? undefined : lockResource(db, tx, 'tags', uid, 'update')
+}
+
+export function toTag(row: TagRow): Tag {
+  return {
+    $typeName: 'chainguard.platform.registry.v2beta1.Tag',
+    uid: row.uid,
+    name: row.name,
+    digest: row.digest,
+    updateTime: timestampOf(row.updated_ms),
+    deprecated: row.deprecated === 1,
+    bundles: JSON.parse(row.bundles) as string[],
+  }
+}
+
+function conditionsOf(request: ListTagsRequest): ColumnCondition[] {
+  const conditions: ColumnCondition[] = []
+  const { updatedSince } = request
+  if (updatedSince !== undefined)
+    conditions.push({
+      column: 'updated_ms',
+      comparison: '>',
+      value: instantMs(updatedSince, 'updated_since'),
+    })
+  const values = listedTagForms(request)
+  if (values !== undefined) conditions.push({ column: 'forms', values })
+  return conditions
+}
+
+const EARLIEST_MS = Date.parse('0001-01-01T00:00:00.000Z')
+const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** Whether it is a time that JSON can say. */
+export function isInstant(instant: Timestamp): boolean {
+  const ms = timestampMs(instant)
+  return instant.nanos >= 0 && instant.nanos <= 999_999_999 && ms >= EARLIEST_MS && ms <= LATEST_MS
+}
+
+/** The millisecond that an instant lies in: what changed in a later one changed after the instant. Throws code 3. */
+export function instantMs(instant: Timestamp, field: string): number {
+  if (!isInstant(instant)) throw invalidArgument(field, 'must be a time in the years 1 to 9999')
+  return timestampMs(instant)
+}
+
+const TAGS_PER_STATEMENT = 500
+
+/**
+ * Takes the tags of a repo away that nobody could take away before, because they are immutable: they go with it. False where others are
+ * left, and then nothing may be changed.
+ */
+export async function removeImmutableTags(db: Db, tx: Tx, repo: string): Promise<boolean> {
+  const policy = await findPolicy(tx, repo)
+  for (;;) {
+    const tags = await tx
+      .selectFrom('tags')
+      .select(['uid', 'name'])
+      .where('root', '=', rootOf(repo))
+      .where('parent', '=', repo)
+      .limit(TAGS_PER_STATEMENT)
+      .execute()
+    if (tags.length === 0) return true
+    if (policy === undefined || !tags.every(({ name }) => isImmutable(policy, name))) return false
+    for (const { uid } of tags) {
+      await deleteHistory(tx, uid)
+      await deleteResource(db, tx, 'tags', uid)
+    }
+  }
+}

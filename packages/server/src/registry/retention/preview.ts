@@ -1,0 +1,126 @@
+import {
+  type RetentionVerdict,
+  RetentionVerdictSchema,
+} from '@berth/contract/gen/berth/registry/v1/repo_policies_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { durationMs, timestampOf } from '../../api/messages.ts'
+import { rootOf } from '../../api/uid.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { runText, sqlText } from '../../storage/sql-text.ts'
+import type { Store } from '../../storage/store.ts'
+import { evaluateTags, prepareRules, type RetentionTarget } from './evaluation.ts'
+import { manifestsToDelete, manifestUses } from './unreferenced-manifests.ts'
+
+/** What retention would do now, for somebody who thinks of enabling it: by the same rules as the run. */
+
+export interface PreviewPage {
+  readonly deletedOnly: boolean
+  /** What the page before ended with: `tag` or `manifest`, and its name or digest. */
+  readonly after: readonly [string, string] | undefined
+  readonly size: number
+}
+
+export interface Preview {
+  readonly verdicts: RetentionVerdict[]
+  readonly deletedTags: number
+  readonly deletedManifests: number
+  /** What the page ends with where there is more. */
+  readonly last: [string, string] | undefined
+}
+
+export async function previewRetention(
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
+  target: RetentionTarget,
+  { deletedOnly, after, size }: PreviewPage,
+): Promise<Preview> {
+  const now = clock()
+  const [kind = 'tag', name = ''] = after ?? []
+  const verdicts: RetentionVerdict[] = []
+  let deletedTags = 0
+  const { untaggedAfter } = target.retention
+  const untilMs = untaggedAfter === undefined ? undefined : now - (durationMs(untaggedAfter) ?? 0)
+  const deletedManifests = new Set(
+    untilMs === undefined ? [] : await manifestsToDelete(db, target.repo, untilMs),
+  )
+  const rules = await prepareRules(db.kysely, target, now)
+  for await (const tagVerdicts of evaluateTags(db.kysely, target, rules, deletedManifests))
+    for (const { tag, deleted, reason } of tagVerdicts) {
+      if (deleted) deletedTags++
+      const isShown = kind === 'tag' && tag.name > name && (deleted || !deletedOnly)
+      if (!isShown || verdicts.length > size) continue
+      const updateTime = timestampOf(tag.updated_ms)
+      verdicts.push(
+        create(RetentionVerdictSchema, { tag: tag.name, digest: tag.digest, deleted, reason, updateTime }),
+      )
+    }
+  if (untilMs !== undefined && verdicts.length <= size) {
+    const from = kind === 'manifest' ? name : ''
+    for await (const verdict of evaluateManifests(db, target.repo, {
+      deletedManifests,
+      untilMs,
+      from,
+      deletedOnly,
+    })) {
+      verdicts.push(verdict)
+      if (verdicts.length > size) break
+    }
+  }
+  const shown = verdicts.slice(0, size)
+  const end = shown.at(-1)
+  return {
+    verdicts: shown,
+    deletedTags,
+    deletedManifests: deletedManifests.size,
+    last:
+      end === undefined || verdicts.length <= size
+        ? undefined
+        : end.tag === ''
+          ? ['manifest', end.digest]
+          : ['tag', end.tag],
+  }
+}
+
+const PAGE = 500
+
+interface ManifestScan {
+  readonly deletedManifests: ReadonlySet<string>
+  readonly untilMs: number
+  /** Digest that comes before. */
+  readonly from: string
+  readonly deletedOnly: boolean
+}
+
+async function* evaluateManifests(
+  db: Store['db'],
+  repo: string,
+  { deletedManifests, untilMs, from, deletedOnly }: ManifestScan,
+): AsyncGenerator<RetentionVerdict> {
+  let after = from
+  for (;;) {
+    const sql = sqlText(db.engine)
+    const text = `select digest, touched_ms, case when ${manifestUses.tag} then 1 else 0 end as tagged,
+        case when ${manifestUses.index} then 1 else 0 end as needed
+      from manifests m where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)} and digest > ${sql.bind(after)}
+      order by digest limit ${PAGE}`
+    type Row = Readonly<Record<'touched_ms' | 'tagged' | 'needed', number> & { digest: string }>
+    const rows = await runText<Row>(db, text, sql)
+    if (rows.length === 0) return
+    for (const { digest, touched_ms, tagged, needed } of rows) {
+      const deleted = deletedManifests.has(digest)
+      await yieldToEventLoop()
+      if (deletedOnly && !deleted) continue
+      const reason = deleted
+        ? 'nothing needs it'
+        : tagged === 1
+          ? 'a tag names it'
+          : needed === 1
+            ? 'an index needs it'
+            : Number(touched_ms) > untilMs
+              ? 'it was pushed or tagged lately'
+              : 'its subject is there'
+      const updateTime = timestampOf(Number(touched_ms))
+      yield create(RetentionVerdictSchema, { digest, deleted, reason, updateTime })
+    }
+    after = rows.at(-1)?.digest ?? ''
+  }
+}

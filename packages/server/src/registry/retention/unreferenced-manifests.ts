@@ -1,0 +1,122 @@
+import { rootOf } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import type { Db } from '../../storage/db.ts'
+import { runText, sqlText } from '../../storage/sql-text.ts'
+
+/** Manifests that nothing needs any more: no tag, no other manifest, and no subject of theirs that is there. */
+
+export interface UntaggedManifest {
+  readonly digest: string
+  readonly subject: string
+  readonly touched_ms: number
+}
+
+/** SQL of what keeps a manifest `m`, each as a condition. */
+export const manifestUses = {
+  tag: `exists (select 1 from tags t where t.root = m.root and t.digest = m.digest and t.parent = m.repo)`,
+  index: `exists (select 1 from manifest_references r where r.root = m.root and r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`,
+  subject: `(m.subject <> '' and exists (select 1 from manifests s where s.root = m.root and s.repo = m.repo and s.digest = m.subject))`,
+  taggedIndex: `exists (select 1 from manifest_references r join tags t on t.root = r.root and t.digest = r.manifest and t.parent = r.repo
+    where r.root = m.root and r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`,
+} as const
+
+const PAGE = 1000
+
+/**
+ * Those that go, before the ones that they keep: first what nothing keeps, then what only that kept, and so on. `until`: when they were
+ * left at the latest.
+ */
+export async function manifestsToDelete(
+  db: Db,
+  repo: string,
+  untilMs: number,
+  max: number = limits.retentionManifestsMax,
+): Promise<string[]> {
+  const candidates = new Map<string, UntaggedManifest>()
+  for await (const page of pagesOfUntagged(db, repo, untilMs)) {
+    for (const manifest of page) candidates.set(manifest.digest, manifest)
+    if (candidates.size >= max) break
+  }
+  const deletable = new Set<string>()
+  const dependentsOf = await findDependents(db, repo, candidates)
+  const dependencies = new Map<string, string[]>()
+  const remaining = new Map<string, number>()
+  for (const [digest, dependents] of dependentsOf) {
+    remaining.set(digest, dependents.size)
+    for (const dependent of dependents) {
+      const dependency = dependencies.get(dependent)
+      if (dependency === undefined) dependencies.set(dependent, [digest])
+      else dependency.push(digest)
+    }
+    await yieldToEventLoop()
+  }
+  const free = [...dependentsOf].filter(([, dependents]) => dependents.size === 0).map(([digest]) => digest)
+  for (let at = 0; at < free.length; at++) {
+    const digest = free[at] as string
+    deletable.add(digest)
+    for (const dependency of dependencies.get(digest) ?? []) {
+      const n = (remaining.get(dependency) ?? 0) - 1
+      remaining.set(dependency, n)
+      if (n === 0) free.push(dependency)
+    }
+    await yieldToEventLoop()
+  }
+  return [...deletable]
+}
+
+/** Without what an index with a tag needs: that never goes, and must not take the place of what does. */
+async function* pagesOfUntagged(db: Db, repo: string, untilMs: number): AsyncGenerator<UntaggedManifest[]> {
+  let after = ''
+  for (;;) {
+    const sql = sqlText(db.engine)
+    const text = `select digest, subject, touched_ms from manifests m
+      where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)} and digest > ${sql.bind(after)}
+        and touched_ms <= ${sql.bind(untilMs)} and not ${manifestUses.tag} and not ${manifestUses.taggedIndex} order by digest limit ${PAGE}`
+    const rows = await runText<UntaggedManifest>(db, text, sql)
+    if (rows.length === 0) return
+    yield rows
+    await yieldToEventLoop()
+    after = rows.at(-1)?.digest ?? ''
+  }
+}
+
+/** The manifests that each candidate is needed by or refers to, of those that are there. */
+async function findDependents(
+  db: Db,
+  repo: string,
+  candidates: ReadonlyMap<string, UntaggedManifest>,
+): Promise<Map<string, Set<string>>> {
+  const dependentsOf = new Map<string, Set<string>>(
+    [...candidates.keys()].map((digest) => [digest, new Set()]),
+  )
+  const digests = [...candidates.keys()]
+  for (let at = 0; at < digests.length; at += PAGE / 2) {
+    const batch = digests.slice(at, at + PAGE / 2)
+    const needs = sqlText(db.engine)
+    const rows = await runText<{ digest: string; manifest: string }>(
+      db,
+      `select digest, manifest from manifest_references where root = ${needs.bind(rootOf(repo))} and repo = ${needs.bind(repo)}
+        and kind = 'manifest' and digest in (${needs.bindAll(batch)})`,
+      needs,
+    )
+    for (const { digest, manifest } of rows) dependentsOf.get(digest)?.add(manifest)
+    const subjects = [
+      ...new Set(batch.map((digest) => candidates.get(digest)?.subject ?? '').filter((text) => text !== '')),
+    ]
+    if (subjects.length === 0) continue
+    const refers = sqlText(db.engine)
+    const existing = await runText<{ digest: string }>(
+      db,
+      `select digest from manifests where root = ${refers.bind(rootOf(repo))} and repo = ${refers.bind(repo)}
+        and digest in (${refers.bindAll(subjects)})`,
+      refers,
+    )
+    const present = new Set(existing.map(({ digest }) => digest))
+    for (const digest of batch) {
+      const subject = candidates.get(digest)?.subject ?? ''
+      if (present.has(subject)) dependentsOf.get(digest)?.add(subject)
+    }
+  }
+  return dependentsOf
+}

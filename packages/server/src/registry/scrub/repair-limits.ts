@@ -1,0 +1,63 @@
+import { limits } from '../../config/limits.ts'
+import type { StoredBlob } from '../blobs/blob-store.ts'
+import { findBlobRows } from '../blobs/known-bytes.ts'
+import type { ScrubOptions } from './run.ts'
+
+/**
+ * Whether a repair may forget what is missing: a disk that is not mounted, or the bucket of somebody else, has nothing of it, and is no
+ * reason to forget all. Answers how many blobs are known, and how many missing ones may be forgotten.
+ */
+export async function readRepairLimits(options: ScrubOptions): Promise<RepairLimits> {
+  const { store, force } = options
+  // Counted first: what is pushed meanwhile is not missing.
+  const { all } = await store.db.kysely
+    .selectFrom('blobs')
+    .select((row) => row.fn.countAll().as('all'))
+    .executeTakeFirstOrThrow()
+  const known = Number(all)
+  if (force) return { known, missingMax: Number.POSITIVE_INFINITY }
+  const missing = Math.max(known - (await countPresent(options)), 0)
+  const isPlausible = missing <= limits.missingBlobsUnconfirmedMax || missing <= known * MISSING_SHARE_MAX
+  if (missing > 0 && (missing === known || !isPlausible)) throw new EmptyStore(missing, known)
+  return { known, missingMax: missing + limits.missingBlobsUnconfirmedMax }
+}
+
+export interface RepairLimits {
+  readonly known: number
+  readonly missingMax: number
+}
+
+const MISSING_SHARE_MAX = 0.1
+const ENTRIES_PER_BATCH = 500
+
+/** How many blobs that the database knows the store has. */
+async function countPresent({ store, blobs, signal }: ScrubOptions): Promise<number> {
+  let present = 0
+  const some: StoredBlob[] = []
+  const count = async () => {
+    signal?.throwIfAborted()
+    const found = some.splice(0)
+    const rows = await findBlobRows(store, found)
+    for (const { location, size } of found) {
+      const row = rows.get(location)
+      // Files that were cut to nothing are missing, too.
+      if (row !== undefined && (size > 0 || Number(row.size) === 0)) present++
+    }
+  }
+  for await (const stored of blobs.listBlobs()) {
+    some.push(stored)
+    if (some.length >= ENTRIES_PER_BATCH) await count()
+  }
+  await count()
+  return present
+}
+
+export class EmptyStore extends Error {
+  override readonly name = 'EmptyStore'
+
+  constructor(missing: number, known: number) {
+    super(
+      `the store does not have ${missing} of ${known} blobs that the database knows, and no more of them were forgotten: is the disk mounted, are BERTH_DATA_DIR or the bucket and its prefix the right ones? berth admin scrub --repair --force forgets them`,
+    )
+  }
+}

@@ -1,0 +1,70 @@
+import { isOwnUpload, parseLocation } from '../blobs/blob-locations.ts'
+import type { StoredBlob, StoredUpload } from '../blobs/blob-store.ts'
+import { findBlobRows, findUploadIds } from '../blobs/known-bytes.ts'
+import { findReposWithBlob, unowned } from './findings.ts'
+import type { ScrubOptions } from './run.ts'
+
+/** All that the store has: what the database does not know, and what has grown. */
+
+const ENTRIES_PER_BATCH = 500
+
+const foreignNameReason = 'the registry gives nothing such a name: it stays'
+
+export async function scrubStore(options: ScrubOptions): Promise<void> {
+  const some: StoredBlob[] = []
+  for await (const stored of options.blobs.listBlobs()) {
+    some.push(stored)
+    if (some.length >= ENTRIES_PER_BATCH) await compareBlobs(options, some.splice(0))
+  }
+  await compareBlobs(options, some)
+  const uploads: StoredUpload[] = []
+  for await (const upload of options.blobs.listUploads()) {
+    uploads.push(upload)
+    if (uploads.length >= ENTRIES_PER_BATCH) await compareUploads(options, uploads.splice(0))
+  }
+  await compareUploads(options, uploads)
+}
+
+async function compareBlobs(options: ScrubOptions, found: readonly StoredBlob[]): Promise<void> {
+  const { store, onFinding, signal, orphanAgeMs } = options
+  signal?.throwIfAborted()
+  const known = await findBlobRows(store, found)
+  for (const stored of found) {
+    const { location, size: bytes, modifiedMs } = stored
+    const row = known.get(location)
+    if (row === undefined) {
+      const age = store.clock() - Math.max(modifiedMs, parseLocation(location)?.createdMs ?? 0)
+      if (age < orphanAgeMs) continue
+      const digest = parseLocation(location)?.digest ?? ''
+      const reason =
+        digest === '' ? foreignNameReason : 'the database does not know it; a collection takes it'
+      onFinding({ kind: 'orphan', what: 'blob', digest, location, bytes, reason, ...unowned })
+    } else if (bytes > Number(row.size)) {
+      const reason = `it has ${bytes} bytes, not ${row.size}: Berth gives out only those, a bucket that clients are sent to all`
+      const repos = await findReposWithBlob(store.db, row.digest)
+      onFinding({
+        kind: 'damaged',
+        what: 'blob',
+        digest: row.digest,
+        location,
+        bytes,
+        reason,
+        repaired: false,
+        ...repos,
+      })
+    }
+  }
+}
+
+async function compareUploads(options: ScrubOptions, found: readonly StoredUpload[]): Promise<void> {
+  const { store, onFinding, orphanAgeMs } = options
+  const known = await findUploadIds(store, found)
+  for (const upload of found) {
+    const { id, location = id, modifiedMs } = upload
+    if (known.has(id) || store.clock() - modifiedMs < orphanAgeMs) continue
+    const reason = isOwnUpload(upload)
+      ? 'no upload is known by this id; a collection takes it'
+      : foreignNameReason
+    onFinding({ kind: 'orphan', what: 'upload', digest: '', location, bytes: 0, reason, ...unowned })
+  }
+}

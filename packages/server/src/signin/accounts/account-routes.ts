@@ -1,0 +1,332 @@
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { ApiError, Code, invalidArgument, permissionDenied } from '../../api/errors.ts'
+import { normalizeEmail } from '../../api/fields.ts'
+import { limits } from '../../config/limits.ts'
+import { readRegisteredThrough } from '../../iam/identities/users.ts'
+import { hasUserAuthority } from '../../pipeline/vouching.ts'
+import { recordEvent } from '../../storage/changes/audit-events.ts'
+import { inTransaction, type Tx } from '../../storage/db.ts'
+import { endOtherSessions, endOwnSession, type Session, sessionsOf } from '../../tokens/sessions/sessions.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import { readUserProfile } from '../oauth/id-tokens.ts'
+import { type Form, readForm } from '../pages/form.ts'
+import {
+  addPasskey,
+  createRegistrationOptions,
+  passkeysOf,
+  passkeysUnsupportedReason,
+  verifyNewPasskey,
+} from '../passkeys/passkeys.ts'
+import { organizationNamesOf } from '../passwords/organization-names.ts'
+import { checkPasswordPolicy, hashPassword, verifyPassword } from '../passwords/password.ts'
+import { byAccount, limitGuesses } from '../rate-limits/guesses.ts'
+import { type Browser, loadBrowser, signOut } from '../sessions/browser.ts'
+import { flowEvent } from '../sessions/sign-in-events.ts'
+import { accountPage, deleteAccountPage, type NoticeKey, notices } from './account-page.ts'
+import {
+  type Account,
+  accountById,
+  accountOfIdentity,
+  checkAccountName,
+  deleteAccount,
+  updateAccount,
+} from './accounts.ts'
+
+/** What somebody who is signed in can see and change about that: their account, their passkeys, their sessions. */
+
+interface SignedInUser {
+  readonly browser: Browser
+  readonly session: Session
+  /** Undefined for somebody whom a provider vouches for. */
+  readonly account: Account | undefined
+  /** Whether this session may act on the person as a whole (core/vouching.ts). */
+  readonly actsAsPerson: boolean
+}
+
+interface AccountOwner extends SignedInUser {
+  readonly account: Account
+}
+
+export function accountRoutes(context: SignInContext): SignInRoutes {
+  const { store } = context
+  const app: SignInRoutes = new Hono<SignInEnv>()
+
+  const changeWithAudit = (
+    c: Context<SignInEnv>,
+    { session }: SignedInUser,
+    method: string,
+    work: (tx: Tx) => Promise<void>,
+  ) =>
+    inTransaction(store.db, async (tx) => {
+      await work(tx)
+      await recordEvent(tx, flowEvent(c, context, session.identity, method))
+    })
+  const done = (c: Context<SignInEnv>, what: NoticeKey) => c.redirect(`/account?done=${what}`, 303)
+  const renderAccount = async (
+    c: Context<SignInEnv>,
+    { browser, session, account, actsAsPerson }: SignedInUser,
+    problem?: string,
+    status: 200 | 400 | 401 = 200,
+  ) => {
+    const person = await readUserProfile(store, session.identity)
+    if (person === undefined) throw identityDeleted()
+    const done = c.req.query('done') ?? ''
+    const body = accountPage({
+      browser,
+      session,
+      account,
+      person,
+      problem,
+      noticeText:
+        problem === undefined && Object.hasOwn(notices, done) ? notices[done as NoticeKey] : undefined,
+      passkeys: account === undefined ? [] : await passkeysOf(store.db.kysely, account.id),
+      passkeysUnsupportedReason: passkeysUnsupportedReason(context.authUrl),
+      actsAsPerson,
+      sessions: actsAsPerson ? await sessionsOf(store, session.identity) : [session],
+      nowMs: store.clock(),
+    })
+    return c.html(body, status)
+  }
+
+  app.get('/account', async (c) => {
+    const visitor = await readSignedInUser(c, context)
+    return visitor === undefined ? c.redirect('/sign-in', 303) : renderAccount(c, visitor)
+  })
+
+  app.post('/account/name', async (c) => {
+    const { owner, form } = await readOwnerForm(c, context)
+    const name = form.trimmed('name')
+    const wrong = checkAccountName(name)
+    if (wrong !== undefined) return renderAccount(c, owner, `Your name ${wrong.description}.`, 400)
+    await changeWithAudit(c, owner, 'UpdateAccount', (tx) =>
+      updateAccount(store, tx, owner.account.id, { name }),
+    )
+    return done(c, 'name')
+  })
+
+  app.post('/account/password', async (c) => {
+    const { owner, form } = await readOwnerForm(c, context)
+    const { account, session } = owner
+    const { address } = context.requestMetadataOf(c)
+    const given = form.text('current')
+    const right = await limitGuesses(store, byAccount(account.id, address, true), async () =>
+      account.password_hash !== '' && (await verifyPassword(account.password_hash, given)).right
+        ? true
+        : undefined,
+    )
+    if (right === undefined) return renderAccount(c, owner, 'The current password is wrong.', 401)
+    const password = form.text('password')
+    const organizations = await organizationNamesOf(store.db, account.identity_uid)
+    const problem = await checkPasswordPolicy(password, { ...account, organizations })
+    if (problem !== undefined) return renderAccount(c, owner, problem, 400)
+    const password_hash = await hashPassword(password)
+    await changeWithAudit(c, owner, 'ChangePassword', async (tx) => {
+      await updateAccount(store, tx, account.id, { password_hash })
+      await endOtherSessions(tx, session)
+    })
+    return done(c, 'password')
+  })
+
+  app.post('/account/second-factor', async (c) => {
+    const { owner, form } = await readOwnerForm(c, context)
+    if (!isRecent(context, owner)) return redirectToSignInAgain(c)
+    const required = form.text('required') === 'yes'
+    if (required && (await passkeysOf(store.db.kysely, owner.account.id)).length === 0)
+      return renderAccount(c, owner, 'Add a passkey first.', 400)
+    await changeWithAudit(c, owner, 'UpdateAccount', (tx) =>
+      updateAccount(store, tx, owner.account.id, { passkey_required: required ? 1 : 0 }),
+    )
+    return done(c, 'second-factor')
+  })
+
+  app.post('/account/passkeys/options', async (c) => {
+    const { owner } = await readOwnerForm(c, context)
+    if (!isRecent(context, owner))
+      return c.json({ problem: 'Sign out and in again first: it was a while ago.' }, 401)
+    return c.json(await createRegistrationOptions(context, owner.browser, owner.account))
+  })
+
+  app.post('/account/passkeys', async (c) => {
+    const { owner, form } = await readOwnerForm(c, context)
+    const { account, browser } = owner
+    if (!isRecent(context, owner)) return redirectToSignInAgain(c)
+    const name = form.trimmed('name')
+    const wrong = checkAccountName(name)
+    if (wrong !== undefined)
+      return renderAccount(c, owner, `The name of the passkey ${wrong.description}.`, 400)
+    const passkey = await verifyNewPasskey(context, browser, account, form.text('answer'))
+    if (passkey === undefined) return renderAccount(c, owner, 'The passkey was not added. Try again.', 400)
+    let added = false
+    try {
+      await changeWithAudit(c, owner, 'AddPasskey', async (tx) => {
+        added = await addPasskey(store, tx, account.id, { ...passkey, name })
+        if (!added) throw tooManyPasskeys()
+      })
+    } catch (error) {
+      if (store.db.rules.isUniqueViolation(error))
+        return renderAccount(c, owner, 'This passkey is added already.', 400)
+      throw error
+    }
+    return done(c, 'passkey-added')
+  })
+
+  app.post('/account/passkeys/rename', async (c) => {
+    const { owner, form } = await readOwnerForm(c, context)
+    const name = form.trimmed('name')
+    const wrong = checkAccountName(name)
+    if (wrong !== undefined)
+      return renderAccount(c, owner, `The name of the passkey ${wrong.description}.`, 400)
+    await changeWithAudit(c, owner, 'RenamePasskey', async (tx) => {
+      const renamed = await tx
+        .updateTable('passkeys')
+        .set({ name })
+        .where('id', '=', form.text('id'))
+        .where('account_id', '=', owner.account.id)
+        .returning('id')
+        .execute()
+      if (renamed.length === 0) throw ownResourceNotFound('passkey')
+    })
+    return done(c, 'passkey-renamed')
+  })
+
+  app.post('/account/passkeys/remove', async (c) => {
+    const { owner, form } = await readOwnerForm(c, context)
+    const { account } = owner
+    if (!isRecent(context, owner)) return redirectToSignInAgain(c)
+    const passkeys = await passkeysOf(store.db.kysely, account.id)
+    if (account.password_hash === '' && passkeys.length === 1)
+      return renderAccount(c, owner, 'This passkey is the only way into your account.', 400)
+    await changeWithAudit(c, owner, 'RemovePasskey', async (tx) => {
+      const removed = await tx
+        .deleteFrom('passkeys')
+        .where('id', '=', form.text('id'))
+        .where('account_id', '=', account.id)
+        .returning('id')
+        .execute()
+      if (removed.length === 0) throw ownResourceNotFound('passkey')
+      if ((await passkeysOf(tx, account.id)).length === 0)
+        await updateAccount(store, tx, account.id, { passkey_required: 0 })
+    })
+    return done(c, 'passkey-removed')
+  })
+
+  app.post('/account/sessions/end', async (c) => {
+    const { visitor, form } = await readUserForm(c, context)
+    const { session, browser } = visitor
+    const id = form.text('id')
+    if (id === session.id) {
+      await signOut(c, context, browser)
+      return c.redirect('/sign-in?done=signed-out', 303)
+    }
+    if (!visitor.actsAsPerson) throw cannotActAsPerson()
+    await changeWithAudit(c, visitor, 'EndSession', async (tx) => {
+      if (!(await endOwnSession(tx, session.identity, id))) throw ownResourceNotFound('session')
+    })
+    return done(c, 'session-ended')
+  })
+
+  app.post('/account/sessions/end-others', async (c) => {
+    const { visitor } = await readUserForm(c, context)
+    if (!visitor.actsAsPerson) throw cannotActAsPerson()
+    await changeWithAudit(c, visitor, 'EndSession', (tx) => endOtherSessions(tx, visitor.session))
+    return done(c, 'sessions-ended')
+  })
+
+  app.get('/account/delete', async (c) => {
+    const visitor = await readSignedInUser(c, context)
+    if (visitor?.account === undefined || !visitor.actsAsPerson)
+      return c.redirect(visitor === undefined ? '/sign-in' : '/account', 303)
+    return c.html(deleteAccountPage(visitor.browser, visitor.account))
+  })
+
+  app.post('/account/delete', async (c) => {
+    const { owner, form } = await readOwnerForm(c, context)
+    if (!isRecent(context, owner)) return redirectToSignInAgain(c)
+    if (normalizeEmail(form.trimmed('email')) !== owner.account.email)
+      return c.html(
+        deleteAccountPage(owner.browser, owner.account, 'That is not the e-mail address of this account.'),
+        400,
+      )
+    await changeWithAudit(c, owner, 'DeleteAccount', async (tx) => {
+      const account = await accountById(tx, owner.account.id)
+      if (account !== undefined) await deleteAccount(store, tx, account)
+    })
+    await signOut(c, context, { session: undefined })
+    return c.redirect('/sign-in?done=deleted', 303)
+  })
+
+  return app
+}
+
+async function readSignedInUser(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+): Promise<SignedInUser | undefined> {
+  const browser = await loadBrowser(c, context)
+  const { session } = browser
+  if (session === undefined) return undefined
+  const { db } = context.store
+  return {
+    browser,
+    session,
+    account: await accountOfIdentity(db.kysely, session.identity),
+    actsAsPerson: hasUserAuthority(session.voucher, await readRegisteredThrough(db.kysely, session.identity)),
+  }
+}
+
+/** A form of somebody who is signed in. Throws code 16 for anybody else. */
+async function readUserForm(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+): Promise<{ readonly visitor: SignedInUser; readonly form: Form }> {
+  const visitor = await readSignedInUser(c, context)
+  if (visitor === undefined)
+    throw new ApiError(
+      Code.UNAUTHENTICATED,
+      'Unauthenticated: you are not signed in any more; sign in and try again',
+    )
+  return { visitor, form: await readForm(c, visitor.browser) }
+}
+
+/** A form of somebody with an account of ours. */
+async function readOwnerForm(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+): Promise<{ readonly owner: AccountOwner; readonly form: Form }> {
+  const { visitor, form } = await readUserForm(c, context)
+  const { account } = visitor
+  if (account === undefined) throw invalidArgument('', 'you sign in somewhere else; change it there')
+  if (!visitor.actsAsPerson) throw cannotActAsPerson()
+  return { owner: { ...visitor, account }, form }
+}
+
+/** Whoever finds a browser open must not make it a way in that stays. */
+function isRecent({ store }: SignInContext, { session }: SignedInUser): boolean {
+  return session.createdMs > store.clock() - limits.recentSignInMs
+}
+
+function redirectToSignInAgain(c: Context<SignInEnv>): Response {
+  return c.redirect('/sign-in?again', 303)
+}
+
+function ownResourceNotFound(what: 'passkey' | 'session'): ApiError {
+  return new ApiError(Code.NOT_FOUND, `Not found: you have no such ${what}; it may be gone already`)
+}
+
+function tooManyPasskeys(): ApiError {
+  return new ApiError(
+    Code.FAILED_PRECONDITION,
+    `Precondition failed: an account may have ${limits.passkeysMax} passkeys; remove one first`,
+  )
+}
+
+function identityDeleted(): ApiError {
+  return new ApiError(Code.UNAUTHENTICATED, 'Unauthenticated: this identity does not exist any more')
+}
+
+function cannotActAsPerson(): ApiError {
+  return permissionDenied(
+    'this sign-in came through an identity provider that did not register you, so it can end only its own session. To end others, sign in as you did the first time',
+  )
+}

@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto'
+import type { FieldViolation } from '../../api/errors.ts'
+import { checkEmail, normalizeEmail } from '../../api/fields.ts'
+import { limits } from '../../config/limits.ts'
+import { deleteMetadata } from '../../iam/identities/metadata.ts'
+import { deleteSignInData, registerUser } from '../../iam/identities/users.ts'
+import type { Reader, Tx } from '../../storage/db.ts'
+import { deleteResource, lockResource, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
+import type { AccountRow } from '../../storage/schema/tables.ts'
+import type { Store } from '../../storage/store.ts'
+import { endSessions } from '../../tokens/sessions/sessions.ts'
+
+/** People who sign in here with a password or a passkey of ours, each of them with an identity. */
+
+export type Account = AccountRow
+
+export interface NewAccount {
+  readonly email: string
+  readonly name: string
+  /** As password.ts writes it; '' for somebody who has yet to choose one. */
+  readonly passwordHash: string
+  /** Whoever makes the account knows whose address it is. Default true. */
+  readonly emailVerified?: boolean
+}
+
+/** What is wrong with what somebody says about themselves. */
+export function checkAccount({
+  email,
+  name,
+}: Pick<NewAccount, 'email' | 'name'>): FieldViolation | undefined {
+  return checkEmail(email) ?? checkAccountName(name)
+}
+
+export function checkAccountName(name: string, field = 'name'): FieldViolation | undefined {
+  const max = limits.accountNameCharsMax
+  if (name === '' || [...name].length > max) return { field, description: `must have 1 to ${max} characters` }
+  return /[\p{Cc}\p{Cf}\u2028\u2029]/u.test(name)
+    ? { field, description: 'must be one line of text' }
+    : undefined
+}
+
+export async function accountByEmail(db: Reader, email: string): Promise<Account | undefined> {
+  return db.selectFrom('accounts').selectAll().where('email', '=', normalizeEmail(email)).executeTakeFirst()
+}
+
+export async function accountById(db: Reader, id: string): Promise<Account | undefined> {
+  return db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+export async function accountOfIdentity(db: Reader, identity: string): Promise<Account | undefined> {
+  return db.selectFrom('accounts').selectAll().where('identity_uid', '=', identity).executeTakeFirst()
+}
+
+export async function hasAccounts(db: Reader): Promise<boolean> {
+  return (await db.selectFrom('accounts').select('id').limit(1).executeTakeFirst()) !== undefined
+}
+
+const ID_BYTES = 16
+
+/**
+ * Makes an account, and its identity unless `adopted` names one that is there. Fails on an address or an identity that has an
+ * account.
+ */
+export async function createAccount(
+  store: Store,
+  tx: Tx,
+  authUrl: string,
+  { email, name, passwordHash, emailVerified = true }: NewAccount,
+  existingIdentity?: string,
+): Promise<Account> {
+  const id = randomBytes(ID_BYTES).toString('hex')
+  const now = store.clock()
+  const address = normalizeEmail(email)
+  const person = { issuer: authUrl, subject: id, email: address, emailVerified }
+  const identity = existingIdentity ?? (await registerUser(store, tx, person, { kind: 'account' })).uid
+  if (existingIdentity !== undefined) await setIdentityEmail(store, tx, existingIdentity, address)
+  const account: Account = {
+    id,
+    identity_uid: identity,
+    email: address,
+    name,
+    password_hash: passwordHash,
+    passkey_required: 0,
+    disabled: 0,
+    created_ms: now,
+    updated_ms: now,
+  }
+  await tx.insertInto('accounts').values(account).execute()
+  return account
+}
+
+export async function updateAccount(
+  { clock }: Pick<Store, 'clock'>,
+  tx: Tx,
+  id: string,
+  changed: Partial<Pick<Account, 'name' | 'password_hash' | 'passkey_required' | 'disabled'>>,
+): Promise<void> {
+  await tx
+    .updateTable('accounts')
+    .set({ ...changed, updated_ms: clock() })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Closes an account, or opens it again. Closing ends what its owner is signed in with, at once. */
+export async function setAccountDisabled(
+  store: Pick<Store, 'clock'>,
+  tx: Tx,
+  { id, identity_uid }: Account,
+  disabled: boolean,
+): Promise<void> {
+  await updateAccount(store, tx, id, { disabled: disabled ? 1 : 0 })
+  if (disabled) await endSessions(tx, 'identity_uid', identity_uid)
+}
+
+/** Ends the password and what its owner is signed in with, and with `passkeys` those as well; returns the account as it is then. */
+export async function resetPassword(
+  store: Pick<Store, 'clock'>,
+  tx: Tx,
+  account: Account,
+  { passkeys }: { readonly passkeys: boolean },
+): Promise<Account> {
+  const changed = { password_hash: '', ...(passkeys ? { passkey_required: 0 } : {}) }
+  await updateAccount(store, tx, account.id, changed)
+  if (passkeys) await tx.deleteFrom('passkeys').where('account_id', '=', account.id).execute()
+  await endSessions(tx, 'identity_uid', account.identity_uid)
+  return { ...account, ...changed }
+}
+
+/**
+ * Deletes an account and its identity with what that may do. The owner that the installation began with stays without an account:
+ * the operator's own commands act as them.
+ */
+export async function deleteAccount(store: Store, tx: Tx, { identity_uid }: Account): Promise<void> {
+  const { db } = store
+  const identity = await lockResource(db, tx, 'identities', identity_uid, 'update')
+  await deleteSignInData(tx, identity_uid)
+  if (identity === undefined) return
+  if (identity.issuer === '') {
+    await setIdentityEmail(store, tx, identity_uid, '')
+    return
+  }
+  const bindings = await tx
+    .selectFrom('role_bindings')
+    .select('uid')
+    .where('identity_uid', '=', identity_uid)
+    .orderBy('uid')
+    .execute()
+  for (const { uid } of bindings) await deleteResource(db, tx, 'role_bindings', uid)
+  await tx.deleteFrom('platform_bindings').where('identity_uid', '=', identity_uid).execute()
+  await tx.deleteFrom('access_requests').where('identity_uid', '=', identity_uid).execute()
+  await deleteMetadata(tx, identity_uid)
+  await deleteResource(db, tx, 'identities', identity_uid)
+}
+
+async function setIdentityEmail(store: Store, tx: Tx, uid: string, email: string): Promise<void> {
+  const row = await lockResource(store.db, tx, 'identities', uid, 'update')
+  if (row === undefined) throw new Error(`identity ${uid} is gone`)
+  await updateResource(tx, 'identities', uid, {
+    email,
+    email_unverified: '',
+    updated_ms: nextUpdateMs(store, row),
+  })
+}

@@ -1,0 +1,46 @@
+import type { Context } from 'hono'
+import { ApiError, Code } from '../../api/errors.ts'
+import { acceptInvite, findInviteOffer, type InviteOffer } from '../../iam/invitations.ts'
+import { recordEvent } from '../../storage/changes/audit-events.ts'
+import { inTransaction } from '../../storage/db.ts'
+import type { Session } from '../../tokens/sessions/sessions.ts'
+import type { SignInContext, SignInEnv } from '../context.ts'
+import type { AuthorizationRequest } from '../oauth/authorization-requests.ts'
+import type { AuthorizationErrorResponse } from '../oauth/consent/authorization-response.ts'
+import { flowEvent } from '../sessions/sign-in-events.ts'
+
+/** The invite that comes with a flow, accepted for whoever is signed in. */
+
+/** One answer whatever is wrong with a code (R25). */
+export const INVALID_INVITE: AuthorizationErrorResponse = {
+  error: 'access_denied',
+  description: 'the invite is not valid, has expired, was used, or is for somebody else',
+  status: 403,
+}
+
+/** What was joined; undefined when the flow has no invite. Somebody who holds the role already has joined. */
+export async function acceptRequestedInvite(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  { invite: code }: AuthorizationRequest,
+  { identity, voucher }: Session,
+): Promise<InviteOffer | AuthorizationErrorResponse | undefined> {
+  if (code === '') return undefined
+  const { store } = context
+  const offer = await findInviteOffer(store, code)
+  if (offer === undefined) return INVALID_INVITE
+  const event = flowEvent(c, context, identity, 'AcceptInvite')
+  try {
+    await inTransaction(store.db, async (tx) => {
+      const { uid } = await acceptInvite(store, tx, code, { ...event, voucher })
+      await recordEvent(tx, { ...event, uid })
+    })
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    if (error.code === Code.ALREADY_EXISTS) return offer
+    if (error.code !== Code.NOT_FOUND && error.code !== Code.FAILED_PRECONDITION) throw error
+    context.audit.recordDenial(event, { code: error.code, reason: 'the invite cannot be accepted' })
+    return INVALID_INVITE
+  }
+  return offer
+}

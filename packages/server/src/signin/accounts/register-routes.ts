@@ -1,0 +1,99 @@
+import { Hono } from 'hono'
+import { html } from 'hono/html'
+import { ApiError, Code } from '../../api/errors.ts'
+import { recordEvent } from '../../storage/changes/audit-events.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import { pathAfterSignIn } from '../oauth/authorization-requests.ts'
+import { readAuthorizationRequest } from '../oauth/browser-binding.ts'
+import { readForm } from '../pages/form.ts'
+import { alert, formToken, type Html, page } from '../pages/layout.ts'
+import { organizationNamesOfInvite } from '../passwords/organization-names.ts'
+import { hashPassword } from '../passwords/password.ts'
+import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
+import { type Browser, loadBrowser, signIn } from '../sessions/browser.ts'
+import { canRegister } from '../sessions/render-sign-in-page.ts'
+import { flowEvent } from '../sessions/sign-in-events.ts'
+import { requestField } from '../sessions/sign-in-page.ts'
+import { checkNewAccountForm, newAccountFields, readNewAccountForm } from './account-fields.ts'
+import { createAccount } from './accounts.ts'
+
+/** Making an account of one's own, for those who were invited. */
+export function registerRoutes(context: SignInContext): SignInRoutes {
+  const { store, authUrl } = context
+  const app: SignInRoutes = new Hono<SignInEnv>()
+
+  app.get('/sign-in/register', async (c) => {
+    const browser = await loadBrowser(c, context)
+    const secret = c.req.query('request') ?? ''
+    if (!(await canRegister(context, await readAuthorizationRequest(c, context, secret)))) throw notInvited()
+    return c.html(registerPage({ browser, secret, name: '', email: '' }))
+  })
+
+  app.post('/sign-in/register', async (c) => {
+    const browser = await loadBrowser(c, context)
+    const form = await readForm(c, browser)
+    const secret = form.text('request')
+    const flow = await readAuthorizationRequest(c, context, secret)
+    if (!(await canRegister(context, flow))) throw notInvited()
+    const person = readNewAccountForm(form)
+    const refused = (problem: string) => c.html(registerPage({ ...person, browser, secret, problem }), 400)
+    const problem = await checkNewAccountForm(person, await organizationNamesOfInvite(store.db, flow.invite))
+    if (problem !== undefined) return refused(problem)
+
+    const passwordHash = await hashPassword(person.password)
+    // Whether an address is taken shows here; who asks about many has to wait.
+    const created = await limitGuesses(store, byAddress(context.requestMetadataOf(c).address), async () => {
+      try {
+        await signIn(c, context, browser, async (tx) => {
+          const account = await createAccount(store, tx, authUrl, {
+            ...person,
+            passwordHash,
+            emailVerified: false,
+          })
+          await recordEvent(tx, flowEvent(c, context, account.identity_uid, 'Register'))
+          return {
+            identity: account.identity_uid,
+            method: 'password',
+            voucher: { kind: 'account' },
+            groups: [],
+          }
+        })
+        return true
+      } catch (error) {
+        if (store.db.rules.isUniqueViolation(error)) return undefined
+        throw error
+      }
+    })
+    if (created === undefined)
+      return refused('There is an account with this e-mail address already. Sign in instead.')
+    return c.redirect(pathAfterSignIn(secret), 303)
+  })
+
+  return app
+}
+
+interface RegisterPage {
+  readonly browser: Browser
+  readonly secret: string
+  readonly name: string
+  readonly email: string
+  readonly problem?: string
+}
+
+function registerPage({ browser, secret, name, email, problem }: RegisterPage): Html {
+  return page(
+    { title: 'Make an account' },
+    html`<h1>Make an account</h1>
+${alert(problem)}<form method="post" action="/sign-in/register">
+${formToken(browser)}${requestField(secret)}${newAccountFields({ name, email })}<button>Make the account</button>
+</form>
+<p class="below">You have one already? <a href="/sign-in?request=${encodeURIComponent(secret)}">Sign in</a></p>`,
+  )
+}
+
+function notInvited(): ApiError {
+  return new ApiError(
+    Code.PERMISSION_DENIED,
+    'Permission denied: making an account takes an invite that is not for one e-mail address',
+  )
+}

@@ -1,0 +1,140 @@
+import { Hono } from 'hono'
+import { html } from 'hono/html'
+import { ApiError, Code } from '../../api/errors.ts'
+import { checkName } from '../../api/fields.ts'
+import { limits } from '../../config/limits.ts'
+import { lockFirstOrganization, nameFirstOrganization } from '../../operator/bootstrap.ts'
+import { recordEvent } from '../../storage/changes/audit-events.ts'
+import { inTransaction, type Tx } from '../../storage/db.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import { readForm } from '../pages/form.ts'
+import { alert, field, formToken, type Html, page } from '../pages/layout.ts'
+import { hashPassword } from '../passwords/password.ts'
+import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
+import { type Browser, loadBrowser, signIn } from '../sessions/browser.ts'
+import { flowEvent } from '../sessions/sign-in-events.ts'
+import {
+  checkNewAccountForm,
+  type NewAccountForm,
+  newAccountFields,
+  readNewAccountForm,
+} from './account-fields.ts'
+import { createAccount, hasAccounts } from './accounts.ts'
+import { SETUP_PATH, setupCodes } from './one-time-links.ts'
+
+/**
+ * The first account (R41): whoever has the link that the server printed becomes the owner that the installation began with. There
+ * is no password before that.
+ */
+export function setupRoutes(context: SignInContext): SignInRoutes {
+  const { store, authUrl } = context
+  const app: SignInRoutes = new Hono<SignInEnv>()
+
+  /** Throws code 5 for a code that is not good, without saying why: there may be an account, or the time may be over. */
+  const checkSetupCode = async (code: string, address: string): Promise<void> => {
+    const good = await limitGuesses(store, byAddress(address), async () =>
+      (await hasAccounts(store.db.kysely)) ? undefined : setupCodes(store).read(code),
+    )
+    if (good === undefined) throw setupLinkInvalid()
+  }
+  const readFirstOrganization = () => inTransaction(store.db, (tx) => lockFirstOrganization(store, tx))
+
+  app.get(SETUP_PATH, async (c) => {
+    const browser = await loadBrowser(c, context)
+    const code = c.req.query('code') ?? ''
+    await checkSetupCode(code, context.requestMetadataOf(c).address)
+    const { organization, named } = await readFirstOrganization()
+    return c.html(
+      setupPage({ browser, code, name: '', email: '', organization: organization.name, fixed: named }),
+    )
+  })
+
+  app.post(SETUP_PATH, async (c) => {
+    const browser = await loadBrowser(c, context)
+    const form = await readForm(c, browser)
+    const code = form.text('code')
+    await checkSetupCode(code, context.requestMetadataOf(c).address)
+    const { organization: before, named } = await readFirstOrganization()
+    const fixed = named || before.name === ''
+    const person = readNewAccountForm(form)
+    const organization = fixed ? before.name : form.trimmed('organization')
+    const refused = (problem: string) =>
+      c.html(setupPage({ ...person, browser, code, organization, fixed, problem }), 400)
+    const wrongName = fixed ? undefined : checkName(organization, 'organization')
+    const problem =
+      (await checkNewAccountForm(person, [organization])) ??
+      (wrongName && 'The organization must have a name of small letters, digits, blanks and . _ - only.')
+    if (problem !== undefined) return refused(problem)
+
+    const passwordHash = await hashPassword(person.password)
+    try {
+      await signIn(c, context, browser, async (tx) => {
+        const { identity, name } = await takeOwnerIdentity(tx, code)
+        if (!fixed && organization !== name) await nameFirstOrganization(store, tx, organization)
+        await createAccount(store, tx, authUrl, { ...person, passwordHash }, identity)
+        await recordEvent(tx, flowEvent(c, context, identity, 'Setup'))
+        return { identity, method: 'password', voucher: { kind: 'account' }, groups: [] }
+      })
+    } catch (error) {
+      if (store.db.rules.isUniqueViolation(error))
+        return refused('There is an organization of this name already.')
+      throw error
+    }
+    return c.redirect('/account?done=setup', 303)
+  })
+
+  /** Spends the code, for this transaction if it succeeds; returns the identity that the account is for. */
+  const takeOwnerIdentity = async (tx: Tx, code: string): Promise<{ identity: string; name: string }> => {
+    const { organization, identity } = await lockFirstOrganization(store, tx)
+    if ((await setupCodes(store).consume(code, tx)) === undefined || (await hasAccounts(tx)))
+      throw setupLinkInvalid()
+    if (identity.name === '') {
+      throw new ApiError(
+        Code.FAILED_PRECONDITION,
+        'Precondition failed: the owner that this installation began with was deleted; berth admin accounts create makes accounts for others',
+      )
+    }
+    return { identity: identity.uid, name: organization.name }
+  }
+
+  return app
+}
+
+interface SetupPage extends Omit<NewAccountForm, 'password'> {
+  readonly browser: Browser
+  readonly code: string
+  readonly organization: string
+  /** It has a name already. */
+  readonly fixed: boolean
+  readonly problem?: string
+}
+
+function setupPage({ browser, code, name, email, organization, fixed, problem }: SetupPage): Html {
+  return page(
+    { title: 'Make the first account' },
+    html`<h1>Make the first account</h1>
+<p>It owns ${organization === '' || !fixed ? 'the first organization' : `the organization ${organization}`} and administers this Berth.</p>
+${alert(problem)}<form method="post" action="${SETUP_PATH}">
+${formToken(browser)}<input type="hidden" name="code" value="${code}">
+${newAccountFields({ name, email })}${
+  fixed
+    ? ''
+    : field({
+        name: 'organization',
+        label: 'Name of your organization',
+        autocomplete: 'organization',
+        value: organization,
+        hint: 'Small letters, digits, blanks and . _ - only.',
+        maxlength: limits.nameCharsMax,
+      })
+}<button>Make the account</button>
+</form>`,
+  )
+}
+
+function setupLinkInvalid(): ApiError {
+  return new ApiError(
+    Code.NOT_FOUND,
+    'Not found: this link is used, too old, replaced by a newer one, or there is an account already; berth admin setup-link and each start of the server print a new one while there is none',
+  )
+}

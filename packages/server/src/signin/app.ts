@@ -1,0 +1,100 @@
+import { Hono } from 'hono'
+import { routePath } from 'hono/route'
+import type { HttpHandler, HttpRequest } from '../port/http.ts'
+import { accountRoutes } from './accounts/account-routes.ts'
+import { inviteRoutes } from './accounts/invite-routes.ts'
+import { registerRoutes } from './accounts/register-routes.ts'
+import { setupRoutes } from './accounts/setup-routes.ts'
+import type { PortBindings, SignInContext, SignInEnv } from './context.ts'
+import type { SignInOptions } from './handler.ts'
+import { authorizeRoutes } from './oauth/authorization-endpoint.ts'
+import { consentRoutes } from './oauth/consent/consent-routes.ts'
+import { deviceRoutes } from './oauth/device/device-routes.ts'
+import { revokeRoutes } from './oauth/revocation-endpoint.ts'
+import { browserFlowRoutes } from './oauth/sdk-flows/browser-flow-routes.ts'
+import { tokenRoutes } from './oauth/token-endpoint.ts'
+import { assetRoutes } from './pages/assets.ts'
+import { errorPage, notFoundPage } from './pages/error-page.ts'
+import { securityHeaders } from './pages/security-headers.ts'
+import { passkeyRoutes } from './passkeys/passkey-routes.ts'
+import { choosePasswordRoutes } from './passwords/choose-password-routes.ts'
+import { providerRoutes } from './providers/provider-routes.ts'
+import { signInRoutes } from './sessions/sign-in-routes.ts'
+
+/** The application behind `signInHandler`: what holds for all of its paths, and the areas that have them. */
+
+/** A form of the pages, and a body of an OAuth request. */
+const BODY_BYTES_MAX = 64 * 1024
+const USER_AGENT_CHARS_MAX = 255
+
+export function createSignInHandler(options: SignInOptions): HttpHandler {
+  const app = signInApp({
+    ...options,
+    requestMetadataOf: (c) => ({
+      address: (c.env as PortBindings).address,
+      userAgent: (c.req.header('user-agent') ?? '').slice(0, USER_AGENT_CHARS_MAX),
+    }),
+  })
+  return async (request) => {
+    const response = await app.fetch(toWebRequest(request, options.authUrl), {
+      address: request.address,
+      requestId: request.id,
+      record: request.record,
+    })
+    return {
+      status: response.status,
+      // Of several cookies the last one counts: whoever signs in gets a new one in place of the one for strangers.
+      headers: Object.fromEntries(response.headers),
+      body: response.body === null ? undefined : new Uint8Array(await response.arrayBuffer()),
+    }
+  }
+}
+
+function signInApp(context: SignInContext): Hono<SignInEnv> {
+  const app = new Hono<SignInEnv>()
+  app.use(securityHeaders)
+  app.use(async (c, next) => {
+    await next()
+    if (c.env.record !== undefined) c.env.record.route = routePath(c, -1)
+  })
+  app.onError((error, c) => errorPage(c, context, error))
+  app.notFound((c) => notFoundPage(c, context, app))
+  app.route('/', assetRoutes())
+  for (const routes of [
+    signInRoutes,
+    passkeyRoutes,
+    setupRoutes,
+    choosePasswordRoutes,
+    registerRoutes,
+    accountRoutes,
+    providerRoutes,
+    authorizeRoutes,
+    consentRoutes,
+    tokenRoutes,
+    revokeRoutes,
+    browserFlowRoutes,
+    deviceRoutes,
+    inviteRoutes,
+  ])
+    app.route('/', routes(context))
+  return app
+}
+
+function toWebRequest(request: HttpRequest, authUrl: string): Request {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (!name.startsWith(':') && value !== undefined) headers.set(name, [value].flat().join(', '))
+  }
+  // The host is ours, whatever the request says (R39).
+  const url = new URL(authUrl + request.url)
+  const { method } = request
+  if (method === 'GET') return new Request(url, { method, headers })
+  // Read only by whoever wants it, so that one too large or too slow is their error to answer.
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      controller.enqueue(await request.body(BODY_BYTES_MAX))
+      controller.close()
+    },
+  })
+  return new Request(url, { method, headers, body, duplex: 'half' })
+}

@@ -1,0 +1,11 @@
+import { findAudience } from '../../tokens/exchange/token-request.ts'
+
+/** What tokens are asked to be for: the first of the allowed when nothing is asked; undefined when one is not allowed. */
+export function resolveAudiences(
+  allowed: readonly string[],
+  requested: readonly string[],
+): readonly string[] | undefined {
+  const found = requested.map((one) => findAudience(allowed, one))
+  if (found.includes(undefined)) return undefined
+  return found.length === 0 ? allowed.slice(0, 1) : [...new Set(found as string[])]
+}

@@ -1,0 +1,131 @@
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { invalidArgument } from '../../../api/errors.ts'
+import { findInviteOffer } from '../../../iam/invitations.ts'
+import type { Session } from '../../../tokens/sessions/sessions.ts'
+import { acceptRequestedInvite, INVALID_INVITE } from '../../accounts/invite-acceptance.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from '../../context.ts'
+import { continuePage } from '../../pages/continue-page.ts'
+import { readForm } from '../../pages/form.ts'
+import { allowFormRedirectTo } from '../../pages/security-headers.ts'
+import { loadBrowser, signOut } from '../../sessions/browser.ts'
+import { recordDecision } from '../../sessions/sign-in-events.ts'
+import { type AuthorizationRequest, signInPath } from '../authorization-requests.ts'
+import {
+  authorizationRequestExpired,
+  readAuthorizationRequest,
+  takeAuthorizationRequest,
+} from '../browser-binding.ts'
+import { deviceCodes } from '../device/device-codes.ts'
+import { readUserProfile } from '../id-tokens.ts'
+import {
+  type SignedInBrowser,
+  sendAuthorizationError,
+  sendAuthorizationResponse,
+} from './authorization-response.ts'
+import { consentPage } from './consent-page.ts'
+
+/**
+ * Where every flow ends: whoever is signed in sees what the client wants, and agrees or not. Nothing is given without it, however
+ * the person came here and however often they agreed before (R36).
+ */
+export function consentRoutes(context: SignInContext): SignInRoutes {
+  const app: SignInRoutes = new Hono<SignInEnv>()
+
+  app.get('/oauth/continue', async (c) => {
+    const secret = c.req.query('request') ?? ''
+    const request = await readAuthorizationRequest(c, context, secret)
+    const browser = await loadBrowser(c, context)
+    const { session } = browser
+    if (session === undefined || !isFromRequestedProvider(request, session))
+      return c.redirect(signInPath(secret), 303)
+    return renderConsentPage(c, context, secret, request, { browser, session })
+  })
+
+  app.post('/oauth/continue', async (c) => {
+    const browser = await loadBrowser(c, context)
+    const form = await readForm(c, browser)
+    const secret = form.text('request')
+    const decision = form.text('decision')
+    const { session } = browser
+    if (decision === 'switch') {
+      const request = await readAuthorizationRequest(c, context, secret)
+      await signOut(c, context, browser)
+      return redirectToSignIn(c, request, secret)
+    }
+    if (decision !== 'allow' && decision !== 'refuse')
+      throw invalidArgument('decision', 'must be allow, refuse or switch')
+    const asked = await readAuthorizationRequest(c, context, secret)
+    if (session === undefined || !isFromRequestedProvider(asked, session))
+      return redirectToSignIn(c, asked, secret)
+
+    const request = await takeAuthorizationRequest(c, context, secret)
+    await recordDecision(c, context, session, request, decision === 'allow')
+    if (decision === 'refuse')
+      return sendAuthorizationError(c, context, request, {
+        error: 'access_denied',
+        description: 'whoever was asked refused',
+        status: 403,
+      })
+    const joined = await acceptRequestedInvite(c, context, request, session)
+    if (joined !== undefined && 'error' in joined) return sendAuthorizationError(c, context, request, joined)
+    return sendAuthorizationResponse(c, context, request, { browser, session }, joined)
+  })
+
+  return app
+}
+
+/** Whether a session is one that the request asked for: of the identity provider that it named (R40). */
+function isFromRequestedProvider({ identityProvider }: AuthorizationRequest, { voucher }: Session): boolean {
+  if (identityProvider === '') return true
+  return voucher.kind === 'organization' && voucher.provider === identityProvider
+}
+
+/** Sends whoever sent a form to sign in. */
+function redirectToSignIn(
+  c: Context<SignInEnv>,
+  { connection }: AuthorizationRequest,
+  secret: string,
+): Response | Promise<Response> {
+  const path = signInPath(secret)
+  return connection === ''
+    ? c.redirect(path, 303)
+    : c.html(continuePage('You are signed out', 'Go on to sign in with another account.', path))
+}
+
+async function renderConsentPage(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  secret: string,
+  request: AuthorizationRequest,
+  { browser, session }: SignedInBrowser,
+): Promise<Response> {
+  const { store, clients } = context
+  const { reply, invite, client } = request
+  const offer = invite === '' ? undefined : await findInviteOffer(store, invite)
+  if (invite !== '' && offer === undefined)
+    return sendAuthorizationError(
+      c,
+      context,
+      await takeAuthorizationRequest(c, context, secret),
+      INVALID_INVITE,
+    )
+  const device = reply.kind === 'device' ? await deviceCodes(store).findWaiting(reply.userCode) : undefined
+  if (reply.kind === 'device' && device === undefined) throw authorizationRequestExpired()
+  const account = await readUserProfile(store, session.identity)
+  if (account === undefined) return c.redirect(signInPath(secret), 303)
+  // Browsers hold the answer to the form's policy as well: it may lead to the client.
+  if (reply.kind === 'code' || reply.kind === 'loopback') allowFormRedirectTo(c, new URL(reply.redirect))
+  const registered = reply.kind === 'code' || reply.kind === 'device' ? clients.byId(client) : undefined
+  return c.html(
+    consentPage({
+      browser,
+      secret,
+      request,
+      account,
+      clientName: registered?.name,
+      offer,
+      device,
+    }),
+  )
+}

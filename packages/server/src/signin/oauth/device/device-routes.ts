@@ -1,0 +1,108 @@
+import { Hono } from 'hono'
+import { html } from 'hono/html'
+import { limits } from '../../../config/limits.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from '../../context.ts'
+import { readForm } from '../../pages/form.ts'
+import { alert, field, formToken, type Html, page } from '../../pages/layout.ts'
+import { countAttempt } from '../../rate-limits/attempts.ts'
+import { byAddress, limitGuesses } from '../../rate-limits/guesses.ts'
+import { type Browser, loadBrowser } from '../../sessions/browser.ts'
+import { resolveAudiences } from '../audiences.ts'
+import { authorizationRequestDefaults } from '../authorization-requests.ts'
+import { startAuthorizationRequest } from '../browser-binding.ts'
+import { clientEndpoint, oauthError } from '../client-endpoint.ts'
+import { parseScope } from '../scope.ts'
+import { deviceCodes } from './device-codes.ts'
+import { formatUserCode, parseUserCode } from './user-code.ts'
+
+/**
+ * The device authorization grant (RFC 8628): a device without a browser gets a code, a person types it on a page and confirms. The
+ * address with the code in it only spares the typing: it is always asked for and confirmed (R36).
+ */
+export function deviceRoutes(context: SignInContext): SignInRoutes {
+  const { store, clients, authUrl } = context
+  const app: SignInRoutes = new Hono<SignInEnv>()
+  const devices = deviceCodes(store)
+
+  app.post(
+    '/oauth/device_authorization',
+    clientEndpoint(context, ['audience'], async (parameters, c) => {
+      const client = clients.byId(parameters.get('client_id'))
+      if (client === undefined)
+        return oauthError(c, 'invalid_client', 'client_id is not a program that is known here', 401)
+      const scope = parseScope(parameters.get('scope'))
+      if (scope === undefined)
+        return oauthError(c, 'invalid_scope', 'scope holds something that is not known here')
+      const audiences = resolveAudiences(context.audiences, parameters.all('audience'))
+      if (audiences === undefined)
+        return oauthError(c, 'invalid_target', `audience must be among ${context.audiences.join(', ')}`)
+      await countAttempt(store, 'device', c.env.address)
+      const { deviceCode, userCode } = await devices.issue({
+        ...context.requestMetadataOf(c),
+        client: client.id,
+        audiences,
+        idToken: scope.idToken,
+      })
+      const shown = formatUserCode(userCode)
+      return c.json({
+        device_code: deviceCode,
+        user_code: shown,
+        verification_uri: `${authUrl}/device`,
+        verification_uri_complete: `${authUrl}/device?user_code=${shown}`,
+        expires_in: limits.deviceCodeMs / 1000,
+        interval: limits.deviceIntervalMs / 1000,
+      })
+    }),
+  )
+
+  app.get('/device', async (c) => {
+    const browser = await loadBrowser(c, context)
+    const code = parseUserCode(c.req.query('user_code') ?? '')
+    return c.html(userCodePage(browser, code === undefined ? '' : formatUserCode(code)))
+  })
+
+  app.post('/device', async (c) => {
+    const browser = await loadBrowser(c, context)
+    const typed = (await readForm(c, browser)).text('user_code')
+    const code = parseUserCode(typed)
+    const keys = byAddress(context.requestMetadataOf(c).address)
+    const device =
+      code === undefined ? undefined : await limitGuesses(store, keys, () => devices.findWaiting(code))
+    if (device === undefined) {
+      return c.html(
+        userCodePage(browser, typed.slice(0, 20), 'No device waits with this code. Look at it again.'),
+        400,
+      )
+    }
+    return startAuthorizationRequest(c, context, {
+      ...authorizationRequestDefaults,
+      client: device.client,
+      audiences: device.audiences,
+      refreshToken: true,
+      idToken: device.idToken,
+      reply: { kind: 'device', userCode: device.userCode },
+    })
+  })
+
+  return app
+}
+
+function userCodePage(browser: Browser, code: string, problem?: string): Html {
+  return page(
+    { title: 'Let a device in', browser },
+    html`<h1>Let a device in</h1>
+${alert(problem)}<p>Type the code that your device shows. Nobody but your own device should give you one.</p>
+<form method="post" action="/device">
+${formToken(browser)}${field({
+  name: 'user_code',
+  label: 'Code',
+  autocomplete: 'off',
+  value: code,
+  maxlength: 20,
+  autofocus: true,
+  hint: 'Eight letters, such as WDJB-MJHT.',
+})}
+<div class="actions"><button>Continue</button></div>
+</form>`,
+  )
+}

@@ -1,0 +1,71 @@
+import {
+  createCipheriv,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import { limits } from '../../../config/limits.ts'
+import { pendingStore } from '../../../storage/pending-store.ts'
+import type { Store } from '../../../storage/store.ts'
+
+/**
+ * Signing in without a browser beside the client, as the public SDK does it: the client's code is its X25519 key, and what the
+ * sign-in comes to is encrypted to that key, so that it is worth nothing to anybody else who knows the code (R36). The raw shared
+ * secret is the key of AES-256-GCM, without associated data; our half of the key pair is forgotten.
+ */
+
+/** What waits for the client, as its JSON is kept. */
+export interface HeadlessResult {
+  /** X25519, in base64url without padding. */
+  readonly ecdhPublicKey: string
+  /** Nonce of 12 bytes, ciphertext and tag of 16, in base64. */
+  readonly encryptedIdToken: string
+}
+
+const CODE = /^[A-Za-z0-9_-]{43}$/
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const PREFIX_CHARS = 8
+
+export function headlessResults(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>) {
+  return pendingStore<HeadlessResult>(store, 'headless', limits.headlessResultMs)
+}
+
+/** Whether this is a code to which something can be encrypted. */
+export function isHeadlessCode(code: string): boolean {
+  return encryptToCode(code, '') !== undefined
+}
+
+/** The beginning of a code, by which a person tells it from another one: it is in the address that their terminal shows. */
+export function headlessCodePrefix(code: string): string {
+  return code.slice(0, PREFIX_CHARS)
+}
+
+/** Encrypts a token to the key that is the code; undefined when that is no key. */
+export function encryptToCode(code: string, token: string): HeadlessResult | undefined {
+  const raw = Buffer.from(code, 'base64url')
+  // Another spelling of the same bytes would be another code.
+  if (!CODE.test(code) || raw.length !== KEY_BYTES || raw.toString('base64url') !== code) return undefined
+  const own = generateKeyPairSync('x25519')
+  const secret = deriveSharedSecret(own.privateKey, code)
+  if (secret === undefined) return undefined
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', secret, nonce)
+  const sealed = Buffer.concat([nonce, cipher.update(token, 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return {
+    ecdhPublicKey: own.publicKey.export({ format: 'jwk' }).x ?? '',
+    encryptedIdToken: sealed.toString('base64'),
+  }
+}
+
+/** Undefined for a point of small order, with which everybody would know the secret (RFC 7748 section 6.1). */
+function deriveSharedSecret(privateKey: KeyObject, code: string): Buffer | undefined {
+  try {
+    const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: code }, format: 'jwk' })
+    return diffieHellman({ privateKey, publicKey })
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { Hono } from 'hono'
+import { matchesEtag } from '../../api/etag.ts'
+import type { SignInEnv, SignInRoutes } from '../context.ts'
+
+/** The stylesheet, scripts and icon of the pages, under addresses that change with them, so that browsers may keep them. */
+
+const YEAR_SECONDS = 365 * 24 * 3600
+
+/** The browser's part of the library that checks passkeys, as one script. */
+const webauthnScript = new URL(
+  '../dist/bundle/index.umd.min.js',
+  import.meta.resolve('@simplewebauthn/browser'),
+)
+
+const files = {
+  'berth.css': { at: new URL('./static/berth.css', import.meta.url), type: 'text/css' },
+  'icon.svg': { at: new URL('../../reference/page/icon.svg', import.meta.url), type: 'image/svg+xml' },
+  'webauthn.js': { at: webauthnScript, type: 'text/javascript' },
+  'passkey.js': { at: new URL('./static/passkey.js', import.meta.url), type: 'text/javascript' },
+} as const
+export type AssetName = keyof typeof files
+
+const contents = Object.fromEntries(
+  Object.entries(files).map(([name, { at }]) => [name, readFileSync(at)]),
+) as Record<AssetName, Buffer<ArrayBuffer>>
+
+const revision = Object.values(contents)
+  .reduce((hash, content) => hash.update(content), createHash('sha256'))
+  .digest('base64url')
+  .slice(0, 12)
+
+const PREFIX = '/sign-in/assets'
+
+export function assetPath(name: AssetName): string {
+  return `${PREFIX}/${revision}/${name}`
+}
+
+export function assetRoutes(): SignInRoutes {
+  const app = new Hono<SignInEnv>()
+  for (const [name, { type }] of Object.entries(files)) {
+    const content = contents[name as AssetName]
+    const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
+    app.get(assetPath(name as AssetName), (c) => {
+      c.header('cache-control', `public, max-age=${YEAR_SECONDS}, immutable`)
+      c.header('etag', etag)
+      const seen = c.req.header('if-none-match')
+      if (seen !== undefined && matchesEtag(seen, etag)) return c.body(null, 304)
+      return c.body(content, 200, { 'content-type': `${type}; charset=utf-8` })
+    })
+  }
+  return app
+}

@@ -1,0 +1,102 @@
+import { Hono } from 'hono'
+import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import { readForm } from '../pages/form.ts'
+import { countAttempt } from '../rate-limits/attempts.ts'
+import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
+import { recordFailedSignIn, signInToAccount } from '../sessions/account-sign-in.ts'
+import { loadBrowser } from '../sessions/browser.ts'
+import { ACCOUNT_DISABLED, readWaitingRequest, renderSignInPage } from '../sessions/render-sign-in-page.ts'
+import { secondFactorPage } from '../sessions/sign-in-page.ts'
+import { createAuthenticationOptions, passkeysUnsupportedReason, verifyPasskey } from './passkeys.ts'
+import { completeSecondFactor, requireFirstFactor } from './second-factor.ts'
+
+/** Signing in with a passkey: by itself, or after the password of an account that asks for both. */
+export function passkeyRoutes(context: SignInContext): SignInRoutes {
+  const { store } = context
+  const obstacle = passkeysUnsupportedReason(context.authUrl)
+  const app: SignInRoutes = new Hono<SignInEnv>()
+
+  app.post('/sign-in/passkey/options', async (c) => {
+    const browser = await loadBrowser(c, context)
+    await readForm(c, browser)
+    await countAttempt(store, 'passkey', c.env.address)
+    return c.json(await createAuthenticationOptions(context, browser, 'sign-in'))
+  })
+
+  app.post('/sign-in/passkey', async (c) => {
+    const browser = await loadBrowser(c, context)
+    const form = await readForm(c, browser)
+    const request = form.text('request')
+    const account = await limitGuesses(store, byAddress(context.requestMetadataOf(c).address), () =>
+      verifyPasskey(context, browser, 'sign-in', form.text('answer')),
+    )
+    const refused = async (problem: string) =>
+      renderSignInPage(
+        c,
+        context,
+        browser,
+        request,
+        await readWaitingRequest(c, context, request),
+        { problem },
+        401,
+      )
+    if (account === undefined)
+      return refused('This passkey is not known here, or the page was open too long.')
+    if (account.disabled !== 0) {
+      recordFailedSignIn(c, context, { account, method: 'passkey', reason: 'the account is disabled' })
+      return refused(ACCOUNT_DISABLED)
+    }
+    return signInToAccount(c, context, browser, { account, method: 'passkey', request })
+  })
+
+  app.get('/sign-in/second-factor', async (c) => {
+    const browser = await loadBrowser(c, context)
+    await requireFirstFactor(context, browser)
+    return c.html(
+      secondFactorPage({ browser, request: c.req.query('request') ?? '', unsupportedReason: obstacle }),
+    )
+  })
+
+  app.post('/sign-in/second-factor/options', async (c) => {
+    const browser = await loadBrowser(c, context)
+    await readForm(c, browser)
+    return c.json(
+      await createAuthenticationOptions(
+        context,
+        browser,
+        'second factor',
+        await requireFirstFactor(context, browser),
+      ),
+    )
+  })
+
+  app.post('/sign-in/second-factor', async (c) => {
+    const browser = await loadBrowser(c, context)
+    const form = await readForm(c, browser)
+    const request = form.text('request')
+    const account = await requireFirstFactor(context, browser)
+    const owner = await limitGuesses(store, byAddress(context.requestMetadataOf(c).address), () =>
+      verifyPasskey(context, browser, 'second factor', form.text('answer')),
+    )
+    if (owner?.id !== account.id) {
+      recordFailedSignIn(c, context, {
+        account,
+        method: 'passkey',
+        reason: 'wrong passkey after the password',
+      })
+      return c.html(
+        secondFactorPage({
+          browser,
+          request,
+          unsupportedReason: obstacle,
+          problem: 'That was not a passkey of this account. Try again.',
+        }),
+        401,
+      )
+    }
+    await completeSecondFactor(context, browser)
+    return signInToAccount(c, context, browser, { account, method: 'password', request })
+  })
+
+  return app
+}

@@ -1,0 +1,87 @@
+import { Hono } from 'hono'
+import { html } from 'hono/html'
+import { ApiError, Code } from '../../api/errors.ts'
+import { recordEvent } from '../../storage/changes/audit-events.ts'
+import { endSessions } from '../../tokens/sessions/sessions.ts'
+import { newPasswordField, usernameField } from '../accounts/account-fields.ts'
+import { type Account, updateAccount } from '../accounts/accounts.ts'
+import { accountByPasswordCode, CHOOSE_PASSWORD_PATH } from '../accounts/one-time-links.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import { readForm } from '../pages/form.ts'
+import { alert, formToken, type Html, page } from '../pages/layout.ts'
+import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
+import { type Browser, loadBrowser, signIn } from '../sessions/browser.ts'
+import { flowEvent } from '../sessions/sign-in-events.ts'
+import { organizationNamesOf } from './organization-names.ts'
+import { checkPasswordPolicy, hashPassword } from './password.ts'
+
+/** Choosing a password by a link that the operator gave: for a new account, or in place of one that was forgotten. */
+export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
+  const { store } = context
+  const app: SignInRoutes = new Hono<SignInEnv>()
+
+  const requireAccountOfCode = async (code: string, address: string): Promise<Account> => {
+    const account = await limitGuesses(store, byAddress(address), () =>
+      accountByPasswordCode(store, code, { take: false }),
+    )
+    if (account === undefined) throw passwordLinkInvalid()
+    return account
+  }
+
+  app.get(CHOOSE_PASSWORD_PATH, async (c) => {
+    const browser = await loadBrowser(c, context)
+    const code = c.req.query('code') ?? ''
+    return c.html(
+      choosePasswordPage(
+        browser,
+        code,
+        await requireAccountOfCode(code, context.requestMetadataOf(c).address),
+      ),
+    )
+  })
+
+  app.post(CHOOSE_PASSWORD_PATH, async (c) => {
+    const browser = await loadBrowser(c, context)
+    const form = await readForm(c, browser)
+    const code = form.text('code')
+    const account = await requireAccountOfCode(code, context.requestMetadataOf(c).address)
+    const password = form.text('password')
+    const organizations = await organizationNamesOf(store.db, account.identity_uid)
+    const problem = await checkPasswordPolicy(password, { ...account, organizations })
+    if (problem !== undefined) return c.html(choosePasswordPage(browser, code, account, problem), 400)
+
+    const password_hash = await hashPassword(password)
+    if ((await accountByPasswordCode(store, code, { take: true })) === undefined) throw passwordLinkInvalid()
+    const identity = account.identity_uid
+    await signIn(c, context, browser, async (tx) => {
+      await updateAccount(store, tx, account.id, { password_hash })
+      // Whoever knew the password before knows it no more, and is nowhere signed in with it.
+      await endSessions(tx, 'identity_uid', identity)
+      await recordEvent(tx, flowEvent(c, context, identity, 'ChoosePassword'))
+      return { identity, method: 'password', voucher: { kind: 'account' }, groups: [] }
+    })
+    return c.redirect('/account?done=password', 303)
+  })
+
+  return app
+}
+
+function choosePasswordPage(browser: Browser, code: string, { email }: Account, problem?: string): Html {
+  return page(
+    { title: 'Choose a password' },
+    html`<h1>Choose a password</h1>
+<p>For the account ${email}. You are then signed out everywhere else.</p>
+${alert(problem)}<form method="post" action="${CHOOSE_PASSWORD_PATH}">
+${formToken(browser)}<input type="hidden" name="code" value="${code}">
+${usernameField(email)}
+${newPasswordField({ autofocus: true })}<button>Save the password</button>
+</form>`,
+  )
+}
+
+function passwordLinkInvalid(): ApiError {
+  return new ApiError(
+    Code.NOT_FOUND,
+    'Not found: this link is used or too old; ask whoever gave it to you for another one',
+  )
+}

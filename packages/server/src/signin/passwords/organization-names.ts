@@ -1,0 +1,38 @@
+import { rootOf } from '../../api/uid.ts'
+import { readInviteCode } from '../../iam/invite-code.ts'
+import type { Db } from '../../storage/db.ts'
+
+/** Names of organizations that a password must not be made of. */
+
+/** Of one person that are looked at. */
+const ORGANIZATIONS_MAX = 20
+
+/** Of the organizations in which an identity holds a role. */
+export async function organizationNamesOf({ kysely }: Db, identity: string): Promise<string[]> {
+  const rows = await kysely
+    .selectFrom('groups')
+    .select('name')
+    .where('uid', 'in', (roots) =>
+      roots
+        .selectFrom('role_bindings')
+        .select('root')
+        .where('identity_uid', '=', identity)
+        .groupBy('root')
+        .orderBy('root')
+        .limit(ORGANIZATIONS_MAX),
+    )
+    .execute()
+  return rows.map(({ name }) => name)
+}
+
+/** Of the organization that an invite code is for; none for what is no code. */
+export async function organizationNamesOfInvite({ kysely }: Db, code: string): Promise<string[]> {
+  const invite = readInviteCode(code)
+  if (invite === undefined) return []
+  const rows = await kysely
+    .selectFrom('groups')
+    .select('name')
+    .where('uid', '=', rootOf(invite.group))
+    .execute()
+  return rows.map(({ name }) => name)
+}

@@ -1,0 +1,308 @@
+import { Hono } from 'hono'
+import { ApiError, Code, invalidArgument } from '../../api/errors.ts'
+import { lookupUser } from '../../iam/identities/user-lookup.ts'
+import { ownCallbackPath, SHARED_CALLBACK_PATH } from '../../iam/identity-providers/callback.ts'
+import { recordEvent } from '../../storage/changes/audit-events.ts'
+import type { Tx } from '../../storage/db.ts'
+import { generateSecret, pendingStore } from '../../storage/pending-store.ts'
+import type { SignedIn } from '../../tokens/sessions/sessions.ts'
+import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import { authorizationRequests, pathAfterSignIn } from '../oauth/authorization-requests.ts'
+import { closeWithError } from '../oauth/consent/authorization-response.ts'
+import { continuePage } from '../pages/continue-page.ts'
+import { messagePage } from '../pages/error-page.ts'
+import { countAttempt } from '../rate-limits/attempts.ts'
+import {
+  type Browser,
+  hashBrowserSecret,
+  isEqualConstantTime,
+  isSameBrowser,
+  linkToken,
+  loadBrowser,
+  signIn,
+} from '../sessions/browser.ts'
+import { providerPage } from './provider-page.ts'
+import { findOrRegisterUser } from './provider-users.ts'
+import { type Provider, voucherOf } from './providers.ts'
+import {
+  type AuthorizationChecks,
+  type Claims,
+  callbackPathOf,
+  checkResponseIssuer,
+  UpstreamError,
+} from './upstream.ts'
+
+/**
+ * Signing in through an OpenID provider: the browser is sent there and returns to the redirect URI of that provider. A response counts
+ * once, for the browser, the provider and the request that it was asked for, and for no other (R40).
+ */
+
+/** What waits for somebody to come back, by the state that was sent along. */
+interface PendingProviderSignIn extends AuthorizationChecks {
+  readonly provider: string
+  /** Of the provider when they left: one that changed meanwhile has not been asked. */
+  readonly issuer: string
+  readonly clientId: string
+  /** Path that the response must arrive at. */
+  readonly callback: string
+  /** Which browser left (browser.ts). */
+  readonly browser: string
+  /** Secret of the authorization request that waits; '' for none. */
+  readonly request: string
+}
+
+const PROVIDER_SIGN_IN_MS = 10 * 60 * 1000
+const METHOD = 'berth.signin/Provider'
+
+export function providerRoutes(context: SignInContext): SignInRoutes {
+  const { store, providers, upstream, authUrl } = context
+  const pendingSignIns = pendingStore<PendingProviderSignIn>(store, 'departure', PROVIDER_SIGN_IN_MS)
+  const app: SignInRoutes = new Hono<SignInEnv>()
+
+  app.get('/sign-in/provider', async (c) => {
+    const browser = await loadBrowser(c, context)
+    const request = c.req.query('request') ?? ''
+    const organization = c.req.query('organization')
+    const id = c.req.query('with') ?? ''
+    const confirmed = isEqualConstantTime(
+      c.req.query('confirmed') ?? '',
+      confirmationToken(context, browser, id, request),
+    )
+    if (!confirmed) await countAttempt(store, 'provider', c.env.address)
+    const provider = await (organization === undefined
+      ? requireProvider(id, unknownProvider)
+      : requireProvider(
+          await providers.uidByOrganizationName(organization.trim()),
+          organizationWithoutProvider,
+        ))
+    const href = confirmedProviderPath(context, browser, provider.id, request)
+    const isConfirmed = confirmed && provider.id === id
+    if (provider.organization !== '' && !isConfirmed)
+      return c.html(await providerPage(context, browser, { provider, href }))
+    // A link could sign the user in as someone else, and end the session in this browser. No header tells a link apart: old browsers send no
+    // Sec-Fetch-Site, and no browser does to a plain http address.
+    const signedIn = browser.session !== undefined
+    if (!isConfirmed && (signedIn || request === ''))
+      return c.html(
+        continuePage(
+          `Sign in with ${provider.label}?`,
+          `A link or a client asks for it.${signedIn ? ' It ends the session that you have in this browser now.' : ''} Continue only if you started this sign-in yourself.`,
+          href,
+        ),
+      )
+    await countAttempt(store, 'departure', c.env.address)
+    const state = generateSecret()
+    const { url, sent } = await withProviderErrors(context, c.env.requestId, provider, () =>
+      upstream.startSignIn(provider, state),
+    )
+    const { issuer, clientId } = provider
+    await pendingSignIns.add(
+      {
+        ...sent,
+        provider: provider.id,
+        issuer,
+        clientId,
+        callback: callbackPathOf(provider),
+        browser: hashBrowserSecret(browser),
+        request,
+      },
+      state,
+    )
+    return c.redirect(url, 303)
+  })
+
+  /** The provider with this id, if it can sign people in. Throws what `missing` returns otherwise. */
+  async function requireProvider(id: string | undefined, missing: () => ApiError): Promise<Provider> {
+    const provider = id === undefined ? undefined : await providers.byId(id)
+    if (provider === undefined) throw missing()
+    return provider
+  }
+
+  app.on(
+    'GET',
+    [SHARED_CALLBACK_PATH, ownCallbackPath(':name'), ownCallbackPath(':organization/:id')],
+    async (c) => {
+      const browser = await loadBrowser(c, context)
+      const url = new URL(c.req.url)
+      const states = url.searchParams.getAll('state')
+      const [state = ''] = states
+      if (states.length !== 1 || state === '') throw invalidArgument('state', 'must be given once')
+      const pendingSignIn = await pendingSignIns.consume(state)
+      if (pendingSignIn === undefined || !isSameBrowser(browser, pendingSignIn.browser)) throw signInExpired()
+      // A response that arrives at the redirect URI of another provider holds the code of that one.
+      if (c.req.path !== pendingSignIn.callback) throw signInExpired()
+      const provider = await providers.byId(pendingSignIn.provider)
+      const isSame = provider?.issuer === pendingSignIn.issuer && provider.clientId === pendingSignIn.clientId
+      if (provider === undefined || !isSame) throw unknownProvider()
+      if (callbackPathOf(provider) !== pendingSignIn.callback) throw signInExpired()
+      await withProviderErrors(context, c.env.requestId, provider, async () =>
+        checkResponseIssuer(provider, url),
+      )
+
+      const { request } = pendingSignIn
+      if (url.searchParams.has('error')) {
+        // Whatever it says may come from anybody, so it is not repeated (R29).
+        const declined = url.searchParams.get('error') === 'access_denied'
+        return c.html(
+          messagePage(
+            'You were not signed in',
+            declined
+              ? `The sign-in with ${provider.label} was declined.`
+              : `${provider.label} did not sign you in.`,
+          ),
+          403,
+        )
+      }
+      const claims = await withProviderErrors(context, c.env.requestId, provider, () =>
+        upstream.completeSignIn(provider, callbackUrl(url, authUrl, provider), state, pendingSignIn),
+      )
+      const waitingRequest = request === '' ? undefined : await authorizationRequests(store).read(request)
+      const place = { requestId: c.env.requestId, address: c.env.address }
+      const outcome = await signInWithProvider(context, provider, claims, {
+        register: waitingRequest?.skipRegistration !== true,
+        place,
+        startSession: (who) => signIn(c, context, browser, who),
+      })
+      if (outcome === 'stranger') {
+        // They have no identity yet; this is the one that they would get.
+        const uid = await lookupUser(store.db.kysely, provider.issuer, claims.subject)
+        context.audit.recordDenial(
+          { ...place, timeMs: store.clock(), actor: uid, method: METHOD, uid },
+          { code: Code.NOT_FOUND, reason: 'account not found' },
+        )
+        return closeWithError(c, context, request, {
+          error: 'access_denied',
+          description: 'account not found',
+          status: 404,
+        })
+      }
+      if (outcome === 'gone') throw unknownProvider()
+      return c.redirect(pathAfterSignIn(request === '' ? undefined : request), 303)
+    },
+  )
+
+  return app
+}
+
+/** What a link of a page of ours carries: the user has seen the page in this browser, for this provider and this request. */
+function confirmationToken(context: SignInContext, browser: Browser, id: string, request: string): string {
+  return linkToken(context, browser, ['provider', id, request])
+}
+
+/** The link to a provider in a page of this browser, where the user chose the provider: no further page asks. */
+export function confirmedProviderPath(
+  context: SignInContext,
+  browser: Browser,
+  id: string,
+  request: string,
+): string {
+  const confirmed = confirmationToken(context, browser, id, request)
+  return `${providerPath(id, request)}&${new URLSearchParams({ confirmed })}`
+}
+
+/** The way to a provider; `request` is the secret of what waits, '' for nothing. */
+export function providerPath(id: string, request: string): string {
+  const query = new URLSearchParams({ with: id, ...(request === '' ? {} : { request }) })
+  return `/sign-in/provider?${query}`
+}
+
+interface ProviderSignInOptions {
+  /** Whether somebody who was never here may come in. */
+  readonly register: boolean
+  readonly place: { readonly requestId: string; readonly address: string }
+  /** Begins the session of whoever `who` finds, in one transaction with finding them. */
+  startSession(who: (tx: Tx) => Promise<SignedIn>): Promise<void>
+}
+
+/** Lets somebody in whom their provider vouches for; all that is written for them is written at once. */
+async function signInWithProvider(
+  { store }: SignInContext,
+  provider: Provider,
+  { subject, email, emailVerified, groups }: Claims,
+  { register, place, startSession: begin }: ProviderSignInOptions,
+): Promise<'in' | 'stranger' | 'gone'> {
+  const person = { issuer: provider.issuer, subject, email, emailVerified }
+  const voucher = voucherOf(provider, person)
+  class SignInRejected extends Error {
+    readonly outcome: 'stranger' | 'gone'
+    constructor(outcome: 'stranger' | 'gone') {
+      super(outcome)
+      this.outcome = outcome
+    }
+  }
+  try {
+    await begin(async (tx) => {
+      const admitted = await findOrRegisterUser(store, tx, { provider, person }, { strangers: register })
+      if (typeof admitted === 'string') throw new SignInRejected(admitted)
+      const { uid } = admitted
+      await recordEvent(tx, { ...place, timeMs: store.clock(), actor: uid, method: METHOD, uid })
+      return {
+        identity: uid,
+        method: 'provider',
+        voucher,
+        groups,
+      }
+    })
+    return 'in'
+  } catch (error) {
+    if (error instanceof SignInRejected) return error.outcome
+    throw error
+  }
+}
+
+/** What the library or the guard says of it, without the answer itself, which may hold tokens. */
+function loggableCause({ cause }: UpstreamError): object {
+  if (!(cause instanceof Error)) return {}
+  const { code, error } = cause as { readonly code?: unknown; readonly error?: unknown }
+  // The name of an error of OAuth, such as invalid_client.
+  const named = typeof error === 'string' && /^[a-z_]{1,60}$/.test(error) ? { error } : {}
+  return { cause: cause.message, ...(typeof code === 'string' ? { code } : {}), ...named }
+}
+
+/** The address under which the browser came, with our own host: the one it names is not believed (R39). */
+function callbackUrl(url: URL, authUrl: string, provider: Provider): URL {
+  return new URL(`${callbackPathOf(provider)}${url.search}`, authUrl)
+}
+
+async function withProviderErrors<T>(
+  { log }: SignInContext,
+  requestId: string,
+  { id, label }: Provider,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    log.warn(
+      { requestId, provider: id, why: error.message, ...loggableCause(error) },
+      'a provider signed nobody in',
+    )
+    if (error.kind === 'setup') throw new ApiError(Code.FAILED_PRECONDITION, error.message, { cause: error })
+    const code = error.kind === 'unavailable' ? Code.UNAVAILABLE : Code.PERMISSION_DENIED
+    const text =
+      error.kind === 'unavailable'
+        ? 'try again in a moment'
+        : 'its administrator can find out more in the log'
+    throw new ApiError(code, `${label} cannot sign you in: ${error.message}; ${text}`, { cause: error })
+  }
+}
+
+function unknownProvider(): ApiError {
+  return new ApiError(Code.NOT_FOUND, 'Not found: there is no such identity provider')
+}
+
+/** The same for a name that is unknown, of an unverified organization, or of one without a provider. */
+function organizationWithoutProvider(): ApiError {
+  return new ApiError(
+    Code.NOT_FOUND,
+    'Not found: no verified organization with this name has an identity provider. Check the name, or ask an owner of the organization for a sign-in link',
+  )
+}
+
+function signInExpired(): ApiError {
+  return new ApiError(
+    Code.NOT_FOUND,
+    'Not found: this sign-in has expired, or was started in another browser; start again',
+  )
+}

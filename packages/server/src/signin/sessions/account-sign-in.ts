@@ -1,0 +1,39 @@
+import type { Context } from 'hono'
+import { Code } from '../../api/errors.ts'
+import { recordEvent } from '../../storage/changes/audit-events.ts'
+import type { Account } from '../accounts/accounts.ts'
+import type { SignInContext, SignInEnv } from '../context.ts'
+import { pathAfterSignIn } from '../oauth/authorization-requests.ts'
+import { type Browser, signIn } from './browser.ts'
+import { flowEvent } from './sign-in-events.ts'
+
+/** How a sign-in with a local account ends. */
+
+const events = { password: 'Password', passkey: 'Passkey' } as const
+
+/** Signs the owner of an account in, and sends them on to what they came for. */
+export async function signInToAccount(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  browser: Browser,
+  { account, method, request }: { account: Account; method: keyof typeof events; request: string },
+): Promise<Response> {
+  const identity = account.identity_uid
+  await signIn(c, context, browser, async (tx) => {
+    await recordEvent(tx, flowEvent(c, context, identity, events[method]))
+    return { identity, method, voucher: { kind: 'account' }, groups: [] }
+  })
+  return c.redirect(pathAfterSignIn(request === '' ? undefined : request), 303)
+}
+
+/** Leaves in the audit log that somebody was not let into an account. */
+export function recordFailedSignIn(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  { account, method, reason }: { account: Account; method: keyof typeof events; reason: string },
+): void {
+  context.audit.recordDenial(flowEvent(c, context, account.identity_uid, events[method]), {
+    code: Code.UNAUTHENTICATED,
+    reason,
+  })
+}

@@ -1,0 +1,54 @@
+import type { Context } from 'hono'
+import { findInviteOffer } from '../../iam/invitations.ts'
+import type { SignInContext, SignInEnv } from '../context.ts'
+import type { AuthorizationRequest } from '../oauth/authorization-requests.ts'
+import { readAuthorizationRequest } from '../oauth/browser-binding.ts'
+import { passkeysUnsupportedReason } from '../passkeys/passkeys.ts'
+import { confirmedProviderPath } from '../providers/provider-routes.ts'
+import type { Browser } from './browser.ts'
+import { type SignInPage, signInPage } from './sign-in-page.ts'
+
+/** The sign-in page with what it offers here and now, for every way to sign in that may fail. */
+
+export const ACCOUNT_DISABLED = 'This account is disabled. Whoever runs this Berth can enable it.'
+
+/** The request that waits for somebody to sign in; undefined for none. Throws code 5 for one that is over. */
+export async function readWaitingRequest(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  secret: string,
+): Promise<AuthorizationRequest | undefined> {
+  return secret === '' ? undefined : readAuthorizationRequest(c, context, secret)
+}
+
+export async function renderSignInPage(
+  c: Context<SignInEnv>,
+  context: SignInContext,
+  browser: Browser,
+  secret: string,
+  request: AuthorizationRequest | undefined,
+  more: Pick<SignInPage, 'email' | 'problem' | 'noticeText'>,
+  status: 200 | 401 | 403 = 200,
+): Promise<Response> {
+  const body = signInPage({
+    ...more,
+    browser,
+    request: secret,
+    providers: context.providers.offered.map(({ id, label }) => ({
+      label,
+      href: confirmedProviderPath(context, browser, id, secret),
+    })),
+    passkeys: passkeysUnsupportedReason(context.authUrl) === undefined,
+    register: request !== undefined && (await canRegister(context, request)),
+  })
+  return c.html(body, status)
+}
+
+/** Whoever has the code of an invite may make an account for it. Not of one for an address: nothing shows that it is theirs. */
+export async function canRegister(
+  { store }: SignInContext,
+  { invite, skipRegistration }: AuthorizationRequest,
+): Promise<boolean> {
+  if (invite === '' || skipRegistration) return false
+  return (await findInviteOffer(store, invite))?.email === ''
+}

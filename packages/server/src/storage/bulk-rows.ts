@@ -1,0 +1,101 @@
+import { yieldToEventLoop } from '../runtime/event-loop.ts'
+import type { Db, Tx } from './db.ts'
+import type { Tables } from './schema/tables.ts'
+import { runInTransaction, type SqlText, type SqlValue, sqlText } from './sql-text.ts'
+
+/** Many rows of a table in few statements, for what is written thousands at a time. */
+
+/** Values in one statement; both engines take more. */
+const VALUES_MAX = 2000
+
+/** Inserts rows; `ifAbsent`: those whose key is there already are left as they are. */
+export async function insertRows<T extends keyof Tables & string>(
+  db: Db,
+  tx: Tx,
+  table: T,
+  rows: readonly Tables[NoInfer<T>][],
+  { ifAbsent = false }: { readonly ifAbsent?: boolean } = {},
+): Promise<void> {
+  await insertWith(db, tx, table, rows, ifAbsent ? ' on conflict do nothing' : '')
+}
+
+async function insertWith(
+  db: Db,
+  tx: Tx,
+  table: string,
+  rows: readonly object[],
+  end: string,
+): Promise<void> {
+  const [first] = rows
+  if (first === undefined) return
+  const columns = Object.keys(first)
+  for (const batch of batches(rows, columns.length)) {
+    const sql = sqlText(db.engine)
+    const values = batch.map((row) => `(${bindRow(sql, row, columns)})`).join(', ')
+    await yieldToEventLoop()
+    await runInTransaction(tx, `insert into ${table} (${columns.join(', ')}) values ${values}${end}`, sql)
+  }
+}
+
+/** Adds to a number of rows, which are made where they are not there. */
+export async function incrementRows<T extends keyof Tables & string>(
+  db: Db,
+  tx: Tx,
+  table: T,
+  rows: readonly Tables[NoInfer<T>][],
+  { key, number }: { readonly key: readonly string[]; readonly number: string },
+): Promise<void> {
+  const end = ` on conflict (${key.join(', ')}) do update set ${number} = ${table}.${number} + excluded.${number}`
+  await insertWith(db, tx, table, rows, end)
+}
+
+/** Those of some keys that a table has; every key has the same columns. */
+export async function existingKeys<T extends keyof Tables & string, K extends keyof Tables[T] & string>(
+  db: Db,
+  tx: Tx,
+  table: T,
+  keys: readonly Pick<Tables[T], K>[],
+): Promise<Pick<Tables[T], K>[]> {
+  const [first] = keys
+  if (first === undefined) return []
+  const columns = Object.keys(first)
+  const found: Pick<Tables[T], K>[] = []
+  for (const batch of batches(keys, columns.length)) {
+    const sql = sqlText(db.engine)
+    await yieldToEventLoop()
+    const text = `select ${columns.join(', ')} from ${table} where ${isOneOf(sql, batch, columns)}`
+    found.push(...(await runInTransaction<Pick<Tables[T], K>>(tx, text, sql)))
+  }
+  return found
+}
+
+/** Deletes the rows with these keys; every key has the same columns. */
+export async function deleteRows<T extends keyof Tables & string>(
+  db: Db,
+  tx: Tx,
+  table: T,
+  keys: readonly Partial<Tables[NoInfer<T>]>[],
+): Promise<void> {
+  const [first] = keys
+  if (first === undefined) return
+  const columns = Object.keys(first)
+  for (const batch of batches(keys, columns.length)) {
+    const sql = sqlText(db.engine)
+    await yieldToEventLoop()
+    await runInTransaction(tx, `delete from ${table} where ${isOneOf(sql, batch, columns)}`, sql)
+  }
+}
+
+function isOneOf(sql: SqlText, keys: readonly object[], columns: readonly string[]): string {
+  const values = keys.map((key) => `(${bindRow(sql, key, columns)})`).join(', ')
+  return `(${columns.join(', ')}) in (${sql.engine === 'postgres' ? '' : 'values '}${values})`
+}
+
+function bindRow(sql: SqlText, row: object, columns: readonly string[]): string {
+  return sql.bindAll(columns.map((column) => (row as Readonly<Record<string, SqlValue>>)[column] as SqlValue))
+}
+
+function* batches<T>(all: readonly T[], columns: number): Generator<readonly T[]> {
+  const size = Math.max(1, Math.floor(VALUES_MAX / columns))
+  for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size)
+}

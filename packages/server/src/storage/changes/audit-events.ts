@@ -1,0 +1,120 @@
+import { randomInt } from 'node:crypto'
+import { Code } from '../../api/errors.ts'
+import { rootOf } from '../../api/uid.ts'
+import type { Db, Engine, Tx } from '../db.ts'
+import { prepared, preparedRead } from '../prepared.ts'
+import type { AuditEventRow } from '../schema/tables.ts'
+import { runInTransaction, sqlText } from '../sql-text.ts'
+
+/** Rows of the audit log: how they come about. Reading them is like reading any list. */
+
+export interface AuditEvent {
+  readonly timeMs: number
+  /** uid of an identity, or `system`. */
+  readonly actor: string
+  readonly method: string
+  /** What the event is about. */
+  readonly uid: string
+  readonly requestId: string
+  readonly address: string
+}
+
+export type NewAuditEventRow = Omit<AuditEventRow, 'uid'>
+
+/** The row of something that was done; what was refused, or done with a foreign token, adds to it. */
+export function eventRow({ timeMs, actor, method, uid, requestId, address }: AuditEvent): NewAuditEventRow {
+  return {
+    root: rootOf(uid),
+    id: eventId(timeMs),
+    parent: uid,
+    created_ms: timeMs,
+    actor,
+    method,
+    code: Code.OK,
+    reason: '',
+    request_id: requestId,
+    address,
+    issuer: '',
+    subject: '',
+    n: 1,
+  }
+}
+
+/** The same event by another id, when somebody else got the one it had. */
+export function withNewId(row: NewAuditEventRow): NewAuditEventRow {
+  return { ...row, id: eventId(row.created_ms) }
+}
+
+const TIME_DIGITS = 11
+const RANDOM_DIGITS = 5
+const RANDOM_VALUES = 16 ** RANDOM_DIGITS
+const TIME_MS_MAX = 16 ** TIME_DIGITS - 1
+
+/** Sorts by time, until the year 2527. Two events of one millisecond are told apart by what they are about, and by chance. */
+function eventId(timeMs: number): string {
+  return timeDigits(timeMs) + randomInt(RANDOM_VALUES).toString(16).padStart(RANDOM_DIGITS, '0')
+}
+
+/** The least id of an event at or after a time. */
+export function firstEventId(timeMs: number): string {
+  return timeDigits(Math.min(Math.max(timeMs, 0), TIME_MS_MAX)).padEnd(TIME_DIGITS + RANDOM_DIGITS, '0')
+}
+
+function timeDigits(timeMs: number): string {
+  return timeMs.toString(16).padStart(TIME_DIGITS, '0')
+}
+
+/** Records something that was done, in the transaction that does it. */
+export async function recordEvent(tx: Tx, event: AuditEvent): Promise<void> {
+  await insertEvent(tx, eventRow(event))
+}
+
+const insertUnlessTaken = prepared((db, row: NewAuditEventRow) =>
+  db
+    .insertInto('audit_events')
+    .values(row as AuditEventRow)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id'),
+)
+
+/** A taken id must not fail: whoever makes a change would hear that its name was taken. */
+async function insertEvent(tx: Tx, event: NewAuditEventRow): Promise<void> {
+  let row = event
+  while ((await insertUnlessTaken(tx, row)).length === 0) row = withNewId(row)
+}
+
+/** Rows in one statement. Its text is always the same, since preparing it anew would cost more than it saves. */
+const ROWS_PER_STATEMENT = 32
+
+/** Inserts any number of events. */
+export async function insertEvents(tx: Tx, engine: Engine, rows: readonly NewAuditEventRow[]): Promise<void> {
+  let at = 0
+  for (; at + ROWS_PER_STATEMENT <= rows.length; at += ROWS_PER_STATEMENT) {
+    const sql = sqlText(engine)
+    const tuples = rows
+      .slice(at, at + ROWS_PER_STATEMENT)
+      .map((row) => `(${sql.bindAll(Object.values(row))})`)
+    const columns = Object.keys(rows[at] as NewAuditEventRow).join(', ')
+    await runInTransaction(tx, `insert into audit_events (${columns}) values ${tuples.join(', ')}`, sql)
+  }
+  for (const row of rows.slice(at)) await insertEvent(tx, row)
+}
+
+const eventByUid = preparedRead((db, { root, id, parent }: Pick<AuditEventRow, 'root' | 'id' | 'parent'>) =>
+  db
+    .selectFrom('audit_events')
+    .selectAll()
+    .where('root', '=', root)
+    .where('id', '=', id)
+    .where('parent', '=', parent),
+)
+
+export async function readEvent(db: Db, uid: string): Promise<AuditEventRow | undefined> {
+  const cut = uid.lastIndexOf('/')
+  const [row] = await eventByUid(db, {
+    root: rootOf(uid),
+    id: uid.slice(cut + 1),
+    parent: uid.slice(0, Math.max(cut, 0)),
+  })
+  return row
+}

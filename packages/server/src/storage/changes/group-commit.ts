@@ -1,0 +1,97 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type Kysely, sql } from 'kysely'
+import { storageFaultOf } from '../../api/storage-faults.ts'
+import { currentContext } from '../../pipeline/request-context.ts'
+import type { Tx } from '../db.ts'
+import type { Tables } from '../schema/tables.ts'
+
+/**
+ * Transactions that wait for the disk together. SQLite has one writer at a time and a durable commit is mostly the wait for the
+ * disk, so changes that are ready at the same moment run one after the other in one transaction, each in a savepoint of its own:
+ * one that fails undoes only itself, and none is acknowledged before the commit of all is on disk. Nobody reads between them,
+ * since the connection is held until then.
+ */
+export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions) => Promise<T>
+
+export interface TransactionOptions {
+  /**
+   * Everybody sees what was written, but nobody waits for the disk: a power loss undoes it unless a later commit was waited for. For
+   * what its owner does again without a loss.
+   */
+  readonly mayBeLost?: boolean
+}
+
+/** Changes in one commit: bounds how long readers wait. */
+const GROUP_MAX = 32
+
+interface Change extends TransactionOptions {
+  readonly work: (tx: Tx) => Promise<unknown>
+  readonly waiter: PromiseWithResolvers<unknown>
+}
+
+/** `unsynced` tells whether the next transaction may be lost. */
+export function groupCommit(
+  kysely: Kysely<Tables>,
+  allowLoss: (mayBeLost: boolean) => void = () => undefined,
+): RunTransaction {
+  const waiting: Change[] = []
+  let scheduled = false
+
+  const runWaiting = async () => {
+    while (waiting.length > 0) {
+      const group = waiting.splice(0, GROUP_MAX)
+      const [only] = group
+      allowLoss(group.every(({ mayBeLost }) => mayBeLost === true))
+      await (group.length === 1 && only !== undefined ? runAlone(kysely, only) : runGroup(kysely, group))
+    }
+    scheduled = false
+  }
+
+  return <T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}) => {
+    const waiter = Promise.withResolvers<unknown>()
+    // One request starts the commit of others.
+    const runInCallerContext = AsyncLocalStorage.snapshot()
+    const workInCallerContext = (tx: Tx) =>
+      runInCallerContext(() => {
+        currentContext()?.throwIfAborted()
+        return work(tx)
+      })
+    waiting.push({ ...options, work: workInCallerContext, waiter })
+    if (!scheduled) {
+      scheduled = true
+      // After all sockets of this turn of the event loop have been read: what they ask for joins the same commit.
+      setImmediate(() => void runWaiting())
+    }
+    return waiter.promise as Promise<T>
+  }
+}
+
+async function runAlone(kysely: Kysely<Tables>, { work, waiter }: Change): Promise<void> {
+  await kysely.transaction().execute(work).then(waiter.resolve, waiter.reject)
+}
+
+async function runGroup(kysely: Kysely<Tables>, group: readonly Change[]): Promise<void> {
+  const acknowledgements: (() => void)[] = []
+  try {
+    await kysely.transaction().execute(async (tx) => {
+      for (const { work, waiter } of group) {
+        await sql`savepoint change`.execute(tx)
+        try {
+          const result = await work(tx)
+          acknowledgements.push(() => waiter.resolve(result))
+        } catch (error) {
+          if (storageFaultOf(error) !== undefined) throw error
+          await sql`rollback to change`.execute(tx)
+          acknowledgements.push(() => waiter.reject(error))
+        }
+        await sql`release change`.execute(tx)
+      }
+    })
+  } catch (error) {
+    // Nothing of the group is written. A smaller change may still fit on a full disk, such as one that deletes.
+    if (storageFaultOf(error) !== undefined) for (const change of group) await runAlone(kysely, change)
+    else for (const { waiter } of group) waiter.reject(error)
+    return
+  }
+  for (const acknowledgeChange of acknowledgements) acknowledgeChange()
+}

@@ -1,0 +1,99 @@
+import { includesAll } from '@berth/contract/capabilities.ts'
+import type { Message } from '@bufbuild/protobuf'
+import { type ApiError, aborted } from '../../api/errors.ts'
+import { fullMethodName } from '../../api/method-name.ts'
+import { limits } from '../../config/limits.ts'
+import { type Authorization, authorizationOf } from '../../pipeline/authorization.ts'
+import type { Call } from '../../pipeline/call.ts'
+import { inTransaction, type Tx } from '../db.ts'
+import type { Store } from '../store.ts'
+import { recordEvent } from './audit-events.ts'
+import { idempotentCreateOf } from './idempotency.ts'
+
+/** What a change of a resource comes to: the answer, and the uid that the audit record names. */
+export interface MutationResult<T> {
+  readonly uid: string
+  readonly response: T
+  /** Nothing was written, so there is nothing to record. */
+  readonly unchanged?: boolean
+}
+
+/**
+ * Runs a change and its audit record in one transaction: both are there, or neither. A create that is sent again with its key is
+ * answered as the first time. One that waited long is not made when its caller lost rights meanwhile: code 10. `taken` makes the
+ * error for a name or key that is in use already.
+ */
+export async function mutate<T extends Message>(
+  store: MutationStore & Pick<Store, 'secretsKey'>,
+  call: Call,
+  work: (tx: Tx) => Promise<MutationResult<T>>,
+  alreadyExists?: () => ApiError | Promise<ApiError>,
+): Promise<T> {
+  const idempotentCreate = idempotentCreateOf(store, call)
+  const { requestId, address } = call
+  const by = { ...authorizationOf(call), method: fullMethodName(call.requestedMethod), requestId, address }
+  try {
+    return await mutateBy(store, by, async (tx) => {
+      const earlier = await idempotentCreate?.claim(tx)
+      if (earlier !== undefined) return { uid: '', response: earlier as T, unchanged: true }
+      const changed = await work(tx)
+      await idempotentCreate?.storeResponse(tx, changed.response)
+      return changed
+    })
+  } catch (error) {
+    if (alreadyExists !== undefined && store.db.rules.isUniqueViolation(error)) throw await alreadyExists()
+    throw error
+  }
+}
+
+type MutationStore = Pick<Store, 'db' | 'clock' | 'grantsIn'>
+
+/** Who changes something, and in which words the audit log says so. */
+export interface Mutator extends Pick<Authorization, 'caller' | 'grants'> {
+  /** When it was asked what the caller may do, where that was long ago. */
+  readonly authorizedMs?: number
+  readonly method: string
+  readonly requestId: string
+  readonly address: string
+}
+
+/** The same for what no method of the API does. */
+export async function mutateBy<T>(
+  store: MutationStore,
+  mutator: Mutator,
+  work: (tx: Tx) => Promise<MutationResult<T>>,
+): Promise<T> {
+  const { authorizedMs: judgedMs = performance.now() } = mutator
+  return inTransaction(store.db, async (tx) => {
+    const { uid, response: answer, unchanged } = await work(tx)
+    await requireUnchangedRights(store, tx, { ...mutator, judgedMs })
+    if (!unchanged) await recordChange(store, tx, mutator, uid)
+    return answer
+  })
+}
+
+/** Records what a transaction changes, where it is more than one thing. */
+export async function recordChange(
+  { clock }: Pick<Store, 'clock'>,
+  tx: Tx,
+  { caller, method, requestId, address }: Omit<Mutator, 'grants'>,
+  uid: string,
+): Promise<void> {
+  await recordEvent(tx, { timeMs: clock(), actor: caller.identity, method, uid, requestId, address })
+}
+
+/**
+ * A caller is judged before its change takes its turn, which may come late where many wait for the same rows, or bring what may be
+ * long in coming. Whoever changes their own rights after such a wait is asked to do it again.
+ */
+export async function requireUnchangedRights(
+  { grantsIn }: Pick<Store, 'grantsIn'>,
+  tx: Tx,
+  { caller, grants, judgedMs }: Pick<Mutator, 'caller' | 'grants'> & { readonly judgedMs: number },
+): Promise<void> {
+  if (performance.now() - judgedMs <= limits.grantsMaxAgeMs) return
+  const now = await grantsIn(tx, caller)
+  const scopes = [...grants.capabilitiesByScope.keys()]
+  if (now !== undefined && scopes.every((scope) => includesAll(now.at(scope), grants.at(scope)))) return
+  throw aborted('the rights of the caller changed while this waited for other changes; try again')
+}

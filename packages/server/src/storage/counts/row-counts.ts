@@ -1,0 +1,234 @@
+import { sql } from 'kysely'
+import { rootOf, type UidRange } from '../../api/uid.ts'
+import type { Db, Tx } from '../db.ts'
+import { prepared } from '../prepared.ts'
+import { type CountRow, type ListedTable, type ResourceTable, resourceTables } from '../schema/tables.ts'
+import { runInTransaction, runText, type SqlText, sqlText } from '../sql-text.ts'
+
+/**
+ * A counted partition of every collection. The uids of one organization, in byte order, are cut into buckets, and `counts` keeps
+ * how many rows lie in each: from its start up to the next bucket's start. Counting a range is the sum of the whole buckets in
+ * it and a look at the two at its ends; finding the row at an offset works the same. Both cost the same whatever the shape of
+ * the tree. The counters change in the transaction of the row itself, so they are never wrong, and writers of one organization
+ * meet on a bucket only when they write into the same stretch of uids.
+ */
+
+/** Whether counters are kept for it. */
+export function isCounted(table: ListedTable): table is ResourceTable {
+  return (resourceTables as readonly string[]).includes(table)
+}
+
+/** Counts a row that `tx` has just inserted. */
+export function countInserted(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<void> {
+  return countAllInserted(db, tx, table, [uid])
+}
+
+/** Counts the rows that `tx` has just inserted, all of them in one organization: each bucket once. */
+export async function countAllInserted(
+  db: Db,
+  tx: Tx,
+  table: ResourceTable,
+  uids: readonly string[],
+): Promise<void> {
+  const sorted = uids.toSorted()
+  for (let at = 0; at < sorted.length; ) {
+    const bucket = await bucketFor(db, tx, table, sorted[at] as string)
+    const next = at + 1 < sorted.length ? await startAfter(db, tx, table, bucket.start) : undefined
+    const beyond = next === undefined ? -1 : sorted.findIndex((uid, index) => index > at && uid >= next)
+    const end = beyond < 0 ? sorted.length : beyond
+    await setBucketCount(db, tx, table, bucket, bucket.n + end - at)
+    at = end
+  }
+}
+
+/** The bucket that a new row falls into, held for this transaction. */
+async function bucketFor(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<Bucket> {
+  const root = rootOf(uid)
+  let bucket = await lockBucket(db, tx, table, uid)
+  if (bucket === undefined) {
+    // The organization's first row of this kind. Two of them may come at once on PostgreSQL: one makes the bucket for both.
+    await tx
+      .insertInto('counts')
+      .values({ root, collection: table, start: root, n: 0 })
+      .onConflict((conflict) => conflict.columns(['root', 'collection', 'start']).doNothing())
+      .execute()
+    bucket = await lockBucket(db, tx, table, uid)
+    if (bucket === undefined) throw new Error(`${table} has no counter for ${uid}`)
+  }
+  return bucket
+}
+
+/** Where the next bucket of an organization begins; undefined after the last. Nobody cuts a bucket that is held. */
+async function startAfter(db: Db, tx: Tx, table: ResourceTable, start: string): Promise<string | undefined> {
+  const sql = sqlText(db.engine)
+  const text = `select start from counts where root = ${sql.bind(rootOf(start))} and collection = ${sql.bind(table)}
+    and start > ${sql.bind(start)} order by start limit 1`
+  const [next] = await runInTransaction<Pick<Bucket, 'start'>>(tx, text, sql)
+  return next?.start
+}
+
+/** Makes a bucket hold `n` rows, cut into halves, or more pieces, when those are too many. */
+async function setBucketCount(
+  db: Db,
+  tx: Tx,
+  table: ResourceTable,
+  { start }: Bucket,
+  n: number,
+): Promise<void> {
+  const root = rootOf(start)
+  const pieces = n > db.sizes.bucketRowsMax ? Math.ceil((2 * n) / (db.sizes.bucketRowsMax + 1)) : 1
+  const sizeUpTo = (piece: number) => Math.floor((n * piece) / pieces)
+  await setCount(tx, { root, collection: table, start, n: sizeUpTo(1) })
+  for (let piece = 1; piece < pieces; piece++) {
+    const first = await rowAt(tx, table, start, sizeUpTo(piece))
+    await tx
+      .insertInto('counts')
+      .values({ root, collection: table, start: first, n: sizeUpTo(piece + 1) - sizeUpTo(piece) })
+      .execute()
+  }
+}
+
+/**
+ * Counts a row that `tx` has just deleted, before others are counted in. Emptied buckets stay: they are found again when the next uid
+ * falls into them.
+ */
+export async function countDeleted(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<void> {
+  const bucket = await lockBucket(db, tx, table, uid)
+  if (bucket === undefined) throw new Error(`${table} has no counter for ${uid}`)
+  await setCount(tx, { root: rootOf(uid), collection: table, start: bucket.start, n: bucket.n - 1 })
+}
+
+interface Bucket {
+  readonly start: string
+  readonly n: number
+}
+
+/**
+ * The bucket that `uid` falls into, held for this transaction. On PostgreSQL another transaction may cut the bucket while this
+ * one waits for it, so the question is asked again until the answer is the bucket that is held.
+ */
+async function lockBucket(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<Bucket | undefined> {
+  let lockedStart: string | undefined
+  for (;;) {
+    const sql = sqlText(db.engine)
+    const text = `select start, n from counts where root = ${sql.bind(rootOf(uid))} and collection = ${sql.bind(table)}
+      and start <= ${sql.bind(uid)} order by start desc limit 1${db.rules.lockForUpdate}`
+    const [bucket] = await runInTransaction<Bucket>(tx, text, sql)
+    if (bucket === undefined || bucket.start === lockedStart || db.engine === 'sqlite') return bucket
+    lockedStart = bucket.start
+  }
+}
+
+/**
+ * Lets no other transaction that calls it count rows of this kind in this organization until this one ends. Where nothing is
+ * counted yet there is nothing to hold: who comes second waits in countInserted.
+ */
+export async function lockCount(db: Db, tx: Tx, table: ResourceTable, root: string): Promise<void> {
+  await lockBucket(db, tx, table, root)
+}
+
+const setCount = prepared((db, { root, collection, start, n }: CountRow) =>
+  db
+    .updateTable('counts')
+    .set({ n })
+    .where('root', '=', root)
+    .where('collection', '=', collection)
+    .where('start', '=', start),
+)
+
+async function rowAt(tx: Tx, table: ResourceTable, start: string, offset: number): Promise<string> {
+  const { rows } = await sql<{ uid: string }>`
+    select uid from ${sql.table(table)} where root = ${rootOf(start)} and uid >= ${start}
+    order by uid limit 1 offset ${offset}`.execute(tx)
+  const found = rows[0]?.uid
+  if (found === undefined) throw new Error(`the counters of ${table} do not agree with its rows`)
+  return found
+}
+
+/**
+ * SQL for the number of rows of a collection in a range of uids: of one organization, or the whole platform's when the range
+ * begins at ''.
+ */
+export function rangeCountSql(sql: SqlText, table: ResourceTable, { from, to }: UidRange): string {
+  if (from === '') return `(select coalesce(sum(n), 0) from counts where collection = ${sql.bind(table)})`
+  const root = rootOf(from)
+  const floor = (uid: string) =>
+    `(select max(start) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(table)} and start <= ${sql.bind(uid)})`
+  const rest = (end: string) =>
+    `(select count(*) from ${table} where root = ${sql.bind(root)} and uid >= ${floor(end)} and uid < ${sql.bind(end)})`
+  const whole = `select coalesce(sum(n), 0) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(table)} and start >= ${floor(from)}`
+  // Up to the organization's end there is no last bucket to look into; from its beginning, no first one.
+  const upper = to === `${root}0` ? `(${whole})` : `(${whole} and start < ${floor(to)})`
+  const lower = from === root ? '' : ` - ${rest(from)}`
+  return upper + lower + (to === `${root}0` ? '' : ` + ${rest(to)}`)
+}
+
+async function countRange(db: Db, table: ResourceTable, range: UidRange): Promise<number> {
+  const text = sqlText(db.engine)
+  const rows = await runText<{ n: number }>(db, `select ${rangeCountSql(text, table, range)} as n`, text)
+  return Number(rows[0]?.n ?? 0)
+}
+
+/** Where a deep skip may begin: the uid from which only `remaining` rows of the range are still to be passed over. */
+export interface SkipStart {
+  readonly from: string
+  readonly remaining: number
+}
+
+/**
+ * Passes over `skip` rows of a range in uid order by whole buckets; over all of them when there are no more than that.
+ * `descending` passes over them from the end; `from` is then the uid to go down from, exclusive.
+ */
+export async function skipByBuckets(
+  db: Db,
+  table: ResourceTable,
+  range: UidRange,
+  skip: number,
+  descending: boolean,
+): Promise<SkipStart> {
+  const sql = sqlText(db.engine)
+  const platform = range.from === ''
+  const where = platform
+    ? `collection = ${sql.bind(table)}`
+    : `root = ${sql.bind(rootOf(range.from))} and collection = ${sql.bind(table)} and start > ${sql.bind(range.from)} and start < ${sql.bind(range.to)}`
+  const buckets = await runText<Bucket>(
+    db,
+    `select start, n from counts where ${where} order by root, start`,
+    sql,
+  )
+
+  // The range as stretches between bucket starts. The first and the last may be parts of buckets, which have to be counted.
+  const segments = platform ? [] : [{ start: range.from, n: undefined as number | undefined }]
+  for (const { start, n } of buckets) segments.push({ start, n: Number(n) })
+  const last = segments.at(-1)
+  if (last !== undefined && !platform) last.n = undefined
+  const endOf = (at: number) => segments[at + 1]?.start ?? range.to
+  const sizeOf = async (at: number) => {
+    const { start, n } = segments[at] as (typeof segments)[number]
+    return n ?? (await countRange(db, table, { from: start, to: endOf(at) }))
+  }
+
+  let remaining = skip
+  const order = segments.map((_, at) => (descending ? segments.length - 1 - at : at))
+  for (const at of order) {
+    const size = await sizeOf(at)
+    if (size > remaining)
+      return { from: descending ? endOf(at) : (segments[at]?.start ?? range.from), remaining }
+    remaining -= size
+  }
+  // Rows went away between counting and skipping: nothing is left.
+  return { from: descending ? range.from : range.to, remaining: 0 }
+}
+
+/** Counts everything anew, for data that was loaded past this module. Nothing else may write meanwhile. */
+export async function recount(db: Db, table: ResourceTable): Promise<void> {
+  const tableRef = sql.table(table)
+  await db.kysely.deleteFrom('counts').where('collection', '=', table).execute()
+  // Every half-full bucket's worth of rows starts a bucket; the first row of each organization starts its first one.
+  const size = Math.ceil(db.sizes.bucketRowsMax / 2)
+  await sql`
+    insert into counts (root, collection, start, n)
+    select root, ${table}, case when min(at) = 1 then root else min(uid) end, count(*)
+    from (select root, uid, row_number() over (partition by root order by uid) as at from ${tableRef}) as numbered
+    group by root, (at - 1) / ${sql.lit(size)}`.execute(db.kysely)
+}

@@ -1,0 +1,283 @@
+import { createHash } from 'node:crypto'
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+} from 'kysely'
+import { LRUCache } from 'lru-cache'
+import type pg from 'pg'
+import { ApiError } from '../../../api/errors.ts'
+import { limits } from '../../../config/limits.ts'
+import { currentContext } from '../../../pipeline/request-context.ts'
+import type { DatabaseMeter, Db, EngineRules, StatementOutcome } from '../../db.ts'
+import { cancelStatement } from './cancel-statement.ts'
+import {
+  backgroundBounds,
+  beginStatement,
+  type PostgresConnections,
+  requestBounds,
+  type ServerConnection,
+  type StatementBounds,
+  sessionBoundsSql,
+} from './connection.ts'
+import { type Permits, withPermit } from './connection-permits.ts'
+import { sqlState } from './errors.ts'
+
+/**
+ * PostgreSQL under Kysely. Kysely's own driver sends unnamed statements, which the server plans anew each time; named ones
+ * carry two and a half times as many.
+ */
+
+/** Distinct statements that get a name; the server keeps each of them on every connection. */
+const STATEMENTS_MAX = 300
+
+/** What statements are for: `background` has longer bounds (`limits.databaseLongStatementMs`). */
+export type Work = 'request' | 'background'
+
+const boundsOf: Readonly<Record<Work, StatementBounds>> = {
+  request: requestBounds,
+  background: backgroundBounds,
+}
+
+/** Where a dialect or a reader gets its connections. */
+export interface ConnectionSource {
+  readonly connections: PostgresConnections
+  /** Taken before a connection is. */
+  readonly permits: Permits
+  readonly meter?: DatabaseMeter | undefined
+}
+
+export function postgresDialect(source: ConnectionSource, work: Work = 'request'): Dialect {
+  return {
+    createAdapter: () => new TransactionLockAdapter(),
+    createDriver: () => postgresDriver(source, boundsOf[work]),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+  }
+}
+
+/** Migrations take their lock for their transaction: poolers share sessions, and with them the locks of sessions. */
+class TransactionLockAdapter extends PostgresAdapter {
+  override async releaseMigrationLock(): Promise<void> {}
+  override async acquireMigrationLock(): Promise<void> {}
+}
+
+type Connection = DatabaseConnection & {
+  readonly connection: ServerConnection
+  /** The share that its permit counts for. */
+  share: string
+}
+
+function postgresDriver({ connections, permits, meter }: ConnectionSource, bounds: StatementBounds): Driver {
+  const wrapped = new WeakMap<ServerConnection, Connection>()
+  const ms = bounds.statementMs + limits.databaseGraceMs
+  const serverConnection = (connection: DatabaseConnection) => (connection as Connection).connection
+  const setsSession = (connection: ServerConnection) => connection.isDirect && bounds !== requestBounds
+  const acquire = async () => {
+    const connection = await connections.acquire()
+    if (!setsSession(connection)) return connection
+    try {
+      await connection.run({ text: sessionBoundsSql(bounds) }, ms)
+      return connection
+    } catch (error) {
+      connection.release(true)
+      throw error
+    }
+  }
+
+  return {
+    async init() {},
+    async acquireConnection() {
+      const startMs = performance.now()
+      const share = await permits.acquire()
+      try {
+        const connection = await acquire()
+        meter?.wait?.(performance.now() - startMs)
+        let wrapper = wrapped.get(connection)
+        if (wrapper === undefined) {
+          wrapper = wrap(connection, { share, ms, meter })
+          wrapped.set(connection, wrapper)
+        }
+        wrapper.share = share
+        return wrapper
+      } catch (error) {
+        permits.release(share)
+        throw error
+      }
+    },
+    async releaseConnection(wrapper) {
+      const connection = serverConnection(wrapper)
+      if (setsSession(connection) && !connection.isBroken)
+        await connection.run({ text: sessionBoundsSql(requestBounds) }, ms).catch(() => connection.destroy())
+      connection.release(connection.isBroken)
+      permits.release((wrapper as Connection).share)
+    },
+    async beginTransaction(wrapper) {
+      const connection = serverConnection(wrapper)
+      await connection.run({ text: beginStatement(connection, bounds) }, ms)
+    },
+    async commitTransaction(wrapper) {
+      const { command } = await serverConnection(wrapper).run({ text: 'commit' }, ms, 'commit')
+      // The server's answer to the commit of a transaction in which a statement failed.
+      if (command === 'ROLLBACK') throw new Error('a transaction with a failed statement was committed')
+    },
+    async rollbackTransaction(wrapper) {
+      const connection = serverConnection(wrapper)
+      // A broken connection has rolled back by itself, and what broke it is the error to report.
+      if (!connection.isBroken)
+        await connection.run({ text: 'rollback' }, limits.databaseGraceMs).catch(() => connection.destroy())
+    },
+    destroy: () => connections.close(),
+  }
+}
+
+function wrap(
+  connection: ServerConnection,
+  {
+    share,
+    ms,
+    meter,
+  }: { readonly share: string; readonly ms: number; readonly meter: DatabaseMeter | undefined },
+): Connection {
+  return {
+    connection,
+    share,
+    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+      const { sql, parameters } = query
+      // A stale plan ends a transaction, so there is no second attempt.
+      const config = hasAllColumns(sql) ? unnamed(sql, parameters) : statement(connection, sql, parameters)
+      const result = await measured(meter, () => runCancellable(connection, config, ms))
+      return { rows: result.rows as R[], numAffectedRows: BigInt(result.rowCount ?? 0) }
+    },
+    // biome-ignore lint/correctness/useYield: lists are paged, nothing streams
+    async *streamQuery() {
+      throw new Error('streaming is not used')
+    },
+  }
+}
+
+/** Reads on any connection: what needs no transaction need not go through Kysely's bookkeeping either. */
+export function postgresReader({ connections, permits, meter }: ConnectionSource): Db['read'] {
+  const ms = requestBounds.statementMs + limits.databaseGraceMs
+  return <R>(text: string, parameters: readonly unknown[]) => {
+    const startMs = performance.now()
+    return withPermit(permits, async () => {
+      const connection = await connections.acquire()
+      meter?.wait?.(performance.now() - startMs)
+      try {
+        const run = (config: pg.QueryConfig) => measured(meter, () => runCancellable(connection, config, ms))
+        const { rows } = await run(statement(connection, text, parameters)).catch((error) => {
+          if (!isStalePlan(error)) throw error
+          return run(unnamed(text, parameters))
+        })
+        return rows as R[]
+      } finally {
+        connection.release(connection.isBroken)
+      }
+    })
+  }
+}
+
+async function measured<T>(meter: DatabaseMeter | undefined, work: () => Promise<T>): Promise<T> {
+  if (meter === undefined) return work()
+  const startMs = performance.now()
+  try {
+    const result = await work()
+    meter.statement(performance.now() - startMs, 'ok')
+    return result
+  } catch (error) {
+    meter.statement(performance.now() - startMs, outcomeOf(error))
+    throw error
+  }
+}
+
+/** Errors of the API are the database's failures, and those of a request that was aborted. */
+function outcomeOf(error: unknown): StatementOutcome {
+  if (!(error instanceof ApiError)) return 'rejected'
+  return error === currentContext()?.aborted ? 'cancelled' : 'failed'
+}
+
+/**
+ * Runs one statement for the current request. If its caller goes away meanwhile, the statement is cancelled and the error is the
+ * reason of that. Settles when the connection can be used again, or is destroyed.
+ */
+async function runCancellable(
+  connection: ServerConnection,
+  statement: pg.QueryConfig,
+  ms: number,
+): Promise<pg.QueryResult> {
+  const context = currentContext()
+  if (context === undefined) return connection.run(statement, ms)
+  context.throwIfAborted()
+  const sent = connection.run(statement, ms)
+  let cancelling: Promise<void> | undefined
+  const stopListening = context.onAbort(() => {
+    cancelling = cancelStatement(connection, sent)
+  })
+  try {
+    return await sent
+  } catch (error) {
+    throw context.aborted ?? error
+  } finally {
+    stopListening()
+    if (cancelling !== undefined) await cancelling
+  }
+}
+
+/** Named where the session is ours: behind a pooler the next statement may go to a session that does not know the name. */
+function statement(
+  { isDirect }: ServerConnection,
+  text: string,
+  parameters: readonly unknown[],
+): pg.QueryConfig {
+  const name = isDirect ? statementName(text) : undefined
+  return name === undefined ? unnamed(text, parameters) : { name, ...unnamed(text, parameters) }
+}
+
+function unnamed(text: string, parameters: readonly unknown[]) {
+  return { text, values: parameters as unknown[] }
+}
+
+/** Whether a column that a newer version adds would be in the result. */
+function hasAllColumns(text: string): boolean {
+  return /(?<!\bcount\()\*/.test(text)
+}
+
+/** A newer version added a column to the result of a named statement: `cached plan must not change result type`. */
+function isStalePlan(error: unknown): boolean {
+  const cause = causeOf(error)
+  return sqlState(cause) === '0A000' && (cause as { routine?: string }).routine === 'RevalidateCachedQuery'
+}
+
+const names = new LRUCache<string, string>({ max: STATEMENTS_MAX })
+
+/** A statement's name, or undefined once so many are named that the next one is likely a shape seen never again. */
+function statementName(text: string): string | undefined {
+  let name = names.get(text)
+  if (name === undefined && names.size < STATEMENTS_MAX) {
+    name = createHash('sha256').update(text).digest('base64url').slice(0, 24)
+    names.set(text, name)
+  }
+  return name
+}
+
+/** By SQLSTATE (PostgreSQL manual, appendix A). */
+export const rules: EngineRules = {
+  isUniqueViolation: (error) => sqlState(error) === '23505',
+  isTransient: (error) => /^(40001|40P01)$/.test(String(sqlState(causeOf(error)))),
+  // Data exceptions, integrity constraints, and what is longer than an index takes.
+  isUnstorable: (error) => /^(22|23|54)...$/.test(String(sqlState(error))),
+  lockForShare: ' for key share',
+  lockForUpdate: ' for update',
+  concurrentChanges: 1,
+}
+
+/** The driver's errors have the server's as their cause. */
+function causeOf(error: unknown): unknown {
+  return error instanceof ApiError ? error.cause : error
+}

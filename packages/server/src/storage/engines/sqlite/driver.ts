@@ -1,0 +1,300 @@
+import Database from 'better-sqlite3'
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type TransactionSettings,
+} from 'kysely'
+import { LRUCache } from 'lru-cache'
+import type { DatabaseMeter, Db, EngineRules } from '../../db.ts'
+
+/**
+ * SQLite under Kysely. Kysely's own driver prepares every statement anew, which costs more than a point read; this one keeps
+ * prepared statements by their text. One connection serves reads and writes: statements run synchronously, so a transaction
+ * holds the others up only for its own work, and they keep its page cache. Where a long transaction lets others have their turn
+ * (core/turns.ts), they read through another connection, which sees what was committed.
+ */
+
+const STATEMENTS_MAX = 500
+const BUSY_TIMEOUT_MS = 5000
+
+export function openSqlite(file: string, options: { readonly?: boolean } = {}): Database.Database {
+  const database = new Database(file, { readonly: options.readonly ?? false, timeout: BUSY_TIMEOUT_MS })
+  if (!options.readonly) {
+    database.pragma('journal_mode = WAL')
+    // Acknowledged means on disk: also after a power loss.
+    database.pragma('synchronous = FULL')
+    database.pragma('foreign_keys = ON')
+  }
+  database.pragma('cache_size = -65536') // KiB
+  database.pragma('mmap_size = 1073741824') // bytes; reads beyond the page cache skip a copy
+  database.pragma('temp_store = MEMORY')
+  return database
+}
+
+/** Rows of one statement, from a cache of prepared statements. */
+export function statementRunner(database: Database.Database) {
+  const statements = new LRUCache<string, Database.Statement>({ max: STATEMENTS_MAX })
+  return (text: string, parameters: readonly unknown[]): QueryResult<unknown> => {
+    let statement = statements.get(text)
+    if (statement === undefined) {
+      statement = database.prepare(text)
+      statements.set(text, statement)
+    }
+    if (statement.reader) {
+      const rows = statement.all(parameters)
+      // A write that returns rows is a write.
+      return statement.readonly ? { rows } : { rows, numAffectedRows: BigInt(rows.length) }
+    }
+    const { changes } = statement.run(parameters)
+    return { rows: [], numAffectedRows: BigInt(changes) }
+  }
+}
+
+/**
+ * Writes that can change what somebody may do, or how much there may be. Of an identity only its existence counts, of an account
+ * whether it is disabled; a session that begins is nobody's yet, and one that is used stays what it was.
+ */
+const ACCESS_WRITE =
+  /^\s*(?:(?:insert into|delete from) "?(?:identities|roles|role_bindings|platform_bindings|resource_limits|external_group_role_mappings|session_groups)\b|delete from "?(?:sessions|identity_providers)\b|update "?(?:roles|role_bindings|platform_bindings|accounts)\b|update "groups" set "status"|update "identities" set "registered_through")/i
+
+/** The dialect, and the versions that move with the writes of this process or another (Db.version). */
+export function sqliteDialect(
+  database: Database.Database,
+  meter?: DatabaseMeter,
+): {
+  readonly dialect: Dialect
+  readonly version: Db['version']
+  /** Reads what is committed, without waiting. */
+  readonly readNow: <R>(text: string, parameters: readonly unknown[]) => R[]
+  /** Whether the transactions from here on may be lost with the power: a commit that is waited for takes those before it along. */
+  readonly unsynced: (mayBeLost: boolean) => void
+} {
+  const execute = statementRunner(database)
+  const writes = { any: 0, access: 0 }
+  const measured = <T>(work: () => T): T => {
+    if (meter === undefined) return work()
+    const startMs = performance.now()
+    try {
+      const result = work()
+      meter.statement(performance.now() - startMs, 'ok')
+      return result
+    } catch (error) {
+      const isRejected = String(errorCode(error)).startsWith('SQLITE_CONSTRAINT')
+      meter.statement(performance.now() - startMs, isRejected ? 'rejected' : 'failed')
+      throw error
+    }
+  }
+  const run = (text: string, parameters: readonly unknown[]) => {
+    const result = measured(() => execute(text, parameters))
+    if (result.numAffectedRows !== undefined) {
+      writes.any++
+      if (ACCESS_WRITE.test(text)) {
+        writes.access++
+        isAccessWritten = true
+      }
+      // What was read meanwhile under the number of the write was what had been before.
+      if (text === 'commit' && isAccessWritten) {
+        writes.access++
+        isAccessWritten = false
+      }
+    }
+    return result
+  }
+  let isAccessWritten = false
+  /** What others read while a transaction goes on; opened when that happens. */
+  let committed: ReturnType<typeof statementRunner> | undefined
+  let committedReader: Database.Database | undefined
+  const readCommitted = (text: string, parameters: readonly unknown[]) => {
+    committedReader ??= openSqlite(database.name, { readonly: true })
+    committed ??= statementRunner(committedReader)
+    return measured(() => committed?.(text, parameters) as ReturnType<typeof execute>)
+  }
+  // Changes when another connection commits; its own commits do not move it.
+  const externalVersion = database.prepare('pragma data_version').pluck()
+  const mutex = createMutex()
+  let mayBeLost = false
+  return {
+    unsynced(value) {
+      mayBeLost = value
+    },
+    readNow: <R>(text: string, parameters: readonly unknown[]) =>
+      (mutex.isLocked() ? readCommitted(text, parameters) : run(text, parameters)).rows as R[],
+    dialect: {
+      createAdapter: () => new TransactionalDdlAdapter(),
+      createDriver: () =>
+        sqliteDriver(database, {
+          run,
+          readCommitted,
+          mutex,
+          hasEnded: () => !database.inTransaction,
+          onBegin() {
+            if (!mayBeLost) return () => undefined
+            database.pragma('synchronous = NORMAL')
+            // What is written outside of transactions is always waited for.
+            return () => database.pragma('synchronous = FULL')
+          },
+          close() {
+            committedReader?.close()
+            database.close()
+          },
+        }),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+    },
+    version: (of) => (externalVersion.get() as number) * 2 ** 32 + writes[of],
+  }
+}
+
+/**
+ * SQLite has transactional DDL, although Kysely's adapter does not use it. With it a migration that is killed leaves nothing
+ * behind, and of several processes that migrate at once the others wait.
+ */
+class TransactionalDdlAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true
+  }
+}
+
+/** One at a time: whoever holds the connection may be inside a transaction. */
+interface Mutex {
+  isLocked(): boolean
+  acquire(): Promise<void>
+  release(): void
+}
+
+function createMutex(): Mutex {
+  let held = false
+  const waiting: (() => void)[] = []
+  return {
+    isLocked: () => held,
+    async acquire() {
+      if (held) await new Promise<void>((resolve) => waiting.push(resolve))
+      held = true
+    },
+    release() {
+      const next = waiting.shift()
+      if (next === undefined) held = false
+      else next()
+    },
+  }
+}
+
+type Run = (text: string, parameters: readonly unknown[]) => QueryResult<unknown>
+
+/** Of a transaction, or of statements that are none. */
+class SqliteConnection implements DatabaseConnection {
+  isInTransaction = false
+  /** The failure of a statement of the transaction, after which SQLite may have rolled back all of it (a full disk). */
+  failure: unknown
+  readonly #access: DriverContext
+
+  constructor(access: DriverContext) {
+    this.#access = access
+  }
+
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const { run, readCommitted, mutex: turn } = this.#access
+    if (this.isInTransaction) return this.#inTransaction(sql, parameters) as QueryResult<R>
+    if (!turn.isLocked()) return run(sql, parameters) as QueryResult<R>
+    if (/^\s*select\b/i.test(sql)) return readCommitted(sql, parameters) as QueryResult<R>
+    await turn.acquire()
+    try {
+      return run(sql, parameters) as QueryResult<R>
+    } finally {
+      turn.release()
+    }
+  }
+
+  #inTransaction(sql: string, parameters: readonly unknown[]): QueryResult<unknown> {
+    const { run, hasEnded: isOver } = this.#access
+    // Otherwise the statement would be a transaction of its own.
+    if (isOver()) throw this.failure
+    try {
+      return run(sql, parameters)
+    } catch (error) {
+      this.failure = error
+      throw error
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: SQLite lists are paged, nothing streams
+  async *streamQuery(): AsyncGenerator<never> {
+    throw new Error('streaming is not used on SQLite')
+  }
+}
+
+interface DriverContext {
+  readonly run: Run
+  readonly readCommitted: Run
+  readonly mutex: Mutex
+  /** Whether the transaction that was begun has ended. */
+  readonly hasEnded: () => boolean
+  /** Before a transaction begins; returns what is to be done when it has ended. */
+  readonly onBegin: () => () => void
+  readonly close: () => void
+}
+
+function sqliteDriver(database: Database.Database, context: DriverContext): Driver {
+  const { run, mutex, onBegin: began, close } = context
+  let ended: () => void = () => undefined
+  return {
+    async init() {},
+    async acquireConnection() {
+      return new SqliteConnection(context)
+    },
+    async releaseConnection(connection) {
+      if ((connection as SqliteConnection).isInTransaction) mutex.release()
+    },
+    async beginTransaction(connection: DatabaseConnection, _settings: TransactionSettings) {
+      await mutex.acquire()
+      ;(connection as SqliteConnection).isInTransaction = true
+      ended = began()
+      try {
+        // IMMEDIATE: a transaction that would have to wait for another process waits here, not half-way.
+        run('begin immediate', [])
+      } catch (error) {
+        ended()
+        throw error
+      }
+    },
+    async commitTransaction(connection) {
+      if (context.hasEnded()) throw (connection as SqliteConnection).failure
+      run('commit', [])
+      ended()
+    },
+    async rollbackTransaction() {
+      // A failed COMMIT or a full disk may have ended it already.
+      if (database.inTransaction) run('rollback', [])
+      ended()
+    },
+    async destroy() {
+      close()
+    },
+  }
+}
+
+export const rules: EngineRules = {
+  isUniqueViolation: (error) => {
+    const code = errorCode(error)
+    return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
+  },
+  isTransient: (error) => {
+    const code = errorCode(error)
+    return code === 'SQLITE_BUSY' || code === 'SQLITE_BUSY_SNAPSHOT'
+  },
+  isUnstorable: (error) => /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/.test(String(errorCode(error))),
+  // One writer at a time: a transaction holds every row.
+  lockForShare: '',
+  lockForUpdate: '',
+  concurrentChanges: 16,
+}
+
+function errorCode(error: unknown): unknown {
+  return error instanceof Database.SqliteError ? error.code : undefined
+}

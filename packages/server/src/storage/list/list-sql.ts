@@ -1,0 +1,235 @@
+import {
+  type IndexCondition,
+  isIndexCondition,
+  matchesConditionSql,
+  postingsSql,
+} from '../../advisories/search/inverted-index.ts'
+import type { OrderKey } from '../../api/order-by.ts'
+import { intersectRanges, rootOf, type UidRange } from '../../api/uid.ts'
+import { isCounted } from '../counts/row-counts.ts'
+import type { Db } from '../db.ts'
+import type { ListedTable } from '../schema/tables.ts'
+import type { SqlText } from '../sql-text.ts'
+
+/** The SQL of lists: from what is asked to the clauses of a statement, with the indexes in mind. Pure. */
+
+/** Disjoint parts of a collection that together hold what is asked for. */
+export type Branch = { readonly range: UidRange } | { readonly roots: readonly string[] }
+
+export interface ListQuery {
+  readonly table: ListedTable
+  readonly branches: readonly Branch[]
+  readonly conditions: readonly Filter[]
+  readonly order: readonly OrderKey[]
+  /** The filter by postings that so few pass that they are looked up. */
+  readonly lookupCondition?: IndexCondition | undefined
+  /** The filter by postings that the fewest pass, few or not. */
+  readonly rarestCondition?: IndexCondition | undefined
+}
+
+/** A column equals one of some values, lies on one side of one, or ends with one (of letters that stand for themselves). */
+export type ColumnCondition =
+  | { readonly column: string; readonly values: readonly (string | number)[] }
+  | {
+      readonly column: string
+      readonly comparison: '<' | '<=' | '>' | '>='
+      readonly value: string | number
+    }
+  | { readonly column: string; readonly isUidSuffix: string }
+
+/** What may be asked of a row: of a column of it, or of its postings. */
+export type Filter = ColumnCondition | IndexCondition
+
+/** What is left of the branches after a uid, in uid order. */
+export function branchesAfter(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
+  // No uid lies between `uid` and `uid!`, since `!` comes before `/`.
+  const rest: UidRange = descending ? { from: '', to: uid } : { from: `${uid}!`, to: 'g' }
+  return branches.flatMap((branch): Branch[] => {
+    if ('roots' in branch) {
+      const roots = branch.roots.filter((root) => (descending ? root < uid : root > uid))
+      return roots.length === 0 ? [] : [{ roots }]
+    }
+    const range = intersectRanges(branch.range, rest)
+    return range === undefined ? [] : [{ range }]
+  })
+}
+
+/** Whether the counters can be walked over a branch: all of one organization's, or all there are. */
+export function isCountable(branch: Branch | undefined): branch is { readonly range: UidRange } {
+  if (branch === undefined || !('range' in branch)) return false
+  const { from, to } = branch.range
+  return from === '' ? to === 'g' : to !== 'g'
+}
+
+export function isSingleRoot(branch: Branch): boolean {
+  return 'range' in branch && branch.range.from !== '' && branch.range.to !== 'g'
+}
+
+/** Whether every row of an index that starts with the root belongs to the answer. */
+export function coversOrganization(branches: readonly Branch[]): boolean {
+  return branches.every(
+    (branch) =>
+      'range' in branch &&
+      branch.range.from !== '' &&
+      branch.range.to === `${rootOf(branch.range.from)}0` &&
+      branch.range.from.length <= 41,
+  )
+}
+
+/** Columns that an index of every collection that has them begins with, after the root and before the uid. */
+const indexSuffixes: Readonly<Record<string, string>> = {
+  name: 'by_name',
+  parent: 'by_parent',
+  digest: 'by_digest',
+  created_ms: 'by_created',
+  updated_ms: 'by_updated',
+  advisory_id: 'by_advisory_id',
+  artifact_name: 'by_artifact',
+  component_name: 'by_component',
+  url: 'by_url',
+}
+
+/**
+ * Without statistics SQLite prefers the range of uids: it would look through an organization for a name or for one group's
+ * children, and sort all of it for its first page. Where another index has the rows together and in order, it is named.
+ */
+export function indexHint(
+  { engine }: Db,
+  { table, conditions, order: [first], lookupCondition }: ListQuery,
+  branches: readonly Branch[],
+): string {
+  if (engine !== 'sqlite' || !isCounted(table) || branches.length > 1 || !branches.every(isSingleRoot))
+    return ''
+  if (lookupCondition !== undefined) return ''
+  const byUid = first?.column === 'uid'
+  const column = byUid
+    ? conditions.filter(isOnColumn).find(hasOneValue)?.column
+    : conditions.every(isUnselective) && coversOrganization(branches) && first?.column
+  const suffix = column ? indexSuffixes[column] : undefined
+  return suffix === undefined ? '' : ` indexed by ${table}_${suffix}`
+}
+
+function isOnColumn(filter: Filter): filter is ColumnCondition {
+  return !isIndexCondition(filter)
+}
+
+function hasOneValue(condition: ColumnCondition): boolean {
+  return 'values' in condition && condition.values.length === 1 && condition.column in indexSuffixes
+}
+
+/**
+ * The forms of tags stand in every index of theirs, and leave most tags in. A filter by postings that few pass has been looked up
+ * before, so one that is left lets a page be full soon.
+ */
+function isUnselective(filter: Filter): boolean {
+  return isIndexCondition(filter) || filter.column === 'forms'
+}
+
+/** One statement part per branch keeps each an index range; beyond branchesMax they share one. */
+export function splitBranches({ sizes }: Db, branches: readonly Branch[]): (readonly Branch[])[] {
+  return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])
+}
+
+export function whereOf(
+  sql: SqlText,
+  { table, conditions, lookupCondition }: ListQuery,
+  branches: readonly Branch[],
+): string {
+  const [only] = branches
+  const where =
+    branches.length !== 1 || only === undefined
+      ? branchesText(sql, table, branches)
+      : lookupCondition === undefined
+        ? branchText(sql, only)
+        : `(root, uid) in (${postingsSql(sql, lookupCondition, only)})`
+  return where + otherConditionsText(sql, conditions, lookupCondition)
+}
+
+/** What must hold besides the filter that was looked up. */
+export function otherConditionsText(
+  sql: SqlText,
+  conditions: readonly Filter[],
+  known: IndexCondition | undefined,
+): string {
+  return conditions
+    .filter((condition) => condition !== known)
+    .map(
+      (condition) =>
+        ` and ${isIndexCondition(condition) ? matchesConditionSql(sql, condition) : columnText(sql, condition)}`,
+    )
+    .join('')
+}
+
+function columnText(sql: SqlText, condition: ColumnCondition): string {
+  const { column } = condition
+  if ('comparison' in condition) return `${column} ${condition.comparison} ${sql.bind(condition.value)}`
+  if ('isUidSuffix' in condition) return `${column} like ${sql.bind(`%${condition.isUidSuffix}`)}`
+  const { values } = condition
+  if (values.length === 0) return '1 = 0'
+  return values.length === 1
+    ? `${column} = ${sql.bind(values[0] as string | number)}`
+    : `${column} in (${sql.bindAll(values)})`
+}
+
+function branchText(sql: SqlText, branch: Branch): string {
+  if ('roots' in branch) return `root in (${sql.bindAll(branch.roots)})`
+  const { from, to } = branch.range
+  if (from === '') {
+    // The whole platform, or what a deep skip left of it going down.
+    return to === 'g' ? '1 = 1' : `(root, uid) < (${sql.bind(rootOf(to))}, ${sql.bind(to)})`
+  }
+  if (to === 'g') return `(root, uid) >= (${sql.bind(rootOf(from))}, ${sql.bind(from)})`
+  return `root = ${sql.bind(rootOf(from))} and uid >= ${sql.bind(from)} and uid < ${sql.bind(to)}`
+}
+
+/**
+ * Any number of stretches as data: an expression that names each would grow beyond what the engines take. Each is found on the
+ * index by itself.
+ */
+function branchesText(sql: SqlText, table: ListedTable, branches: readonly Branch[]): string {
+  const ranges = branches.flatMap((branch) =>
+    'range' in branch ? [[rootOf(branch.range.from), branch.range.from, branch.range.to]] : [],
+  )
+  const roots = branches.flatMap((branch) => ('roots' in branch ? branch.roots : []))
+  const data = sql.bind(JSON.stringify(ranges))
+  const [source, member] =
+    sql.engine === 'postgres'
+      ? [`jsonb_array_elements(${data}::jsonb) as part (ends)`, (at: number) => `(part.ends ->> ${at})`]
+      : [`json_each(${data}) as part`, (at: number) => `(part.value ->> ${at})`]
+  const within = `uid in (select t.uid from ${source} cross join ${table} as t
+    where t.root = ${member(0)} and t.uid >= ${member(1)} and t.uid < ${member(2)})`
+  return roots.length === 0 ? within : `(${within} or root in (${sql.bindAll(roots)}))`
+}
+
+/** Over one organization uid alone orders like (root, uid), which is what the indexes hold. */
+export function orderText(
+  order: readonly OrderKey[],
+  { oneRoot, sorted, of }: { readonly oneRoot: boolean; readonly sorted: boolean; readonly of?: string },
+): string {
+  const prefix = of === undefined ? '' : `${of}.`
+  return order
+    .flatMap(({ column, descending }) => {
+      const direction = descending ? ' desc' : ''
+      // A unary plus makes a term that no index of SQLite serves.
+      const term = `${sorted ? '+' : ''}${prefix}${column}${direction}`
+      return column === 'uid' && !oneRoot && !sorted ? [`${prefix}root${direction}`, term] : [term]
+    })
+    .join(', ')
+}
+
+/** The rows strictly after the cursor's in an order that does not start with the uid, which makes it total at its end. */
+export function afterCursor(
+  sql: SqlText,
+  order: readonly OrderKey[],
+  after: readonly (string | number)[],
+): string {
+  const build = (at: number): string => {
+    const { column, descending } = order[at] as OrderKey
+    const value = after[at] as string | number
+    const operator = descending ? '<' : '>'
+    if (at === order.length - 1) return `${column} ${operator} ${sql.bind(value)}`
+    // The first comparison is implied by the rest; it is what an index range can be made of.
+    return `${column} ${operator}= ${sql.bind(value)} and (${column} ${operator} ${sql.bind(value)} or (${build(at + 1)}))`
+  }
+  return `(${build(0)})`
+}

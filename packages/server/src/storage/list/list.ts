@@ -1,0 +1,463 @@
+import type { UIDPFilter } from '@berth/contract/gen/platform/common/v1/uidp.platform_pb.js'
+import {
+  findRarestCondition,
+  hasStoredCount,
+  type IndexCondition,
+  isExclusion,
+  isIndexCondition,
+  postingCountSql,
+  postingScans,
+} from '../../advisories/search/inverted-index.ts'
+import { countAndStoreText, readStoredTextCount } from '../../advisories/search/text-counts.ts'
+import { invalidArgument } from '../../api/errors.ts'
+import { type OrderKey, parseOrderBy, type SortFields } from '../../api/order-by.ts'
+import { type Cursor, effectivePageSize, type PageTokens } from '../../api/page-tokens.ts'
+import {
+  descendantRange,
+  intersectRanges,
+  parseUid,
+  pathOf,
+  subtreeRange,
+  type UidRange,
+} from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
+import type { Call } from '../../pipeline/call.ts'
+import { recordedProviderOf } from '../../pipeline/vouching.ts'
+import { isCounted, rangeCountSql, skipByBuckets } from '../counts/row-counts.ts'
+import type { Db } from '../db.ts'
+import { firstRoots } from '../organizations.ts'
+import type { ListedTable, ResourceTable, Tables } from '../schema/tables.ts'
+import { runCachedText, runLongText, runText, sqlText } from '../sql-text.ts'
+import type { Store } from '../store.ts'
+import {
+  afterCursor,
+  type Branch,
+  branchesAfter,
+  coversOrganization,
+  type Filter,
+  indexHint,
+  isCountable,
+  isSingleRoot,
+  type ListQuery,
+  orderText,
+  otherConditionsText,
+  splitBranches,
+  whereOf,
+} from './list-sql.ts'
+
+export type { ColumnCondition } from './list-sql.ts'
+
+/**
+ * The one way to list a collection. It takes the scopes that the caller may see, so that no list can forget them, and answers
+ * a page in at most three statements whatever the collection holds: keyset pagination (a page costs the same at row 50 and at
+ * row 5,000,000), totals and deep skips from the counters in counts.ts, and whatever may still be long in a reader thread.
+ */
+
+/** The members that every List request of the schema has. */
+export interface ListRequest {
+  readonly uidp?: UIDPFilter | undefined
+  readonly pageSize: number
+  readonly pageToken: string
+  readonly orderBy: string
+  readonly skip: number
+}
+
+export interface ListSpec<C extends ListedTable> {
+  readonly table: C
+  /** What `order_by` may name, with the columns. */
+  readonly sortFields: SortFields
+  /** `order_by` when the request has none. */
+  readonly defaultOrder: string
+  /** Columns that must equal a value; an empty or absent value is no filter. */
+  readonly equals?: Readonly<Record<string, string | number | undefined>>
+  /** What else must hold. */
+  readonly conditions?: readonly Filter[]
+  /** uids of roots that everyone may see, besides the caller's own scopes (managed roles). */
+  readonly publicRoots?: readonly string[]
+}
+
+export interface Page<Row> {
+  readonly rows: readonly Row[]
+  readonly nextPageToken: string
+  readonly totalCount: bigint
+  readonly skipped: number
+}
+
+/**
+ * One page. Throws code 3 for a negative `page_size` or `skip`, a bad `order_by`, a malformed uid in `uidp`, and a page token
+ * that is not of this caller, collection, filter and order.
+ */
+export async function listPage<C extends ListedTable>(
+  { db, pageTokens }: Pick<Store, 'db' | 'pageTokens'>,
+  call: Call,
+  request: ListRequest,
+  spec: ListSpec<C>,
+): Promise<Page<Tables[C]>> {
+  if (request.pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
+  if (request.skip < 0) throw invalidArgument('skip', 'must not be negative')
+  const order = parseOrderBy(
+    request.orderBy.trim() === '' ? spec.defaultOrder : request.orderBy,
+    spec.sortFields,
+  )
+  if ('problem' in order) throw invalidArgument('order_by', order.problem)
+  const size = effectivePageSize(request.pageSize)
+
+  const visible = call.authorization?.visible?.scopes
+  if (visible === undefined) throw new Error(`${call.method.name} lists, so it must be unscoped`)
+  const conditions = conditionsOf(request.uidp, spec)
+  const branches = conditions.some(matchesNothing)
+    ? []
+    : await splitByOrganization(db, branchesOf(visible, request.uidp, spec), { conditions, order, spec })
+  const rare = await rarestFilter(db, conditions, branches)
+  const isRare = rare !== undefined && rare.rows <= db.sizes.rowsInlineMax
+  const query: ListQuery = {
+    table: spec.table,
+    branches,
+    conditions,
+    order,
+    lookupCondition: isRare ? rare.condition : undefined,
+    rarestCondition: rare?.condition,
+  }
+
+  const binding = pageTokenBinding(call, request, spec)
+  const cursor = readCursor(pageTokens, request.pageToken, binding)
+  // Decision 4: a token remembers the skip it was issued under, so a client may repeat its request with the token alone added.
+  const skip = cursor !== undefined && cursor.skip === request.skip ? 0 : request.skip
+  const skipped = Math.min((cursor?.skipped ?? 0) + skip, 2 ** 31 - 1)
+
+  if (branches.length === 0) return { rows: [], nextPageToken: '', totalCount: 0n, skipped }
+  const estimate = isRare ? { rows: rare.rows, exact: undefined } : await estimateRows(db, query)
+  const isAlone = conditions.length === 1 && rare !== undefined
+  const known =
+    estimate.exact ??
+    (isAlone
+      ? (rare.total ?? (isRare ? undefined : await countCommon(db, rare.condition, branches)))
+      : undefined)
+  const total = cursor?.totalCount ?? known ?? (await countRows(db, query, estimate.rows))
+  const rows = await pageRows<Tables[C]>(db, query, {
+    cursor,
+    skip,
+    limit: size + 1,
+    scanned: estimate.rows,
+    nonMatchingMax:
+      isExclusionOnly(conditions) && branches.length <= db.sizes.branchesMax
+        ? estimate.rows - total
+        : estimate.rows,
+  })
+
+  const page = rows.slice(0, size)
+  const last = rows.length > size ? (page.at(-1) as Record<string, string | number> | undefined) : undefined
+  const nextPageToken =
+    last === undefined
+      ? ''
+      : pageTokens.issue(
+          {
+            after: order.map((key) => last[key.column] as string | number),
+            skip: request.skip,
+            skipped,
+            // Where only a scan can count, the pages that follow repeat the first one's total.
+            ...(known === undefined && estimate.rows > db.sizes.rowsInlineMax ? { totalCount: total } : {}),
+          },
+          binding,
+        )
+  return { rows: page, nextPageToken, totalCount: BigInt(total), skipped }
+}
+
+/** The filter by postings that the fewest pass. Where there are too many branches, rows are looked at one by one. */
+async function rarestFilter(db: Db, conditions: readonly Filter[], branches: readonly Branch[]) {
+  const postings = conditions.filter(isIndexCondition)
+  if (branches.length === 0 || branches.length > db.sizes.branchesMax) return undefined
+  const [only] = postings
+  if (conditions.length === 1 && only !== undefined && 'part' in only) {
+    const rows = await readStoredTextCount(db, only, branches)
+    if (rows !== undefined && rows > db.sizes.rowsInlineMax) return { condition: only, rows, total: rows }
+  }
+  return findRarestCondition(db, postings, branches, db.sizes.rowsInlineMax)
+}
+
+/** How many advisories pass a filter that many pass, where nobody has to count. */
+function countCommon(db: Db, condition: IndexCondition, branches: readonly Branch[]) {
+  return 'part' in condition ? countAndStoreText(db, condition, branches) : undefined
+}
+
+/** Who asks what: the text that a page token is bound to. */
+function pageTokenBinding(call: Call, request: ListRequest, spec: ListSpec<ListedTable>): string {
+  return JSON.stringify([
+    ...callerBinding(call),
+    request.orderBy,
+    request.uidp ?? null,
+    spec.equals ?? null,
+    spec.conditions ?? null,
+  ])
+}
+
+/** What the page tokens of every method are bound to. */
+export function callerBinding(call: Call): readonly unknown[] {
+  const caller = call.authorization?.caller
+  const provider =
+    call.authorization === undefined ? '' : recordedProviderOf(call.authorization.grants.voucher)
+  return [
+    call.method.parent.typeName,
+    call.method.name,
+    caller?.identity,
+    caller?.scopes,
+    ...(provider === '' ? [] : [provider]),
+    caller?.capabilities?.toString(),
+  ]
+}
+
+/** Undefined for the first page. Throws code 3 for a token that is not of this question. */
+export function readCursor(pageTokens: PageTokens, pageToken: string, binding: string): Cursor | undefined {
+  if (pageToken === '') return undefined
+  const cursor = pageTokens.read(pageToken, binding)
+  if (cursor === 'forged') {
+    throw invalidArgument(
+      'page_token',
+      'must be the nextPageToken of an answer to this same query, unchanged',
+    )
+  }
+  return cursor === 'expired' ? undefined : cursor
+}
+
+function parseUidField(field: string, text: string): string {
+  const uid = parseUid(text)
+  if (uid === undefined)
+    throw invalidArgument(field, 'must be a uid: 40 hex digits, then segments of /16 hex digits')
+  return uid
+}
+
+/** The parts of the tree that are both visible and asked for. */
+function branchesOf(
+  visible: readonly string[],
+  filter: UIDPFilter | undefined,
+  { publicRoots }: ListSpec<ListedTable>,
+): Branch[] {
+  let ranges = visible.map(subtreeRange)
+  let roots = visible.includes('') ? [] : (publicRoots ?? [])
+  const narrow = (to: UidRange) => {
+    ranges = ranges.flatMap((range) => intersectRanges(range, to) ?? [])
+    roots = []
+  }
+  if (filter?.descendantsOf)
+    narrow(descendantRange(parseUidField('uidp.descendants_of', filter.descendantsOf)))
+  if (filter?.childrenOf && filter.childrenOf !== '/')
+    narrow(descendantRange(parseUidField('uidp.children_of', filter.childrenOf)))
+  ranges.sort((a, b) => (a.from < b.from ? -1 : 1))
+  const branches: Branch[] = ranges.map((range) => ({ range }))
+  if (roots.length > 0) branches.push({ roots })
+  return branches
+}
+
+/**
+ * The whole platform as its organizations, where an index is wanted that begins with the root: for an order other than by uid and
+ * for conditions. Beyond branchesMax organizations it stays one, and is read in a reader thread.
+ */
+async function splitByOrganization(
+  db: Db,
+  branches: Branch[],
+  {
+    conditions,
+    order,
+    spec,
+  }: { conditions: readonly Filter[]; order: readonly OrderKey[]; spec: ListSpec<ListedTable> },
+): Promise<Branch[]> {
+  const [only] = branches
+  const platform = only !== undefined && 'range' in only && only.range.from === '' && only.range.to === 'g'
+  if (!platform || (order[0]?.column === 'uid' && conditions.length === 0)) return branches
+  const max = db.sizes.branchesMax + 1
+  const roots = await (isCounted(spec.table)
+    ? countedRoots(db, spec.table, max)
+    : firstRoots(db, spec.table, max))
+  return roots.length > db.sizes.branchesMax ? branches : roots.map((root) => ({ range: subtreeRange(root) }))
+}
+
+async function countedRoots(db: Db, table: ResourceTable, max: number): Promise<string[]> {
+  const sql = sqlText(db.engine)
+  const text = `select distinct root from counts where collection = ${sql.bind(table)} order by root limit ${sql.bind(max)}`
+  const rows = await runCachedText<{ root: string }>(db, text, sql)
+  return rows.map(({ root }) => root)
+}
+
+/** Conditions on columns: all must hold. */
+function conditionsOf(
+  filter: UIDPFilter | undefined,
+  { table, equals, conditions: initial = [] }: ListSpec<ListedTable>,
+): Filter[] {
+  const conditions: Filter[] = [...initial]
+  for (const [column, value] of Object.entries(equals ?? {})) {
+    if (value !== undefined && value !== '') conditions.push({ column, values: [value] })
+  }
+  if (filter === undefined) return conditions
+  if (filter.childrenOf !== '') {
+    const parent = filter.childrenOf === '/' ? '' : filter.childrenOf
+    conditions.push({ column: 'parent', values: [parent] })
+  }
+  if (filter.inRoot) conditions.push({ column: 'parent', values: [''] })
+  if (filter.ids.length > limits.filterIdsMax) {
+    throw invalidArgument('uidp.ids', `must have at most ${limits.filterIdsMax} values`)
+  }
+  if (filter.ids.length > 0) {
+    conditions.push({
+      column: 'uid',
+      values: [...new Set(filter.ids.map((id) => parseUidField('uidp.ids', id)))],
+    })
+  }
+  if (filter.ancestorsOf !== '') {
+    const path = pathOf(parseUidField('uidp.ancestors_of', filter.ancestorsOf))
+    conditions.push(
+      // A group is on the way to the root itself; anything else is when its group is.
+      table === 'groups'
+        ? { column: 'uid', values: path.slice(0, -1) }
+        : { column: table === 'account_associations' ? 'uid' : 'parent', values: path },
+    )
+  }
+  return conditions
+}
+
+/** Whether a filter asks for a text that is longer than any that is stored. */
+function matchesNothing(filter: Filter): boolean {
+  const isTooLong = (value: string | number) =>
+    typeof value === 'string' && value.length > limits.filterCharsMax
+  if ('values' in filter) return filter.values.length > 0 && filter.values.every(isTooLong)
+  return 'isUidSuffix' in filter && isTooLong(filter.isUidSuffix)
+}
+
+/** How many rows lie in the branches, and whether that is the answer's total already. */
+async function estimateRows(
+  db: Db,
+  { table, branches, conditions }: ListQuery,
+): Promise<{ readonly rows: number; readonly exact: number | undefined }> {
+  if (!isCounted(table)) return { rows: Number.POSITIVE_INFINITY, exact: undefined }
+  const sql = sqlText(db.engine)
+  const counted = branches.length > db.sizes.branchesMax ? [{ range: subtreeRange('') }] : branches
+  const counts = counted.map((branch) =>
+    'range' in branch
+      ? rangeCountSql(sql, table, branch.range)
+      : `(select count(*) from ${table} where root in (${sql.bindAll(branch.roots)}))`,
+  )
+  const result = await runCachedText<{ n: number }>(db, `select ${counts.join(' + ')} as n`, sql)
+  const rows = Number(result[0]?.n ?? 0)
+  return { rows, exact: conditions.length === 0 && counted === branches ? rows : undefined }
+}
+
+async function countRows(db: Db, query: ListQuery, scanned: number): Promise<number> {
+  const { table, conditions, rarestCondition: rare } = query
+  const sql = sqlText(db.engine)
+  const [only] = conditions
+  const isShort =
+    conditions.length === 1 &&
+    only !== undefined &&
+    isIndexCondition(only) &&
+    query.branches.length <= db.sizes.branchesMax &&
+    query.branches.every((branch) => hasStoredCount(only, branch))
+  const counts = splitBranches(db, query.branches).map((branches) => {
+    const [branch] = branches
+    const isAlone = conditions.length === 1 && branch !== undefined && branches.length === 1
+    // Nothing but the postings has to be looked at when there is no other filter.
+    if (isAlone && rare !== undefined && only === rare) return postingCountSql(sql, rare, branch)
+    // Who has none is whoever is not among those who have one.
+    if (isAlone && only !== undefined && isExclusion(only) && isCounted(table) && 'range' in branch)
+      return `(${rangeCountSql(sql, table, branch.range)} - ${postingCountSql(sql, only, branch)})`
+    return `(select count(*) from ${query.table} where ${whereOf(sql, { ...query, lookupCondition: rare }, branches)})`
+  })
+  const text = `select ${counts.join(' + ')} as n`
+  const [row] = await runCachedText<{ n: number }>(db, text, sql, {
+    long: !isShort && scanned > db.sizes.rowsInlineMax,
+  })
+  return Number(row?.n ?? 0)
+}
+
+/** Whether all that there is passes, but for those who have some values. */
+function isExclusionOnly(conditions: readonly Filter[]): boolean {
+  const [only] = conditions
+  return conditions.length === 1 && only !== undefined && isExclusion(only)
+}
+
+interface PageWindow {
+  readonly cursor: Cursor | undefined
+  readonly skip: number
+  readonly limit: number
+  readonly scanned: number
+  /** At most so many rows do not pass. */
+  readonly nonMatchingMax: number
+}
+
+async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promise<Row[]> {
+  const { table, conditions, order } = query
+  const inUidOrder = order[0]?.column === 'uid'
+  const descending = order[0]?.descending ?? false
+  const after = page.cursor?.after
+  let branches =
+    inUidOrder && after !== undefined
+      ? branchesAfter(query.branches, String(after[0]), descending)
+      : query.branches
+  let offset = page.skip
+  const [only] = branches
+  if (
+    isCounted(table) &&
+    inUidOrder &&
+    conditions.length === 0 &&
+    offset > db.sizes.rowsInlineMax &&
+    branches.length === 1 &&
+    isCountable(only)
+  ) {
+    const start = await skipByBuckets(db, table, only.range, offset, descending)
+    branches = [
+      { range: descending ? { ...only.range, to: start.from } : { ...only.range, from: start.from } },
+    ]
+    offset = start.remaining
+  }
+
+  if (branches.length === 0) return []
+  const sql = sqlText(db.engine)
+  // Few rows are sorted faster than an index on another column is walked in search of them; SQLite has no statistics to know.
+  const few = db.engine === 'sqlite' && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
+  // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
+  const deep = isCounted(table) && offset > db.sizes.rowsInlineMax
+  const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
+  const indexScans = inUidOrder ? postingScans(query.rarestCondition, branches) : undefined
+  // Few rows of several parts are rather looked up.
+  if (indexScans !== undefined && (query.lookupCondition === undefined || indexScans.length === 1)) {
+    const keys = `path${descending ? ' desc' : ''}`
+    // What several parts have is put in order and freed of repetitions by its uids alone.
+    const isOne = indexScans.length === 1
+    const parts = indexScans.map((from) => {
+      return `select * from (select advisories.${isOne ? '*' : 'root, advisories.uid'} from ${from(sql)}${otherConditionsText(sql, conditions, query.rarestCondition)}
+        order by p.${keys} limit ${sql.bind(page.limit + offset)}) as part`
+    })
+    const all = `select * from (${parts.join(' union ')}) as parts order by ${orderText(order, { oneRoot: false, sorted: false })}
+      limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
+    const text = isOne
+      ? all
+      : `select advisories.* from (${all}) as found join advisories using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
+    // Where another filter holds for few of them, many are gone along.
+    return conditions.length > 1 && query.lookupCondition === undefined
+      ? await runLongText<Row>(db, text, sql)
+      : await runText<Row>(db, text, sql)
+  }
+  const groups = splitBranches(db, branches)
+  const parts = groups.map((part) => {
+    const where = [whereOf(sql, query, part)]
+    if (!inUidOrder && after !== undefined) where.push(afterCursor(sql, order, after))
+    const hint = indexHint(db, query, part)
+    const keys = orderText(order, { oneRoot: part.every(isSingleRoot), sorted: few && hint === '' })
+    const limit = groups.length === 1 ? '' : ` limit ${sql.bind(page.limit + offset)}`
+    return `select ${columns} from ${table}${hint} where ${where.join(' and ')} order by ${keys}${limit}`
+  })
+  const all = parts.map((part) => `select * from (${part}) as part`).join(' union all ')
+  const keys = orderText(order, { oneRoot: false, sorted: false })
+  const body = parts.length === 1 ? parts[0] : `select * from (${all}) as parts order by ${keys}`
+  const found = `${body} limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
+  const text = deep
+    ? `select ${table}.* from (${found}) as found join ${table} using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
+    : found
+
+  // Long is: passing over many rows one by one, or looking for some among many.
+  const long =
+    deep ||
+    (page.scanned > db.sizes.rowsInlineMax &&
+      ((conditions.length > 0 && page.nonMatchingMax > db.sizes.rowsInlineMax) ||
+        branches.length > db.sizes.branchesMax ||
+        !(inUidOrder || coversOrganization(branches))))
+  return long ? await runLongText<Row>(db, text, sql) : await runText<Row>(db, text, sql)
+}

@@ -1,0 +1,53 @@
+import type { Db, Reader } from './db.ts'
+import type { ListedTable } from './schema/tables.ts'
+import { runText, sqlText } from './sql-text.ts'
+
+const ROOTS_PER_BATCH = 100
+
+/** uid of the organization of a name. */
+export async function findOrganizationByName(reader: Reader, name: string): Promise<string | undefined> {
+  const row = await reader
+    .selectFrom('organization_names')
+    .select('uid')
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return row?.uid
+}
+
+/** All organizations that have rows in a table, in order. */
+export async function* iterateRoots(db: Db, table: ListedTable): AsyncGenerator<string, void> {
+  for (let after = ''; ; ) {
+    const roots = await firstRoots(db, table, ROOTS_PER_BATCH, after)
+    yield* roots
+    if (roots.length < ROOTS_PER_BATCH) return
+    after = roots.at(-1) ?? ''
+  }
+}
+
+/** The first organizations that have rows in a table. Each is found on the index; those rows are not walked. */
+export async function firstRoots(db: Db, table: ListedTable, max: number, after = ''): Promise<string[]> {
+  const sql = sqlText(db.engine)
+  const text = `
+    with recursive found (root) as (
+      select min(root) from ${table} where root > ${sql.bind(after)}
+      union all
+      select (select min(root) from ${table} where root > found.root) from found where found.root is not null
+    )
+    select root from found where root is not null limit ${sql.bind(max)}`
+  const rows = await runText<{ root: string }>(db, text, sql)
+  return rows.map(({ root }) => root)
+}
+
+/** Which of some uids are those of organizations that exist, as committed. */
+export async function existingOrganizations(db: Db, uids: readonly string[]): Promise<ReadonlySet<string>> {
+  const sql = sqlText(db.engine)
+  const data = sql.bind(JSON.stringify(uids))
+  const source =
+    db.engine === 'postgres'
+      ? `jsonb_array_elements_text(${data}::jsonb) as asked (value)`
+      : `json_each(${data}) as asked`
+  // A group whose uid is its root is an organization.
+  const text = `select g.uid from ${source} cross join groups as g where g.root = asked.value and g.uid = asked.value`
+  const rows = await runText<{ uid: string }>(db, text, sql)
+  return new Set(rows.map(({ uid }) => uid))
+}

@@ -1,0 +1,186 @@
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
+import { notFound } from '../api/errors.ts'
+import { requireEtagMatch } from '../api/etag.ts'
+import { rootOf } from '../api/uid.ts'
+import type { Call } from '../pipeline/call.ts'
+import { readTableLimit, requireWithinLimit } from './counts/resource-limits.ts'
+import { countDeleted, countInserted, lockCount } from './counts/row-counts.ts'
+import type { Db, Tx } from './db.ts'
+import { prepared, preparedRead } from './prepared.ts'
+import { type ResourceTable, resourceTables, type Tables, type TombstoneRow } from './schema/tables.ts'
+import { runInTransaction, sqlText } from './sql-text.ts'
+import type { Store } from './store.ts'
+
+/** Reading and writing the rows of a collection, with what belongs to every such write. */
+
+const tombstone = prepared((db, { root, uid }: TombstoneRow) =>
+  db.selectFrom('tombstones').select('uid').where('root', '=', root).where('uid', '=', uid),
+)
+
+/** One prepared statement for each collection. */
+function byTable<T>(make: (collection: ResourceTable) => T): Readonly<Record<ResourceTable, T>> {
+  return Object.fromEntries(resourceTables.map((collection) => [collection, make(collection)])) as Record<
+    ResourceTable,
+    T
+  >
+}
+
+const inserts = byTable((collection) =>
+  prepared((db, row: Tables[ResourceTable]) => db.insertInto(collection).values(row as never)),
+)
+
+const reads = byTable((collection) =>
+  preparedRead((db, { root, uid }: TombstoneRow) =>
+    db.selectFrom(collection).selectAll().where('root', '=', root).where('uid', '=', uid),
+  ),
+)
+
+/** The row of a uid, as committed. */
+export async function readResource<C extends ResourceTable>(
+  db: Db,
+  table: C,
+  uid: string,
+): Promise<Tables[C] | undefined> {
+  const [row] = await reads[table](db, { root: rootOf(uid), uid })
+  return row as Tables[C] | undefined
+}
+
+/** The uid of the row that has these values, which are unique among the rows. */
+export async function findUid<C extends ResourceTable>(
+  { kysely }: Pick<Db, 'kysely'>,
+  table: C,
+  values: Partial<Tables[NoInfer<C>]>,
+): Promise<string | undefined> {
+  const row = await kysely
+    .selectFrom(table as ResourceTable)
+    .select('uid')
+    .where((row) => row.and(values as { uid: string }))
+    .executeTakeFirst()
+  return row?.uid
+}
+
+/** What a resource's file tells about it once, for what every change of a resource does. */
+export interface ResourceDefinition<C extends ResourceTable, S extends DescMessage> {
+  readonly table: C
+  readonly schema: S
+  /** Its type in errors, e.g. `iam.chainguard.dev/Group`. */
+  readonly type: string
+  readonly toMessage: (row: Tables[C], tx: Tx) => MessageShape<S> | Promise<MessageShape<S>>
+}
+
+/**
+ * The resource that a call changes or deletes, as it is now, this transaction's alone until it ends. Throws code 5 when it is not
+ * there, and code 9 when the caller has seen another version of it (If-Match).
+ */
+export async function lockForChange<C extends ResourceTable, S extends DescMessage>(
+  db: Db,
+  tx: Tx,
+  call: Call,
+  definition: ResourceDefinition<C, S>,
+  uid: string,
+): Promise<{ readonly row: Tables[C]; readonly current: MessageShape<S> }> {
+  const row = await lockResource(db, tx, definition.table, uid, 'update')
+  if (row === undefined) throw notFound(definition.type, uid)
+  const current = await definition.toMessage(row, tx)
+  requireEtagMatch(call, definition.schema, current, uid)
+  return { row, current }
+}
+
+/** The update time of a row that changes now: later than the one before, because it is the version of the resource. */
+export function nextUpdateMs({ clock }: Pick<Store, 'clock'>, row: { readonly updated_ms: number }): number {
+  return Math.max(clock(), row.updated_ms + 1)
+}
+
+/** Changes columns of a row that is locked. */
+export async function updateResource<C extends ResourceTable>(
+  tx: Tx,
+  table: C,
+  uid: string,
+  changed: Partial<Tables[NoInfer<C>]>,
+): Promise<void> {
+  await tx
+    .updateTable(table as ResourceTable)
+    .set(changed as never)
+    .where('root', '=', rootOf(uid))
+    .where('uid', '=', uid)
+    .execute()
+}
+
+/**
+ * Inserts a resource and counts it. Fails on a uid that was in use before (R23), and with code 8 when its organization holds as
+ * many of its kind as it may; `unlimited`: it belongs to the founding of the organization.
+ */
+export async function insertResource<C extends ResourceTable>(
+  db: Db,
+  tx: Tx,
+  table: C,
+  row: Tables[NoInfer<C>],
+  { unlimited = false }: { readonly unlimited?: boolean } = {},
+): Promise<void> {
+  const { root, uid } = row
+  if (ownsUid(table)) {
+    const tombstones = await tombstone(tx, { root, uid })
+    if (tombstones.length > 0) throw new Error(`uid ${uid} was in use before`)
+  }
+  // Organizations, people and managed roles lie in no organization.
+  const inOrganization = uid !== root || !ownsUid(table)
+  const limit = inOrganization && !unlimited ? await readTableLimit(db, tx, table, root) : undefined
+  if (limit !== undefined) await lockCount(db, tx, table, root)
+  await inserts[table](tx, row)
+  await countInserted(db, tx, table, row.uid)
+  if (limit !== undefined) await requireWithinLimit(tx, limit, table, root)
+}
+
+/** Throws code 8 when an organization holds more of a kind than it may, after rows of it were inserted together. */
+export async function requireWithinTableLimit(
+  db: Db,
+  tx: Tx,
+  table: ResourceTable,
+  root: string,
+): Promise<void> {
+  const limit = await readTableLimit(db, tx, table, root)
+  if (limit === undefined) return
+  await lockCount(db, tx, table, root)
+  await requireWithinLimit(tx, limit, table, root)
+}
+
+/** Deletes a resource, counts it out and buries its uid. False when it was not there. */
+export async function deleteResource(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom(table)
+    .where('root', '=', rootOf(uid))
+    .where('uid', '=', uid)
+    .executeTakeFirst()
+  if (numDeletedRows === 0n) return false
+  await countDeleted(db, tx, table, uid)
+  if (ownsUid(table)) {
+    await tx
+      .insertInto('tombstones')
+      .values({ root: rootOf(uid), uid })
+      .execute()
+  }
+  return true
+}
+
+/** An association goes by the uid of its group, which lives on without it. */
+function ownsUid(table: ResourceTable): boolean {
+  return table !== 'account_associations'
+}
+
+/**
+ * Reads a row and holds it until the transaction ends: `share` keeps it from being deleted, `update` makes it this
+ * transaction's alone.
+ */
+export async function lockResource<C extends ResourceTable>(
+  db: Db,
+  tx: Tx,
+  table: C,
+  uid: string,
+  mode: 'share' | 'update',
+): Promise<Tables[C] | undefined> {
+  const lock = mode === 'share' ? db.rules.lockForShare : db.rules.lockForUpdate
+  const sql = sqlText(db.engine)
+  const text = `select * from ${table} where root = ${sql.bind(rootOf(uid))} and uid = ${sql.bind(uid)}${lock}`
+  const [row] = await runInTransaction<Tables[C]>(tx, text, sql)
+  return row
+}

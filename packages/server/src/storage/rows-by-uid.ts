@@ -1,0 +1,21 @@
+import { rootOf } from '../api/uid.ts'
+import type { Reader } from './db.ts'
+import type { ResourceTable, Tables } from './schema/tables.ts'
+
+/** The columns of the rows that these uids name: one statement, however many they are. A uid without a row is left out. */
+export async function readRowsByUid<C extends ResourceTable, K extends keyof Tables[C] & string>(
+  db: Reader,
+  collection: C,
+  columns: readonly K[],
+  all: readonly string[],
+): Promise<ReadonlyMap<string, Pick<Tables[C], K> & { readonly uid: string }>> {
+  if (all.length === 0) return new Map()
+  const uids = [...new Set(all)]
+  const rows = await db
+    .selectFrom(collection as ResourceTable)
+    .where('root', 'in', [...new Set(uids.map(rootOf))])
+    .where('uid', 'in', uids)
+    .select(['uid', ...(columns as readonly string[] as readonly 'uid'[])])
+    .execute()
+  return new Map(rows.map((row) => [row.uid, row as unknown as Pick<Tables[C], K> & { uid: string }]))
+}

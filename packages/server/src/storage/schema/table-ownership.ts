@@ -1,0 +1,117 @@
+import { ROOT_CHARS } from '../../api/uid.ts'
+import type { Db } from '../db.ts'
+import { runLongText, sqlText } from '../sql-text.ts'
+import type { Tables } from './tables.ts'
+
+/**
+ * What each table's rows belong to. A node of the previous version that runs beside this one deletes resources without the tables that it
+ * does not know; garbage collection finds such rows by this list. TypeScript asks for an entry for every new table.
+ */
+
+/** What rows can belong to. An organization is a group without a parent. */
+export type OwnerTable = 'repos' | 'groups' | 'organizations' | 'identities' | 'tags'
+
+/** `by`: the column with the owner's uid. */
+export interface Ownership {
+  readonly ownerTable: OwnerTable
+  readonly column: string
+}
+
+type TableOwnership =
+  | Ownership
+  /** Resources, and what is written and deleted together with one: every version knows both. */
+  | 'resource'
+  /** The installation itself, accounts and sign-in: they end by themselves, or never. */
+  | 'installation'
+  /** Records that outlive what they are about. */
+  | 'record'
+
+const ownedByRepo = (by: 'uid' | 'repo'): Ownership => ({ ownerTable: 'repos', column: by })
+const ownedByGroup = (by: 'uid' | 'parent'): Ownership => ({ ownerTable: 'groups', column: by })
+const ownedByOrganization: Ownership = { ownerTable: 'organizations', column: 'root' }
+
+export const tableOwnership: Readonly<Record<keyof Tables, TableOwnership>> = {
+  groups: 'resource',
+  identities: 'resource',
+  roles: 'resource',
+  role_bindings: 'resource',
+  repos: 'resource',
+  identity_providers: 'resource',
+  external_group_role_mappings: 'resource',
+  account_associations: 'resource',
+  group_invites: 'resource',
+  tags: 'resource',
+  advisories: 'resource',
+  advisory_postings: 'resource',
+  advisory_posting_counts: 'resource',
+  advisory_suffixes: 'resource',
+  advisory_feeds: 'resource',
+  withdrawn_advisories: ownedByGroup('parent'),
+  advisory_part_counts: ownedByGroup('parent'),
+  advisory_documents: ownedByGroup('parent'),
+  advisory_groups: ownedByGroup('uid'),
+  advisory_sources: ownedByGroup('parent'),
+  advisory_scores: ownedByGroup('parent'),
+  tag_digests: { ownerTable: 'tags', column: 'uid' },
+  repo_readmes: ownedByRepo('uid'),
+  deployments: ownedByRepo('uid'),
+  repo_policies: ownedByRepo('uid'),
+  uploads: ownedByRepo('repo'),
+  manifests: ownedByRepo('repo'),
+  manifest_references: ownedByRepo('repo'),
+  repo_blobs: ownedByRepo('repo'),
+  identity_metadata: { ownerTable: 'identities', column: 'uid' },
+  registry_settings: ownedByOrganization,
+  registry_usage: ownedByOrganization,
+  resource_limits: ownedByOrganization,
+  access_requests: ownedByOrganization,
+  counts: 'record',
+  tombstones: 'record',
+  audit_events: 'record',
+  idempotency_keys: 'record',
+  platform_bindings: 'installation',
+  organization_names: 'installation',
+  signing_keys: 'installation',
+  accounts: 'installation',
+  passkeys: 'installation',
+  sessions: 'installation',
+  session_groups: 'installation',
+  pending: 'installation',
+  guesses: 'installation',
+  blobs: 'installation',
+  registry_runs: 'installation',
+  settings: 'installation',
+}
+
+export interface OrphanedRows {
+  readonly table: keyof Tables
+  readonly ownership: Ownership
+  /** uid of the owner that does not exist. */
+  readonly owner: string
+}
+
+const OWNERS_PER_TABLE_MAX = 500
+
+/** Owners that rows name and that do not exist, table by table. */
+export async function* findOrphanedRows(db: Db): AsyncGenerator<OrphanedRows> {
+  for (const [table, belonging] of Object.entries(tableOwnership) as [keyof Tables, TableOwnership][]) {
+    if (typeof belonging === 'string') continue
+    for (const owner of await missingOwners(db, table, belonging))
+      yield { table, ownership: belonging, owner }
+  }
+}
+
+/** At most `OWNERS_AT_ONCE`: what is left waits for the next collection. */
+async function missingOwners(
+  db: Db,
+  table: keyof Tables,
+  { ownerTable: of, column: by }: Ownership,
+): Promise<string[]> {
+  const sql = sqlText(db.engine)
+  // Shorter values stand for all organizations.
+  const text = `select distinct t.${by} as owner from ${table} as t where length(t.${by}) >= ${ROOT_CHARS}
+    and not exists (select 1 from ${of === 'organizations' ? 'groups' : of} as o
+      where o.root = substr(t.${by}, 1, ${ROOT_CHARS}) and o.uid = t.${by}) limit ${sql.bind(OWNERS_PER_TABLE_MAX)}`
+  const rows = await runLongText<{ owner: string }>(db, text, sql)
+  return rows.map(({ owner }) => owner)
+}

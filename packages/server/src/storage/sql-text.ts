@@ -1,0 +1,85 @@
+import { CompiledQuery } from 'kysely'
+import { LRUCache } from 'lru-cache'
+import { limits } from '../config/limits.ts'
+import type { Db, Engine, Tx } from './db.ts'
+
+export type SqlValue = string | number | Uint8Array
+
+/**
+ * SQL text with bound parameters, for the few statements whose shape depends on the request. Names of tables and columns come
+ * from constants of the program only; every value goes through `bind` (R26, R27).
+ */
+export interface SqlText {
+  /** Binds a value and returns its placeholder. Call in the order in which the placeholders stand in the text. */
+  bind(value: SqlValue): string
+  bindAll(values: readonly SqlValue[]): string
+  readonly values: readonly SqlValue[]
+  readonly engine: Engine
+}
+
+/**
+ * SQLite plans a statement anew whenever a value is bound that a range on an index depends on, in the hope of a better plan for
+ * that value; it takes several times as long as the statement. A unary plus keeps it from looking.
+ */
+const SQLITE_PLACEHOLDER = '+?'
+
+export function sqlText(engine: Engine): SqlText {
+  const values: SqlValue[] = []
+  const bind = (value: SqlValue) => {
+    values.push(value)
+    return engine === 'postgres' ? `$${values.length}` : SQLITE_PLACEHOLDER
+  }
+  return { engine, values, bind, bindAll: (all) => all.map(bind).join(', ') }
+}
+
+/** Runs a text in a transaction. */
+export async function runInTransaction<R>(tx: Tx, text: string, sql: SqlText): Promise<R[]> {
+  const { rows } = await tx.executeQuery<R>(CompiledQuery.raw(text, sql.values as unknown[]))
+  return rows
+}
+
+/** Runs a SELECT outside of transactions. */
+export function runText<R>(db: Pick<Db, 'read'>, text: string, sql: SqlText): Promise<R[]> | R[] {
+  return db.read<R>(text, sql.values)
+}
+
+/** Runs a SELECT that may take long; on SQLite in a reader thread. */
+export async function runLongText<R>(db: Db, text: string, sql: SqlText): Promise<R[]> {
+  return (await db.longRead(text, sql.values)) as R[]
+}
+
+const CACHED_RESULTS_MAX = 2000
+
+const caches = new WeakMap<Db, LRUCache<string, { readonly version: number; readonly rows: unknown[] }>>()
+
+/**
+ * runText for what is asked again with every page of a list, such as its total: where the database can tell that nothing was
+ * written since, the answer of the last time holds. For few and small rows only.
+ */
+export async function runCachedText<R>(
+  db: Db,
+  text: string,
+  sql: SqlText,
+  { long = false }: { readonly long?: boolean } = {},
+): Promise<R[]> {
+  const run = () => (long ? runLongText<R>(db, text, sql) : runText<R>(db, text, sql))
+  // Before the query: what is written meanwhile makes the next one ask again.
+  const version = db.version('any')
+  if (version === undefined) return run()
+  let cache = caches.get(db)
+  if (cache === undefined) {
+    cache = new LRUCache({
+      max: CACHED_RESULTS_MAX,
+      // The values of a query come from requests.
+      maxSize: limits.cachedQueriesCharsMax,
+      sizeCalculation: (_, cacheKey) => cacheKey.length,
+    })
+    caches.set(db, cache)
+  }
+  const cacheKey = JSON.stringify([text, sql.values])
+  const cached = cache.get(cacheKey)
+  if (cached?.version === version) return cached.rows as R[]
+  const rows = await run()
+  cache.set(cacheKey, { version, rows })
+  return rows
+}

@@ -1,0 +1,512 @@
+import { setImmediate } from 'node:timers/promises'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type Code, codeName } from '../api/errors.ts'
+import { limits } from '../config/limits.ts'
+import { version } from '../config/version.ts'
+import { runShared } from '../pipeline/request-context.ts'
+import type { PortTraffic } from '../port/port-context.ts'
+import type { ObserveBlobs } from '../registry/blobs/measured.ts'
+import { withTimeout } from '../runtime/timeout.ts'
+import type { DatabaseMeter, Db } from '../storage/db.ts'
+import type { DiskReading, DiskSpace } from '../storage/disk-space.ts'
+import { cachedRead } from './cached-read.ts'
+
+/** What the server measures of itself, in the form of Prometheus. docs/operating.md explains each metric. */
+export interface Metrics {
+  /** A call that ended. `method`: full name; `ms`: how long it took. */
+  recordCall(method: string, protocol: 'rest' | 'grpc', code: Code, ms: number): void
+  /** A call of version 1 by an authenticated identity. */
+  recordV1Call(method: string, identity: string): void
+  /** A call that a rate limit refused, and what was counted: its address or its identity. */
+  recordRateLimited(limitClass: string, by: string): void
+  /** A request with X-Forwarded-For although no proxy is trusted. */
+  recordUntrustedForwarded(): void
+  /** A count in the database that failed. */
+  recordLimitStoreFailure(): void
+  /** Refusals and exchanges that reached the audit log, or were too many for it. */
+  recordAuditWritten(events: number): void
+  recordAuditDropped(events: number): void
+  /** A run of a feed that ended, and what became of its documents. */
+  recordFeedRun(
+    outcome: string,
+    documents: Readonly<Record<'accepted' | 'rejected' | 'skipped', number>>,
+  ): void
+  /** A run of background work on this node that ended. */
+  recordJobRun(name: MetricJobName, outcome: 'succeeded' | 'failed'): void
+  /** Asked with every look at the metrics: when feeds were last read, in ms, by their uids. */
+  watchFeeds(read: () => Promise<ReadonlyMap<string, number>>): void
+  /** A collection of the registry on this node that ended, and what it took. */
+  recordGarbageCollection(
+    outcome: string,
+    ms: number,
+    taken: Readonly<Record<string, { readonly count: number; readonly bytes: number }>>,
+  ): void
+  /** Asked with every look at the metrics: when the registry was last collected, in ms; 0: never. */
+  watchGarbageCollection(read: () => Promise<number>): void
+  /** Reads when the last backup was complete, in ms; 0: never. */
+  watchBackup(read: () => Promise<number>): void
+  /** A run of retention in a repo that ended, and what it deleted. */
+  recordRetentionRun(outcome: string, deleted: Readonly<Record<'tags' | 'manifests', number>>): void
+  /** Asked with every look at the metrics: what all organizations have stored. */
+  watchRegistry(read: () => Promise<{ readonly manifests: number; readonly bytes: number }>): void
+  /** Asked with every look at the metrics: the free space of the disks that this node writes to. */
+  watchDisks(read: DiskSpace['readings']): void
+  /** Asked with every look at the metrics: request bytes that wait in memory. */
+  watchBufferedBytes(read: () => number): void
+  /** Read with each scrape: when the certificate of the port expires, in ms. */
+  watchCertificate(expiresMs: () => number): void
+  readonly database: DatabaseMeter
+  readonly blobStore: ObserveBlobs
+  /** Asked with every look at the metrics: what clients do on the port. */
+  watchPort(read: () => PortTraffic): void
+  watchPool(pool: Db['pool']): void
+  /**
+   * The response of /metrics. `tenants`: whether it includes the metrics whose labels name identities and feeds of tenants; only
+   * the operator's own listener may serve those.
+   */
+  render(options: {
+    readonly tenants: boolean
+  }): Promise<{ readonly contentType: string; readonly body: string }>
+}
+
+const SECOND_MS = 1000
+const LATENCY_SECONDS = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+]
+
+export type MetricJobName = 'advisory_feeds' | 'collection' | 'expiry' | 'retention' | 'signing_keys'
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  const tenantRegistry = new Registry()
+  const tenantRegisters = [tenantRegistry]
+  collectDefaultMetrics({ register: registry }) // event-loop lag, memory, garbage collection
+
+  const requests = new Counter({
+    name: 'berth_requests_total',
+    help: 'Calls that ended, by method, protocol and RPC code.',
+    labelNames: ['method', 'protocol', 'code'],
+    registers,
+  })
+  const requestSeconds = new Histogram({
+    name: 'berth_request_duration_seconds',
+    help: 'Time that a request takes, without the time to receive and decode its body, by method.',
+    labelNames: ['method'],
+    buckets: LATENCY_SECONDS,
+    registers,
+  })
+  const statementSeconds = new Histogram({
+    name: 'berth_database_statement_seconds',
+    help: 'Time of single database statements.',
+    buckets: LATENCY_SECONDS,
+    registers,
+  })
+
+  const statementsTotal = new Counter({
+    name: 'berth_database_statements_total',
+    help: 'Database statements that ended, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const statements = {
+    ok: statementsTotal.labels('ok'),
+    rejected: statementsTotal.labels('rejected'),
+    failed: statementsTotal.labels('failed'),
+    cancelled: statementsTotal.labels('cancelled'),
+  }
+  const waitSeconds = new Histogram({
+    name: 'berth_database_wait_seconds',
+    help: 'Time that work waited for a connection of the pool.',
+    buckets: LATENCY_SECONDS,
+    registers,
+  })
+  const blobSeconds = new Histogram({
+    name: 'berth_blob_store_seconds',
+    help: 'Time of operations of the blob store, of reads until the first bytes.',
+    labelNames: ['operation', 'outcome'],
+    buckets: LATENCY_SECONDS,
+    registers,
+  })
+  /** A counter whose values are counted elsewhere, by one label. */
+  const counted = (name: string, help: string, label: string, read: () => Readonly<Record<string, number>>) =>
+    new Counter({
+      name,
+      help,
+      labelNames: [label],
+      registers,
+      collect() {
+        this.reset()
+        for (const [value, n] of Object.entries(read())) this.inc({ [label]: value }, n)
+      },
+    })
+
+  const versionOneCalls = new Counter({
+    name: 'berth_v1_calls_total',
+    help: 'Calls of version 1 of the API, by method.',
+    labelNames: ['method'],
+    registers,
+  })
+  const versionOneIdentityCalls = new Counter({
+    name: 'berth_v1_identity_calls_total',
+    help: 'Calls of version 1 of the API, by method and identity.',
+    labelNames: ['method', 'identity'],
+    registers: tenantRegisters,
+  })
+  const versionOneSeries = new Set<string>()
+
+  const limited = new Counter({
+    name: 'berth_rate_limited_total',
+    help: 'Calls that a rate limit refused, by class of method and by what was counted.',
+    labelNames: ['class', 'by'],
+    registers,
+  })
+  const forwardedUntrusted = new Counter({
+    name: 'berth_forwarded_untrusted_total',
+    help: 'Requests with X-Forwarded-For although no proxy is trusted.',
+    registers,
+  })
+  const limitStoreFailures = new Counter({
+    name: 'berth_rate_limit_store_failures_total',
+    help: 'Calls that a node counted by itself because the database did not count them.',
+    registers,
+  })
+
+  const audited = new Counter({
+    name: 'berth_audit_written_total',
+    help: 'Refusals and exchanges that were written to the audit log.',
+    registers,
+  })
+  const auditDropped = new Counter({
+    name: 'berth_audit_dropped_total',
+    help: 'Refusals and exchanges that did not reach the audit log.',
+    registers,
+  })
+
+  const feedRuns = new Counter({
+    name: 'berth_advisory_feed_runs_total',
+    help: 'Runs of advisory feeds on this node that ended, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const feedFailures = new Counter({
+    name: 'berth_advisory_feed_failures_total',
+    help: 'Runs of advisory feeds on this node that failed.',
+    registers,
+  })
+  const feedDocuments = new Counter({
+    name: 'berth_advisory_feed_documents_total',
+    help: 'Files that advisory feeds brought to this node, by what became of them.',
+    labelNames: ['result'],
+    registers,
+  })
+
+  const collections = new Counter({
+    name: 'berth_registry_collections_total',
+    help: 'Collections of the registry on this node that ended, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const collectionSeconds = new Gauge({
+    name: 'berth_registry_collection_duration_seconds',
+    help: 'How long the last collection of the registry on this node took.',
+    registers,
+  })
+  const collected = new Counter({
+    name: 'berth_registry_collected_total',
+    help: 'What collections of the registry on this node took, by kind.',
+    labelNames: ['kind'],
+    registers,
+  })
+  const collectedBytes = new Counter({
+    name: 'berth_registry_collected_bytes_total',
+    help: 'Bytes of what collections of the registry on this node took, by kind.',
+    labelNames: ['kind'],
+    registers,
+  })
+
+  const retentionRuns = new Counter({
+    name: 'berth_retention_runs_total',
+    help: 'Runs of retention in repos on this node that ended, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const retentionDeleted = new Counter({
+    name: 'berth_retention_deleted_total',
+    help: 'What retention deleted on this node: tags and manifests.',
+    labelNames: ['kind'],
+    registers,
+  })
+
+  const jobRuns = new Counter({
+    name: 'berth_job_runs_total',
+    help: 'Runs of background work on this node that ended, by name and outcome.',
+    labelNames: ['name', 'outcome'],
+    registers,
+  })
+  const jobSuccesses = new Gauge({
+    name: 'berth_job_last_success_timestamp_seconds',
+    help: 'When background work last succeeded on this node, by name.',
+    labelNames: ['name'],
+    registers,
+  })
+
+  new Gauge({
+    name: 'berth_build_info',
+    help: 'Always 1: the version of Berth and of Node.js.',
+    labelNames: ['version', 'node'],
+    registers,
+  }).set({ version: version(), node: process.versions.node }, 1)
+
+  const failedReads = new Counter({
+    name: 'berth_metric_reads_failed_total',
+    help: 'Times that the database did not give the value of a metric, by metric.',
+    labelNames: ['metric'],
+    registers,
+  })
+  const bounds = { readMsMax: limits.metricReadMsMax, cacheMsMax: limits.metricCacheMsMax }
+  const cached = <T>(metric: string, read: () => Promise<T>) =>
+    cachedRead(read, () => failedReads.inc({ metric }), bounds)
+  /** A time that the database has. `read`: in ms, 0 for never. */
+  const lastSuccess = (name: string, help: string, read: () => Promise<number>): void => {
+    const readKept = cached(name, read)
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        const ms = await readKept()
+        if (ms === undefined) this.remove()
+        else this.set(ms / SECOND_MS)
+      },
+    })
+  }
+
+  // Resolved once per combination: finding a child by its labels costs more than counting.
+  const children = new Map<string, { readonly count: () => void; readonly time: (seconds: number) => void }>()
+  const childOf = (method: string, protocol: string, code: Code) => {
+    const key = `${method} ${protocol} ${code}`
+    let child = children.get(key)
+    if (child === undefined) {
+      const counter = requests.labels(method, protocol, codeName[code])
+      const histogram = requestSeconds.labels(method)
+      child = { count: () => counter.inc(), time: (seconds) => histogram.observe(seconds) }
+      children.set(key, child)
+    }
+    return child
+  }
+
+  const aggregateMetrics = coalesceCalls(() => registry.metrics())
+  const tenantMetrics = coalesceCalls(() => tenantRegistry.metrics())
+
+  return {
+    recordCall(method, protocol, code, ms) {
+      const child = childOf(method, protocol, code)
+      child.count()
+      child.time(ms / SECOND_MS)
+    },
+    recordV1Call(method, identity) {
+      const series = `${method} ${identity}`
+      const counted = versionOneSeries.has(series) || versionOneSeries.size < limits.v1MetricSeriesMax
+      if (counted) versionOneSeries.add(series)
+      versionOneCalls.inc({ method })
+      versionOneIdentityCalls.inc({ method, identity: counted ? identity : 'other' })
+    },
+    recordRateLimited: (limitClass, by) => limited.inc({ class: limitClass, by }),
+    recordUntrustedForwarded: () => forwardedUntrusted.inc(),
+    recordLimitStoreFailure: () => limitStoreFailures.inc(),
+    recordAuditWritten: (events) => audited.inc(events),
+    recordAuditDropped: (events) => auditDropped.inc(events),
+    recordFeedRun(outcome, documents) {
+      feedRuns.inc({ outcome })
+      if (outcome === 'failed') feedFailures.inc()
+      for (const [result, count] of Object.entries(documents)) feedDocuments.inc({ result }, count)
+    },
+    recordJobRun(name, outcome) {
+      jobRuns.inc({ name, outcome })
+      if (outcome === 'succeeded') jobSuccesses.setToCurrentTime({ name })
+    },
+    watchFeeds(read) {
+      const name = 'berth_advisory_feed_last_success_timestamp_seconds'
+      const readKept = cached(name, read)
+      new Gauge({
+        name,
+        help: 'When advisory feeds were last read to their end, on any node; 0: never.',
+        labelNames: ['feed'],
+        registers: tenantRegisters,
+        async collect() {
+          const times = (await readKept()) ?? []
+          this.reset()
+          for (const [feed, ms] of times) this.set({ feed }, ms / SECOND_MS)
+        },
+      })
+    },
+    recordGarbageCollection(outcome, ms, taken) {
+      collections.inc({ outcome })
+      collectionSeconds.set(ms / SECOND_MS)
+      for (const [kind, { count, bytes }] of Object.entries(taken)) {
+        collected.inc({ kind }, count)
+        collectedBytes.inc({ kind }, bytes)
+      }
+    },
+    watchGarbageCollection: (read) =>
+      lastSuccess(
+        'berth_registry_collection_last_success_timestamp_seconds',
+        'When the registry was last collected to the end, on any node; 0: never.',
+        read,
+      ),
+    watchBackup: (read) =>
+      lastSuccess(
+        'berth_backup_last_success_timestamp_seconds',
+        'When berth admin backup last completed a backup; 0: never.',
+        read,
+      ),
+    recordRetentionRun(outcome, deleted) {
+      retentionRuns.inc({ outcome })
+      for (const [kind, count] of Object.entries(deleted)) retentionDeleted.inc({ kind }, count)
+    },
+    watchRegistry(read) {
+      const gauges = {
+        manifests: ['berth_registry_manifests', 'Manifests of all organizations.'],
+        bytes: [
+          'berth_registry_linked_bytes',
+          'Bytes of blobs that organizations have, counted for each that has them.',
+        ],
+      } as const
+      // One look at the database for both.
+      const readKept = cached(gauges.manifests[0], read)
+      for (const [key, [name, help]] of Object.entries(gauges) as [keyof typeof gauges, [string, string]][])
+        new Gauge({
+          name,
+          help,
+          registers,
+          async collect() {
+            const usage = await readKept()
+            if (usage === undefined) this.remove()
+            else this.set(usage[key])
+          },
+        })
+    },
+    watchDisks(read) {
+      // A network file system may hang; its disks are missing then.
+      const readInTime = () => withTimeout(limits.metricReadMsMax, read()).catch(() => [])
+      const gauge = (name: string, help: string, bytesOf: (reading: DiskReading) => number) =>
+        new Gauge({
+          name,
+          help,
+          labelNames: ['directory'],
+          registers,
+          async collect() {
+            const readings = await readInTime()
+            this.reset()
+            for (const reading of readings) this.set({ directory: reading.name }, bytesOf(reading))
+          },
+        })
+      gauge(
+        'berth_disk_free_bytes',
+        'Bytes that the server may still write to a disk.',
+        (one) => one.freeBytes,
+      )
+      gauge('berth_disk_total_bytes', 'Size of a disk that the server writes to.', (one) => one.totalBytes)
+      gauge('berth_disk_reserve_bytes', 'Bytes of a disk that blobs leave free.', (one) => one.reserveBytes)
+    },
+    watchBufferedBytes(read) {
+      new Gauge({
+        name: 'berth_buffered_request_bytes',
+        help: 'Request bodies that wait in memory until their requests are answered.',
+        registers,
+        collect() {
+          this.set(read())
+        },
+      })
+    },
+    watchCertificate(expiresMs) {
+      new Gauge({
+        name: 'berth_tls_certificate_expiry_timestamp_seconds',
+        help: 'When the certificate of the public port expires.',
+        registers,
+        collect() {
+          this.set(expiresMs() / SECOND_MS)
+        },
+      })
+    },
+    database: {
+      statement(ms, outcome) {
+        statements[outcome].inc()
+        statementSeconds.observe(ms / SECOND_MS)
+      },
+      wait: (ms) => waitSeconds.observe(ms / SECOND_MS),
+    },
+    blobStore: (operation, outcome, seconds) => blobSeconds.observe({ operation, outcome }, seconds),
+    watchPort(read) {
+      new Gauge({
+        name: 'berth_requests_in_flight',
+        help: 'Requests that are being received or answered, by protocol.',
+        labelNames: ['protocol'],
+        registers,
+        collect() {
+          const { http, grpc } = read().inFlight
+          this.set({ protocol: 'http' }, http)
+          this.set({ protocol: 'grpc' }, grpc)
+        },
+      })
+      counted('berth_network_bytes_total', 'Bytes on connections of clients.', 'direction', () => {
+        const { bytes } = read()
+        return { in: bytes.received, out: bytes.sent }
+      })
+    },
+    watchPool(pool) {
+      new Gauge({
+        name: 'berth_database_connections',
+        help: 'Connections to the database, and requests that wait for one.',
+        labelNames: ['state'],
+        registers,
+        collect() {
+          const { total, idle, waiting } = pool()
+          this.set({ state: 'used' }, total - idle)
+          this.set({ state: 'idle' }, idle)
+          this.set({ state: 'waiting' }, waiting)
+        },
+      })
+      counted(
+        'berth_database_dropped_total',
+        'Database operations that were refused because too many waited, or cancelled because their callers went away.',
+        'why',
+        () => {
+          const { refused, cancelled } = pool()
+          return { refused, cancelled }
+        },
+      )
+    },
+    async render({ tenants }) {
+      const texts = await Promise.all([aggregateMetrics(), ...(tenants ? [tenantMetrics()] : [])])
+      return { contentType: registry.contentType, body: texts.join('') }
+    },
+  }
+}
+
+/**
+ * Runs work that costs much, once at a time: calls that arrive meanwhile share the run after it, so that no result is older than its
+ * call. Other requests run in between.
+ */
+export function coalesceCalls<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<unknown> | undefined
+  let next: Promise<T> | undefined
+  const run = async (before: Promise<unknown> | undefined) => {
+    await before?.catch(() => undefined)
+    await setImmediate()
+    running = next
+    next = undefined
+    return runShared(work)
+  }
+  return () => {
+    if (next !== undefined) return next
+    const own = run(running)
+    next = own
+    const over = () => {
+      if (running === own) running = undefined
+    }
+    own.then(over, over)
+    return own
+  }
+}

@@ -1,0 +1,64 @@
+import type { HttpHandler } from '../port/http.ts'
+import { ALGORITHM } from './keys/signing-key-rows.ts'
+import type { SigningKeys } from './keys/signing-keys.ts'
+
+/**
+ * The token service as an OpenID provider: where its keys are, and where clients let people sign in (OpenID Connect Discovery 1.0,
+ * RFC 8414). The exchange is none of its endpoints: it is no grant of OAuth.
+ */
+
+/** Verifiers may keep the key set this long; a new key is published an hour before it signs. */
+const CACHE_SECONDS = 300
+
+const DISCOVERY = '/.well-known/openid-configuration'
+const JWKS = '/.well-known/jwks.json'
+
+export const discoveryPaths: readonly string[] = [DISCOVERY, JWKS]
+
+/** Answers the two documents by path. `issuer`: the address of the token service, which verifiers compare byte for byte. */
+export function discoveryHandler({
+  issuer,
+  keys,
+}: {
+  readonly issuer: string
+  readonly keys: SigningKeys
+}): HttpHandler {
+  const configuration = JSON.stringify({
+    issuer,
+    jwks_uri: `${issuer}${JWKS}`,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    device_authorization_endpoint: `${issuer}/oauth/device_authorization`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: [
+      'authorization_code',
+      'refresh_token',
+      'urn:ietf:params:oauth:grant-type:device_code',
+    ],
+    code_challenge_methods_supported: ['S256'],
+    // Clients have no secrets here.
+    token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+    authorization_response_iss_parameter_supported: true,
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [ALGORITHM],
+    scopes_supported: ['openid', 'profile', 'email', 'offline_access'],
+    claims_supported: [
+      ...['iss', 'sub', 'aud', 'azp', 'exp', 'iat', 'jti', 'act'],
+      ...['auth_time', 'nonce', 'name', 'email', 'email_verified'],
+    ],
+  })
+  const headers = {
+    'content-type': 'application/json',
+    'cache-control': `public, max-age=${CACHE_SECONDS}`,
+    // Public documents: any origin may read them.
+    'access-control-allow-origin': '*',
+  }
+  return async ({ url }) => ({
+    status: 200,
+    headers,
+    body: url.startsWith(DISCOVERY) ? configuration : JSON.stringify(await keys.published()),
+  })
+}

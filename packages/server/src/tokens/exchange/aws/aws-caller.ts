@@ -1,0 +1,77 @@
+import { type Outbound, OutboundError, type OutboundResponse } from '../../../runtime/outbound/outbound.ts'
+import { parseStrictJson } from '../../jwt/strict-json.ts'
+import type { AwsRequest } from './aws-request.ts'
+
+/** Who signed a request, by the word of the AWS Security Token Service, which alone can check the signature. */
+export interface AwsCaller {
+  readonly account: string
+  readonly arn: string
+  readonly userId: string
+}
+
+export interface AwsSts {
+  readonly outbound: Pick<Outbound, 'share'>
+  /** Address of the token service of AWS, without a slash at the end. */
+  readonly endpoint: string
+}
+
+export type AwsResponse =
+  | { readonly kind: 'caller'; readonly caller: AwsCaller }
+  /** The signature is not valid, or not any more. */
+  | { readonly kind: 'rejected' }
+  /** It did not answer, or said to come back later. */
+  | { readonly kind: 'unavailable' }
+
+/** Set by the transport, or ours to set; a signature that covers one of them could not be valid any more. */
+export const unforwardedHeaders: readonly string[] = ['user-agent', 'accept-encoding', 'content-length']
+
+/** Sends a request on as it was signed. Fails closed: whatever is not the answer of a caller's identity is none (R15). */
+export async function callAwsSts(
+  { outbound, endpoint }: AwsSts,
+  organization: string,
+  { target, headers }: AwsRequest,
+  signal: AbortSignal | undefined,
+): Promise<AwsResponse> {
+  const forwardedHeaders = [...headers].filter(([name]) => !unforwardedHeaders.includes(name))
+  let response: OutboundResponse
+  try {
+    response = await outbound.share(organization).send(`${endpoint}${target}`, {
+      method: 'POST',
+      headers: { accept: 'application/json', ...Object.fromEntries(forwardedHeaders) },
+      body: '',
+      signal,
+    })
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    return { kind: 'unavailable' }
+  }
+  const { status, text } = response
+  if (status === 429 || status >= 500 || isThrottling(text)) return { kind: 'unavailable' }
+  const caller = status === 200 ? callerOf(text) : undefined
+  return caller === undefined ? { kind: 'rejected' } : { kind: 'caller', caller }
+}
+
+function callerOf(text: string): AwsCaller | undefined {
+  const result = member(member(parse(text), 'GetCallerIdentityResponse'), 'GetCallerIdentityResult')
+  const [account, arn, userId] = ['Account', 'Arn', 'UserId'].map((name) => member(result, name))
+  return typeof account === 'string' && typeof arn === 'string' && typeof userId === 'string'
+    ? { account, arn, userId }
+    : undefined
+}
+
+/** AWS says so with status 400. */
+function isThrottling(text: string): boolean {
+  const code = member(member(parse(text), 'Error'), 'Code')
+  return code === 'Throttling' || code === 'ThrottlingException'
+}
+
+function parse(text: string): unknown {
+  const parsed = parseStrictJson(text)
+  return 'value' in parsed ? parsed.value : undefined
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined
+}

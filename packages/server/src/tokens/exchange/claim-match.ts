@@ -1,0 +1,20 @@
+import { type ClaimMatch, matchClaims, matchIssuer } from '../trust/match.ts'
+import { compilePattern } from '../trust/patterns.ts'
+import type { AssumeMethod } from './assume-method.ts'
+
+/** A token of an issuer that publishes its keys, by what it says of itself. */
+export function claimMatchMethod(
+  match: ClaimMatch,
+  options: {
+    /** Accepted where the identity names no audience. */
+    readonly defaultAudiences: readonly string[]
+    readonly patternIssuers: readonly string[]
+  },
+): AssumeMethod {
+  const matching = { ...options, pattern: compilePattern }
+  return {
+    issuer: (issuer) => matchIssuer(match, issuer, matching),
+    keys: undefined,
+    claims: (claims, check) => matchClaims(match, claims, matching, check),
+  }
+}

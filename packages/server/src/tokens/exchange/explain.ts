@@ -1,0 +1,59 @@
+import {
+  ExplainService,
+  ExchangeCondition_Outcome as Outcome,
+} from '@berth/contract/gen/berth/sts/v1/explain_pb.js'
+import { notFound } from '../../api/errors.ts'
+import { requireValid } from '../../api/fields.ts'
+import { parseUid, type Uid } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
+import { requireScope } from '../../pipeline/authorization.ts'
+import { implement } from '../../pipeline/call.ts'
+import { readResource } from '../../storage/resource-rows.ts'
+import type { Condition } from '../trust/condition.ts'
+import { evaluateAll } from '../trust/evaluate.ts'
+import { type AssumeOptions, assume } from './assume.ts'
+
+/** Why a token can assume an identity, or cannot: the conditions of an exchange, for those who may read the identity. */
+
+const IDENTITY_TYPE = 'iam.chainguard.dev/Identity'
+
+export function explainService(options: AssumeOptions) {
+  return implement(ExplainService, {
+    async explainExchange({ token, identityProvider }, call) {
+      const identity = requireScope(call).scope as Uid
+      const provider = parseUid(identityProvider)
+      requireValid(
+        token === '' ? { field: 'token', description: 'must be given' } : undefined,
+        token.length > limits.bearerTokenCharsMax
+          ? { field: 'token', description: `must have at most ${limits.bearerTokenCharsMax} characters` }
+          : undefined,
+        identityProvider === '' || provider !== undefined
+          ? undefined
+          : { field: 'identityProvider', description: 'must be a uid' },
+      )
+      if ((await readResource(options.db, 'identities', identity)) === undefined)
+        throw notFound(IDENTITY_TYPE, identity)
+      const attempt = { token: token.trim(), identity, identityProvider: provider, signal: call.signal }
+      const conditions = await evaluateAll((check) => assume(attempt, options, check, noObserver))
+      return {
+        $typeName: 'berth.sts.v1.ExplainExchangeResponse' as const,
+        accepted: conditions.every(({ holds }) => holds === true),
+        conditions: conditions.map(toMessage),
+      }
+    },
+  })
+}
+
+const noObserver = { onIdentity() {}, onVerified() {} }
+
+function toMessage({ name, holds, detail }: Condition) {
+  const { expected, actual, hint = '' } = detail()
+  return {
+    $typeName: 'berth.sts.v1.ExchangeCondition' as const,
+    name,
+    outcome: holds === undefined ? Outcome.UNKNOWN : holds ? Outcome.OK : Outcome.FAILED,
+    expected,
+    actual,
+    hint: holds === true ? '' : hint,
+  }
+}

@@ -1,0 +1,220 @@
+import { LRUCache } from 'lru-cache'
+import { limits } from '../../config/limits.ts'
+import { type Outbound, OutboundError, type OutboundRequests } from '../../runtime/outbound/outbound.ts'
+import { checkIssuer } from '../trust/issuer-url.ts'
+import {
+  type KeyLookup,
+  type KeySource,
+  pickKey,
+  readJwks,
+  usableKeys,
+  type VerificationKey,
+} from '../trust/key-set.ts'
+import { fetchMetadata } from './issuer-metadata.ts'
+
+/** The published keys of all issuers, fetched when needed and remembered. */
+export interface IssuerKeys {
+  /**
+   * The keys of an issuer by its exact name. Asking it may make the server fetch from that issuer, so only
+   * issuers that an identity trusts may be passed in (R1). `share`: the organization whose identity that is, in whose share of
+   * outbound requests the keys are fetched; see Outbound.share.
+   */
+  keysFor(issuer: string, share: string): KeySource
+}
+
+/**
+ * An issuer that cannot be reached goes on with the keys last seen for this long. Long enough for an outage
+ * at the issuer not to become one here; short enough that a key which the issuer withdrew is not trusted for
+ * good by a server that was cut off from it.
+ */
+const LAST_GOOD_KEYS_MS = 24 * 60 * 60 * 1000
+
+/**
+ * An issuer without any known keys that failed is left alone this long, so that a dead one is not hammered.
+ */
+const FAILURE_BACKOFF_MS = 5000
+
+/**
+ * Longer ones are not looked at; the same bound as for the issuer's name would be too tight for real ones.
+ */
+const JWKS_URI_CHARS_MAX = 2048
+
+type Failure = Extract<KeyLookup, { readonly kind: 'unavailable' | 'invalid' }>
+
+interface Entry {
+  keys: readonly VerificationKey[]
+  /** When `keys` were fetched; undefined: never. */
+  fetchedAt: number | undefined
+  /** When the last fetch ended, however it did. */
+  triedAt: number
+  /** How the last fetch failed. */
+  failure: Failure | undefined
+  /** Fetches that ended. */
+  fetches: number
+  /** The running fetch, shared by all who need it. */
+  running: Promise<void> | undefined
+  /** By share: who wants a fetch. Each waits in its own share, so that none waits for the servers of another. */
+  readonly waiting: Map<string, Promise<Failure | undefined>>
+}
+
+/**
+ * Issuer keys by OpenID Connect discovery: `<issuer>/.well-known/openid-configuration` must name exactly this
+ * issuer, and its `jwks_uri` holds the keys. They are used for `issuerKeysMaxAgeMs`; a key id that is not
+ * among them makes the issuer be asked again at most once per `issuerKeysRefetchIntervalMs`. When that fails
+ * the last good keys stay in use, for a day at most. Without usable keys every lookup fails: nothing is ever
+ * accepted unverified (R15). `clock` is in ms.
+ */
+export function createIssuerKeys({
+  outbound,
+  clock,
+}: {
+  outbound: Pick<Outbound, 'share'>
+  clock: () => number
+}): IssuerKeys {
+  const entries = new LRUCache<string, Entry>({ max: limits.issuersCachedMax })
+
+  async function find(
+    issuer: string,
+    share: string,
+    ...wanted: Parameters<KeySource['find']>
+  ): Promise<KeyLookup> {
+    // Only what was found valid is remembered.
+    if (!entries.has(issuer) && checkIssuer(issuer) !== undefined)
+      return { kind: 'invalid', reason: 'the issuer is not a valid issuer URL' }
+    const entry = entryOf(issuer)
+    const queueFailure = isFresh(entry) ? undefined : await refresh(issuer, entry, share)
+    const known = pickKey(usable(entry), ...wanted)
+    if (known !== undefined) return { kind: 'found', key: known }
+
+    // The issuer may have begun to use a new key.
+    const retryFailure = queueFailure ?? (await refresh(issuer, entry, share))
+    const fresh = pickKey(usable(entry), ...wanted)
+    if (fresh !== undefined) return { kind: 'found', key: fresh }
+    // After a failure nobody knows whether the issuer has such a key.
+    return retryFailure ?? entry.failure ?? { kind: 'unknown' }
+  }
+
+  function entryOf(issuer: string): Entry {
+    let entry = entries.get(issuer)
+    if (entry === undefined) {
+      entry = {
+        keys: [],
+        fetchedAt: undefined,
+        triedAt: -Infinity,
+        failure: undefined,
+        fetches: 0,
+        running: undefined,
+        waiting: new Map(),
+      }
+      entries.set(issuer, entry)
+    }
+    return entry
+  }
+
+  function isFresh({ fetchedAt }: Entry): boolean {
+    return fetchedAt !== undefined && clock() - fetchedAt < limits.issuerKeysMaxAgeMs
+  }
+
+  function usable({ keys, fetchedAt }: Entry): readonly VerificationKey[] {
+    return fetchedAt !== undefined && clock() - fetchedAt < LAST_GOOD_KEYS_MS ? keys : []
+  }
+
+  function mayFetch(entry: Entry): boolean {
+    const pauseMs = usable(entry).length > 0 ? limits.issuerKeysRefetchIntervalMs : FAILURE_BACKOFF_MS
+    return clock() - entry.triedAt >= pauseMs
+  }
+
+  /** Fetches the keys if it is time to. Resolves to a failure if the share had no turn to do so. */
+  async function refresh(issuer: string, entry: Entry, share: string): Promise<Failure | undefined> {
+    if (entry.running !== undefined) return void (await entry.running)
+    let wanted = entry.waiting.get(share)
+    if (wanted === undefined) {
+      if (!mayFetch(entry)) return undefined
+      wanted = fetchWithPermit(issuer, entry, share).finally(() => entry.waiting.delete(share))
+      entry.waiting.set(share, wanted)
+    }
+    return wanted
+  }
+
+  async function fetchWithPermit(issuer: string, entry: Entry, share: string): Promise<Failure | undefined> {
+    const { fetches } = entry
+    try {
+      await outbound.share(share).batch(async (requests) => {
+        // Another share may have been faster.
+        if (entry.fetches !== fetches) return
+        entry.running ??= fetchInto(requests, issuer, entry).finally(() => {
+          entry.running = undefined
+        })
+        await entry.running
+      })
+      return undefined
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error
+      // Of the share, not of the issuer: others may still ask it.
+      return unavailable('too many issuers of this organization do not answer')
+    }
+  }
+
+  async function fetchInto(
+    requests: Pick<OutboundRequests, 'getJson'>,
+    issuer: string,
+    entry: Entry,
+  ): Promise<void> {
+    const fetched = await fetchKeys(requests, issuer)
+    entry.triedAt = clock()
+    entry.fetches++
+    if ('kind' in fetched) {
+      entry.failure = fetched
+      return
+    }
+    entry.keys = fetched.keys
+    entry.fetchedAt = clock()
+    entry.failure = undefined
+  }
+
+  return {
+    keysFor: (issuer, share) => ({ find: (alg, kid) => find(issuer, share, alg, kid) }),
+  }
+}
+
+async function fetchKeys(
+  outbound: Pick<OutboundRequests, 'getJson'>,
+  issuer: string,
+): Promise<{ keys: readonly VerificationKey[] } | Failure> {
+  try {
+    const metadata = await fetchMetadata(outbound, issuer)
+    const jwksUri = jwksUriOf(metadata, issuer)
+    if (typeof jwksUri !== 'string') return jwksUri
+    const jwks = readJwks(await outbound.getJson(jwksUri))
+    if ('error' in jwks) return unavailable('the key set of the issuer cannot be read')
+    const keys = usableKeys(jwks)
+    return keys.length === 0 ? unavailable('the issuer publishes no usable key') : { keys }
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    if (error.kind === 'refused')
+      return invalid('the issuer may not be asked for its keys: its address is not allowed')
+    return unavailable('the keys of the issuer could not be fetched')
+  }
+}
+
+function jwksUriOf(metadata: unknown, issuer: string): string | Failure {
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+    return unavailable('the metadata of the issuer cannot be read')
+  const { issuer: named, jwks_uri: jwksUri } = metadata as { issuer?: unknown; jwks_uri?: unknown }
+  // OpenID Connect Discovery section 4.3: identical, else one host could speak for another issuer.
+  if (named !== issuer) return invalid('the metadata found at the issuer is that of another issuer')
+  if (typeof jwksUri !== 'string' || jwksUri.length > JWKS_URI_CHARS_MAX) {
+    return unavailable('the metadata of the issuer names no key set')
+  }
+  if (issuer.startsWith('https:') && !/^https:/i.test(jwksUri))
+    return invalid('the key set of the issuer is not on https')
+  return jwksUri
+}
+
+function unavailable(reason: string): Failure {
+  return { kind: 'unavailable', reason }
+}
+
+function invalid(reason: string): Failure {
+  return { kind: 'invalid', reason }
+}

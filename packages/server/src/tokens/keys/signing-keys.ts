@@ -1,0 +1,290 @@
+import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import type { JWK } from 'jose'
+import { runShared } from '../../pipeline/request-context.ts'
+import { startPeriodicTask } from '../../runtime/periodic-task.ts'
+import { inTransaction, type Tx } from '../../storage/db.ts'
+import type { SigningKeyRow } from '../../storage/schema/tables.ts'
+import type { Store } from '../../storage/store.ts'
+import { decryptKeyRow, generateKeyRow, keysVersion, lockKeys } from './signing-key-rows.ts'
+
+/**
+ * The keys that sign our tokens: ES256, stored encrypted, shared by all nodes through the database. A new key is published an
+ * hour before it signs, so that everyone who caches the key set knows it by then, and an old one stays published until the
+ * last token that it signed has expired. A key that somebody else may have is withdrawn at once, and what it signed with it.
+ */
+
+const HOUR_MS = 60 * 60 * 1000
+const DAY_MS = 24 * HOUR_MS
+
+export const keyRotation = {
+  /** How long a key signs, unless the configuration says otherwise. */
+  signsForMs: 30 * DAY_MS,
+  /** A successor is published at least this long before it signs. */
+  publishedAheadMs: HOUR_MS,
+  /** A key stays published after it stopped signing: longer than any token lives. */
+  publishedAfterMs: 2 * HOUR_MS,
+  /** So often a node looks whether another one has changed the keys, and at most so often when it meets an unknown key id. */
+  reloadIntervalMs: 5000,
+} as const
+
+/** In its last day a key gets its successor, whichever node is asked for something then. */
+const SUCCESSOR_CREATED_MS = DAY_MS
+
+export interface SigningKey {
+  readonly kid: string
+  readonly key: KeyObject
+}
+
+/** A key as its operator sees it. */
+export interface SigningKeyInfo {
+  readonly kid: string
+  /** `next`: published, signs later. `signing`: signs now. `published`: signs no more. */
+  readonly state: 'next' | 'signing' | 'published'
+  readonly createdMs: number
+  readonly signsFromMs: number
+  /** No longer published from here on. */
+  readonly expiresMs: number
+}
+
+export interface SigningKeys {
+  /** The key to sign with now. */
+  current(): Promise<SigningKey>
+  /** The key to verify with, or undefined when no published key has that id. */
+  byId(kid: string): Promise<KeyObject | undefined>
+  /** Whether a key that was published a moment ago still is, as far as this node knows. */
+  isPublished(kid: string): boolean
+  /** The published key set (RFC 7517). */
+  published(): Promise<{ readonly keys: readonly JWK[] }>
+  list(): Promise<SigningKeyInfo[]>
+  /**
+   * Publishes a successor, or leaves it at the one that waits already; it signs in an hour. `now`: it signs at once, and all others
+   * are deleted, which ends every token that they signed.
+   */
+  rotate(options: RotateOptions): Promise<void>
+  /** Keeps up with what other nodes and the operator change, until it is stopped. */
+  watch(options: WatchOptions): { stop(): Promise<void> }
+}
+
+export interface RotateOptions {
+  readonly now: boolean
+  /** Runs in the same transaction, when there is a change. */
+  readonly with?: (tx: Tx) => Promise<void>
+}
+
+export interface WatchOptions {
+  readonly intervalMs?: number | undefined
+  readonly onError: (error: unknown) => void
+  readonly onDone?: (() => void) | undefined
+}
+
+const doNothing = async () => undefined
+
+interface LoadedKey {
+  readonly row: SigningKeyRow
+  readonly publicJwk: JWK
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject
+}
+
+/** `signsForMs`: how long a key signs. */
+export function signingKeys(
+  store: Pick<Store, 'db' | 'clock' | 'secretsKey'>,
+  {
+    signsForMs = keyRotation.signsForMs,
+    onError = () => undefined,
+  }: {
+    readonly signsForMs?: number
+    /** Called when a successor could not be created while the key before it still signs. */
+    readonly onError?: (error: unknown) => void
+  } = {},
+): SigningKeys {
+  const { db, clock } = store
+  const { publishedAheadMs, publishedAfterMs, reloadIntervalMs } = keyRotation
+  let loaded: readonly LoadedKey[] = []
+  let version: string | undefined
+  let loadedAtMs = Number.NEGATIVE_INFINITY
+  let missedAtMs = Number.NEGATIVE_INFINITY
+  let failedAtMs = Number.NEGATIVE_INFINITY
+  let loading: Promise<void> | undefined
+
+  const load = async () => {
+    // Read before the rows: what changes meanwhile makes the next look load again.
+    const seen = await keysVersion(store)
+    const rows = await db.kysely
+      .selectFrom('signing_keys')
+      .selectAll()
+      .where('expires_ms', '>', clock())
+      .execute()
+    loaded = rows.map((row): LoadedKey => {
+      const known = loaded.find((key) => key.row.kid === row.kid)
+      if (known !== undefined) return { ...known, row }
+      const { publicJwk, privateJwk } = decryptKeyRow(store, row)
+      return {
+        row,
+        publicJwk,
+        publicKey: createPublicKey({ key: publicJwk as JsonWebKey, format: 'jwk' }),
+        privateKey: createPrivateKey({ key: privateJwk as JsonWebKey, format: 'jwk' }),
+      }
+    })
+    version = seen
+    loadedAtMs = clock()
+  }
+  const reload = () => {
+    loading ??= runShared(load).finally(() => {
+      loading = undefined
+    })
+    return loading
+  }
+  /** After a change of our own: what was being loaded may have been read before it. */
+  const reloadChanged = async () => {
+    await loading?.catch(() => undefined)
+    await reload()
+  }
+
+  /** When a key stops signing: by the configuration, but never so late that its last tokens would outlive it. */
+  const endOf = ({ signs_from_ms, expires_ms }: SigningKeyRow) =>
+    Math.min(signs_from_ms + signsForMs, expires_ms - publishedAfterMs)
+
+  /**
+   * Makes a key that signs from a time on, unless there is one that signs from later than `sinceMs` and may still sign then: of
+   * nodes that want one at once, one makes it.
+   */
+  const create = async (signsFromMs: number, sinceMs: number, also: RotateOptions['with'] = doNothing) => {
+    const row = await generateKeyRow(store, {
+      signs_from_ms: signsFromMs,
+      expires_ms: signsFromMs + signsForMs + publishedAfterMs,
+    })
+    await inTransaction(db, async (tx) => {
+      await lockKeys(tx)
+      const [existing] = await tx
+        .selectFrom('signing_keys')
+        .select('kid')
+        .where('signs_from_ms', '>', sinceMs)
+        .where('expires_ms', '>', signsFromMs + publishedAfterMs)
+        .limit(1)
+        .execute()
+      if (existing !== undefined) return
+      await tx.insertInto('signing_keys').values(row).execute()
+      // Those before it sign until it does, and go when their last tokens have.
+      await tx
+        .updateTable('signing_keys')
+        .set({ expires_ms: signsFromMs + publishedAfterMs })
+        .where('kid', '<>', row.kid)
+        .where('expires_ms', '>', signsFromMs + publishedAfterMs)
+        .execute()
+      await also(tx)
+    })
+  }
+  const replaceAll = async (also: RotateOptions['with'] = doNothing) => {
+    const now = clock()
+    const row = await generateKeyRow(store, {
+      signs_from_ms: now,
+      expires_ms: now + signsForMs + publishedAfterMs,
+    })
+    await inTransaction(db, async (tx) => {
+      await lockKeys(tx)
+      await tx.deleteFrom('signing_keys').execute()
+      await tx.insertInto('signing_keys').values(row).execute()
+      await also(tx)
+    })
+  }
+
+  /** The newest key that may sign now; by a clock that is behind that of the node which made the first one, that one. */
+  const selectKey = (now: number) => {
+    const usable = loaded
+      .filter(({ row }) => now < endOf(row))
+      .sort((one, other) => one.row.signs_from_ms - other.row.signs_from_ms)
+    return usable.findLast(({ row }) => row.signs_from_ms <= now) ?? usable[0]
+  }
+
+  /** The key to sign with now; sees to it that there is one, and in its last day that its successor is published. */
+  const ensureSigningKey = async (): Promise<LoadedKey> => {
+    const now = clock()
+    if (now - loadedAtMs > HOUR_MS / 4) await reload()
+    let key = selectKey(now)
+    if (key === undefined) {
+      await create(now, now - signsForMs)
+      await reloadChanged()
+      key = selectKey(now)
+      if (key === undefined) throw new Error('no signing key could be made')
+    }
+    const endsMs = endOf(key.row)
+    const hasSuccessor = loaded.some(({ row }) => row.signs_from_ms > now)
+    const isLastDay = endsMs - now < Math.min(SUCCESSOR_CREATED_MS, signsForMs)
+    if (isLastDay && !hasSuccessor && now - failedAtMs > reloadIntervalMs) {
+      try {
+        await create(Math.max(now + publishedAheadMs, endsMs - publishedAheadMs), now)
+        await reloadChanged()
+      } catch (error) {
+        // The key of today signs until a database that takes no writes has recovered.
+        failedAtMs = clock()
+        if (now >= endsMs) throw error
+        onError(error)
+      }
+    }
+    return key
+  }
+
+  const find = (kid: string) => {
+    const key = loaded.find(({ row }) => row.kid === kid)
+    return key !== undefined && key.row.expires_ms > clock() ? key : undefined
+  }
+
+  return {
+    async current() {
+      const { row, privateKey } = await ensureSigningKey()
+      return { kid: row.kid, key: privateKey }
+    },
+
+    async byId(kid) {
+      if (find(kid) === undefined && clock() - missedAtMs > reloadIntervalMs) {
+        missedAtMs = clock()
+        await reload()
+      }
+      return find(kid)?.publicKey
+    },
+
+    isPublished: (kid) => find(kid) !== undefined,
+
+    async published() {
+      // Whoever asks for the keys keeps them for a while: the next one must be among them also when nobody asks for tokens.
+      await ensureSigningKey()
+      const now = clock()
+      return { keys: loaded.filter(({ row }) => row.expires_ms > now).map(({ publicJwk }) => publicJwk) }
+    },
+
+    async list() {
+      await reload()
+      const { row: signing } = await ensureSigningKey()
+      const now = clock()
+      return loaded
+        .map(({ row }) => row)
+        .sort((one, other) => one.signs_from_ms - other.signs_from_ms)
+        .map((row) => ({
+          kid: row.kid,
+          state: row.kid === signing.kid ? 'signing' : row.signs_from_ms > now ? 'next' : 'published',
+          createdMs: row.created_ms,
+          signsFromMs: row.signs_from_ms,
+          expiresMs: row.expires_ms,
+        }))
+    },
+
+    async rotate({ now: immediately, with: also }) {
+      const now = clock()
+      if (immediately) {
+        await replaceAll(also)
+      } else {
+        await ensureSigningKey()
+        await create(now + publishedAheadMs, now, also)
+      }
+      await reloadChanged()
+    },
+
+    watch({ intervalMs = reloadIntervalMs, onError, onDone }) {
+      const poll = async () => {
+        if ((await keysVersion(store)) !== version) await reload()
+      }
+      return startPeriodicTask(intervalMs, poll, onError, onDone)
+    },
+  }
+}

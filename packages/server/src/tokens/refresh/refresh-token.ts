@@ -1,0 +1,76 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/**
+ * Refresh tokens as clients hold them. Public clients read the end of their life out of them, so they are padded standard base64
+ * of JSON with an integer `exp`; nothing else in them is anybody's business but ours. `secret` is the session's own secret, of
+ * which the database has a hash, and a code (HMAC-SHA-256) over all the rest: by it a token that was ours once is told from one
+ * that somebody made up, after its secret has been replaced and forgotten.
+ */
+export interface RefreshToken {
+  /** `{auth_url}`. */
+  readonly issuer: string
+  /** uid of the identity. */
+  readonly identity: string
+  readonly audiences: readonly string[]
+  readonly issuedAtMs: number
+  readonly expiresMs: number
+  /** Id of the session. */
+  readonly session: string
+  /** Shows the session, until the token is used. */
+  readonly secret: string
+}
+
+const SECOND_MS = 1000
+const TOKEN_CHARS_MAX = 4096
+
+/** `key`: the installation's key for secrets. */
+export function writeRefreshToken(key: Uint8Array, token: RefreshToken): string {
+  const claims = {
+    iss: token.issuer,
+    sub: token.identity,
+    aud: token.audiences.join(','),
+    iat: Math.floor(token.issuedAtMs / SECOND_MS),
+    exp: Math.floor(token.expiresMs / SECOND_MS),
+    jti: token.session,
+    secret: token.secret,
+  }
+  const code = createHmac('sha256', key)
+    .update(`refresh token ${JSON.stringify(claims)}`)
+    .digest('base64url')
+  const text = JSON.stringify({ ...claims, secret: `${token.secret}.${code}` })
+  return Buffer.from(text).toString('base64')
+}
+
+/** What a token says that was written with this key, used up or not; undefined for every other. */
+export function readRefreshToken(key: Uint8Array, token: string): RefreshToken | undefined {
+  const claims = token.length > TOKEN_CHARS_MAX ? undefined : parseClaims(token)
+  if (claims === undefined) return undefined
+  // Written again it must be the same, to the last character.
+  const expected = Buffer.from(writeRefreshToken(key, claims))
+  const given = Buffer.from(token)
+  return given.length === expected.length && timingSafeEqual(given, expected) ? claims : undefined
+}
+
+function parseClaims(token: string): RefreshToken | undefined {
+  let claims: unknown
+  try {
+    claims = JSON.parse(Buffer.from(token, 'base64').toString())
+  } catch {
+    return undefined
+  }
+  if (typeof claims !== 'object' || claims === null) return undefined
+  const { iss, sub, aud, iat, exp, jti, secret } = claims as Record<string, unknown>
+  const texts = [iss, sub, aud, jti, secret]
+  if (!texts.every((text) => typeof text === 'string')) return undefined
+  if (!Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) return undefined
+  const [own = ''] = (secret as string).split('.')
+  return {
+    issuer: iss as string,
+    identity: sub as string,
+    audiences: (aud as string).split(','),
+    issuedAtMs: (iat as number) * SECOND_MS,
+    expiresMs: (exp as number) * SECOND_MS,
+    session: jti as string,
+    secret: own,
+  }
+}

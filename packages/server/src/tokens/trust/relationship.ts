@@ -1,0 +1,192 @@
+import {
+  type Identity,
+  type Identity_AWSIdentity,
+  type Identity_ClaimMatch,
+  type Identity_StaticKeys,
+  IdentitySchema,
+  ServicePrincipal,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { fromBinary } from '@bufbuild/protobuf'
+import type { FieldViolation } from '../../api/errors.ts'
+import { timestampMs } from '../../api/messages.ts'
+import { limits } from '../../config/limits.ts'
+import { checkArn } from './aws-arn.ts'
+import { checkIssuer } from './issuer-url.ts'
+import { compilePattern, lintIssuerPattern } from './patterns.ts'
+import { checkStaticKeys } from './static-keys.ts'
+
+/** What a relationship must look like before it is stored: whoever it lets in, it lets in for good. */
+
+export interface RelationshipRules {
+  /** Whether issuers may be plain http addresses: only where the operator allows private networks. */
+  readonly plainHttpIssuers: boolean
+  /** The token service itself, whose keys nobody has to fetch. */
+  readonly ownIssuer?: string
+}
+
+interface Times {
+  /** When the identity was created; the life of static keys counts from there. */
+  readonly createdMs: number
+  readonly nowMs: number
+}
+
+type Violation = FieldViolation | undefined
+
+/** Every violation of the identity's relationship, with fields relative to the identity. */
+export function checkRelationship(
+  { relationship }: Pick<Identity, 'relationship'>,
+  rules: RelationshipRules,
+  times: Times,
+): Violation[] {
+  switch (relationship.case) {
+    case undefined:
+      return [violation('claimMatch', 'must be given, or another relationship')]
+    case 'claimMatch':
+      return checkClaimMatch(relationship.value, rules)
+    case 'staticKeys':
+      return checkStatic(relationship.value, rules, times)
+    case 'awsIdentity':
+      return checkAws(relationship.value)
+    case 'servicePrincipal':
+      return [checkServicePrincipal(relationship.value)]
+    default:
+      return relationship satisfies never
+  }
+}
+
+function checkClaimMatch(
+  { iss, sub, aud, claims, claimPatterns }: Identity_ClaimMatch,
+  rules: RelationshipRules,
+): Violation[] {
+  const at = (field: string) => `claimMatch.${field}`
+  const checks: Violation[] = []
+  if (iss.case === undefined) checks.push(violation(at('issuer'), 'issuer or issuerPattern must be given'))
+  if (iss.case === 'issuer') checks.push(checkIssuerUrl(at('issuer'), iss.value, rules))
+  if (iss.case === 'issuerPattern') checks.push(reason(at('issuerPattern'), lintIssuerPattern(iss.value)))
+  if (sub.case === undefined) checks.push(violation(at('subject'), 'subject or subjectPattern must be given'))
+  if (sub.case === 'subject') checks.push(checkText(at('subject'), sub.value))
+  if (sub.case === 'subjectPattern') checks.push(checkGivenPattern(at('subjectPattern'), sub.value))
+  if (aud.case === 'audience') checks.push(checkText(at('audience'), aud.value))
+  if (aud.case === 'audiencePattern') checks.push(checkGivenPattern(at('audiencePattern'), aud.value))
+  const count = Object.keys(claims).length + Object.keys(claimPatterns).length
+  if (count > limits.claimsMax)
+    checks.push(violation(at('claims'), `must be at most ${limits.claimsMax}, patterns included`))
+  for (const [name, value] of Object.entries(claims)) {
+    const field = at(`claims[${name}]`)
+    checks.push(checkClaimName(field, name), checkLength(field, value))
+  }
+  for (const [name, pattern] of Object.entries(claimPatterns)) {
+    const field = at(`claimPatterns[${name}]`)
+    checks.push(checkClaimName(field, name), checkPattern(field, pattern))
+    if (Object.hasOwn(claims, name)) checks.push(violation(field, 'must not be among claims as well'))
+  }
+  return checks
+}
+
+function checkStatic(
+  { issuer, subject, issuerKeys, expirationTime, audiences }: Identity_StaticKeys,
+  rules: RelationshipRules,
+  { createdMs, nowMs }: Times,
+): Violation[] {
+  const at = (field: string) => `staticKeys.${field}`
+  const expiresMs = expirationTime === undefined ? undefined : timestampMs(expirationTime)
+  const latestMs = createdMs + limits.staticKeyLifetimeMsMax
+  return [
+    checkIssuerUrl(at('issuer'), issuer, rules),
+    checkText(at('subject'), subject),
+    reason(at('issuerKeys'), checkStaticKeys(issuerKeys)),
+    expiresMs !== undefined && expiresMs > latestMs
+      ? violation(at('expirationTime'), 'must be at most 365 days after the identity is created')
+      : undefined,
+    expiresMs !== undefined && expiresMs <= nowMs
+      ? violation(at('expirationTime'), 'must be in the future')
+      : undefined,
+    audiences.length > 1 ? violation(at('audiences'), 'must have at most one value') : undefined,
+    ...audiences.map((audience, index) => checkText(at(`audiences[${index}]`), audience)),
+  ]
+}
+
+/** Both the ARN and the user id must be given: a role that is made anew under its old name has another user id. */
+function checkAws({ awsAccount, awsArn, awsUserId }: Identity_AWSIdentity): Violation[] {
+  const at = (field: string) => `awsIdentity.${field}`
+  const checks = [
+    /^[0-9]{12}$/.test(awsAccount)
+      ? undefined
+      : violation(at('awsAccount'), 'must be the 12 digits of an AWS account'),
+  ]
+  if (awsArn.case === undefined) checks.push(violation(at('arn'), 'arn or arnPattern must be given'))
+  if (awsArn.case === 'arn') {
+    checks.push(checkText(at('arn'), awsArn.value) ?? reason(at('arn'), checkArn(awsArn.value, awsAccount)))
+  }
+  if (awsArn.case === 'arnPattern') checks.push(checkGivenPattern(at('arnPattern'), awsArn.value))
+  if (awsUserId.case === undefined)
+    checks.push(violation(at('userId'), 'userId or userIdPattern must be given'))
+  if (awsUserId.case === 'userId') checks.push(checkText(at('userId'), awsUserId.value))
+  if (awsUserId.case === 'userIdPattern') checks.push(checkGivenPattern(at('userIdPattern'), awsUserId.value))
+  return checks
+}
+
+function checkServicePrincipal(principal: ServicePrincipal): Violation {
+  if (principal === ServicePrincipal.UNSPECIFIED) return violation('servicePrincipal', 'must name a service')
+  // Enums are open: a number that stands for nothing arrives as it is.
+  if (ServicePrincipal[principal] === undefined)
+    return violation('servicePrincipal', `${principal} is not a service`)
+  return undefined
+}
+
+/** Who may assume an identity, from the form in which it is stored. */
+export function relationshipOf(stored: Uint8Array): Identity['relationship'] {
+  return fromBinary(IdentitySchema, stored).relationship
+}
+
+/** When the keys of a static-key identity stop being accepted (R16: looked at when used). */
+export function staticKeysExpireMs({ expirationTime }: Identity_StaticKeys, createdMs: number): number {
+  return expirationTime === undefined
+    ? createdMs + limits.staticKeyLifetimeMsMax
+    : timestampMs(expirationTime)
+}
+
+/** The violation of an issuer that is named in a resource, also of an identity provider. */
+export function checkIssuerUrl(
+  field: string,
+  issuer: string,
+  { plainHttpIssuers, ownIssuer }: RelationshipRules,
+): Violation {
+  const problem = checkIssuer(issuer)
+  if (problem !== undefined) return violation(field, problem)
+  if (issuer.startsWith('http://') && !plainHttpIssuers && issuer !== ownIssuer)
+    return violation(field, 'must be an https address')
+  return undefined
+}
+
+function checkPattern(field: string, pattern: string): Violation {
+  const compiled = compilePattern(pattern)
+  return 'error' in compiled ? violation(field, compiled.error) : undefined
+}
+
+/** A pattern that is empty matches the empty text alone, which nothing has. */
+function checkGivenPattern(field: string, pattern: string): Violation {
+  return pattern === '' ? violation(field, 'must not be empty') : checkPattern(field, pattern)
+}
+
+function checkText(field: string, value: string): Violation {
+  return value.trim() === '' ? violation(field, 'must not be empty') : checkLength(field, value)
+}
+
+function checkClaimName(field: string, name: string): Violation {
+  return name.trim() === '' ? violation(field, 'must name a claim') : checkLength(field, name)
+}
+
+function checkLength(field: string, value: string): Violation {
+  return value.length > limits.claimCharsMax
+    ? violation(field, `must have at most ${limits.claimCharsMax} characters`)
+    : undefined
+}
+
+function reason(field: string, problem: string | undefined): Violation {
+  return problem === undefined ? undefined : violation(field, problem)
+}
+
+function violation(field: string, description: string): FieldViolation {
+  return { field, description }
+}

@@ -1,0 +1,22 @@
+import { capabilityByName, capabilityName } from '@berth/contract/capabilities.ts'
+import type { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
+import { type FieldViolation, invalidArguments } from '../../api/errors.ts'
+import type { Conversion } from './message-mapping.ts'
+
+/** Capabilities by their short names, such as `groups.list`, where newer services have an enum. */
+export const capabilityNames: Conversion = {
+  toV2(names) {
+    const wrong: FieldViolation[] = []
+    const capabilities = (names as string[]).map((name, at) => {
+      const capability = capabilityByName(name)
+      if (capability === undefined)
+        wrong.push({ field: `capabilities[${at}]`, description: 'must be the name of a capability' })
+      return capability
+    })
+    if (wrong.length > 0) throw invalidArguments(wrong)
+    return capabilities
+  },
+  // One that has no name can be in no role.
+  toV1: (capabilities) =>
+    (capabilities as Capability[]).flatMap((capability) => capabilityName(capability) ?? []),
+}

@@ -1,0 +1,76 @@
+import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
+import { notFound, unimplemented } from '../../api/errors.ts'
+import {
+  type Handlers,
+  implement,
+  type ServiceImplementation,
+  type ServiceTranslation,
+} from '../../pipeline/call.ts'
+import type { ReadImageConfiguration } from '../../registry/resources/images.ts'
+import type { RepoOptions } from '../../registry/resources/repos.ts'
+import type { Store } from '../../storage/store.ts'
+import { translateService } from '../mapping/translation.ts'
+import { deploymentHandlers } from './deployments.ts'
+import { imageHandlers, imageTranslators, v1ImageFields } from './images.ts'
+import { registrySettingsHandlers } from './registry-settings.ts'
+import { repoHandlers, repoTranslators } from './repos.ts'
+import { tagHandlers, tagTranslators } from './tags.ts'
+
+/** The one service that version 1 has for repos, tags and images. What newer services do not do in one call it does itself. */
+
+const PACKAGE_TYPE = 'registry.chainguard.dev/Package'
+
+export function registryTranslation(store: Pick<Store, 'db'>): ServiceTranslation {
+  return translateService(Registry, (field) => v1ImageFields[field] ?? field, {
+    ...repoTranslators(store),
+    ...tagTranslators,
+    ...imageTranslators,
+  })
+}
+
+export function registryService(
+  store: Store,
+  options: RepoOptions,
+  images: ReadImageConfiguration,
+): ServiceImplementation {
+  return implement(Registry, {
+    ...repoHandlers(store, options),
+    ...tagHandlers(store),
+    ...deploymentHandlers(store),
+    ...registrySettingsHandlers(store),
+    ...imageHandlers(images),
+    ...unsupportedMethods,
+
+    // Advisories know versions that were fixed, but neither which there are nor when they end.
+    async getPackageVersionMetadata({ package: name }) {
+      throw notFound(PACKAGE_TYPE, name, `nothing is known of the versions of package ${name}`)
+    },
+  })
+}
+
+/** Why a method is not offered. */
+const unsupportedReasons = {
+  'this server reads no SBOMs; those that were attached to an image are pulled as its referrers': [
+    'getSbom',
+    'getRawSbom',
+  ],
+  'this server does not look into charts': ['getHelm', 'getChart', 'listChartsByImageRepo'],
+  'this server scans no images': ['getVulnReport'],
+  'this server does not look for packages in images': ['listManifestMetadata'],
+  'how this is answered is not public; lists of tags have digests': ['getManifestDigestCount'],
+  'this server builds no images': ['listBuildReports', 'getBuildStatus'],
+  // An empty list would say that everything is still looked after.
+  'this server does not know when software reaches its end of life': ['listEolTags'],
+  'this server copies no images by itself': ['getUpdateStatus', 'getSyncStatus', 'listSyncStatuses'],
+} as const satisfies Readonly<Record<string, readonly (keyof typeof Registry.method)[]>>
+
+const unsupportedMethods: Handlers<typeof Registry> = Object.fromEntries(
+  Object.entries(unsupportedReasons).flatMap(([reason, names]) =>
+    names.map((name) => [
+      name,
+      async () => {
+        throw unimplemented(reason)
+      },
+    ]),
+  ),
+)

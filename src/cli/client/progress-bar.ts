@@ -1,9 +1,0 @@
-/** How far something is, drawn. */
-
-const BAR_CELLS = 24
-
-export function bar(share: number): string {
-  const part = Math.min(1, Math.max(0, Number.isFinite(share) ? share : 0))
-  const cells = Math.round(part * BAR_CELLS)
-  return `[${'#'.repeat(cells)}${'.'.repeat(BAR_CELLS - cells)}] ${String(Math.floor(part * 100)).padStart(3)}%`
-}

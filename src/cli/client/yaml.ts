@@ -1,4 +1,0 @@
-import { createRequire } from 'node:module'
-
-/** The library for YAML, loaded when there is some: most commands run without. */
-export const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')

@@ -1,6 +1,0 @@
-import { answerThreadRequests } from '../worker/answer-thread-requests.ts'
-import { checkReadme } from './readme-check.ts'
-
-/** A worker thread that checks READMEs. */
-
-answerThreadRequests(checkReadme)

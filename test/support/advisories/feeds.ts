@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import type { Api } from '../api/api-fixture.ts'
+
+/** Feeds of advisories in tests. */
+
+export const FEEDS = 'vulnerabilities/advisoryFeeds'
+
+/** An OSV record of one advisory. */
+export function osvRecord(
+  number: number,
+  more: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  return {
+    id: `CVE-2024-${1000 + number}`,
+    modified: '2024-05-01T00:00:00Z',
+    published: '2024-04-01T00:00:00Z',
+    affected: [{ package: { ecosystem: 'npm', name: `package-${number % 7}` } }],
+    ...more,
+  }
+}
+
+/** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
+type Json = any
+
+/** Nobody waits for it but where something is wrong. */
+const PATIENCE_MS = 60_000
+
+/** A feed as soon as it is as it should be. */
+export async function waitForFeed(api: Api, uid: string, matches: (feed: Json) => boolean): Promise<Json> {
+  const untilMs = Date.now() + PATIENCE_MS
+  for (;;) {
+    const { body, status } = await api.get(`${FEEDS}/${uid}`)
+    if (status === 200 && matches(body)) return body
+    assert.ok(Date.now() < untilMs, JSON.stringify(body).slice(0, 1000))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+export async function countAdvisories(
+  api: Api,
+  group: string,
+  filter: Readonly<Record<string, string>> = {},
+) {
+  const query = { 'uidp.descendantsOf': group, pageSize: '1', ...filter }
+  const { body } = await api.get('vulnerabilities/advisories', query)
+  return Number(body.totalCount)
+}

@@ -1,0 +1,151 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import pg from 'pg'
+import { findServerBinaries } from '../../../scripts/postgres.ts'
+import { type Cleanup, temporaryDirectory } from '../server/process.ts'
+
+/** A PostgreSQL of its own, durable as in production: what it acknowledged survives its end. */
+export interface OwnPostgres {
+  readonly url: string
+  readonly port: number
+  /** The data directory. */
+  readonly data: string
+  /** Stops all its processes without their knowledge (SIGSTOP). */
+  freeze(): void
+  /** Lets them continue. */
+  thaw(): void
+  /** Ends it without a shutdown. */
+  kill(): Promise<void>
+  /** Makes a standby the primary. */
+  promote(): void
+}
+
+const START_TIMEOUT_MS = 30_000
+
+const binaries = findServerBinaries()
+
+/** Why tests that need a PostgreSQL of their own are skipped; false where they are not. */
+export const withoutPostgres: string | false =
+  binaries === undefined ? 'no PostgreSQL server binaries on this machine' : false
+
+/** A port of loopback that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** The server refuses to run as root, so there it runs as the user `nobody`. */
+function user(): { readonly uid?: number; readonly gid?: number } {
+  return process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+}
+
+function run(command: string, args: readonly string[], cwd: string): void {
+  const env = { PATH: process.env['PATH'], LC_ALL: 'C' }
+  execFileSync(join(binaries ?? '', command), args, { ...user(), cwd, stdio: 'ignore', env })
+}
+
+function ownDirectory(t: Cleanup): string {
+  const directory = temporaryDirectory(t)
+  const { uid, gid } = user()
+  if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid)
+  return directory
+}
+
+/** Starts a cluster with fsync on. */
+export async function startPostgres(t: Cleanup): Promise<OwnPostgres> {
+  const directory = ownDirectory(t)
+  const data = join(directory, 'data')
+  run('initdb', ['-D', data, '-U', 'berth', '-A', 'trust', '-E', 'UTF8', '--no-locale'], directory)
+  return launch(t, directory, data)
+}
+
+/** Starts a standby that follows `primary`. */
+export async function startStandby(t: Cleanup, primary: OwnPostgres): Promise<OwnPostgres> {
+  const directory = ownDirectory(t)
+  const data = join(directory, 'data')
+  run(
+    'pg_basebackup',
+    [
+      '-D',
+      data,
+      '-h',
+      '127.0.0.1',
+      '-p',
+      String(primary.port),
+      '-U',
+      'berth',
+      '-R',
+      '-X',
+      'stream',
+      '-c',
+      'fast',
+    ],
+    directory,
+  )
+  return launch(t, directory, data)
+}
+
+async function launch(t: Cleanup, directory: string, data: string): Promise<OwnPostgres> {
+  const port = await freePort()
+  const server = spawn(
+    join(binaries ?? '', 'postgres'),
+    ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', directory].concat(
+      ['fsync=on', 'max_connections=200'].flatMap((setting) => ['-c', setting]),
+    ),
+    { ...user(), cwd: directory, stdio: 'ignore', env: { PATH: process.env['PATH'], LC_ALL: 'C' } },
+  )
+  const ended = once(server, 'close')
+  const signal = (name: NodeJS.Signals) => {
+    for (const pid of [server.pid ?? 0, ...childrenOf(server.pid ?? 0)]) process.kill(pid, name)
+  }
+  const kill = async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return
+    // A process that is stopped takes no other signal.
+    signal('SIGCONT')
+    // Immediate shutdown: the cluster goes anyway.
+    server.kill('SIGQUIT')
+    await ended
+  }
+  t.after(kill)
+  const url = `postgres://berth@127.0.0.1:${port}/postgres`
+  const own: OwnPostgres = {
+    url,
+    port,
+    data,
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
+    kill,
+    promote: () => run('pg_ctl', ['promote', '-D', data], directory),
+  }
+  await untilConnected(url)
+  return own
+}
+
+/** Fulfils once a server accepts a connection. */
+export async function untilConnected(url: string): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS
+  for (;;) {
+    const client = new pg.Client({ connectionString: url })
+    try {
+      await client.connect()
+      return await client.end()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .split(' ')
+    .filter((text) => text !== '')
+    .map(Number)
+}

@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The program itself, in processes of its own. */
+
+/** What a test, a suite or a file offers to clean up behind it. */
+export interface Cleanup {
+  after(work: () => void | Promise<void>): unknown
+}
+
+/** For suites, whose hooks clean up behind themselves alone: run it in `after`. */
+export function cleanups(): Cleanup & { run(): Promise<void> } {
+  const works: (() => void | Promise<void>)[] = []
+  return {
+    after: (work) => works.unshift(work),
+    async run() {
+      for (const work of works.splice(0)) await work()
+    },
+  }
+}
+
+/** What `npx berth` runs. */
+export const program = fileURLToPath(new URL('../../../bin/berth.js', import.meta.url))
+
+export type Environment = Readonly<Record<string, string>>
+
+export interface Finished {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Running {
+  readonly child: ChildProcess
+  /** What it printed so far. */
+  output(): { readonly stdout: string; readonly stderr: string }
+  readonly finished: Promise<Finished>
+}
+
+const TIMEOUT_MS = 60_000
+
+export interface RunOptions {
+  readonly cwd?: string
+  readonly uid?: number
+  /** What it reads; nothing when it is not given. */
+  readonly input?: string
+  /** A link to the program, by whose name it is called. */
+  readonly as?: string
+  /** Of Node itself. */
+  readonly nodeArgs?: readonly string[]
+  /** A command that runs the program, such as `unshare -m`: it replaces itself by its arguments. */
+  readonly under?: readonly string[]
+}
+
+/** Starts `berth` with this environment and nothing of ours. It is killed when it runs longer than the test. */
+export function spawnBerth(
+  t: Cleanup,
+  args: readonly string[],
+  env: Environment = {},
+  { input, as = program, nodeArgs = [], under = [], ...options }: RunOptions = {},
+): Running {
+  const [command = '', ...rest] = [...under, process.execPath, ...nodeArgs, as, ...args]
+  const child = spawn(command, rest, {
+    env: { PATH: process.env['PATH'], HOME: tmpdir(), ...env },
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    ...options,
+  })
+  child.stdin?.on('error', () => undefined).end(input)
+  let stdout = ''
+  let stderr = ''
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
+    stdout += text
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
+    stderr += text
+  })
+  const finished = once(child, 'close').then(([code, signal]) => ({ code, signal, stdout, stderr }))
+  t.after(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+    await finished
+  })
+  return { child, output: () => ({ stdout, stderr }), finished }
+}
+
+/** Runs `berth` to its end. */
+export async function runBerth(
+  t: Cleanup,
+  args: readonly string[],
+  env: Environment = {},
+  options: RunOptions = {},
+): Promise<Finished> {
+  const { child, finished } = spawnBerth(t, args, env, options)
+  const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS)
+  return finished.finally(() => clearTimeout(timer))
+}
+
+export interface Serving extends Running {
+  /** From the line `ready <address>`. */
+  readonly url: string
+}
+
+/** `berth serve` on a free port, when it is ready. Fails with what it printed when it ends or hangs instead. */
+export async function serveBerth(
+  t: Cleanup,
+  env: Environment,
+  args: readonly string[] = [],
+  options: RunOptions = {},
+): Promise<Serving> {
+  const running = spawnBerth(
+    t,
+    ['serve', ...args],
+    // Another version may not know the setting.
+    { BERTH_LISTEN: '127.0.0.1:0', ...(options.as === undefined && { BERTH_DRAIN_DELAY: '0s' }), ...env },
+    options,
+  )
+  const { child, output } = running
+  const line = /^ready (\S+)\n/
+  await new Promise<void>((resolve, reject) => {
+    const fail = () => reject(new Error(`berth serve did not get ready: ${output().stderr}`))
+    const timer = setTimeout(fail, TIMEOUT_MS)
+    child.stdout?.on('data', () => {
+      if (!line.test(output().stdout)) return
+      clearTimeout(timer)
+      resolve()
+    })
+    child.once('close', () => {
+      clearTimeout(timer)
+      fail()
+    })
+  })
+  return { ...running, url: line.exec(output().stdout)?.[1] ?? '' }
+}
+
+/** A directory that goes when the test ends. */
+export function temporaryDirectory(t: Cleanup): string {
+  const path = mkdtempSync(join(tmpdir(), 'berth-test-'))
+  t.after(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}

@@ -1,0 +1,70 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { TestBerth } from '../server/test-berth.ts'
+import { createSession } from './accounts.ts'
+
+/** A real browser, where the machine has one: Chromium, by BERTH_TEST_CHROMIUM or by one of its names on the PATH. */
+
+const program = findChromium()
+
+/** Why tests that need a browser are skipped; false where they are not. */
+export const withoutBrowser: string | false = program === undefined ? 'no Chromium on this machine' : false
+
+/** Starts it with a new, empty profile. It asks nobody for anything but the pages that it is told to open. */
+export function startBrowser(): Promise<Browser> {
+  if (program === undefined) throw new Error('no Chromium')
+  return chromium.launch({
+    executablePath: program,
+    args: [
+      '--headless',
+      '--no-sandbox', // it refuses to run as root otherwise
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+}
+
+/** A page in a new context in which the owner is signed in, and what went wrong on it so far. */
+export async function signedInPage(
+  chromium: Browser,
+  berth: Pick<TestBerth, 'url' | 'berth' | 'owner'>,
+  options: BrowserContextOptions = {},
+): Promise<{ readonly page: Page; readonly problems: readonly string[] }> {
+  const context = await chromium.newContext(options)
+  const { secret } = await createSession(
+    berth,
+    { identity: berth.owner, method: 'password' },
+    { kind: 'browser' },
+  )
+  await context.addCookies([
+    { name: 'berth', value: secret, url: berth.url, httpOnly: true, sameSite: 'Lax' },
+  ])
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+  page.on('pageerror', (error) => problems.push(error.message))
+  return { page, problems }
+}
+
+function findChromium(): string | undefined {
+  const { BERTH_TEST_CHROMIUM, PATH = '' } = process.env
+  if (BERTH_TEST_CHROMIUM) return BERTH_TEST_CHROMIUM
+  const names = ['chromium', 'chromium-browser', 'google-chrome']
+  return PATH.split(delimiter)
+    .flatMap((directory) => names.map((name) => join(directory, name)))
+    .find(isProgram)
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

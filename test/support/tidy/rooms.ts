@@ -1,0 +1,340 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/**
+ * The rooms of the server, lowest first: a room may import the rooms above it in this list, and only those that `uses` names. The table of
+ * docs/architecture.md is generated from it (`npm run golden -- tidy`).
+ */
+export interface Room {
+  readonly name: string
+  readonly holds: string
+  /** Other rooms that it may import. Each stands before it in the list. */
+  readonly uses: readonly string[]
+  /** Packages that it may import besides those of Node, of the contract and `@bufbuild/protobuf`. */
+  readonly libraries: readonly string[]
+}
+
+export const rooms: readonly Room[] = [
+  {
+    name: 'config',
+    holds: 'settings and limits',
+    uses: [],
+    libraries: ['ipaddr.js'],
+  },
+  {
+    name: 'runtime',
+    holds:
+      'concurrency, child processes, threads, outbound HTTP and the tracer interface; knows nothing of the domain',
+    uses: ['config'],
+    libraries: ['ipaddr.js', 'undici'],
+  },
+  {
+    name: 'api',
+    holds:
+      'rules that every method follows: uids, fields, field masks, pages, order, etags, errors, messages',
+    uses: ['config'],
+    libraries: [],
+  },
+  {
+    name: 'pipeline',
+    holds: 'the request pipeline: rate limits, authentication, authorization, handler, observation',
+    uses: ['config', 'runtime', 'api'],
+    libraries: ['better-sqlite3', 'ipaddr.js', 'kysely', 'lru-cache', 'rate-limiter-flexible'],
+  },
+  {
+    name: 'telemetry',
+    holds: 'log, metrics, access log, traces',
+    uses: ['config', 'runtime', 'api', 'pipeline'],
+    libraries: [
+      '@opentelemetry/api',
+      '@opentelemetry/context-async-hooks',
+      '@opentelemetry/core',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/exporter-trace-otlp-proto',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace',
+      'pino',
+      'prom-client',
+    ],
+  },
+  {
+    name: 'port',
+    holds: 'sockets, TLS, HTTP/1.1 and HTTP/2, request and response bodies, drain and shutdown',
+    uses: ['config', 'runtime', 'api', 'pipeline', 'telemetry'],
+    libraries: ['PRI', 'lru-cache'],
+  },
+  {
+    name: 'gateway',
+    holds: 'codecs of REST, gRPC and JSON; knows no resource',
+    uses: ['config', 'runtime', 'api', 'pipeline', 'port'],
+    libraries: [],
+  },
+  {
+    name: 'storage',
+    holds: 'the database: engines, lists, changes, counts, jobs, migrations; knows no resource by name',
+    uses: ['config', 'runtime', 'api', 'pipeline'],
+    libraries: ['better-sqlite3', 'kysely', 'lru-cache', 'pg'],
+  },
+  {
+    name: 'audit',
+    holds: 'the audit log: recording, reading, export',
+    uses: ['config', 'api', 'pipeline', 'telemetry', 'port', 'gateway', 'storage'],
+    libraries: [],
+  },
+  {
+    name: 'tokens',
+    holds: 'the token service: exchange, keys, issuers, refresh tokens, rules of trust in foreign tokens',
+    uses: ['config', 'runtime', 'api', 'pipeline', 'telemetry', 'port', 'storage'],
+    libraries: ['jose', 'kysely', 'lru-cache', 're2js'],
+  },
+  {
+    name: 'iam',
+    holds: 'a file per resource of access management',
+    uses: ['config', 'runtime', 'api', 'pipeline', 'storage', 'tokens'],
+    libraries: ['kysely', 'lru-cache'],
+  },
+  {
+    name: 'registry',
+    holds:
+      'repositories and images: resources, OCI protocol, blob stores, garbage collection, scrub, policies, quota',
+    uses: [
+      'config',
+      'runtime',
+      'api',
+      'pipeline',
+      'telemetry',
+      'port',
+      'gateway',
+      'storage',
+      'audit',
+      'tokens',
+      'iam',
+    ],
+    libraries: [
+      '@aws-sdk/client-s3',
+      '@aws-sdk/s3-request-presigner',
+      'kysely',
+      'lru-cache',
+      'markdown-it',
+      'sanitize-html',
+    ],
+  },
+  {
+    name: 'advisories',
+    holds: 'advisories: services, import, search, feeds, publication',
+    uses: ['config', 'runtime', 'api', 'pipeline', 'port', 'gateway', 'storage', 'iam'],
+    libraries: ['kysely', 'lru-cache', 'packageurl-js', 'proper-lockfile'],
+  },
+  {
+    name: 'installation',
+    holds: 'the data directory, keys on disk, identity of the stores, checks at start',
+    uses: ['config', 'runtime', 'api', 'telemetry', 'storage', 'tokens', 'iam', 'registry'],
+    libraries: [],
+  },
+  {
+    name: 'signin',
+    holds: 'sign-in pages, accounts, OAuth server, sign-in providers; loaded with the first request to them',
+    uses: ['config', 'runtime', 'api', 'pipeline', 'telemetry', 'port', 'storage', 'audit', 'tokens', 'iam'],
+    libraries: [
+      '@simplewebauthn/server',
+      '@zxcvbn-ts/core',
+      '@zxcvbn-ts/language-common',
+      'hono',
+      'jose',
+      'kysely',
+      'lru-cache',
+      'openid-client',
+    ],
+  },
+  {
+    name: 'v1',
+    holds: 'version 1 of the API, mapped to the newer methods',
+    uses: ['config', 'api', 'pipeline', 'storage', 'iam', 'registry'],
+    libraries: [],
+  },
+  {
+    name: 'reference',
+    holds: 'the description of the API: OpenAPI and its pages',
+    uses: ['config', 'api', 'port', 'gateway', 'iam'],
+    libraries: [],
+  },
+  {
+    name: 'operator',
+    holds:
+      'what operators do on the server itself: bootstrap, keys, sessions, backup, check, and their commands',
+    uses: [
+      'config',
+      'runtime',
+      'api',
+      'pipeline',
+      'telemetry',
+      'port',
+      'storage',
+      'tokens',
+      'iam',
+      'registry',
+      'installation',
+      'signin',
+    ],
+    libraries: ['@inquirer/prompts', 'commander', 'kysely'],
+  },
+]
+
+/** Files that lie loose in packages/server/src/: the composition, and the table of contents. They may import every room. */
+export const looseFiles = ['main.ts', 'server.ts']
+
+/** The number of files that a folder may have before it needs sub-folders; unit tests do not count. */
+export const FILES_PER_FOLDER_MAX = 15
+
+/** The other packages, and what each may import besides itself. */
+export const packages: Readonly<
+  Record<string, { readonly holds: string; readonly uses: readonly string[] }>
+> = {
+  contract: {
+    holds: 'the schema (`proto/`), the code generated from it (`gen/`), capabilities and media types',
+    uses: [],
+  },
+  'advisory-formats': {
+    holds: 'readers and writers of OSV, Wolfi, secdb, OpenVEX and CSAF, without I/O',
+    uses: ['contract'],
+  },
+  client: { holds: 'the published client of the REST API, for browsers and Node', uses: [] },
+  cli: {
+    holds: 'the command line, and the client of OCI registries',
+    uses: ['client', 'contract', 'advisory-formats'],
+  },
+  server: {
+    holds: 'the server, and the commands of its operator',
+    uses: ['contract', 'advisory-formats', 'cli'],
+  },
+}
+
+const SERVER = 'packages/server/src/'
+
+export interface Import {
+  readonly file: string
+  /** A path of this repository, or the name of a package. */
+  readonly target: string
+}
+
+/** Every import of a source file that is shipped, types included. */
+export function importsOf(files: readonly string[]): Import[] {
+  return files.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)].map(
+      ([, name = '']) => ({
+        file,
+        target: pathOf(file, name),
+      }),
+    ),
+  )
+}
+
+function pathOf(file: string, name: string): string {
+  if (name.startsWith('.')) return join(dirname(file), name)
+  const own = /^@berth\/([^/]+)(?:\/(.*))?$/.exec(name)
+  if (own === null) return name
+  const [, packageName = '', path = ''] = own
+  return path.startsWith('gen/') ? `packages/${packageName}/${path}` : `packages/${packageName}/src/${path}`
+}
+
+/** The room of the server that a path is in; undefined for what is in no room. */
+export function roomOf(path: string): string | undefined {
+  return path.startsWith(SERVER) && path.slice(SERVER.length).includes('/')
+    ? path.slice(SERVER.length).split('/')[0]
+    : undefined
+}
+
+export function packageOf(path: string): string | undefined {
+  return /^packages\/([^/]+)\//.exec(path)?.[1]
+}
+
+/** Source files that are shipped. */
+export function shippedFiles(): string[] {
+  return globSync('packages/*/src/**/*.ts').filter((file) => !file.endsWith('.test.ts'))
+}
+
+/** The table of docs/architecture.md. */
+export function roomTable(): string {
+  const rows = [
+    ...Object.entries(packages)
+      .filter(([name]) => name !== 'server')
+      .map(
+        ([name, { holds, uses }]) =>
+          [`packages/${name}`, holds, uses.map((use) => `packages/${use}`)] as const,
+      ),
+    ...rooms.map(({ name, holds, uses }) => [`server/src/${name}`, holds, uses] as const),
+  ]
+  return [
+    '| Room | Holds | May import |',
+    '|---|---|---|',
+    ...rows.map(
+      ([name, holds, uses]) =>
+        `| \`${name}/\` | ${holds} | ${uses.map((use) => `\`${use}\``).join(', ') || 'nothing'} |`,
+    ),
+  ].join('\n')
+}
+
+/** Imports that still run upward. Each is to go. */
+export const upward: readonly string[] = [
+  'operator -> main.ts',
+  'config -> api',
+  'config -> iam',
+  'config -> pipeline',
+  'config -> registry',
+  'config -> runtime',
+  'config -> signin',
+  'config -> storage',
+  'config -> telemetry',
+  'config -> v1',
+  'runtime -> api',
+  'api -> pipeline',
+  'pipeline -> port',
+  'pipeline -> storage',
+  'telemetry -> port',
+  'telemetry -> registry',
+  'telemetry -> storage',
+  'telemetry -> installation',
+  'port -> installation',
+  'storage -> advisories',
+  'tokens -> iam',
+  'iam -> advisories',
+  'iam -> registry',
+  'signin -> operator',
+]
+
+/** Imports between packages that are to go. */
+export const betweenPackages: readonly string[] = [
+  'packages/advisory-formats/src/archives/find-documents.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/archives/found-file.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/csaf/csaf-annotations.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/csaf/csaf-products.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/osv/osv-extension.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/osv/read-osv-extension.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/osv/read-osv.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/osv/write-osv.ts imports packages/server/src/advisories/search/facets.ts',
+  'packages/advisory-formats/src/osv/write-osv.ts imports packages/server/src/api/messages.ts',
+  'packages/advisory-formats/src/publishing/published-advisory.ts imports packages/server/src/advisories/storage/stored-advisory.ts',
+  'packages/advisory-formats/src/publishing/published-advisory.ts imports packages/server/src/api/messages.ts',
+  'packages/advisory-formats/src/publishing/published-advisory.ts imports packages/server/src/storage/schema/tables.ts',
+  'packages/advisory-formats/src/reading/cvss-scores.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/reading/document-budget.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/reading/event-history.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/reading/indexed-names.ts imports packages/server/src/advisories/search/facets.ts',
+  'packages/advisory-formats/src/reading/indexed-names.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/reading/record-key.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/reading/unmapped-fields.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/secdb/write-secdb.ts imports packages/server/src/advisories/search/facets.ts',
+  'packages/advisory-formats/src/syntax/decode-document.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/syntax/parse-yaml.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/syntax/tree-builder.ts imports packages/server/src/config/limits.ts',
+  'packages/advisory-formats/src/syntax/value-fields.ts imports packages/server/src/config/limits.ts',
+  'packages/cli/src/commands/advisories/import-batches.ts imports packages/server/src/config/limits.ts',
+  'packages/cli/src/commands/advisories/import.ts imports packages/server/src/advisories/feeds/download.ts',
+  'packages/cli/src/commands/advisories/import.ts imports packages/server/src/advisories/feeds/fetcher.ts',
+  'packages/cli/src/commands/advisories/import.ts imports packages/server/src/config/limits.ts',
+  'packages/cli/src/main.ts imports packages/server/src/config/version.ts',
+  'packages/cli/src/main.ts imports packages/server/src/operator/commands/admin.ts',
+  'packages/cli/src/main.ts imports packages/server/src/operator/commands/migrate.ts',
+  'packages/cli/src/main.ts imports packages/server/src/operator/commands/serve.ts',
+  'packages/cli/src/session/http.ts imports packages/server/src/config/version.ts',
+]
