@@ -213,7 +213,7 @@ export interface Services {
      * grant roles in advance.
      */
     lookupIdentity(request: types.LookupIdentityRequest, options?: CallOptions): Reply<types.LookupIdentityResponse>
-    /** Publishes details about the caller's own identity with an event. The server may not store the values. */
+    /** Publishes details about the caller's own identity with an event. The values are not necessarily stored. */
     updateIdentityMetadata(request: types.UpdateIdentityMetadataRequest, options?: CallOptions): Reply<types.IdentityMetadata>
   }
   /**

@@ -1958,11 +1958,14 @@ export interface IdentityProviderOIDC {
   readonly additionalScopes: readonly string[]
   /** Claim that contains the user's groups at the provider. Empty means that groups are not read. */
   readonly groupsClaim: string
-  /** Rule that matches a sign-in to the account that SCIM created. Immutable after the provider is created. */
+  /**
+   * Rule that matches a sign-in to the account that SCIM created. It cannot change after the provider is
+   * created; an update can repeat the same value.
+   */
   readonly correlationRule: IdentityProviderOIDCCorrelationRule
   /**
-   * Whether to use PKCE (RFC 7636) with the provider. Rejected if the provider's discovery document does
-   * not support it.
+   * Whether to use PKCE (RFC 7636) with the provider. Rejected if the provider's discovery document
+   * excludes it.
    */
   readonly pkceEnabled: boolean
 }
@@ -1988,11 +1991,14 @@ export interface IdentityProviderOIDCInput {
   readonly additionalScopes?: readonly string[] | undefined
   /** Claim that contains the user's groups at the provider. Empty means that groups are not read. */
   readonly groupsClaim?: string | undefined
-  /** Rule that matches a sign-in to the account that SCIM created. Immutable after the provider is created. */
+  /**
+   * Rule that matches a sign-in to the account that SCIM created. It cannot change after the provider is
+   * created; an update can repeat the same value.
+   */
   readonly correlationRule?: IdentityProviderOIDCCorrelationRule | undefined
   /**
-   * Whether to use PKCE (RFC 7636) with the provider. Rejected if the provider's discovery document does
-   * not support it.
+   * Whether to use PKCE (RFC 7636) with the provider. Rejected if the provider's discovery document
+   * excludes it.
    */
   readonly pkceEnabled?: boolean | undefined
 }
@@ -3033,7 +3039,7 @@ export interface Retention {
   readonly rules: readonly RetentionRule[]
   /**
    * Age after which untagged manifests are deleted, at least one hour. Manifests that another manifest needs,
-   * or that have a referrer, are kept. Unset: untagged manifests are kept.
+   * and referrers whose subject exists, are kept. Unset: untagged manifests are kept.
    */
   readonly untaggedAfter?: string
 }
@@ -3049,7 +3055,7 @@ export interface RetentionInput {
   readonly rules?: readonly RetentionRuleInput[] | undefined
   /**
    * Age after which untagged manifests are deleted, at least one hour. Manifests that another manifest needs,
-   * or that have a referrer, are kept. Unset: untagged manifests are kept.
+   * and referrers whose subject exists, are kept. Unset: untagged manifests are kept.
    */
   readonly untaggedAfter?: string | undefined
 }
@@ -3350,7 +3356,7 @@ export type SeverityType =
 
 /** Response message for GetSize. */
 export interface Size {
-  /** Size of the compressed layers and the configuration, in bytes. */
+  /** Size of all layers as transferred, plus the configuration, in bytes. */
   readonly size: string
   /** Architecture whose size is returned. */
   readonly architecture: string

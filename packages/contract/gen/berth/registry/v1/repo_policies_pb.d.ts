@@ -120,7 +120,7 @@ export declare type Retention = Message<"berth.registry.v1.Retention"> & {
 
   /**
    * Age after which untagged manifests are deleted, at least one hour. Manifests that another manifest needs,
-   * or that have a referrer, are kept. Unset: untagged manifests are kept.
+   * and referrers whose subject exists, are kept. Unset: untagged manifests are kept.
    *
    * @generated from field: google.protobuf.Duration untagged_after = 3;
    */

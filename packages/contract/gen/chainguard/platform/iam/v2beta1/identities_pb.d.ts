@@ -977,7 +977,7 @@ export declare const IdentitiesService: GenService<{
     output: typeof LookupIdentityResponseSchema;
   },
   /**
-   * Publishes details about the caller's own identity with an event. The server may not store the values.
+   * Publishes details about the caller's own identity with an event. The values are not necessarily stored.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentitiesService.UpdateIdentityMetadata
    */

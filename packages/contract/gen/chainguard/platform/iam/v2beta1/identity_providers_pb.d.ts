@@ -157,15 +157,16 @@ export declare type IdentityProvider_OIDC = Message<"chainguard.platform.iam.v2b
   groupsClaim: string;
 
   /**
-   * Rule that matches a sign-in to the account that SCIM created. Immutable after the provider is created.
+   * Rule that matches a sign-in to the account that SCIM created. It cannot change after the provider is
+   * created; an update can repeat the same value.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule correlation_rule = 6;
    */
   correlationRule: IdentityProvider_OIDC_CorrelationRule;
 
   /**
-   * Whether to use PKCE (RFC 7636) with the provider. Rejected if the provider's discovery document does
-   * not support it.
+   * Whether to use PKCE (RFC 7636) with the provider. Rejected if the provider's discovery document
+   * excludes it.
    *
    * @generated from field: bool pkce_enabled = 7;
    */

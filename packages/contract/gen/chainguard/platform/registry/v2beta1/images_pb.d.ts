@@ -98,7 +98,7 @@ export declare const GetSizeRequestSchema: GenMessage<GetSizeRequest>;
  */
 export declare type Size = Message<"chainguard.platform.registry.v2beta1.Size"> & {
   /**
-   * Size of the compressed layers and the configuration, in bytes.
+   * Size of all layers as transferred, plus the configuration, in bytes.
    *
    * @generated from field: int64 size = 1;
    */
