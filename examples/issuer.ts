@@ -2,14 +2,14 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { errors, Provider } from 'oidc-provider'
 
 /**
- * A token issuer to try Berth's token exchange with: a small OpenID provider, as a CI system or a Kubernetes cluster has one.
- * It knows one workload, `ci-job`, and gives it signed tokens for whatever audience it asks for. Not for production: its keys
- * are made anew at every start, and everybody on this machine may have a token.
+ * Runs a token issuer for trying the token exchange: a small OpenID provider, like the one of a CI system or a Kubernetes cluster.
+ * It has one workload, `ci-job`, and issues signed tokens for any audience. Not for production: it creates new keys at every start, and
+ * anyone on this machine can get a token.
  *
  *   npx node examples/issuer.ts [port]
  *
- * It serves discovery and keys on a port of loopback (default 8081) and prints its address and a token for the development
- * server. Further tokens:
+ * It serves discovery and keys on a loopback port (default 8081), and prints its URL and a token for the development server. To get
+ * another token:
  *
  *   curl -s http://127.0.0.1:8081/token -u ci-job:ci-job -d grant_type=client_credentials -d resource=<audience>
  */
@@ -20,7 +20,7 @@ const port = Number(process.argv[2] ?? 8081)
 const issuer = `http://127.0.0.1:${port}`
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
-// The library tells of every default that is not fit for production; this program is not meant for it.
+// The library warns about defaults that are unsuitable for production.
 console.warn = () => undefined
 
 const provider = new Provider(issuer, {
@@ -55,7 +55,7 @@ provider.listen(port, '127.0.0.1', async () => {
   process.stdout.write(`ready ${issuer}\n${token}\n`)
 })
 
-/** Asks as a workload does. */
+/** Requests a token as the workload. */
 async function tokenFor(audience: string): Promise<string> {
   const credentials = Buffer.from(`${WORKLOAD}:${WORKLOAD}`).toString('base64')
   const reply = await fetch(`${issuer}/token`, {

@@ -22,17 +22,17 @@ import { anyUnpack } from '@bufbuild/protobuf/wkt'
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 
 /**
- * The README's walk through the API, by gRPC. Expects the development server and examples/issuer.ts to run, and in the
- * environment what the README's first step puts there: ORG, TOKEN, and BERTH and ISSUER where they are not the defaults.
+ * Repeats docs/walkthrough.md with gRPC. Requires the development server and examples/issuer.ts, and the environment variables that the
+ * walkthrough sets in "Sign in": ORG, TOKEN, and BERTH and ISSUER if they are not the defaults.
  */
 
 const { BERTH = 'http://127.0.0.1:8080', ISSUER = 'http://127.0.0.1:8081', ORG, TOKEN } = process.env
 if (ORG === undefined || TOKEN === undefined)
-  throw new Error('ORG and TOKEN are not set; see the README, "Sign in"')
+  throw new Error('ORG and TOKEN are not set; see "Sign in" in docs/walkthrough.md')
 
 const client = new Client(new URL(BERTH).host, credentials.createInsecure())
 
-/** One call, with the token that a REST call would have in its Authorization header. */
+/** Calls a method, with the token in the `authorization` metadata. */
 function call<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
@@ -52,7 +52,7 @@ function call<I extends DescMessage, O extends DescMessage>(
   })
 }
 
-/** The code and message of a call that fails, and its details, which come in `grpc-status-details-bin`. */
+/** Returns code, message and details of a call that fails. The details are in `grpc-status-details-bin`. */
 async function failure(running: Promise<unknown>): Promise<string> {
   const error = await running.then(
     () => undefined,
@@ -74,7 +74,7 @@ async function failure(running: Promise<unknown>): Promise<string> {
   return [`code ${error.code}: ${error.details}`, ...lines].join('\n  ')
 }
 
-const tell = (step: string, answer: string) => process.stdout.write(`${step}\n  ${answer}\n`)
+const print = (step: string, result: string) => process.stdout.write(`${step}\n  ${result}\n`)
 const namesOf = (resources: readonly { readonly name: string }[]) =>
   resources.map(({ name }) => name).join(' ')
 
@@ -85,25 +85,25 @@ for (const name of ['grpc-a', 'grpc-b', 'grpc-c']) {
 }
 const [group] = created
 if (group === undefined) throw new Error('no group')
-tell('create three groups', namesOf(created))
-tell('get one by its uid', (await call(getGroup, { uid: group.uid })).name)
+print('create three groups', namesOf(created))
+print('get one by its UID', (await call(getGroup, { uid: group.uid })).name)
 
 const { uid } = group
 const unmasked = await call(updateGroup, { group: { uid, description: 'Builds the images' } })
-tell('update without a mask: what is set changes', `${unmasked.name}: ${unmasked.description}`)
+print('update without a mask: fields that are set change', `${unmasked.name}: ${unmasked.description}`)
 const masked = await call(updateGroup, {
   group: { uid, name: 'ignored', description: 'Builds and signs the images' },
   updateMask: { paths: ['description'] },
 })
-tell('update with a mask: what it names changes', `${masked.name}: ${masked.description}`)
+print('update with a mask: fields in the mask change', `${masked.name}: ${masked.description}`)
 
 const list = { uidp: { descendantsOf: ORG }, pageSize: 2, orderBy: 'name desc' }
 const first = await call(listGroups, list)
-tell('the first page of two', `${namesOf(first.groups)}, of ${first.totalCount}`)
+print('first page of two', `${namesOf(first.groups)}, of ${first.totalCount}`)
 const next = await call(listGroups, { ...list, pageToken: first.nextPageToken })
-tell('the next page', namesOf(next.groups))
+print('next page', namesOf(next.groups))
 const skipped = await call(listGroups, { ...list, orderBy: 'name', skip: 1 })
-tell('ascending, the first skipped', `${namesOf(skipped.groups)}, skipped ${skipped.skipped}`)
+print('ascending, first result skipped', `${namesOf(skipped.groups)}, skipped ${skipped.skipped}`)
 
 const identity = await call(IdentitiesService.method.createIdentity, {
   parent: uid,
@@ -120,7 +120,7 @@ const binding = await call(RoleBindingsService.method.createRoleBinding, {
   parent: uid,
   roleBinding: { identityUid: identity.uid, roleUid: roles[0]?.uid ?? '' },
 })
-tell('bind an identity', `${binding.identity?.name} is ${binding.role?.name} in ${binding.group?.name}`)
+print('bind an identity', `${binding.identity?.name} is ${binding.role?.name} in ${binding.group?.name}`)
 
 const credential = Buffer.from('ci-job:ci-job').toString('base64')
 const issued = await fetch(`${ISSUER}/token`, {
@@ -134,14 +134,17 @@ const { token } = await call(
   { aud: [BERTH], identity: identity.uid },
   workloadToken,
 )
-tell('what the exchanged token sees', namesOf((await call(listGroups, {}, token)).groups))
-tell('what it may not do', await failure(call(createGroup, { parent: uid, group: { name: 'mine' } }, token)))
+print('list with the exchanged token', namesOf((await call(listGroups, {}, token)).groups))
+print(
+  'create with the exchanged token, denied',
+  await failure(call(createGroup, { parent: uid, group: { name: 'mine' } }, token)),
+)
 
-tell('a group without a name', await failure(call(createGroup, { parent: ORG, group: {} })))
-tell('deleting a group that is not empty', await failure(call(deleteGroup, { uid })))
+print('create a group without a name', await failure(call(createGroup, { parent: ORG, group: {} })))
+print('delete a group that is not empty', await failure(call(deleteGroup, { uid })))
 
 await call(RoleBindingsService.method.deleteRoleBinding, { uid: binding.uid })
 await call(IdentitiesService.method.deleteIdentity, { uid: identity.uid })
 for (const one of created) await call(deleteGroup, { uid: one.uid })
-tell('delete binding, identity, groups', 'done')
+print('delete binding, identity, groups', 'done')
 client.close()

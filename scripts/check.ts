@@ -3,7 +3,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** `npm run check`: everything that can be said of the code without running it. Stops at the first check that fails. */
+/** `npm run check`: runs all static checks. Stops at the first check that fails. */
 
 const steps = {
   types: () => command('tsc', '--project', '.'),
@@ -28,7 +28,7 @@ for (const [name, check] of Object.entries(steps)) {
   }
 }
 
-/** Runs a program of node_modules/.bin; what it printed when it failed, '' when all is well. */
+/** Runs a program of node_modules/.bin. Returns its output if it failed, '' if it succeeded. */
 function command(program: string, ...args: string[]): string {
   const path = `${join(process.cwd(), 'node_modules/.bin')}:${process.env['PATH']}`
   const env = { ...process.env, PATH: path }

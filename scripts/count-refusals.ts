@@ -1,16 +1,15 @@
 import { spawnSync } from 'node:child_process'
 
 /**
- * `node scripts/count-refusals.ts`: runs the tables of what sign-in, the token service and the request pipeline refuse, on SQLite, and
- * prints how many cases each has.
- * A case is a test of its own, or a row of a table whose test says in its name how many there are. Fails when a test does, or when a
- * table is not found.
+ * `node scripts/count-refusals.ts`: runs the tests for requests that sign-in, the token service and the request pipeline reject, on SQLite,
+ * and prints the number of cases of each. A case is a test, or a row of a table whose test has the number of rows in its name. Fails if a
+ * test fails, or if a table is not found.
  */
 
 interface Table {
   readonly name: string
   readonly files: readonly string[]
-  /** Which tests count; a number in its first group stands for so many cases. */
+  /** Pattern of test names. A number in its first group is the number of cases. */
   readonly tests: RegExp
 }
 
@@ -79,7 +78,7 @@ const tables: readonly Table[] = [
   { name: 'several nodes', files: ['test/sign-in-nodes.test.ts'], tests: /^wrong|^beginnings/ },
 ]
 
-/** Names of the tests that have no tests in them. */
+/** Returns the names of the tests without subtests. */
 function testsOf(files: readonly string[]): string[] {
   const { stdout, status } = spawnSync(process.execPath, ['--test', '--test-reporter=tap', ...files], {
     encoding: 'utf8',
@@ -90,7 +89,7 @@ function testsOf(files: readonly string[]): string[] {
   const lines = stdout.split('\n')
   return lines.flatMap((line, at) => {
     const [, indent = '', name = ''] = /^( *)ok \d+ - (.*)$/.exec(line) ?? []
-    // What has tests in it comes after its plan, which is indented further.
+    // A test with subtests comes after its plan, which has a larger indent.
     const isGroup = lines[at - 1]?.startsWith(`${indent}    1..`) ?? false
     return name === '' || isGroup || / # SKIP/.test(name) ? [] : [name]
   })
@@ -102,8 +101,8 @@ for (const { name, files, tests } of tables) {
     const match = tests.exec(test)
     return match === null ? sum : sum + Number(match[1] ?? 1)
   }, 0)
-  if (cases === 0) throw new Error(`no test of ${name} is found`)
+  if (cases === 0) throw new Error(`no test found for ${name}`)
   total += cases
   process.stdout.write(`${String(cases).padStart(5)}  ${name}\n`)
 }
-process.stdout.write(`${String(total).padStart(5)}  in all\n`)
+process.stdout.write(`${String(total).padStart(5)}  total\n`)

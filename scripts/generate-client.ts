@@ -16,22 +16,22 @@ import {
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 
 /**
- * `node scripts/generate-client.ts [directory]`: writes the generated part of the client, packages/client/src/generated/, from the schema:
- * types.ts, the messages in their JSON form, and operations.ts, the table of methods with the types of their arguments.
+ * `node scripts/generate-client.ts [directory]`: generates packages/client/src/generated/ from the schema: types.ts, the messages in their JSON
+ * form, and operations.ts, the table of methods with the types of their arguments.
  */
 
 const [, , directory = 'packages/client/src/generated'] = process.argv
 const head = '// Generated from packages/contract/proto/ by scripts/generate-client.ts: do not edit.\n'
 
-/** The package of version 1 has no version in its name, and messages that later ones have too. */
+/** The package of version 1 has no version in its name, and has messages with the same names as later versions. */
 const VERSION_1 = 'chainguard.platform.iam'
 
-/** Requests have what callers may set; answers have what the API always writes. */
+/** Requests have the fields that callers can set; responses have the fields that the API always writes. */
 type Direction = 'request' | 'answer'
 
 const services = currentFiles.flatMap((file) => file.services)
 const routes = routesOf(services)
-/** By full name, as `buf generate` has just written them. */
+/** Comments by full name, as `buf generate` wrote them. */
 const comments = new Map<string, string>(
   Object.entries(JSON.parse(readFileSync('packages/contract/gen/comments.json', 'utf8'))),
 )
@@ -52,7 +52,7 @@ function collect(direction: Direction, message: DescMessage): void {
   for (const field of fieldsOf(direction, message)) if (field.message) collect(direction, field.message)
 }
 
-/** What only the server sets is in no request. */
+/** Fields that only the server sets are omitted from requests. */
 function fieldsOf(direction: Direction, message: DescMessage): DescField[] {
   return message.fields.filter(
     (field) => direction === 'answer' || !behaves(field, FieldBehavior.OUTPUT_ONLY),
@@ -103,7 +103,7 @@ function memberSource(direction: Direction, message: DescMessage, field: DescFie
   return `${comment}  readonly ${field.jsonName}${sure ? `: ${type}` : `?: ${absent}`}\n`
 }
 
-/** Fields without presence are written at their default too. */
+/** Fields without presence are always written, also with their default. */
 function isAlwaysWritten(field: DescField): boolean {
   return field.oneof === undefined && field.presence === FeatureSet_FieldPresence.IMPLICIT
 }
@@ -123,7 +123,7 @@ function bracketed(type: string): string {
   return type.includes(' ') ? `(${type})` : type
 }
 
-/** Of the field, of an element of a list, of a value of a map. */
+/** Returns the type of the field, of a list element, or of a map value. */
 function valueType(direction: Direction, field: DescField): string {
   if (field.message !== undefined) {
     const { typeName } = field.message
@@ -152,13 +152,13 @@ function valueType(direction: Direction, field: DescField): string {
   }
 }
 
-/** A message in requests and in answers has two names. */
+/** A message has different names in requests and in responses. */
 function nameIn(direction: Direction, message: DescMessage): string {
   const both = usesOf.request.has(message) && usesOf.answer.has(message)
   return localName(message) + (direction === 'request' && both ? 'Input' : '')
 }
 
-/** `Identity.ClaimMatch` is IdentityClaimMatch; `Group` of version 1 is GroupV1. */
+/** `Identity.ClaimMatch` becomes IdentityClaimMatch; `Group` of version 1 becomes GroupV1. */
 function localName({ typeName, file }: { typeName: string; file: DescMessage['file'] }): string {
   const name = typeName.slice(file.proto.package.length + 1).replaceAll('.', '')
   return file.proto.package === VERSION_1 ? `${name}V1` : name
@@ -166,7 +166,7 @@ function localName({ typeName, file }: { typeName: string; file: DescMessage['fi
 
 // Methods
 
-/** What a service is about: the resource that it lists. */
+/** Returns the resource of a service: the one that it lists. */
 function resourceOf({ methods }: DescService): { readonly one: string; readonly many: string } | undefined {
   const list = methods.find((method) => standardMethod(method) === 'list')
   const one = list === undefined ? undefined : itemsOf(list).message?.name
@@ -179,13 +179,13 @@ function itemsOf({ output }: DescMethod): DescField {
   return items
 }
 
-/** `GroupsService` is `groups`. */
+/** `GroupsService` becomes `groups`. */
 function memberOf({ name }: DescService): string {
   const short = name.replace(/Service$/, '')
   return short.charAt(0).toLowerCase() + short.slice(1)
 }
 
-/** `getGroup` of groups is `get`; what is about anything else keeps its name. */
+/** `getGroup` of groups becomes `get`; methods for anything else keep their names. */
 function shortName(method: DescMethod): string {
   const resource = resourceOf(method.parent)
   const verbs = ['Get', 'List', 'Create', 'Update', 'Delete', 'BatchCreate', 'BatchDelete']
@@ -209,14 +209,14 @@ function repeatOf(method: DescMethod): string {
     case 'update':
       return 'with-match'
     default:
-      // A method that a GET may call changes nothing, whatever it is called by.
+      // A method with a GET binding changes nothing, whatever other bindings it has.
       return verbs.includes('GET') || verbs.includes('DELETE') || getOption(method, mcp).idempotent
         ? 'always'
         : 'never'
   }
 }
 
-/** The first binding, with the JSON names of the variables: `{uid}`, `{parent?}`. */
+/** Returns the first binding, with the JSON names of the variables: `{uid}`, `{parent?}`. */
 function pathOf({ method, template }: Route): string {
   let text = template.text
   for (const { fieldPath } of template.variables) {

@@ -17,9 +17,8 @@ import {
 } from '@bufbuild/protobuf/wkt'
 
 /**
- * A plugin of `buf generate`, which writes packages/contract/gen/comments.json: the comment of every element of our schema, by the element's full name.
- * The generated code has none of them; the API's description (src/reference/) needs them while the server runs, and so does the
- * generator of the client.
+ * A plugin of `buf generate` that writes packages/contract/gen/comments.json: the comment of every element of our schema, by full name. The
+ * generated JavaScript does not contain them; the API reference needs them at run time, and the client generator at build time.
  */
 
 const request = fromBinary(CodeGeneratorRequestSchema, readFileSync(0))
@@ -28,7 +27,7 @@ const comments: Record<string, string> = {}
 
 for (const name of request.fileToGenerate) {
   const file = registry.getFile(name)
-  // What is Google's has its own documentation.
+  // Google's files have their own documentation.
   if (file === undefined || file.proto.package.startsWith('google.')) continue
   const locations = file.proto.sourceCodeInfo?.location ?? []
   const byPath = new Map(locations.map((location) => [location.path.join('.'), location]))
@@ -37,7 +36,7 @@ for (const name of request.fileToGenerate) {
     if (text !== '') comments[name] = text
   }
 
-  // The numbers are those of the fields in google/protobuf/descriptor.proto.
+  // Field numbers of google/protobuf/descriptor.proto.
   const noteEnum = (desc: DescEnum, path: readonly number[]) => {
     note(desc.typeName, path)
     for (const [index, value] of desc.values.entries())
@@ -70,7 +69,7 @@ const response = create(CodeGeneratorResponseSchema, {
 })
 writeSync(1, toBinary(CodeGeneratorResponseSchema, response))
 
-/** The comment above an element, its lines as they are. */
+/** Returns the comment above an element, with its line breaks. */
 function textOf(location: SourceCodeInfo_Location | undefined): string {
   const lines = (location?.leadingComments ?? '').split('\n').map((line) => line.trim())
   return lines.join('\n').trim()

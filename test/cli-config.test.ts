@@ -255,7 +255,7 @@ describe('with a server', () => {
         ['iam', 'roles', 'list'],
         { env: { BERTH_API: 'http://127.0.0.1:2' } },
         3,
-        /^berth: No answer from .*\nis it running/,
+        /^berth: No response from .*\nis it running/,
       ],
       [['iam', 'roles', 'list', '-o', 'xml'], {}, 2, /^berth: --output must be one of table, /],
       [['iam', 'roles', 'list', '--log-level', 'loud'], {}, 2, /^berth: option '--log-level/],

@@ -274,7 +274,7 @@ describe('/openapi.json', () => {
       const named = operation.parameters?.flatMap((one) =>
         'name' in one && one.name === 'order_by' ? [one.description] : [],
       )
-      const [, text = ''] = /The keys: (.*)\.$/.exec(named?.[0] ?? '') ?? []
+      const [, text = ''] = /Sort keys: (.*)\.$/.exec(named?.[0] ?? '') ?? []
       const keys = [...text.matchAll(/`(\w+)`/g)].map(([, key]) => key)
       assert.ok(keys.length > 0, operation.operationId)
       for (const key of keys) {

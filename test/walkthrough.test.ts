@@ -11,27 +11,27 @@ import { serveBerth, spawnBerth, temporaryDirectory } from './support/server/pro
 import { submitConsent } from './support/signin/oauth.ts'
 import { webBrowser } from './support/signin/web-browser.ts'
 
-/** The README, replayed: its `sh` blocks in one shell against a server and an issuer in processes of their own. */
+/**
+ * Replays the `sh` blocks of docs/walkthrough.md in one shell, against a server and an issuer in processes of their own, and the first
+ * commands of the README.
+ */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const blocks = blocksOf(readFileSync(`${root}README.md`, 'utf8'))
+const readme = blocksOf(readFileSync(`${root}README.md`, 'utf8'))
+const blocks = blocksOf(readFileSync(`${root}docs/walkthrough.md`, 'utf8'))
 
-const signIn = blocks.find(({ text }) => text.includes('auth login'))?.text ?? ''
+const signIn = readme.find(({ text }) => text.includes('auth login'))?.text ?? ''
 
-test('the README starts nothing that its test does not know', () => {
-  const forOtherTerminals = blocks.filter(({ language }) => language === 'bash').map(({ text }) => text)
-  assert.deepEqual(forOtherTerminals, [
-    'npm ci && npm start',
-    signIn,
-    'npm ci && npm test',
-    'npm run dev',
-    'npx node examples/issuer.ts',
-  ])
+test('the README and the walkthrough start only what this test knows', () => {
+  const commands = (page: typeof blocks) =>
+    page.filter(({ language }) => language === 'bash').map(({ text }) => text)
+  assert.deepEqual(commands(readme), ['npm ci && npm start', signIn, 'npm ci && npm test'])
+  assert.deepEqual(commands(blocks), ['npm run dev', 'npx node examples/issuer.ts'])
   const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
   assert.equal(scripts.dev, 'node --watch bin/berth.js serve --dev')
 })
 
-test('the README works as it stands, and its answers are true', { timeout: 120_000 }, async (t) => {
+test('the walkthrough works as written, and its responses are correct', { timeout: 120_000 }, async (t) => {
   const dataDir = temporaryDirectory(t)
   const server = await serveBerth(t, { BERTH_DATA_DIR: dataDir }, ['--dev'])
   const issuer = await startIssuer(t, server.url)
@@ -62,7 +62,9 @@ test('the README works as it stands, and its answers are true', { timeout: 120_0
   assertGolden('walkthrough.txt', transcript.join('\n'))
 })
 
-test('the first account and the command line work as the README says', { timeout: 60_000 }, async (t) => {
+test('the owner account and the command line work as the README describes', {
+  timeout: 60_000,
+}, async (t) => {
   const home = temporaryDirectory(t)
   const server = await serveBerth(t, { BERTH_DATA_DIR: `${home}/data` })
   const [link = ''] = /http\S+\/setup\?code=\S+/.exec(server.output().stdout) ?? []

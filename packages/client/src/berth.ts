@@ -1,19 +1,26 @@
 import { operations, type Services } from './generated/operations.ts'
-import type { Answered, CallOptions, CreateOptions, Operation, Reply, UpdateOptions } from './operation.ts'
+import type {
+  CallOptions,
+  CreateOptions,
+  Operation,
+  Reply,
+  UpdateOptions,
+  WithResponse,
+} from './operation.ts'
 import { type ClientOptions, type Message, type Send, sender } from './send.ts'
 
 /**
- * A client of the REST API, for browsers and Node: `createBerthClient({ baseUrl, token }).groups.list()`. README.md shows its use.
- * Methods and types are generated from the schema; beside this folder it needs nothing but `fetch`.
+ * A client for the REST API, for browsers and Node: `createBerthClient({ baseUrl, token }).groups.list()`. See README.md. Methods and types
+ * are generated from the schema; it requires only this folder and `fetch`.
  */
 
-// biome-ignore lint/performance/noBarrelFile: the one file that the package exports
+// biome-ignore lint/performance/noBarrelFile: the only file that the package exports
 export { BerthError } from './error.ts'
 export type * from './generated/types.ts'
 export type * from './operation.ts'
 export type { ClientOptions }
 
-/** A member for each service of the API. */
+/** A property for each service of the API. */
 export type BerthClient = Services
 
 const PAGE_SIZE = 200
@@ -28,7 +35,7 @@ export function createBerthClient(options: ClientOptions): BerthClient {
     }
     return [name, bound]
   })
-  // The types of the same methods are generated beside the table; test/client.test.ts calls them against a server.
+  // The types are generated from the same methods as the table; test/client.test.ts calls them with a server.
   return Object.fromEntries(services) as BerthClient
 }
 
@@ -75,7 +82,7 @@ function bind(send: Send, operation: Operation): unknown {
   }
 }
 
-/** The items of all pages, fetched as they are asked for. */
+/** Iterates over the items of all pages, and fetches each page when it is needed. */
 function iterate(send: Send, operation: Operation) {
   const { items = '' } = operation
   return async function* (filter: Fields = {}, options: CallOptions = {}): AsyncGenerator<unknown, void> {
@@ -90,14 +97,14 @@ function iterate(send: Send, operation: Operation) {
   }
 }
 
-function reply<T>(work: () => Promise<Answered<T>>): Reply<T> {
-  const answer = work()
-  const value = answer.then((answered) => answered.value)
+function reply<T>(work: () => Promise<WithResponse<T>>): Reply<T> {
+  const result = work()
+  const value = result.then(({ value }) => value)
   return Object.assign(value, {
     withResponse() {
-      // Its failure is told by the other promise.
+      // The other promise reports its failure.
       value.catch(() => undefined)
-      return answer
+      return result
     },
   })
 }
@@ -108,21 +115,21 @@ function variablesOf({ path }: Operation): string[] {
   return [...path.matchAll(variablePattern)].map(([, name = '']) => name)
 }
 
-/** The path with its values; a uid keeps its slashes. Throws a TypeError for a value that would lead to another path. */
+/** Returns the path with its values; the slashes of a UID are kept. Throws a TypeError for a value that would change the path. */
 function pathOf({ path }: Operation, values: Fields): string {
   const filled = path.replaceAll(variablePattern, (_, name: string, optional: string) => {
     const value = values[name]
     if (optional !== '' && (value === undefined || value === '')) return ''
     const segments = typeof value === 'string' ? value.split('/') : ['']
-    // A URL takes dots for steps through the path, escaped or not; without a uid a path is that of the whole collection.
+    // URLs resolve dot segments, escaped or not; an empty UID would be the path of the resource collection.
     if (segments.some((segment) => segment === '' || segment === '.' || segment === '..'))
-      throw new TypeError(`${name} must be a uid, not ${JSON.stringify(value)}`)
+      throw new TypeError(`${name} must be a UID, not ${JSON.stringify(value)}`)
     return segments.map(encodeURIComponent).join('/')
   })
   return filled.endsWith('/') ? filled.slice(0, -1) : filled
 }
 
-/** `?a=1&b.c=2&d=3&d=4`, or nothing. */
+/** Returns `?a=1&b.c=2&d=3&d=4`, or an empty string. */
 function queryOf(fields: Fields): string {
   const query = new URLSearchParams()
   const add = (prefix: string, value: unknown): void => {
@@ -137,7 +144,7 @@ function queryOf(fields: Fields): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** Not crypto.randomUUID: browsers have that on https pages only. */
+/** Creates a random key. Browsers have crypto.randomUUID on https pages only. */
 function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')

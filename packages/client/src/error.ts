@@ -20,7 +20,7 @@ const codeNames = [
 ] as const
 export type CodeName = (typeof codeNames)[number]
 
-/** What somebody between us and the API means by a status without its body. */
+/** RPC codes for a status without a body of the API, for example from a proxy. */
 const codesOfStatus: Readonly<Record<number, number>> = {
   401: 16,
   403: 7,
@@ -33,15 +33,15 @@ const UNKNOWN = 2
 const UNAVAILABLE = 14
 
 export interface FieldViolation {
-  /** As the request spelled it: `claimMatch.issuer`, `page_size`. */
+  /** Field name as in the request: `claimMatch.issuer`, `page_size`. */
   readonly field: string
   readonly description: string
 }
 
 export interface PreconditionViolation {
-  /** What a program looks at: `RESOURCE_NOT_EMPTY`, `ETAG_MISMATCH`. */
+  /** Type for programs: `RESOURCE_NOT_EMPTY`, `ETAG_MISMATCH`. */
   readonly type: string
-  /** uid of what it is about; empty where there is none. */
+  /** UID of the resource; empty if there is none. */
   readonly subject: string
   readonly description: string
 }
@@ -52,7 +52,7 @@ export interface QuotaViolation {
 }
 
 export interface ResourceInfo {
-  /** `iam.chainguard.dev/Group`. */
+  /** Resource type, for example `iam.chainguard.dev/Group`. */
   readonly resourceType: string
   readonly resourceName: string
   readonly description: string
@@ -63,26 +63,26 @@ interface Detail {
   readonly [member: string]: unknown
 }
 
-/** A call that failed: refused by the API, answered by something else, or never answered. */
+/** A failed call: an error of the API, a response of another server, or no response. */
 export class BerthError extends Error {
   override readonly name = 'BerthError'
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number
-  /** RPC code, which the API's errors are told apart by. */
+  /** RPC code, which distinguishes errors of the API. */
   readonly code: number
   readonly codeName: CodeName
-  /** `reason` of the ErrorInfo: finer than the code. Empty where the API did not answer. */
+  /** `reason` of the ErrorInfo, more specific than the code. Empty if the response is not from the API. */
   readonly reason: string
   readonly domain: string
   readonly fieldViolations: readonly FieldViolation[]
   readonly preconditionViolations: readonly PreconditionViolation[]
   readonly quotaViolations: readonly QuotaViolation[]
   readonly resource: ResourceInfo | undefined
-  /** How long the server asks to wait before the next try, in milliseconds. */
+  /** Time to wait before the next attempt, from the server, in milliseconds. */
   readonly retryDelayMs: number | undefined
-  /** Names the request in the server's log. */
+  /** ID of the request in the server's log. */
   readonly requestId: string | undefined
-  /** All details as they came. */
+  /** All details, unchanged. */
   readonly details: readonly unknown[]
 
   constructor(
@@ -140,7 +140,7 @@ export class BerthError extends Error {
   }
 }
 
-/** The error in an answer that is none of success. `body` is its text, JSON or not. */
+/** Returns the error for an unsuccessful response. `body` is its text, JSON or not. */
 export function errorOf(response: Response, body: string): BerthError {
   const { status, headers } = response
   const beside = {
@@ -153,18 +153,18 @@ export function errorOf(response: Response, body: string): BerthError {
     const { code, message, details } = parsed as { code: number; message: string; details?: unknown }
     return new BerthError(message, { ...beside, code, details: list(details) })
   }
-  return new BerthError(`The answer is not the API's: HTTP status ${status}`, {
+  return new BerthError(`The response is not from the API: HTTP status ${status}`, {
     ...beside,
     code: codesOfStatus[status] ?? UNKNOWN,
   })
 }
 
-/** A request that got no answer. */
+/** Returns the error for a request without a response. */
 export function unreachable(url: string, cause: unknown): BerthError {
-  return new BerthError(`No answer from ${new URL(url).origin}`, { code: UNAVAILABLE, cause })
+  return new BerthError(`No response from ${new URL(url).origin}`, { code: UNAVAILABLE, cause })
 }
 
-/** The JSON value that the text is; undefined when it is none. */
+/** Parses JSON text; returns undefined if it is invalid. */
 export function parse(json: string): unknown {
   try {
     return JSON.parse(json)
@@ -173,7 +173,7 @@ export function parse(json: string): unknown {
   }
 }
 
-/** RFC 9110, section 10.2.3: seconds, or a date. */
+/** Parses Retry-After (RFC 9110, section 10.2.3): seconds, or a date. */
 function retryAfterMs(header: string | null): number | undefined {
   if (header === null) return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
@@ -181,7 +181,7 @@ function retryAfterMs(header: string | null): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)
 }
 
-/** Of a duration in proto JSON: `1.5s`. */
+/** Parses a duration in proto JSON: `1.5s`. */
 function millisecondsOf(duration: string): number | undefined {
   const seconds = /^(\d+(?:\.\d+)?)s$/.exec(duration)?.[1]
   return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000)

@@ -1,56 +1,56 @@
-/** What the generated table says of one method of the API, and what its callers give and get. */
+/** Entry of the generated table for one API method, and the types of its callers. */
 
 export interface Operation {
-  /** Decides the arguments: `get(uid)`, `list(filter)`, `create(parent, body)`, `update(uid, patch)`, `request(everything)`. */
+  /** Kind of method, which determines the arguments: `get(uid)`, `list(filter)`, `create(parent, body)`, `update(uid, patch)`, `request(everything)`. */
   readonly kind: 'get' | 'list' | 'create' | 'update' | 'delete' | 'request'
   readonly verb: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** `{uid}` stands for a value, `{parent?}` for one that may be empty. */
+  /** Path template: `{uid}` is a value, `{parent?}` one that can be empty. */
   readonly path: string
-  /** Of a request: what is not in the path goes into the JSON body; otherwise into the query. */
+  /** Whether parameters that are not in the path are sent in the JSON body; otherwise in the query. */
   readonly body?: true
-  /** Of a list: the member of the answer that holds the items. */
+  /** For a list: the field of the response that contains the items. */
   readonly items?: string
-  /** When sending it again can do no harm: with an idempotency key, or with the version that is to be changed. */
+  /** When a retry is safe: with an idempotency key, or with the version of the resource. */
   readonly repeat: 'always' | 'with-key' | 'with-match' | 'never'
 }
 
 export interface CallOptions {
-  /** Ends the call, its retries included. */
+  /** Aborts the call, including its retries. */
   readonly signal?: AbortSignal | undefined
-  /** In place of the client's own token. */
+  /** Token to use instead of the client's. */
   readonly token?: string | undefined
 }
 
 export interface CreateOptions extends CallOptions {
   /**
-   * A create with a key of the same caller happens once in 24 hours, however often it is sent; later ones get the first answer.
-   * Each call makes a key of its own; give one to repeat a create over several calls or runs.
+   * Idempotency key: within 24 hours, creates of the same caller with the same key run once, and later ones get the first response. By default
+   * each call generates a key; set one to repeat a create over several calls or runs.
    */
   readonly idempotencyKey?: string | undefined
 }
 
 export interface DeleteOptions extends CallOptions {
-  /** The `etag` that was read: fails with status 412 when the resource was changed since. */
+  /** The `etag` that was read. The call fails with status 412 if the resource has changed. */
   readonly ifMatch?: string | undefined
 }
 
 export interface UpdateOptions extends DeleteOptions {
-  /** Paths that change, such as `description` or `claimMatch.subject`; `*` is all. Default: the members of the patch. */
+  /** Paths to update, for example `description` or `claimMatch.subject`; `*` means all. Default: the fields of the patch. */
   readonly updateMask?: readonly string[] | undefined
 }
 
-/** An answer with what came beside it. */
-export interface Answered<T> {
+/** A response with its metadata. */
+export interface WithResponse<T> {
   readonly value: T
   readonly status: number
-  /** The version of the resource, for `ifMatch`; undefined where the answer is no single resource. */
+  /** Version of the resource, for `ifMatch`; undefined if the response is not a single resource. */
   readonly etag: string | undefined
-  /** Names the request in the server's log. */
+  /** ID of the request in the server's log. */
   readonly requestId: string | undefined
   readonly headers: Headers
 }
 
-/** The answer itself when awaited; all that came with it by `withResponse()`. Fails with a BerthError, or as the signal says. */
+/** Resolves to the value when awaited; `withResponse()` resolves to the value and its metadata. Fails with a BerthError, or with the reason of the signal. */
 export interface Reply<T> extends Promise<T> {
-  withResponse(): Promise<Answered<T>>
+  withResponse(): Promise<WithResponse<T>>
 }

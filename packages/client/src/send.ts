@@ -1,22 +1,22 @@
 import { BerthError, errorOf, parse, unreachable } from './error.ts'
-import type { Answered, CallOptions, Operation } from './operation.ts'
+import type { CallOptions, Operation, WithResponse } from './operation.ts'
 
-/** One call over HTTP: sent, sent again where that is of use and does no harm, and read. */
+/** One call over HTTP: send, retry if that is useful and safe, and read the response. */
 
 export interface ClientOptions {
-  /** Address of the API, as `https://berth.example.com`. */
+  /** URL of the API, for example `https://berth.example.com`. */
   readonly baseUrl: string
-  /** A platform token, or what gives one: asked before each attempt, so it may give a newer one as the old one ends. */
+  /** Platform token, or a function that returns one. It is called before each attempt, so it can return a newer token. */
   readonly token?: string | (() => string | Promise<string>) | undefined
-  /** In place of the platform's own. */
+  /** `fetch` to use instead of the platform's. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
-  /** How often a call is sent again at most; default 3, 0 is never. */
+  /** Maximum number of retries of a call; default 3, 0 means none. */
   readonly retries?: number | undefined
-  /** Ends all calls of the client. */
+  /** Aborts all calls of the client. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A call as it is sent; `url` is below the base URL. */
+/** A call to send; `url` is relative to the base URL. */
 export interface Message {
   readonly operation: Operation
   readonly url: string
@@ -24,13 +24,13 @@ export interface Message {
   readonly headers: Readonly<Record<string, string | undefined>>
 }
 
-export type Send = <T>(message: Message, options: CallOptions) => Promise<Answered<T>>
+export type Send = <T>(message: Message, options: CallOptions) => Promise<WithResponse<T>>
 
 const RETRIES = 3
-/** Pauses are random between nothing and this, which doubles with each attempt: many clients must not come back together. */
+/** Maximum random pause, which doubles with each attempt, so that clients do not retry at the same time. */
 const FIRST_PAUSE_MS = 200
 const PAUSE_MS_MAX = 10_000
-/** Whoever is asked to wait longer learns that at once. */
+/** Maximum wait that the client accepts; if the server asks for more, the call fails immediately. */
 const ASKED_PAUSE_MS_MAX = 60_000
 
 const TOO_MANY_REQUESTS = 429
@@ -52,7 +52,7 @@ export function sender(client: ClientOptions): Send {
     const init: RequestInit = {
       method: message.operation.verb,
       headers,
-      // The API does not redirect; whoever else does must get no token.
+      // The API does not redirect, and another server must not get the token.
       redirect: 'error',
       credentials: 'omit',
       ...(message.body === undefined ? {} : { body: JSON.stringify(message.body) }),
@@ -69,7 +69,7 @@ export function sender(client: ClientOptions): Send {
 
   return async <T>(message: Message, options: CallOptions) => {
     const signal = joined(client.signal, options.signal)
-    // Whether an earlier attempt may have been carried out, although nobody heard of it.
+    // Whether an earlier attempt without a response may have succeeded.
     let unknown = false
     for (let sent = 0; ; sent++) {
       signal?.throwIfAborted()
@@ -77,7 +77,7 @@ export function sender(client: ClientOptions): Send {
       try {
         const { response, text } = await attempt(message, options, signal)
         const gone = message.operation.kind === 'delete' && response.status === NOT_FOUND && unknown
-        if (response.ok || gone) return answered<T>(response, gone ? '' : text)
+        if (response.ok || gone) return toResult<T>(response, gone ? '' : text)
         failure = errorOf(response, text)
       } catch (error) {
         if (!(error instanceof BerthError)) throw error
@@ -104,22 +104,22 @@ function isRepeatable({ operation, headers }: Message): boolean {
   }
 }
 
-/** Milliseconds until the next attempt; undefined when there is to be none. */
+/** Returns milliseconds until the next attempt; undefined if there is none. */
 function pauseAfter({ status, retryDelayMs }: BerthError, sent: number): number | undefined {
   const mayHelp = status === 0 || status === UNAVAILABLE
-  // Without a time to come back it is a quota that is used up for good.
+  // Without a retry time, the quota is exhausted permanently.
   if (!mayHelp && (status !== TOO_MANY_REQUESTS || retryDelayMs === undefined)) return undefined
   const asked = retryDelayMs ?? 0
   if (asked > ASKED_PAUSE_MS_MAX) return undefined
   return asked + Math.random() * Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** sent)
 }
 
-function answered<T>(response: Response, text: string): Answered<T> {
+function toResult<T>(response: Response, text: string): WithResponse<T> {
   const { status, headers } = response
   const requestId = headers.get('x-request-id') ?? undefined
   const value = text === '' ? undefined : parse(text)
   if (text !== '' && value === undefined)
-    throw new BerthError(`The answer is not the API's: HTTP status ${status} without JSON`, {
+    throw new BerthError(`The response is not from the API: HTTP status ${status} without JSON`, {
       status,
       requestId,
     })

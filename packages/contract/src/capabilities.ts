@@ -8,16 +8,16 @@ import {
 } from '../gen/capabilities/capabilities_pb.js'
 
 /**
- * Capabilities and sets of them. Names, bits and flags come from the enum in packages/contract/proto/capabilities/capabilities.proto and
- * stand nowhere else.
+ * Capabilities and sets of them. Names, bits and flags are defined only by the enum in
+ * packages/contract/proto/capabilities/capabilities.proto.
  */
 
 declare const brand: unique symbol
 
-/** A set of capabilities: bit n is set when it holds the capability whose `bit` option is n. */
+/** A set of capabilities: bit n is set if it contains the capability whose `bit` option is n. */
 export type CapabilitySet = bigint & { readonly [brand]: true }
 
-/** Wraps bits that are all known. */
+/** Creates a set from bits that are all known. */
 const asSet = (bits: bigint): CapabilitySet => bits as CapabilitySet
 
 interface CapabilityEntry {
@@ -27,7 +27,7 @@ interface CapabilityEntry {
   readonly internalOnly: boolean
 }
 
-/** Every capability but UNKNOWN, in ascending number. */
+/** All capabilities except UNKNOWN, in ascending order of their numbers. */
 const capabilityEntries: readonly CapabilityEntry[] = CapabilitySchema.values
   .filter((value) => value.number !== Capability.UNKNOWN)
   .map((value) => ({
@@ -45,78 +45,78 @@ const byName: ReadonlyMap<string, CapabilityEntry> = new Map(
   capabilityEntries.map((entry) => [entry.name, entry]),
 )
 
-/** Every capability that a role of an organization may hold, by its name in the schema and its short one. */
+/** All capabilities that a role of an organization can have, with their schema names and short names. */
 export const capabilityNames: readonly { readonly wire: string; readonly name: string }[] = capabilityEntries
   .filter(({ capability }) => isGrantable(capability))
   .map(({ capability, name }) => ({ wire: Capability[capability], name }))
 
-/** The set that holds nothing. */
+/** The empty set. */
 export const noCapabilities: CapabilitySet = asSet(0n)
 
-/** The set that holds every capability there is, internal and deprecated ones included. */
+/** The set of all capabilities, including internal and deprecated ones. */
 export const everyCapability: CapabilitySet = capabilitySetOf(
   capabilityEntries.map((entry) => entry.capability),
 )
 
-/** The capability with this short name, such as `groups.list`; undefined for any other text. */
+/** Returns the capability with this short name, for example `groups.list`; undefined for any other text. */
 export function capabilityByName(name: string): Capability | undefined {
   return byName.get(name)?.capability
 }
 
-/** The short name, such as `groups.list`; undefined for UNKNOWN and for numbers that stand for no capability. */
+/** Returns the short name, for example `groups.list`; undefined for UNKNOWN and unknown numbers. */
 export function capabilityName(capability: Capability): string | undefined {
   return byNumber.get(capability)?.name
 }
 
-/** True when only roles of the operator may hold the capability. */
+/** Returns whether only roles of the operator can have the capability. */
 export function isInternalOnly(capability: Capability): boolean {
   return byNumber.get(capability)?.internalOnly ?? false
 }
 
-/** True when a role of an organization may hold the capability: it exists and is not for the operator. */
+/** Returns whether a role of an organization can have the capability: it exists and is not internal. */
 export function isGrantable(capability: Capability): boolean {
   return byNumber.has(capability) && capability !== Capability.CAP_INTERNAL && !isInternalOnly(capability)
 }
 
-/** The set of these capabilities. UNKNOWN and numbers that stand for no capability grant nothing and are left out. */
+/** Returns the set of these capabilities. UNKNOWN and unknown numbers grant nothing and are omitted. */
 export function capabilitySetOf(capabilities: Iterable<Capability>): CapabilitySet {
   let bits = 0n
   for (const capability of capabilities) bits |= byNumber.get(capability)?.mask ?? 0n
   return asSet(bits)
 }
 
-/** The capabilities in a set, in ascending number. */
+/** Returns the capabilities in a set, in ascending order of their numbers. */
 export function capabilitiesIn(set: CapabilitySet): Capability[] {
   return capabilityEntries.filter((entry) => (set & entry.mask) !== 0n).map((entry) => entry.capability)
 }
 
-/** What at least one of the sets holds. */
+/** Returns the union of the sets. */
 export function union(...sets: readonly CapabilitySet[]): CapabilitySet {
   return asSet(sets.reduce((all: bigint, set) => all | set, 0n))
 }
 
-/** What both sets hold. */
+/** Returns the intersection of both sets. */
 export function intersect(a: CapabilitySet, b: CapabilitySet): CapabilitySet {
   return asSet(a & b)
 }
 
-/** True when `set` holds all of `needed`. */
+/** Returns whether `set` contains all of `needed`. */
 export function includesAll(set: CapabilitySet, needed: CapabilitySet): boolean {
   return (set & needed) === needed
 }
 
-/** The encoding never says fewer bits than this. */
+/** Minimum number of bits in the encoding. */
 const bitLengthMin = 50
 
-/** A longer claim than this is not a capability set; the highest bit in use is far below. */
+/** Maximum number of bits in a claim, far above the highest bit in use. Longer claims are invalid. */
 const bitLengthMax = 4096
 
 const wordBits = 64
 const wordBytes = 8
 
 /**
- * The form in the `cap` claim of a token: the number of bits, then the bits in words of 64 with the lowest word first,
- * each as an unsigned big-endian 64-bit integer; all that in URL-safe base64 with padding.
+ * Encodes a set for the `cap` claim of a token: the number of bits, then the bits in words of 64, lowest word first, each as an unsigned
+ * big-endian 64-bit integer, in URL-safe base64 with padding.
  */
 export function encodeCapabilitySet(set: CapabilitySet): string {
   const length = Math.max(bitLengthMin, set.toString(2).length)
@@ -131,8 +131,8 @@ export function encodeCapabilitySet(set: CapabilitySet): string {
 }
 
 /**
- * Reads a member of the `cap` claim: text from encodeSet, or the older form, an array of enum numbers. Bits and numbers
- * that stand for no capability are left out. Undefined when the value is neither form.
+ * Decodes a `cap` claim: text from encodeSet, or the older form, an array of enum numbers. Unknown bits and numbers are omitted. Returns
+ * undefined if the value has neither form.
  */
 export function decodeCapabilitySet(value: unknown): CapabilitySet | undefined {
   if (Array.isArray(value)) {

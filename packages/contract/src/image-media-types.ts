@@ -1,4 +1,4 @@
-/** Media types of manifests, of OCI and of Docker, which mean the same. */
+/** Media types of manifests: equivalent ones of OCI and Docker. */
 export const imageMediaTypes = {
   image: 'application/vnd.oci.image.manifest.v1+json',
   index: 'application/vnd.oci.image.index.v1+json',
@@ -19,12 +19,12 @@ export function isIndex({ mediaType }: HasMediaType): boolean {
   return indexTypes.includes(mediaType)
 }
 
-/** What an index names besides manifests, of whatever type, is a blob. */
+/** Returns whether a media type is a manifest. Entries of an index that are not manifests are blobs. */
 export function isManifest({ mediaType }: HasMediaType): boolean {
   return manifestMediaTypes.includes(mediaType)
 }
 
-/** False for layers that their makers do not let others give out: they are had from elsewhere. */
+/** Returns whether a layer can be distributed; false for non-distributable layers, which are fetched from other URLs. */
 export function isDistributable({ mediaType }: HasMediaType): boolean {
   return !/^application\/vnd\.(docker\.image\.rootfs\.foreign\.|oci\.image\.layer\.nondistributable\.)/.test(
     mediaType,

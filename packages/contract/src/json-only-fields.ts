@@ -1,9 +1,9 @@
 /**
- * What REST shows of a message although the message has no field for it: version 1 of the API has more in JSON than in its
- * schema, which other implementations fix. Such a value is a property of the message like any other, and gRPC passes over it.
+ * Fields that version 1 of the API has in JSON but not in its schema, which must equal that of other implementations. Such a value is a
+ * property of the message, and gRPC ignores it.
  */
 
-/** What a value is: text, or a message of google.protobuf. */
+/** Type of a value: text, or a message of google.protobuf. */
 export type JsonOnlyKind = 'string' | 'google.protobuf.Timestamp'
 
 const createAndUpdateTimes = {
@@ -11,7 +11,7 @@ const createAndUpdateTimes = {
   updatedAt: 'google.protobuf.Timestamp',
 } as const
 
-/** By type of message, then by name. Text that a message lacks is left out; a message is `null`. */
+/** Fields by message type, then by name. Missing text is omitted; a missing message is `null`. */
 export const jsonOnlyFields: Readonly<Record<string, Readonly<Record<string, JsonOnlyKind>> | undefined>> = {
   'chainguard.platform.iam.Group': createAndUpdateTimes,
   'chainguard.platform.iam.Role': createAndUpdateTimes,

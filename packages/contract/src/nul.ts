@@ -1,9 +1,9 @@
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import { type ReflectMessage, reflect } from '@bufbuild/protobuf/reflect'
 
-/** The character U+0000: PostgreSQL stores it in no text, so no request may have it, whichever the database. */
+/** The character U+0000. PostgreSQL cannot store it in text, so requests with it are rejected on every database. */
 
-/** What is wrong with a text that has one. */
+/** Error description for a text that contains it. */
 export const NUL_VIOLATION = 'must not contain the character U+0000'
 
 export function hasNul(text: string): boolean {
@@ -11,8 +11,8 @@ export function hasNul(text: string): boolean {
 }
 
 /**
- * Path of the first text in a message that has one, in proto names: `requests[1].role_binding.role_uid`,
- * `claim_match.claims[a]`; of a key of a map it is the path of the map. Undefined when there is none.
+ * Returns the path of the first text in a message that contains it, in proto names: `requests[1].role_binding.role_uid`,
+ * `claim_match.claims[a]`. For a key of a map it is the path of the map. Undefined if there is none.
  */
 export function findNul(schema: DescMessage, message: Message): string | undefined {
   return findNulInMessage(reflect(schema, message))
@@ -30,7 +30,7 @@ function findNulInMessage(message: ReflectMessage): string | undefined {
   return undefined
 }
 
-/** What a field holds, each with where in the field it is. */
+/** Returns the values of a field, each with its position in the field. */
 function* valuesOf(
   message: ReflectMessage,
   field: DescField,

@@ -34,7 +34,7 @@ import { file_grpc_health_v1_health } from '../gen/grpc/health/v1/health_pb.js'
 import { file_grpc_reflection_v1_reflection } from '../gen/grpc/reflection/v1/reflection_pb.js'
 import { file_grpc_reflection_v1alpha_reflection } from '../gen/grpc/reflection/v1alpha/reflection_pb.js'
 
-/** The files whose services are the product, in the order in which they are documented. */
+/** Files with the services of the product, in the order of the documentation. */
 export const currentFiles: readonly DescFile[] = [
   file_chainguard_platform_iam_v2beta1_groups,
   file_chainguard_platform_iam_v2beta1_identities,
@@ -60,7 +60,7 @@ export const currentFiles: readonly DescFile[] = [
   file_berth_audit_v1_audit,
 ]
 
-/** The files of version 1, whose services show the same resources in older words. */
+/** Files of version 1, whose services return the same resources in an older form. */
 export const v1Files: readonly DescFile[] = [
   file_chainguard_platform_iam_groups,
   file_chainguard_platform_iam_identities,
@@ -73,15 +73,15 @@ export const v1Files: readonly DescFile[] = [
   file_chainguard_platform_events_subscriptions,
 ]
 
-/** Whether a service, a message or an enum is one of version 1. */
+/** Returns whether a service, a message or an enum belongs to version 1. */
 export function isV1({ file }: { readonly file: DescFile }): boolean {
   return v1Files.includes(file)
 }
 
-/** Every file of the contract. */
+/** All files of the contract. */
 export const contractFiles: readonly DescFile[] = [...currentFiles, ...v1Files]
 
-/** The standard services of gRPC, which have no REST binding and no access rule. */
+/** Files of the standard gRPC services, which have no REST binding and no access rule. */
 export const grpcStandardFiles: readonly DescFile[] = [
   file_grpc_health_v1_health,
   file_grpc_reflection_v1_reflection,

@@ -1,6 +1,6 @@
 /**
- * google.protobuf.Timestamp and Duration as JSON text. Writing is on the way of every answer, so it puts ready
- * parts together and remembers the days it spelled lately.
+ * google.protobuf.Timestamp and Duration as JSON text. Every response formats timestamps, so the writer joins precomputed parts and caches
+ * recent days.
  */
 
 export interface SecondsAndNanos {
@@ -9,14 +9,14 @@ export interface SecondsAndNanos {
 }
 
 const DAY_SECONDS = 86_400
-/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z: the range of google.protobuf.Timestamp. */
+/** Range of google.protobuf.Timestamp: 0001-01-01T00:00:00Z to 9999-12-31T23:59:59Z. */
 const MIN_SECONDS = -62_135_596_800
 const MAX_SECONDS = 253_402_300_799
 /** Range of google.protobuf.Duration: about 10,000 years. */
 const DURATION_SECONDS_MAX = 315_576_000_000
 
 const twoDigits = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
-/** The parts of a time of day: `03:04:` by minute of the day, `05.` by second, `678Z` by millisecond. */
+/** Precomputed parts of a time of day: `03:04:` by minute of the day, `05.` by second, `678Z` by millisecond. */
 const minuteTexts = Array.from(
   { length: 1440 },
   (_, minute) => `${twoDigits[Math.floor(minute / 60)]}:${twoDigits[minute % 60]}:`,
@@ -24,14 +24,14 @@ const minuteTexts = Array.from(
 const secondTexts = twoDigits.slice(0, 60).map((second) => `${second}.`)
 const millisecondTexts = Array.from({ length: 1000 }, (_, value) => `${String(value).padStart(3, '0')}Z`)
 
-/** Days that were spelled lately, each at its number modulo the length. */
+/** Recently formatted days, each at its number modulo the length. */
 const CACHED_DAYS = 256
 const cachedDays = new Float64Array(CACHED_DAYS).fill(Number.NaN)
 const cachedDayTexts = new Array<string>(CACHED_DAYS).fill('')
 
 /**
- * RFC 3339 in UTC with exactly three fractional digits, what is finer cut off: `2025-01-02T03:04:05.000Z`. Throws an Error
- * for a time outside the years 1 to 9999.
+ * Formats RFC 3339 text in UTC with exactly three fractional digits, truncated: `2025-01-02T03:04:05.000Z`. Throws an Error for a time outside
+ * the years 1 to 9999.
  */
 export function timestampText({ seconds, nanos }: SecondsAndNanos): string {
   const total = Number(seconds)
@@ -54,7 +54,7 @@ export function timestampText({ seconds, nanos }: SecondsAndNanos): string {
 const timestampPattern =
   /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))$/
 
-/** Reads RFC 3339 with any offset and up to nine fractional digits; undefined when the text is none or out of range. */
+/** Parses RFC 3339 text with any offset and up to nine fractional digits; returns undefined if it is invalid or out of range. */
 export function parseTimestamp(text: string): SecondsAndNanos | undefined {
   const match = timestampPattern.exec(text)
   if (match === null) return undefined
@@ -67,7 +67,7 @@ export function parseTimestamp(text: string): SecondsAndNanos | undefined {
     number,
   ]
   if (hour > 23 || minute > 59 || second > 59) return undefined
-  // Not Date.UTC: it takes the years 0 to 99 for 1900 to 1999.
+  // Date.UTC would read the years 0 to 99 as 1900 to 1999.
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined
@@ -79,7 +79,7 @@ export function parseTimestamp(text: string): SecondsAndNanos | undefined {
   return { seconds: BigInt(total), nanos: Number(fraction.padEnd(9, '0')) }
 }
 
-/** Seconds with 0, 3, 6 or 9 fractional digits, as proto JSON has it: `1.500s`. */
+/** Formats seconds with 0, 3, 6 or 9 fractional digits, as in proto JSON: `1.500s`. */
 export function durationText({ seconds, nanos }: SecondsAndNanos): string {
   const sign = seconds < 0n || nanos < 0 ? '-' : ''
   const whole = seconds < 0n ? -seconds : seconds
@@ -91,7 +91,7 @@ export function durationText({ seconds, nanos }: SecondsAndNanos): string {
 
 const durationPattern = /^(-?)(\d{1,12})(?:\.(\d{1,9}))?s$/
 
-/** Reads `1.5s`; undefined when the text is no duration or out of range. */
+/** Parses `1.5s`; returns undefined if the text is invalid or out of range. */
 export function parseDuration(text: string): SecondsAndNanos | undefined {
   const match = durationPattern.exec(text)
   if (match === null) return undefined

@@ -145,575 +145,530 @@ export const operations = {
 
 export interface Services {
   /**
-   * Groups form the tree that everything else hangs on: a root group is an organization, and every
-   * resource belongs to one group. Rights granted at a group hold for all that lies below it.
+   * Manages groups, the tree that all other resources belong to. A root group is an organization, and every
+   * resource belongs to one group. A role in a group applies to the group and all its descendants.
    */
   readonly groups: {
-    /** Reads one group. Fails with NOT_FOUND when there is no such group. */
+    /** Returns a group. Fails with NOT_FOUND if the group does not exist. */
     get(uid: string, options?: CallOptions): Reply<types.Group>
     /**
-     * Removes an empty group. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) while anything still
-     * belongs to it, and with NOT_FOUND when it is already gone.
+     * Deletes an empty group. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) if the group contains
+     * resources, and with NOT_FOUND if it does not exist.
      */
     delete(uid: string, options?: DeleteOptions): Reply<void>
-    /**
-     * Lists the groups in which the caller may read groups. The sort keys are `uid`, `name`,
-     * `created_at` and `updated_at`.
-     */
+    /** Lists the groups that the caller can read. Sort keys: `uid`, `name`, `created_at`, `updated_at`. */
     list(request?: types.ListGroupsRequest, options?: CallOptions): Reply<types.ListGroupsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListGroupsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Group, void>
     /**
-     * Creates a group below a parent or, with an empty parent, a new organization whose creator becomes
-     * its owner. Creating an organization may be limited to administrators of the platform.
+     * Creates a group in a parent group. If the parent is empty, creates an organization that the caller owns.
+     * The operator can restrict who creates organizations.
      */
     create(parent: string, group: types.GroupInput, options?: CreateOptions): Reply<types.Group>
     /**
-     * Changes a group and returns it as it is afterwards. A group cannot be moved to another parent. Renaming
-     * a group that contains repos with policies, at any depth, requires CAP_REPO_POLICIES_UPDATE too.
+     * Updates a group and returns the result. A group cannot be moved to another parent. Renaming a group that
+     * contains repos with policies, at any depth, also requires CAP_REPO_POLICIES_UPDATE.
      */
     update(uid: string, patch: Partial<types.GroupInput>, options?: UpdateOptions): Reply<types.Group>
     /**
-     * Finds the verified organization that is named after the domain of the caller's e-mail address. An
-     * address that an organization's identity provider verified finds this organization only.
-     * Fails with the same NOT_FOUND whether none matches, the domain is blocked, or the caller's sign-in
-     * is not trusted for this.
+     * Finds the verified organization whose name is the domain of the caller's e-mail address. An address that
+     * was verified by the identity provider of an organization finds only this organization. Fails with the
+     * same NOT_FOUND if no organization matches, if the domain is blocked, and if the caller's sign-in is not
+     * trusted for this lookup.
      */
     lookupGroup(request?: types.LookupGroupRequest, options?: CallOptions): Reply<types.LookupGroupResponse>
     /**
-     * Asks the owners of the organization that matches the caller's e-mail domain to let the caller in.
-     * Fails with NOT_FOUND as LookupGroup does, and with RESOURCE_EXHAUSTED when repeated too soon.
+     * Asks the owners of the organization that matches the caller's e-mail domain to give the caller access.
+     * Fails with NOT_FOUND as LookupGroup does, and with RESOURCE_EXHAUSTED if repeated too soon.
      */
     requestGroupAccess(request: types.RequestGroupAccessRequest, options?: CallOptions): Reply<types.RequestGroupAccessResponse>
-    /**
-     * Tells whether the caller's e-mail domain is one that LookupGroup and RequestGroupAccess would act
-     * on.
-     */
+    /** Reports whether LookupGroup and RequestGroupAccess accept the caller's e-mail domain. */
     checkEligibility(request?: types.CheckEligibilityRequest, options?: CallOptions): Reply<types.CheckEligibilityResponse>
   }
   /**
-   * Identities are who acts: people who signed in, and workloads that prove themselves with a token of
-   * another issuer instead of a stored secret.
+   * Manages identities: users who signed in, and workloads that authenticate with a token of another issuer
+   * instead of a stored secret.
    */
   readonly identities: {
-    /**
-     * Creates an identity in a group, together with the rule that says which outside party may take it
-     * on.
-     */
+    /** Creates an identity in a group, with the rule that decides which external tokens can assume it. */
     create(parent: string, identity: types.IdentityInput, options?: CreateOptions): Reply<types.Identity>
-    /** Reads one identity. Fails with NOT_FOUND when there is no such identity. */
+    /** Returns an identity. Fails with NOT_FOUND if the identity does not exist. */
     get(uid: string, options?: CallOptions): Reply<types.Identity>
     /**
-     * Removes an identity. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) while role bindings name
-     * it, and with NOT_FOUND when it is already gone.
+     * Deletes an identity. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) if role bindings refer to it, and
+     * with NOT_FOUND if it does not exist.
      */
     delete(uid: string, options?: DeleteOptions): Reply<void>
-    /**
-     * Changes an identity and returns it as it is afterwards. Who may take the identity on changes with
-     * the next token exchange.
-     */
+    /** Updates an identity and returns the result. A changed rule applies from the next token exchange. */
     update(uid: string, patch: Partial<types.IdentityInput>, options?: UpdateOptions): Reply<types.Identity>
     /**
-     * Lists the identities of the groups in which the caller may read identities. The sort keys are
-     * `uid`, `name`, `created_at` and `updated_at`.
+     * Lists the identities of the groups in which the caller can read identities. Sort keys: `uid`, `name`,
+     * `created_at`, `updated_at`.
      */
     list(request?: types.ListIdentitiesRequest, options?: CallOptions): Reply<types.ListIdentitiesResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListIdentitiesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Identity, void>
     /**
-     * Tells the UID that belongs to a person's issuer and subject, whether or not they have signed in
-     * before. Roles can therefore be granted ahead of a first sign-in.
+     * Returns the UID for a user's issuer and subject, even before the first sign-in. This makes it possible to
+     * grant roles in advance.
      */
     lookupIdentity(request: types.LookupIdentityRequest, options?: CallOptions): Reply<types.LookupIdentityResponse>
-    /**
-     * Hands over details about the caller's own identity. The values go out with the event; keeping them
-     * is not promised.
-     */
+    /** Publishes details about the caller's own identity with an event. The values are not necessarily stored. */
     updateIdentityMetadata(request: types.UpdateIdentityMetadataRequest, options?: CallOptions): Reply<types.IdentityMetadata>
   }
   /**
-   * Roles are named sets of capabilities. Managed roles come with the platform and never change; custom
+   * Manages roles, which are named sets of capabilities. Managed roles are built in and never change; custom
    * roles belong to a group.
    */
   readonly roles: {
     /**
-     * Reads one role. Managed roles can be read by everyone who may read roles anywhere; fails with
-     * NOT_FOUND when there is no such role.
+     * Returns a role. A caller who can read roles in any group can read managed roles. Fails with NOT_FOUND if
+     * the role does not exist.
      */
     get(uid: string, options?: CallOptions): Reply<types.Role>
     /**
-     * Lists the managed roles and the custom roles of the groups in which the caller may read roles. The
-     * sort keys are `uid`, `name`, `created_at` and `updated_at`.
+     * Lists the managed roles and the custom roles of the groups in which the caller can read roles. Sort keys:
+     * `uid`, `name`, `created_at`, `updated_at`.
      */
     list(request?: types.ListRolesRequest, options?: CallOptions): Reply<types.ListRolesResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListRolesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Role, void>
     /**
-     * Creates a custom role in a group. Fails with PERMISSION_DENIED when the role holds a capability
-     * that the caller does not hold there.
+     * Creates a custom role in a group. Fails with PERMISSION_DENIED if the role has a capability that the
+     * caller does not have there.
      */
     create(parent: string, role: types.RoleInput, options?: CreateOptions): Reply<types.Role>
     /**
-     * Changes a custom role for everyone bound to it, and returns it as it is afterwards. Managed roles
-     * are refused, and so are capabilities that the caller does not hold.
+     * Updates a custom role for all identities that have it, and returns the result. Managed roles are
+     * rejected, and so are capabilities that the caller does not have.
      */
     update(uid: string, patch: Partial<types.RoleInput>, options?: UpdateOptions): Reply<types.Role>
     /**
-     * Removes a custom role. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) while role bindings name
-     * it, and with NOT_FOUND when it is already gone; managed roles are refused.
+     * Deletes a custom role. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) if role bindings refer to it,
+     * and with NOT_FOUND if it does not exist. Managed roles are rejected.
      */
     delete(uid: string, options?: DeleteOptions): Reply<void>
   }
   /**
-   * Role bindings give an identity a role at a group, and so at everything below that group. They take
-   * effect, and cease to, at once.
+   * Manages role bindings, which give an identity a role in a group and all its descendants. Changes take
+   * effect immediately.
    */
   readonly roleBindings: {
-    /** Reads one binding. Fails with NOT_FOUND when there is no such binding. */
+    /** Returns a binding. Fails with NOT_FOUND if the binding does not exist. */
     get(uid: string, options?: CallOptions): Reply<types.RoleBinding>
     /**
-     * Gives an identity a role at a group. Fails with PERMISSION_DENIED when the role holds a capability
-     * that the caller does not hold there, and with ALREADY_EXISTS when the same binding is already in
-     * place.
+     * Binds an identity to a role in a group. Fails with PERMISSION_DENIED if the role has a capability that
+     * the caller does not have there, and with ALREADY_EXISTS if the same binding exists.
      */
     create(parent: string, roleBinding: types.RoleBindingInput, options?: CreateOptions): Reply<types.RoleBinding>
-    /** Takes the role away again. Fails with NOT_FOUND when the binding is already gone. */
+    /** Deletes a binding, and with it the identity's role. Fails with NOT_FOUND if the binding does not exist. */
     delete(uid: string, options?: DeleteOptions): Reply<void>
-    /**
-     * Lists the bindings of the groups in which the caller may read bindings. The sort keys are `uid`
-     * and `created_at`.
-     */
+    /** Lists the bindings of the groups in which the caller can read bindings. Sort keys: `uid`, `created_at`. */
     list(request?: types.ListRoleBindingsRequest, options?: CallOptions): Reply<types.ListRoleBindingsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListRoleBindingsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.RoleBinding, void>
-    /**
-     * Creates up to 25 bindings in one group, all of them or none. The rules of CreateRoleBinding hold
-     * for each.
-     */
+    /** Creates up to 25 bindings in one group, all or none. The rules of CreateRoleBinding apply to each. */
     batchCreate(request: types.BatchCreateRoleBindingsRequest, options?: CreateOptions): Reply<types.BatchCreateRoleBindingsResponse>
     /**
-     * Changes which identity or which role a binding names, and returns it as it is afterwards. Its
-     * group stays; a role beyond what the caller holds is refused.
+     * Updates the identity or the role of a binding and returns the result. The group cannot change. Fails with
+     * PERMISSION_DENIED if the role has a capability that the caller does not have there.
      */
     update(uid: string, patch: Partial<types.RoleBindingInput>, options?: UpdateOptions): Reply<types.RoleBinding>
   }
   /**
-   * Identity providers let the people of an organization sign in with the organization's own account
-   * system, and let that system create and remove their accounts (SCIM).
+   * Manages identity providers, through which the users of an organization sign in with the organization's own
+   * accounts, and which can create and delete these accounts (SCIM).
    */
   readonly identityProviders: {
     /**
-     * Lists the providers of the organizations in which the caller may read providers. The sort keys are
-     * `uid`, `name`, `created_at` and `updated_at`.
+     * Lists the providers of the organizations in which the caller can read providers. Sort keys: `uid`,
+     * `name`, `created_at`, `updated_at`.
      */
     list(request?: types.ListIdentityProvidersRequest, options?: CallOptions): Reply<types.ListIdentityProvidersResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListIdentityProvidersRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.IdentityProvider, void>
     /**
-     * Reads one provider, including the state of its provisioning token. Fails with NOT_FOUND when there
-     * is no such provider.
+     * Returns a provider, including the state of its SCIM token. Fails with NOT_FOUND if the provider does not
+     * exist.
      */
     get(uid: string, options?: CallOptions): Reply<types.IdentityProvider>
     /**
-     * Creates a provider in an organization. Needs the right to bind roles too, because everyone who
-     * signs in through it is given its default role. Fails with PERMISSION_DENIED when this role, or a person
-     * of the issuer in the organization, holds a capability that the caller does not hold there.
+     * Creates a provider in an organization. Also requires the right to create role bindings, because all users
+     * who sign in through it receive its default role. Fails with PERMISSION_DENIED if this role, or a user of
+     * the issuer in the organization, has a capability that the caller does not have there.
      */
     create(parent: string, identityProvider: types.IdentityProviderInput, options?: CreateOptions): Reply<types.IdentityProvider>
     /**
-     * Changes a provider and returns it as it is afterwards. Needs the right to bind roles too, and fails as
-     * CreateIdentityProvider does. Another issuer or client ends the sessions that came through the provider.
+     * Updates a provider and returns the result. Also requires the right to create role bindings, and fails as
+     * CreateIdentityProvider does. Changing the issuer or the client ends the sessions that were created
+     * through the provider.
      */
     update(uid: string, patch: Partial<types.IdentityProviderInput>, options?: UpdateOptions): Reply<types.IdentityProvider>
-    /**
-     * Removes a provider, after which nobody can sign in through it. Fails with NOT_FOUND when it is
-     * already gone.
-     */
+    /** Deletes a provider, after which no one can sign in through it. Fails with NOT_FOUND if it does not exist. */
     delete(uid: string, options?: DeleteOptions): Reply<void>
     /**
-     * Issues the first provisioning token of a provider and shows it once. Provisioning stays off until
-     * SetScimEnabled; fails with FAILED_PRECONDITION when a token has been issued before.
+     * Creates the first SCIM token of a provider and returns it, once. SCIM stays disabled until
+     * SetScimEnabled. Fails with FAILED_PRECONDITION if a token was created before.
      */
     generateScimToken(request: types.GenerateScimTokenRequest, options?: CallOptions): Reply<types.GenerateScimTokenResponse>
     /**
-     * Replaces the provisioning token by a new one, shown once, while the old one may work on for a
-     * while. Fails with NOT_FOUND when no token was ever issued.
+     * Replaces the SCIM token and returns the new one, once. The old token can stay valid for a while. Fails
+     * with NOT_FOUND if no token was ever created.
      */
     regenerateScimToken(request: types.RegenerateScimTokenRequest, options?: CallOptions): Reply<types.RegenerateScimTokenResponse>
     /**
-     * Ends the current provisioning token, and an older one that still works, at once. Leaves the
-     * provisioning switch as it is.
+     * Revokes the current SCIM token, and an older one that is still valid, immediately. Does not change
+     * whether SCIM is enabled.
      */
     revokeScimToken(request: types.RevokeScimTokenRequest, options?: CallOptions): Reply<types.RevokeScimTokenResponse>
     /**
-     * Turns provisioning on or off. Turning it on fails with FAILED_PRECONDITION while the organization
-     * has fewer than two owners bound by hand.
+     * Enables or disables SCIM. Enabling fails with FAILED_PRECONDITION if the organization has fewer than two
+     * owners bound by hand.
      */
     setScimEnabled(request: types.SetScimEnabledRequest, options?: CallOptions): Reply<types.SetScimEnabledResponse>
   }
   /**
-   * Mappings give a role to everyone whom an identity provider reports as a member of one of its own
-   * groups. A mapping never changes: delete it and create another.
+   * Manages mappings, which give a role to all users that an identity provider reports as members of one of its
+   * groups. A mapping cannot be updated; delete it and create another one.
    */
   readonly externalGroupRoleMappings: {
-    /** Reads one mapping. Fails with NOT_FOUND when there is no such mapping. */
+    /** Returns a mapping. Fails with NOT_FOUND if the mapping does not exist. */
     get(uid: string, options?: CallOptions): Reply<types.ExternalGroupRoleMapping>
     /**
-     * Creates a mapping under an identity provider. Needs the right to bind roles too, and fails with
-     * PERMISSION_DENIED when the role, or a person of the provider's issuer in the organization, holds a
-     * capability that the caller does not hold there.
+     * Creates a mapping for an identity provider. Also requires the right to create role bindings. Fails with
+     * PERMISSION_DENIED if the role, or a user of the provider's issuer in the organization, has a capability
+     * that the caller does not have there.
      */
     create(parent: string, externalGroupRoleMapping: types.ExternalGroupRoleMappingInput, options?: CreateOptions): Reply<types.ExternalGroupRoleMapping>
     /**
-     * Deletes a mapping; members of the group lose the role with their next sign-in or refresh. Fails
-     * with NOT_FOUND when it is already gone.
+     * Deletes a mapping. Members of the group lose the role at their next sign-in or refresh. Fails with
+     * NOT_FOUND if the mapping does not exist.
      */
     delete(uid: string, options?: DeleteOptions): Reply<void>
     /**
-     * Deletes several mappings of one identity provider together. Ones that are already gone are passed
-     * over; one of another provider is INVALID_ARGUMENT and nothing is deleted.
+     * Deletes several mappings of one identity provider in one transaction. Mappings that do not exist are
+     * ignored. A mapping of another provider fails with INVALID_ARGUMENT and nothing is deleted.
      */
     batchDelete(request: types.BatchDeleteExternalGroupRoleMappingsRequest, options?: CallOptions): Reply<types.BatchDeleteExternalGroupRoleMappingsResponse>
     /**
-     * Lists the mappings of the organizations in which the caller may read identity providers. The sort
-     * keys are `uid` and `created_at`.
+     * Lists the mappings of the organizations in which the caller can read identity providers. Sort keys:
+     * `uid`, `created_at`.
      */
     list(request?: types.ListExternalGroupRoleMappingsRequest, options?: CallOptions): Reply<types.ListExternalGroupRoleMappingsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListExternalGroupRoleMappingsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.ExternalGroupRoleMapping, void>
   }
   /**
-   * Account associations tie a group to its accounts at cloud providers and code hosts, so that the
-   * platform can act there without stored secrets. A group has at most one.
+   * Manages account associations, which link a group to its accounts at cloud providers and code hosts, so that
+   * the platform can act there without stored secrets. A group has at most one association.
    */
   readonly accountAssociations: {
-    /** Reads the association of a group. Fails with NOT_FOUND when the group has none. */
+    /** Returns the association of a group. Fails with NOT_FOUND if the group has none. */
     get(uid: string, options?: CallOptions): Reply<types.AccountAssociation>
-    /** Creates the association of a group. Fails with ALREADY_EXISTS when the group has one. */
+    /** Creates the association of a group. Fails with ALREADY_EXISTS if the group has one. */
     create(parent: string, accountAssociation: types.AccountAssociationInput, options?: CreateOptions): Reply<types.AccountAssociation>
-    /** Removes the association of a group. Fails with NOT_FOUND when the group has none. */
+    /** Deletes the association of a group. Fails with NOT_FOUND if the group has none. */
     delete(uid: string, options?: DeleteOptions): Reply<void>
     /**
-     * Lists the associations of the groups in which the caller may read associations. The sort keys are
-     * `group`, `uid`, `name`, `created_at` and `updated_at`.
+     * Lists the associations of the groups in which the caller can read associations. Sort keys: `group`,
+     * `uid`, `name`, `created_at`, `updated_at`.
      */
     list(request?: types.ListAccountAssociationsRequest, options?: CallOptions): Reply<types.ListAccountAssociationsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListAccountAssociationsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.AccountAssociation, void>
-    /**
-     * Changes the association of a group and returns it as it is afterwards. Fails with NOT_FOUND when
-     * the group has none.
-     */
+    /** Updates the association of a group and returns the result. Fails with NOT_FOUND if the group has none. */
     update(uid: string, patch: Partial<types.AccountAssociationInput>, options?: UpdateOptions): Reply<types.AccountAssociation>
     /**
-     * Tries out whether the platform can obtain credentials at one cloud provider. An association that
-     * does not work is an answer, not an error.
+     * Checks whether the platform can obtain credentials at one cloud provider. An association that does not
+     * work is reported in the response, not as an error.
      */
     checkAccountAssociation(request: types.CheckAccountAssociationRequest, options?: CallOptions): Reply<types.CheckAccountAssociationResponse>
   }
-  /**
-   * Group invites let people join a group with a code: whoever accepts one is given its role at the
-   * group.
-   */
+  /** Manages group invites. A user who accepts an invite with its code receives its role in the group. */
   readonly groupInvites: {
     /**
-     * Creates an invite and shows its code once. Needs the right to bind roles too, and fails with
-     * PERMISSION_DENIED when the role holds a capability that the caller does not hold there.
+     * Creates an invite and returns its code, once. Also requires the right to create role bindings. Fails with
+     * PERMISSION_DENIED if the role has a capability that the caller does not have in the group.
      */
     create(parent: string, groupInvite: types.GroupInviteInput, options?: CreateOptions): Reply<types.GroupInvite>
-    /** Reads one invite, without its code. Fails with NOT_FOUND when there is no such invite. */
+    /** Returns an invite, without its code. Fails with NOT_FOUND if the invite does not exist. */
     get(uid: string, options?: CallOptions): Reply<types.GroupInvite>
-    /** Withdraws an invite; its code stops working at once. Fails with NOT_FOUND when it is already gone. */
+    /** Deletes an invite. Its code stops working immediately. Fails with NOT_FOUND if the invite does not exist. */
     delete(uid: string, options?: DeleteOptions): Reply<void>
     /**
-     * Lists the invites of the groups in which the caller may read invites, also those that have closed.
-     * The sort keys are `created_at` and `uid`.
+     * Lists the invites of the groups in which the caller can read invites, including closed ones. Sort keys:
+     * `created_at`, `uid`.
      */
     list(request?: types.ListGroupInvitesRequest, options?: CallOptions): Reply<types.ListGroupInvitesResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListGroupInvitesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.GroupInvite, void>
     /**
-     * Changes an invite that is still open and returns it as it is afterwards, without its code, which
-     * stays the same. Needs the same rights as creating one, because it may promise another role. Fails
-     * with FAILED_PRECONDITION, type INVITE_EXPIRED, when the invite has closed.
+     * Updates an open invite and returns the result, without the code, which does not change. Requires the same
+     * rights as CreateGroupInvite, because the role can change. Fails with FAILED_PRECONDITION, type
+     * INVITE_EXPIRED, if the invite is closed.
      */
     update(uid: string, patch: Partial<types.GroupInviteInput>, options?: UpdateOptions): Reply<types.GroupInvite>
   }
-  /** The other side of group invites: what whoever was invited does. */
+  /** Accepts group invites. */
   readonly invitations: {
     /**
-     * Accepts an invite: the caller's own identity gets the role of the invite at its group. A caller who
+     * Accepts an invite: the caller's identity receives the role of the invite in its group. A caller who
      * signed in through an organization's identity provider has the role through this provider only, and the
-     * binding shows it in `accepted_through`; a binding that did not count for this provider counts afterwards.
-     * An invite for an e-mail address needs an address that is verified by a local account, by a provider of
-     * the operator, or by an identity provider of the organization of the invite. A code that
-     * is wrong, expired, used up or meant for another e-mail address is NOT_FOUND, without saying which,
-     * and so is one of another organization than the caller's identity belongs to. A role that the caller
-     * holds there already is ALREADY_EXISTS, and a role that is gone FAILED_PRECONDITION, type
-     * ROLE_MISSING; the invite then stays as it was. A token that is narrowed to scopes or capabilities
-     * is PERMISSION_DENIED.
+     * binding reports it in `accepted_through`; an existing binding that did not apply to this provider applies
+     * afterwards. An invite for an e-mail address requires an address that is verified by a local account, by a
+     * provider of the operator, or by an identity provider of the invite's organization. Fails with NOT_FOUND,
+     * without the exact reason, if the code is wrong, expired, already used, meant for another e-mail address,
+     * or from another organization than the one that the caller's identity belongs to. Fails with
+     * ALREADY_EXISTS if the caller already has the role there, and with FAILED_PRECONDITION, type ROLE_MISSING,
+     * if the role was deleted; the invite then stays unchanged. A token that is restricted to scopes or
+     * capabilities fails with PERMISSION_DENIED.
      */
     acceptGroupInvite(request: types.AcceptGroupInviteRequest, options?: CallOptions): Reply<types.AcceptGroupInviteResponse>
   }
-  /**
-   * Repos hold the images of a group. This service manages what is known about a repo; images themselves
-   * are pushed and pulled through the registry.
-   */
+  /** Manages repos, which hold the images of a group. Images are pushed and pulled through the registry. */
   readonly repos: {
-    /** Reads one repo. Fails with NOT_FOUND when there is no such repo. */
+    /** Returns a repo. Fails with NOT_FOUND if the repo does not exist. */
     get(uid: string, options?: CallOptions): Reply<types.Repo>
-    /** Creates a repo in a group. Fails with ALREADY_EXISTS when the group has a repo of that name. */
+    /** Creates a repo in a group. Fails with ALREADY_EXISTS if the group has a repo with this name. */
     create(parent: string, repo: types.RepoInput, options?: CreateOptions): Reply<types.Repo>
     /**
-     * Changes a repo and returns it as it is afterwards. Some fields are for the operator alone, and
-     * changing one of them without that right is PERMISSION_DENIED. Renaming a repo that has a policy requires
-     * CAP_REPO_POLICIES_UPDATE too.
+     * Updates a repo and returns the result. Some fields can be changed by the operator only; for other
+     * callers, changing them fails with PERMISSION_DENIED. Renaming a repo that has a policy also requires
+     * CAP_REPO_POLICIES_UPDATE.
      */
     update(uid: string, patch: Partial<types.RepoInput>, options?: UpdateOptions): Reply<types.Repo>
     /**
-     * Removes a repo. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) while it has tags, and with
-     * NOT_FOUND when it is already gone. Deleting a repo that has a policy requires CAP_REPO_POLICIES_UPDATE
-     * too, and deletes the tags that the policy makes immutable if no other tags are left.
+     * Deletes a repo. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) if it has tags, and with NOT_FOUND
+     * if it does not exist. Deleting a repo that has a policy also requires CAP_REPO_POLICIES_UPDATE, and
+     * deletes the tags that the policy makes immutable if no other tags are left.
      */
     delete(uid: string, options?: DeleteOptions): Reply<void>
     /**
-     * Lists the repos of the groups in which the caller may read repos. The sort keys are `uid`, `name`,
-     * `created_at` and `updated_at`.
+     * Lists the repos of the groups in which the caller can read repos. Sort keys: `uid`, `name`, `created_at`,
+     * `updated_at`.
      */
     list(request?: types.ListReposRequest, options?: CallOptions): Reply<types.ListReposResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListReposRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Repo, void>
-    /** Reads the page that introduces a repo. A repo without one has an empty page. */
+    /** Returns the readme of a repo. A repo without a readme returns an empty one. */
     getRepoReadme(uid: string, options?: CallOptions): Reply<types.RepoReadme>
     /**
-     * Replaces the page that introduces a repo. Only the operator may, and text that would render to
-     * unsafe HTML is INVALID_ARGUMENT.
+     * Replaces the readme of a repo. Requires the operator's rights. Fails with INVALID_ARGUMENT if the text
+     * renders to unsafe HTML.
      */
     updateRepoReadme(uid: string, patch: Partial<types.RepoReadmeInput>, options?: UpdateOptions): Reply<types.RepoReadme>
   }
-  /**
-   * Tags name the manifests of a repo. A tag points at one digest at a time and may be pointed elsewhere
-   * later.
-   */
+  /** Manages tags, which name the manifests of a repo. A tag points to one digest at a time and can be moved. */
   readonly tags: {
-    /** Reads one tag. Fails with NOT_FOUND when there is no such tag. */
+    /** Returns a tag. Fails with NOT_FOUND if the tag does not exist. */
     get(uid: string, options?: CallOptions): Reply<types.Tag>
     /**
-     * Lists the tags of the repos in which the caller may read tags; by default without those that only
-     * machines use. The sort keys are `uid`, `name` and `updated_at`.
+     * Lists the tags of the repos in which the caller can read tags. By default, tags that only machines use
+     * are excluded. Sort keys: `uid`, `name`, `updated_at`.
      */
     list(request?: types.ListTagsRequest, options?: CallOptions): Reply<types.ListTagsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListTagsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Tag, void>
     /**
-     * Creates a tag in a repo, or changes the tag of that name to what is given, keeping its UID; for a
-     * change, CAP_TAG_UPDATE is needed too. What is given already changes nothing. Fails with NOT_FOUND
-     * when there is no such repo.
+     * Creates a tag in a repo, or updates the tag with this name and keeps its UID. An update also requires
+     * CAP_TAG_UPDATE. Values that do not change have no effect. Fails with NOT_FOUND if the repo does not
+     * exist.
      */
     create(parent: string, tag: types.TagInput, options?: CreateOptions): Reply<types.Tag>
-    /** Removes a tag; the manifest it points at stays. Fails with NOT_FOUND when the tag is already gone. */
+    /** Deletes a tag, but not the manifest that it points to. Fails with NOT_FOUND if the tag does not exist. */
     delete(uid: string, options?: DeleteOptions): Reply<void>
   }
-  /** Answers questions about images without pulling them. */
+  /** Returns facts about images without pulling them. */
   readonly images: {
-    /**
-     * Tells which architectures an image index offers. Fails with NOT_FOUND when the repo holds no such
-     * index.
-     */
+    /** Lists the architectures of an image index. Fails with NOT_FOUND if the repo does not contain the index. */
     getArchitectures(request: types.GetArchitecturesRequest, options?: CallOptions): Reply<types.Architectures>
     /**
-     * Tells how large an image is on one architecture. Fails with NOT_FOUND when the repo holds no such
-     * index, or the index not that architecture.
+     * Returns the size of an image for one architecture. Fails with NOT_FOUND if the repo does not contain the
+     * index, or the index does not contain the architecture.
      */
     getSize(request: types.GetSizeRequest, options?: CallOptions): Reply<types.Size>
   }
-  /** Policies say what may become of the tags of a repo: which never move, and which go by themselves. */
+  /** Manages repo policies: which tags are immutable, and which are deleted automatically. */
   readonly repoPolicies: {
     /**
-     * Reads the policy of a repo. A repo that was never given one has one that says nothing. Fails with
-     * NOT_FOUND when there is no such repo.
+     * Returns the policy of a repo. A repo without a policy returns an empty one. Fails with NOT_FOUND if the
+     * repo does not exist.
      */
     getRepoPolicy(uid: string, options?: CallOptions): Reply<types.RepoPolicy>
     /**
-     * Changes the policy of a repo. Enabling retention, and changing its rules or the immutable tags while it
-     * is enabled, deletes tags and manifests, and requires `tag.delete` and `manifest.delete` too.
+     * Updates the policy of a repo. Enabling retention, and changing its rules or the immutable tags while it
+     * is enabled, deletes tags and manifests and also requires `tag.delete` and `manifest.delete`.
      */
     updateRepoPolicy(uid: string, patch: Partial<types.RepoPolicyInput>, options?: UpdateOptions): Reply<types.RepoPolicy>
     /**
-     * Tells what retention would delete now and why the rest stays, without deleting anything: whether the
-     * policy is enabled or not, or by rules that are given to try them. Tags come first, by their names,
-     * then manifests, by their digests.
+     * Returns what retention would delete now and why it would keep the rest, without deleting anything. Works
+     * with the stored policy, enabled or not, or with the rules in the request. Tags come first, ordered by
+     * name, then manifests, ordered by digest.
      */
     previewRetention(request: types.PreviewRetentionRequest, options?: CallOptions): Reply<types.PreviewRetentionResponse>
     /**
-     * Has retention delete now what its rules do not keep. Answers without waiting for the run. Fails with
-     * FAILED_PRECONDITION while retention is not enabled.
+     * Starts a retention run now and returns without waiting for it. Fails with FAILED_PRECONDITION if
+     * retention is not enabled.
      */
     applyRetention(request: types.ApplyRetentionRequest, options?: CallOptions): Reply<types.RepoPolicy>
   }
   /**
-   * Advisories say what is known about a vulnerability in one particular artifact: found, fixed, not
-   * affected, and so on. They are read here and written by importing feeds.
+   * Reads advisories, which describe a vulnerability in one artifact: detected, fixed, not affected, and so on.
+   * Advisories are written by importing documents and feeds.
    */
   readonly advisories: {
     /**
-     * Reads one advisory by its UID, deleted ones included. Fails with NOT_FOUND when there is no such
-     * advisory.
+     * Returns an advisory by its UID, including deleted ones. Fails with NOT_FOUND if the advisory does not
+     * exist.
      */
     get(uid: string, options?: CallOptions): Reply<types.Advisory>
     /**
-     * Lists the advisories of the groups in which the caller may read advisories, without deleted ones.
-     * The sort keys are `uid`, `advisory_id`, `artifact_name`, `component_name`, `created_at` and
-     * `updated_at`.
+     * Lists the advisories of the groups in which the caller can read advisories, without deleted ones. Sort
+     * keys: `uid`, `advisory_id`, `artifact_name`, `component_name`, `created_at`, `updated_at`.
      */
     list(request?: types.ListAdvisoriesRequest, options?: CallOptions): Reply<types.ListAdvisoriesResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListAdvisoriesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Advisory, void>
   }
-  /** Brings advisories in, as documents in the formats that others publish. */
+  /** Imports advisories from documents in published formats. */
   readonly advisoryDocuments: {
     /**
-     * Reads documents and makes the advisories of a group say what they say. Each document is taken whole
-     * or not at all; one that cannot be read is told of in its place and stops no other. A document that
-     * is there already changes nothing.
+     * Imports documents and updates the advisories of a group to match them. Each document is imported
+     * completely or not at all. A document that cannot be read is reported in its place and does not stop the
+     * others. A document that was already imported has no effect.
      */
     importAdvisoryDocuments(request: types.ImportAdvisoryDocumentsRequest, options?: CallOptions): Reply<types.ImportAdvisoryDocumentsResponse>
     /**
-     * Takes documents away, and with each the advisories that no other document tells of: they are marked
-     * as deleted. Each document goes by itself; one that is not there is passed over.
+     * Deletes documents, and marks as deleted the advisories that no other document contains. Each document is
+     * deleted on its own; documents that do not exist are ignored.
      */
     deleteAdvisoryDocuments(request: types.DeleteAdvisoryDocumentsRequest, options?: CallOptions): Reply<types.DeleteAdvisoryDocumentsResponse>
     /**
-     * Tells which documents a group has, and what of them no field of an advisory has: by format and id, a
-     * page at a time. They are what DeleteAdvisoryDocuments takes away.
+     * Lists the documents of a group and the parts of them that advisories have no field for, ordered by format
+     * and ID.
      */
     getAdvisoryDocuments(request: types.GetAdvisoryDocumentsRequest, options?: CallOptions): Reply<types.GetAdvisoryDocumentsResponse>
     /**
-     * Tells which documents an advisory comes from, and what of them no field of an advisory has: by format
-     * and id, a page at a time. Fails with NOT_FOUND when there is no such advisory.
+     * Lists the documents from which an advisory was created and the parts of them that advisories have no
+     * field for, ordered by format and ID. Fails with NOT_FOUND if the advisory does not exist.
      */
     getAdvisorySources(request: types.GetAdvisorySourcesRequest, options?: CallOptions): Reply<types.GetAdvisorySourcesResponse>
   }
   /**
-   * Feeds keep the advisories of a group up to date: files at an address that the server reads again and
-   * again, each document as ImportAdvisoryDocuments takes it.
+   * Manages feeds, which keep the advisories of a group up to date: the server polls a URL and imports each
+   * document as ImportAdvisoryDocuments does.
    */
   readonly advisoryFeeds: {
     /**
-     * Adds a feed to a group. Its first run begins at once. Fails with ALREADY_EXISTS when the group has a
-     * feed of the same address.
+     * Creates a feed in a group and starts its first run immediately. Fails with ALREADY_EXISTS if the group
+     * has a feed with the same URL.
      */
     create(parent: string, advisoryFeed: types.AdvisoryFeedInput, options?: CreateOptions): Reply<types.AdvisoryFeed>
-    /** Reads one feed, with what became of its last run. Fails with NOT_FOUND when there is no such feed. */
+    /** Returns a feed, with the result of its last run. Fails with NOT_FOUND if the feed does not exist. */
     get(uid: string, options?: CallOptions): Reply<types.AdvisoryFeed>
     /**
-     * Lists the feeds of the groups in which the caller may read advisories. The sort keys are `uid`,
-     * `url`, `create_time` and `update_time`.
+     * Lists the feeds of the groups in which the caller can read advisories. Sort keys: `uid`, `url`,
+     * `create_time`, `update_time`.
      */
     list(request?: types.ListAdvisoryFeedsRequest, options?: CallOptions): Reply<types.ListAdvisoryFeedsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListAdvisoryFeedsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.AdvisoryFeed, void>
     /**
-     * Changes how often a feed is read, in which format, or whether at all. Its address stays: another one
-     * is another feed.
+     * Updates the interval, the format or the paused state of a feed. The URL cannot change; create another
+     * feed instead.
      */
     update(uid: string, patch: Partial<types.AdvisoryFeedInput>, options?: UpdateOptions): Reply<types.AdvisoryFeed>
     /**
-     * Removes a feed. A run of it ends after the document that it is at; the advisories that it brought
-     * stay. Fails with NOT_FOUND when it is already gone.
+     * Deletes a feed. A run in progress stops after the current document. Imported advisories are kept. Fails
+     * with NOT_FOUND if the feed does not exist.
      */
     delete(uid: string, options?: DeleteOptions): Reply<void>
     /**
-     * Has a feed read now, whatever its interval says and however often it failed. Answers without
-     * waiting for the run. Fails with FAILED_PRECONDITION for one that is paused.
+     * Starts a run of a feed now, regardless of its interval and earlier failures, and returns without waiting
+     * for it. Fails with FAILED_PRECONDITION if the feed is paused.
      */
     syncAdvisoryFeed(request: types.SyncAdvisoryFeedRequest, options?: CallOptions): Reply<types.AdvisoryFeed>
   }
   /**
-   * How the advisories of a group are published for scanners, below `/vulnerabilities/feeds/`. Every group
-   * has a publication, which goes by the uid of the group and covers everything below it.
+   * Manages publications: the advisories of a group in formats for scanners, at `/vulnerabilities/feeds/`.
+   * Every group has one publication, which has the UID of the group and covers all its descendants.
    */
   readonly advisoryPublications: {
-    /** Reads the publication of a group. */
+    /** Returns the publication of a group. */
     getAdvisoryPublication(uid: string, options?: CallOptions): Reply<types.AdvisoryPublication>
-    /** Changes the publication of a group and returns it as it is afterwards. */
+    /** Updates the publication of a group and returns the result. */
     updateAdvisoryPublication(uid: string, patch: Partial<types.AdvisoryPublicationInput>, options?: UpdateOptions): Reply<types.AdvisoryPublication>
   }
-  /** Tells whether the platform can be reached. */
+  /** Checks whether the platform is reachable. */
   readonly ping: {
-    /** Answers whoever asks, signed in or not. */
+    /** Returns a greeting. Requires no authentication. */
     ping(request?: types.PingRequest, options?: CallOptions): Reply<types.PingResponse>
   }
   /**
-   * Turns tokens of other issuers into tokens of this platform, so that nobody needs a stored secret.
-   * The token to be exchanged is the bearer value of the call, never a parameter.
+   * Exchanges tokens of other issuers for tokens of this platform, so that workloads need no stored secrets.
+   * The token to exchange is the bearer token of the call, never a parameter.
    */
   readonly securityToken: {
     /**
-     * Exchanges the bearer token for a platform token that is valid for one hour. Fails with
-     * UNAUTHENTICATED when the bearer token is not genuine, with PERMISSION_DENIED when it does not fit
-     * the identity, and with INVALID_ARGUMENT when no audience is named. Over HTTP the parameters are
-     * those of a query string or a form.
+     * Exchanges the bearer token for a platform token that is valid for one hour. Fails with UNAUTHENTICATED if
+     * the bearer token is not valid, with PERMISSION_DENIED if it does not match the identity, and with
+     * INVALID_ARGUMENT if no audience is given. Over HTTP, parameters are sent as a query string or a form.
      */
     exchange(request?: types.ExchangeRequest, options?: CallOptions): Reply<types.RawToken>
     /**
-     * Exchanges the bearer value, a refresh token, for a new platform token and a new refresh token. The
-     * old refresh token is used up; fails with UNAUTHENTICATED when it is no longer valid.
+     * Exchanges a refresh token, sent as the bearer token, for a new platform token and a new refresh token.
+     * The old refresh token becomes invalid. Fails with UNAUTHENTICATED if the refresh token is not valid.
      */
     exchangeRefreshToken(request?: types.ExchangeRefreshTokenRequest, options?: CallOptions): Reply<types.TokenPair>
   }
-  /** People and their tokens: who somebody is, how they come to be known here, and how they leave. */
+  /** Manages the caller's own identity and tokens: validation, registration, headless sign-in and deletion. */
   readonly auth: {
     /**
-     * Says whose token the bearer value is, and what can be done with it. Fails with UNAUTHENTICATED when
-     * it is no token of this platform, or no longer.
+     * Returns the identity of the bearer token and what the token permits. Fails with UNAUTHENTICATED if it is
+     * not a valid token of this platform.
      */
     validate(request?: Readonly<Record<string, never>>, options?: CallOptions): Reply<types.WhoAmI>
     /**
-     * Makes the identity of somebody who signs in elsewhere. The bearer value is their ID token, of a
-     * provider that people sign in with here; UNAUTHENTICATED for any other, and where several identity
-     * providers of organizations have its issuer and client. Somebody who is known already
-     * stays as they are. With the code of an invite they also join its group; a code that is wrong,
-     * expired, used up or meant for another e-mail address is NOT_FOUND, and then nothing is made at all.
+     * Registers a user who signs in with another issuer. The bearer token is the user's ID token, from a
+     * provider that users sign in with here; any other token fails with UNAUTHENTICATED, and so does a token
+     * whose issuer and client belong to the identity providers of several organizations. A registered user
+     * stays unchanged. With an invite code, the user also joins its group; a code that is wrong, expired,
+     * already used or meant for another e-mail address fails with NOT_FOUND, and nothing is created.
      */
     register(request?: types.RegistrationRequest, options?: CallOptions): Reply<types.Session>
     /**
-     * Answers what somebody who signed in with a browser left for a client that has none, encrypted to the
-     * client's key. NOT_FOUND until they have, and once it has been fetched.
+     * Returns the token that a user with a browser left for a client without one, encrypted to the client's
+     * key. Fails with NOT_FOUND before the user has signed in, and after the token has been fetched.
      */
     getHeadlessSession(request: types.GetHeadlessSessionRequest, options?: CallOptions): Reply<types.HeadlessSession>
     /**
-     * Deletes the caller's own identity with all its role bindings, its sessions, and the account and
-     * passkeys by which they sign in here. PERMISSION_DENIED for anybody else's identity, for one that
-     * belongs to a group, for a token that is narrowed, and for a sign-in through an organization's identity
-     * provider that did not register the caller; FAILED_PRECONDITION, type RESOURCE_IN_USE, for
-     * an identity that administers this platform.
+     * Deletes the caller's own identity with its role bindings, its sessions, and its local account and
+     * passkeys. Fails with PERMISSION_DENIED for another identity, for an identity that belongs to a group, for
+     * a restricted token, and for a sign-in through an organization's identity provider that did not register
+     * the caller. Fails with FAILED_PRECONDITION, type RESOURCE_IN_USE, for an administrator of this platform.
      */
     delete(request: types.DeletionRequest, options?: CallOptions): Reply<void>
   }
-  /** Tells whoever looks after an identity why a token can assume it, or cannot. */
+  /** Explains to administrators of an identity why a token can or cannot assume it. */
   readonly explain: {
     /**
-     * Tries a token on an identity without giving one out, and tells of each condition of an exchange
-     * whether it holds, in the order in which an exchange looks at them. As an exchange does, it may ask
-     * the issuer that the identity trusts for its keys, or AWS who signed a request. Fails with
-     * NOT_FOUND when there is no such identity.
+     * Evaluates a token against an identity without issuing a token, and returns the result of each condition
+     * in the order in which an exchange checks them. As an exchange does, it may fetch keys from the issuer
+     * that the identity trusts, or ask AWS who signed a request. Fails with NOT_FOUND if the identity does not
+     * exist.
      */
     explainExchange(request: types.ExplainExchangeRequest, options?: CallOptions): Reply<types.ExplainExchangeResponse>
   }
   /**
-   * The audit log: who did what, who was refused what, and who got a token. Events are written by the
-   * server and never change.
+   * Reads the audit log: changes, denied calls and issued tokens. The server writes the events; they never
+   * change.
    */
   readonly audit: {
-    /**
-     * Lists the events about what lies in the groups whose events the caller may receive. The sort key
-     * is `created_at`.
-     */
+    /** Lists the events for resources in the groups whose events the caller can read. Sort key: `created_at`. */
     list(request?: types.ListAuditEventsRequest, options?: CallOptions): Reply<types.ListAuditEventsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListAuditEventsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.AuditEvent, void>
-    /** Reads one event. Fails with NOT_FOUND when there is no such event (any more). */
+    /** Returns an event. Fails with NOT_FOUND if the event does not exist or was deleted. */
     get(uid: string, options?: CallOptions): Reply<types.AuditEvent>
   }
 }

@@ -1,38 +1,38 @@
 // Generated from packages/contract/proto/ by scripts/generate-client.ts: do not edit.
 
-/** Request of AcceptGroupInvite. */
+/** Request message for AcceptGroupInvite. */
 export interface AcceptGroupInviteRequest {
-  /** The code of the invite, as CreateGroupInvite showed it. */
+  /** Invite code, as CreateGroupInvite returned it. */
   readonly code: string
 }
 
-/** Answer of AcceptGroupInvite. */
+/** Response message for AcceptGroupInvite. */
 export interface AcceptGroupInviteResponse {
-  /** The role that the caller holds from now on. */
+  /** Role binding of the caller. */
   readonly roleBinding?: RoleBinding
 }
 
-/** A group's accounts elsewhere. */
+/** Accounts of a group at cloud providers and code hosts. */
 export interface AccountAssociation {
-  /** Identifier, given by the server: the UID of the group itself. */
+  /** Identifier, assigned by the server: the UID of the group. */
   readonly uid: string
   /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
   readonly name: string
-  /** Free text of at most 512 characters, without control characters. */
+  /** Free text, at most 512 characters, without control characters. */
   readonly description: string
   /** Account at Amazon Web Services. */
   readonly amazon?: AccountAssociationAmazon
   /** Project at Google Cloud. */
   readonly google?: AccountAssociationGoogle
-  /** Identities that services of the platform take on for this group. */
+  /** Identities that services of the platform assume for this group. */
   readonly chainguard?: AccountAssociationChainguard
   /** Tenant at Microsoft Azure. */
   readonly azure?: AccountAssociationAzure
-  /** When the association was created. */
+  /** Time when the association was created. */
   readonly createTime?: string
-  /** When the association was last changed. */
+  /** Time when the association was last updated. */
   readonly updateTime?: string
-  /** Installations of apps at GitHub. */
+  /** Installations of GitHub Apps. */
   readonly github?: AccountAssociationGitHub
 }
 
@@ -52,7 +52,7 @@ export interface AccountAssociationAmazonInput {
 export interface AccountAssociationAzure {
   /** Identifier of the tenant in Microsoft Entra ID. */
   readonly tenantId: string
-  /** Identifier of the application by the component that uses it. */
+  /** Application IDs, keyed by the component that uses them. */
   readonly clientIds: Readonly<Record<string, string>>
 }
 
@@ -60,65 +60,65 @@ export interface AccountAssociationAzure {
 export interface AccountAssociationAzureInput {
   /** Identifier of the tenant in Microsoft Entra ID. */
   readonly tenantId: string
-  /** Identifier of the application by the component that uses it. */
+  /** Application IDs, keyed by the component that uses them. */
   readonly clientIds: Readonly<Record<string, string>>
 }
 
-/** Identities for services of the platform. */
+/** Identities that services of the platform assume. */
 export interface AccountAssociationChainguard {
   /**
-   * UID of the identity by service, the service named without its prefix, as in `INGESTER`. The
+   * UIDs of identities, keyed by the name of the service without its prefix, for example `INGESTER`. Each
    * identity must belong to the same group and name the same service.
    */
   readonly serviceBindings: Readonly<Record<string, string>>
 }
 
-/** Identities for services of the platform. */
+/** Identities that services of the platform assume. */
 export interface AccountAssociationChainguardInput {
   /**
-   * UID of the identity by service, the service named without its prefix, as in `INGESTER`. The
+   * UIDs of identities, keyed by the name of the service without its prefix, for example `INGESTER`. Each
    * identity must belong to the same group and name the same service.
    */
   readonly serviceBindings: Readonly<Record<string, string>>
 }
 
-/** Apps installed at GitHub. */
+/** Installations of GitHub Apps. */
 export interface AccountAssociationGitHub {
-  /** Installations by the number of the GitHub App. */
+  /** Installations, keyed by the ID of the GitHub App. */
   readonly appInstallations: Readonly<Record<string, AccountAssociationGitHubAppInstallations>>
 }
 
 /** Installations of one GitHub App. */
 export interface AccountAssociationGitHubAppInstallations {
-  /** The installations. */
+  /** Installations. */
   readonly installations: readonly AccountAssociationGitHubInstallation[]
 }
 
 /** Installations of one GitHub App. */
 export interface AccountAssociationGitHubAppInstallationsInput {
-  /** The installations. */
+  /** Installations. */
   readonly installations?: readonly AccountAssociationGitHubInstallationInput[] | undefined
 }
 
-/** Apps installed at GitHub. */
+/** Installations of GitHub Apps. */
 export interface AccountAssociationGitHubInput {
-  /** Installations by the number of the GitHub App. */
+  /** Installations, keyed by the ID of the GitHub App. */
   readonly appInstallations?: Readonly<Record<string, AccountAssociationGitHubAppInstallationsInput>> | undefined
 }
 
 /** One installation of a GitHub App. */
 export interface AccountAssociationGitHubInstallation {
-  /** Number that GitHub gave to the installation. */
+  /** Installation ID, assigned by GitHub. */
   readonly installationId: string
-  /** Account that the app is installed on. It is for display and decides nothing. */
+  /** Account that the app is installed on. For display only. */
   readonly name: string
 }
 
 /** One installation of a GitHub App. */
 export interface AccountAssociationGitHubInstallationInput {
-  /** Number that GitHub gave to the installation. */
+  /** Installation ID, assigned by GitHub. */
   readonly installationId: string
-  /** Account that the app is installed on. It is for display and decides nothing. */
+  /** Account that the app is installed on. For display only. */
   readonly name?: string | undefined
 }
 
@@ -138,145 +138,145 @@ export interface AccountAssociationGoogleInput {
   readonly projectNumber: string
 }
 
-/** A group's accounts elsewhere. */
+/** Accounts of a group at cloud providers and code hosts. */
 export interface AccountAssociationInput {
   /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
   readonly name: string
-  /** Free text of at most 512 characters, without control characters. */
+  /** Free text, at most 512 characters, without control characters. */
   readonly description?: string | undefined
   /** Account at Amazon Web Services. */
   readonly amazon?: AccountAssociationAmazonInput | undefined
   /** Project at Google Cloud. */
   readonly google?: AccountAssociationGoogleInput | undefined
-  /** Identities that services of the platform take on for this group. */
+  /** Identities that services of the platform assume for this group. */
   readonly chainguard?: AccountAssociationChainguardInput | undefined
   /** Tenant at Microsoft Azure. */
   readonly azure?: AccountAssociationAzureInput | undefined
-  /** Installations of apps at GitHub. */
+  /** Installations of GitHub Apps. */
   readonly github?: AccountAssociationGitHubInput | undefined
 }
 
-/** Cloud providers whose association can be tried out. */
+/** Cloud providers whose association can be checked. */
 export type AccountProviderType =
   | 'ACCOUNT_PROVIDER_TYPE_UNSPECIFIED'
   | 'ACCOUNT_PROVIDER_TYPE_GOOGLE'
   | 'ACCOUNT_PROVIDER_TYPE_AMAZON'
   | 'ACCOUNT_PROVIDER_TYPE_AZURE'
 
-/** What is known about one vulnerability of one component in one artifact. */
+/** Information about one vulnerability of one component in one artifact. */
 export interface Advisory {
-  /** Identifier, given by the server: the group's UID plus `/` and 16 hexadecimal digits. */
+  /** Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits. */
   readonly uid: string
-  /** Public number of the advisory, as `CGA-xxxx-xxxx-xxxx`. */
+  /** Public ID of the advisory, for example `CGA-xxxx-xxxx-xxxx`. */
   readonly advisoryId: string
-  /** When the advisory was created. */
+  /** Time when the advisory was created. */
   readonly createTime?: string
-  /** When the advisory or its history was last changed. */
+  /** Time when the advisory or its events last changed. */
   readonly updateTime?: string
-  /** When the advisory was deleted. Unset for one that stands. */
+  /** Time when the advisory was deleted. Unset if it is not deleted. */
   readonly deleteTime?: string
-  /** Person or service that wrote the advisory. */
+  /** User or service that wrote the advisory. */
   readonly author: string
   /** Artifact that the advisory is about. */
   readonly artifactName: string
-  /** Sort of artifact, such as `apk`, `image` or `library`. */
+  /** Type of artifact, for example `apk`, `image` or `library`. */
   readonly artifactType: string
-  /** Architecture of the artifact, such as `x86_64` or `aarch64`. */
+  /** Architecture of the artifact, for example `x86_64` or `aarch64`. */
   readonly artifactArchitecture: string
-  /** Component inside the artifact that the vulnerability was matched to. */
+  /** Component in the artifact that the vulnerability was matched to. */
   readonly componentName: string
-  /** Path of the component inside the artifact. */
+  /** Path of the component in the artifact. */
   readonly componentLocation: string
-  /** Ecosystem of the component, such as `go-module` or `python`. */
+  /** Ecosystem of the component, for example `go-module` or `python`. */
   readonly componentType: string
-  /** Numbers of the vulnerability elsewhere, such as those of CVE and GHSA. */
+  /** Other IDs of the vulnerability, for example CVE and GHSA IDs. */
   readonly aliases: readonly string[]
-  /** History of the advisory, oldest first. */
+  /** Events of the advisory, oldest first. */
   readonly events: readonly AdvisoryEvent[]
-  /** Number that the advisory had in an older collection. Unset when it was in none. */
+  /** ID of the advisory in an older database. Unset if there is none. */
   readonly legacyAdvisoryId?: string
-  /** Scores of the vulnerability, found through `aliases`. Empty when none is known. */
+  /** Severity scores of the vulnerability, found through `aliases`. Empty if none is known. */
   readonly severities: readonly Severity[]
 }
 
-/** A document as it was published. */
+/** Document as it was published. */
 export interface AdvisoryDocument {
-  /** File name or address, for messages about it and to tell its format. */
+  /** File name or URL, used in messages and to detect the format. */
   readonly name?: string | undefined
-  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: by its content. */
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content. */
   readonly format?: string | undefined
-  /** Its bytes, unpacked. */
+  /** Uncompressed content. */
   readonly content: string
 }
 
-/** One entry in the history of an advisory. */
+/** Event in the history of an advisory. */
 export interface AdvisoryEvent {
-  /** Identifier, given by the server: the advisory's UID plus `/` and 16 hexadecimal digits. */
+  /** Identifier, assigned by the server: the advisory's UID plus `/` and 16 hexadecimal digits. */
   readonly uid: string
-  /** When the entry was made. */
+  /** Time when the event was created. */
   readonly createTime?: string
-  /** What a scanner reported, as a JSON document. */
+  /** Findings of a scanner, as a JSON document. */
   readonly findings: string
-  /** Person or service that made the entry. */
+  /** User or service that created the event. */
   readonly author: string
-  /** Person or service that reviewed the entry. Empty before a review. */
+  /** User or service that reviewed the event. Empty before a review. */
   readonly reviewer: string
-  /** How far the review has come. */
+  /** State of the review. */
   readonly reviewState: ReviewState
-  /** Reference to the issue in which the matter is tracked. */
+  /** Reference to the issue that tracks the vulnerability. */
   readonly issue?: string
-  /** The vulnerability was found. */
+  /** The vulnerability was detected. */
   readonly detection?: AdvisoryEventDetection
   /** A version fixes it. */
   readonly fixed?: AdvisoryEventFixed
   /** The artifact is not affected. */
   readonly falsePositiveDetermination?: AdvisoryEventFalsePositiveDetermination
-  /** Nobody is going to look into it. */
+  /** No analysis is planned. */
   readonly analysisNotPlanned?: AdvisoryEventAnalysisNotPlanned
-  /** Nobody is going to fix it. */
+  /** No fix is planned. */
   readonly fixNotPlanned?: AdvisoryEventFixNotPlanned
-  /** A fix has to come from the authors of the component. */
+  /** A fix must come from the authors of the component. */
   readonly pendingUpstreamFix?: AdvisoryEventPendingUpstreamFix
   /** The artifact is affected. */
   readonly truePositiveDetermination?: AdvisoryEventTruePositiveDetermination
-  /** Versions carry a patch for it. */
+  /** Versions contain a patch. */
   readonly patched?: AdvisoryEventPatched
 }
 
-/** States that nobody is going to look into it. */
+/** Event: no analysis is planned. */
 export interface AdvisoryEventAnalysisNotPlanned {
-  /** Remark for readers. */
+  /** Note for readers. */
   readonly note: string
 }
 
-/** States that the vulnerability was found. */
+/** Event: the vulnerability was detected. */
 export interface AdvisoryEventDetection {
-  /** By searching the database NVD. */
+  /** Search in the NVD. */
   readonly nvdapi?: AdvisoryEventDetectionNVDAPI
-  /** By a person. */
+  /** Manual detection. */
   readonly manual?: AdvisoryEventDetectionManual
-  /** By a scanner. */
+  /** Detection by a scanner. */
   readonly scanv1?: AdvisoryEventDetectionScanV1
 }
 
-/** A finding by a person, which needs no further data. */
+/** Manual detection, which needs no further data. */
 export type AdvisoryEventDetectionManual = Readonly<Record<string, never>>
 
-/** A match in the database NVD. */
+/** Match in the NVD. */
 export interface AdvisoryEventDetectionNVDAPI {
-  /** Name or keyword that was searched for. */
+  /** Name or keyword that was searched. */
   readonly cpeSearched: string
   /** CPE that was found. */
   readonly cpeFound: string
 }
 
-/** A finding by a scanner. */
+/** Detection by a scanner. */
 export interface AdvisoryEventDetectionScanV1 {
   /** Name of the scanner. */
   readonly scanner: string
-  /** Package that was scanned; the same as the artifact's name. */
+  /** Scanned package, the same as the artifact's name. */
   readonly subpackage: string
-  /** Identifier that the scanner gave to the component. */
+  /** Component ID, assigned by the scanner. */
   readonly componentId: string
   /** Name of the component. */
   readonly component: string
@@ -284,27 +284,27 @@ export interface AdvisoryEventDetectionScanV1 {
   readonly componentVersion: string
   /** Ecosystem of the component. */
   readonly componentType: string
-  /** Path of the component inside the package. */
+  /** Path of the component in the package. */
   readonly componentLocation: string
-  /** Version of the artifact that was scanned. */
+  /** Version of the scanned artifact. */
   readonly artifactVersion: string
   /** Version of the scanner. */
   readonly scannerVersion: string
-  /** When the scanner's database was built, as RFC 3339 text. */
+  /** Build time of the scanner's database, as RFC 3339 text. */
   readonly grypeDbBuilt: string
   /** Checksum of the scanner's database. */
   readonly grypeDbChecksum: string
 }
 
-/** States that the artifact is not affected, and why. */
+/** Event: the artifact is not affected. */
 export interface AdvisoryEventFalsePositiveDetermination {
-  /** Why it is not affected. */
+  /** Reason why the artifact is not affected. */
   readonly type: AdvisoryEventFalsePositiveDeterminationType
-  /** Remark for readers. */
+  /** Note for readers. */
   readonly note: string
 }
 
-/** Reasons for not being affected, each with its justification in VEX terms. */
+/** Reasons why an artifact is not affected, each with its VEX justification. */
 export type AdvisoryEventFalsePositiveDeterminationType =
   | 'TYPE_UNSPECIFIED'
   | 'TYPE_VULNERABILITY_RECORD_ANALYSIS_CONTESTED'
@@ -315,102 +315,102 @@ export type AdvisoryEventFalsePositiveDeterminationType =
   | 'TYPE_VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY'
   | 'TYPE_INLINE_MITIGATIONS_EXIST'
 
-/** States that nobody is going to fix it. */
+/** Event: no fix is planned. */
 export interface AdvisoryEventFixNotPlanned {
-  /** Remark for readers. */
+  /** Note for readers. */
   readonly note: string
 }
 
-/** States that a version fixes the vulnerability. */
+/** Event: a version fixes the vulnerability. */
 export interface AdvisoryEventFixed {
-  /** First version of the artifact that counts as fixed. */
+  /** First version of the artifact that contains the fix. */
   readonly fixedVersion: string
-  /** Remark for readers. */
+  /** Note for readers. */
   readonly note: string
-  /** Version of the scanner that confirmed it. */
+  /** Version of the scanner that confirmed the fix. */
   readonly scannerVersion: string
-  /** When that scanner's database was built, as RFC 3339 text. */
+  /** Build time of that scanner's database, as RFC 3339 text. */
   readonly grypeDbBuilt: string
   /** Checksum of that scanner's database. */
   readonly grypeDbChecksum: string
 }
 
-/** States that versions carry a patch. */
+/** Event: versions contain a patch. */
 export interface AdvisoryEventPatched {
-  /** Versions of the artifact that carry the patch. */
+  /** Versions of the artifact that contain the patch. */
   readonly patchedVersions: readonly string[]
-  /** Remark for readers. */
+  /** Note for readers. */
   readonly note: string
 }
 
-/** States that a fix has to come from the authors of the component. */
+/** Event: a fix must come from the authors of the component. */
 export interface AdvisoryEventPendingUpstreamFix {
-  /** Remark for readers. */
+  /** Note for readers. */
   readonly note: string
 }
 
-/** States that the artifact is affected. */
+/** Event: the artifact is affected. */
 export interface AdvisoryEventTruePositiveDetermination {
-  /** Remark for readers. */
+  /** Note for readers. */
   readonly note: string
 }
 
-/** An address at which others publish advisories. */
+/** URL at which advisories are published. */
 export interface AdvisoryFeed {
-  /** UID of the group, a slash and 16 hexadecimal digits. */
+  /** Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits. */
   readonly uid: string
   /**
-   * Address of a document, or of an archive (zip, tar, tar.gz) of documents: https, without credentials.
-   * Everybody who may read the feed reads the address too.
+   * URL of a document, or of an archive (zip, tar, tar.gz) of documents: https, without credentials. Visible
+   * to all callers who can read the feed.
    */
   readonly url: string
-  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: each document by its content. */
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content of each document. */
   readonly format: string
-  /** Between two runs: from 5 minutes to 30 days. Unset: one hour. */
+  /** Time between two runs: from 5 minutes to 30 days. Unset: one hour. */
   readonly interval?: string
-  /** It is not read until this is false again. */
+  /** Whether the feed is paused. A paused feed is not read. */
   readonly paused: boolean
-  /** What it is doing. */
+  /** State of the feed. */
   readonly state: AdvisoryFeedState
-  /** When the last run began. Absent before the first. */
+  /** Time when the last run started. Unset before the first run. */
   readonly lastAttemptTime?: string
-  /** When the last run ended that read everything, or heard that nothing is new. Absent before the first. */
-  readonly lastSuccessTime?: string
-  /** When the next run begins. Absent while it is paused. */
-  readonly nextAttemptTime?: string
-  /** Why the last run failed; empty when it did not. */
-  readonly lastError: string
-  /** How many runs failed one after the other. */
-  readonly failures: number
   /**
-   * What became of the documents of the last run that found something new, as far as it came. Absent
-   * before the first.
+   * Time when the last successful run ended, including runs that found nothing new. Unset before the first
+   * one.
    */
+  readonly lastSuccessTime?: string
+  /** Time when the next run starts. Unset if the feed is paused. */
+  readonly nextAttemptTime?: string
+  /** Reason why the last run failed. Empty if it succeeded. */
+  readonly lastError: string
+  /** Number of consecutive failed runs. */
+  readonly failures: number
+  /** Counts of the last run that found something new, even if it did not complete. Unset before the first one. */
   readonly lastRun?: ImportCounts
-  /** Entity tag of the file that was read last, as its server names it. */
+  /** Entity tag of the file that was read last, from the remote server. */
   readonly sourceEtag: string
-  /** When the feed was created. */
+  /** Time when the feed was created. */
   readonly createTime?: string
-  /** When its settings were changed; runs do not count. */
+  /** Time when its settings were updated. Runs do not change it. */
   readonly updateTime?: string
 }
 
-/** An address at which others publish advisories. */
+/** URL at which advisories are published. */
 export interface AdvisoryFeedInput {
   /**
-   * Address of a document, or of an archive (zip, tar, tar.gz) of documents: https, without credentials.
-   * Everybody who may read the feed reads the address too.
+   * URL of a document, or of an archive (zip, tar, tar.gz) of documents: https, without credentials. Visible
+   * to all callers who can read the feed.
    */
   readonly url: string
-  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: each document by its content. */
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content of each document. */
   readonly format?: string | undefined
-  /** Between two runs: from 5 minutes to 30 days. Unset: one hour. */
+  /** Time between two runs: from 5 minutes to 30 days. Unset: one hour. */
   readonly interval?: string | undefined
-  /** It is not read until this is false again. */
+  /** Whether the feed is paused. A paused feed is not read. */
   readonly paused?: boolean | undefined
 }
 
-/** What a feed is doing. */
+/** States of a feed. */
 export type AdvisoryFeedState =
   | 'STATE_UNSPECIFIED'
   | 'STATE_WAITING'
@@ -419,146 +419,143 @@ export type AdvisoryFeedState =
   | 'STATE_FAILED'
   | 'STATE_PAUSED'
 
-/** How the advisories of a group are published. */
+/** Settings for publishing the advisories of a group. */
 export interface AdvisoryPublication {
   /** UID of the group. */
   readonly uid: string
-  /** When the publication was last changed. One that never was is as old as its group. */
+  /** Time when the publication was last updated. If it never was, the creation time of the group. */
   readonly updateTime?: string
   /**
-   * Whether everybody may read what is published, of this group and of everything below it. Otherwise
-   * those may who may list the advisories of the group.
+   * Whether anyone can read what is published for this group and its descendants. If false, it is readable by
+   * anyone who can list the group's advisories.
    */
   readonly public: boolean
-  /** UID of the group, this one or one above it, that makes this one public. Empty when none does. */
+  /** UID of the group, this one or an ancestor, that makes this publication public. Empty if it is not public. */
   readonly publicThrough: string
-  /** What the security database says of its packages. */
+  /** Package locations in the security database. */
   readonly securityDatabase?: SecurityDatabase
-  /** The distribution that artifacts of type `apk` belong to. */
+  /** Distribution that artifacts of type `apk` belong to. */
   readonly distribution?: Distribution
   /**
-   * When the advisories that it covers, or how they are published, last changed. Not set when there
-   * never were any.
+   * Time when the covered advisories or their publication settings last changed. Unset if there were never
+   * any.
    */
   readonly changeTime?: string
 }
 
-/** How the advisories of a group are published. */
+/** Settings for publishing the advisories of a group. */
 export interface AdvisoryPublicationInput {
   /** UID of the group. */
   readonly uid?: string | undefined
   /**
-   * Whether everybody may read what is published, of this group and of everything below it. Otherwise
-   * those may who may list the advisories of the group.
+   * Whether anyone can read what is published for this group and its descendants. If false, it is readable by
+   * anyone who can list the group's advisories.
    */
   readonly public?: boolean | undefined
-  /** What the security database says of its packages. */
+  /** Package locations in the security database. */
   readonly securityDatabase?: SecurityDatabaseInput | undefined
-  /** The distribution that artifacts of type `apk` belong to. */
+  /** Distribution that artifacts of type `apk` belong to. */
   readonly distribution?: DistributionInput | undefined
 }
 
-/** A document that advisories come from. */
+/** Document from which advisories are created. */
 export interface AdvisorySource {
-  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
   readonly format: string
-  /** What the document calls itself. */
+  /** ID of the document, as stated in the document. */
   readonly id: string
-  /** File name or address that it was last read from. */
+  /** File name or URL from which it was last imported. */
   readonly name: string
-  /** When it was last read. */
+  /** Time when it was last imported. */
   readonly importTime?: string
-  /** When this version of it was made. Absent where it does not say. */
+  /** Time of this version of the document. Unset if the document does not state it. */
   readonly revisionTime?: string
-  /** What no field of an advisory has. */
+  /** Parts of the document that advisories have no field for. */
   readonly unmapped: readonly UnmappedField[]
-  /** The document as it was published, where it was asked for. */
+  /** Document as it was published, if requested. */
   readonly content: string
 }
 
-/** Request of ApplyRetention. */
+/** Request message for ApplyRetention. */
 export interface ApplyRetentionRequest {
   /** UID of the repo. */
   readonly uid: string
 }
 
-/** Answer of GetArchitectures. */
+/** Response message for GetArchitectures. */
 export interface Architectures {
-  /** Architectures by their OCI names, such as `amd64` and `arm64`. */
+  /** OCI names of the architectures, for example `amd64` and `arm64`. */
   readonly architectures: readonly string[]
 }
 
-/** Something that somebody did, or tried to do. */
+/** Recorded action or attempted action. */
 export interface AuditEvent {
-  /** UID of what the event is about, a slash and 16 hexadecimal digits. */
+  /** Identifier, assigned by the server: the UID of the resource plus `/` and 16 hexadecimal digits. */
   readonly uid: string
-  /** When it happened. */
+  /** Time of the event. */
   readonly createTime?: string
-  /** UID of the identity that acted; `system` for the operator's own commands. */
+  /** UID of the identity that acted; `system` for the operator's commands. */
   readonly actor: string
-  /** What was called, e.g. `chainguard.platform.iam.v2beta1.GroupsService/CreateGroup`. */
+  /** Called method, for example `chainguard.platform.iam.v2beta1.GroupsService/CreateGroup`. */
   readonly method: string
   /**
-   * UID of what the event is about: the resource that was created, changed or deleted, the group in
-   * which something was refused, or the identity that was assumed.
+   * UID of the resource that was created, updated or deleted, of the group in which a call was denied, or of
+   * the identity that was assumed.
    */
   readonly resourceUid: string
-  /** How it ended, as a number of google.rpc.Code: 0 for what was done, 7 for what was denied. */
+  /** Result, as a number of google.rpc.Code: 0 for success, 7 for permission denied. */
   readonly code: number
-  /** Why it was refused; empty for what was done. */
+  /** Reason for the denial. Empty on success. */
   readonly reason: string
-  /** The `x-request-id` of the response, which the client may have chosen; empty for the operator's own commands. */
+  /** `x-request-id` of the response, which the client can choose. Empty for the operator's commands. */
   readonly requestId: string
-  /** IP address that the request came from; empty for the operator's own commands. */
+  /** IP address of the client. Empty for the operator's commands. */
   readonly address: string
-  /** Issuer of the workload's own token, in exchanges; empty where no such token was verified. */
+  /** Issuer of the workload's own token, for exchanges. Empty if no such token was verified. */
   readonly issuer: string
-  /** Subject of the workload's own token, in exchanges; empty where no such token was verified. */
+  /** Subject of the workload's own token, for exchanges. Empty if no such token was verified. */
   readonly subject: string
-  /**
-   * How often the same thing was refused to the same actor in the second that the event stands for; 1
-   * for what was done.
-   */
+  /** Number of times the same call of the same actor was denied in the second of this event; 1 on success. */
   readonly count: number
 }
 
-/** Request of BatchCreateRoleBindings. */
+/** Request message for BatchCreateRoleBindings. */
 export interface BatchCreateRoleBindingsRequest {
-  /** UID of the group for the whole batch. An entry that names another group is INVALID_ARGUMENT. */
+  /** UID of the group for the whole batch. An entry with another group fails with INVALID_ARGUMENT. */
   readonly parent: string
   /** Bindings to create, at most 25. */
   readonly requests: readonly CreateRoleBindingRequest[]
-  /** UID of the role for entries that name none. An entry that names another role is INVALID_ARGUMENT. */
+  /** UID of the role for entries that name none. An entry with another role fails with INVALID_ARGUMENT. */
   readonly roleUid?: string | undefined
 }
 
-/** Answer of BatchCreateRoleBindings. */
+/** Response message for BatchCreateRoleBindings. */
 export interface BatchCreateRoleBindingsResponse {
-  /** The new bindings, in the order of the request. */
+  /** Created bindings, in the order of the request. */
   readonly roleBindings: readonly RoleBinding[]
 }
 
-/** Request of BatchDeleteExternalGroupRoleMappings. */
+/** Request message for BatchDeleteExternalGroupRoleMappings. */
 export interface BatchDeleteExternalGroupRoleMappingsRequest {
-  /** UID of the identity provider that all the mappings belong to. */
+  /** UID of the identity provider that all mappings belong to. */
   readonly parent: string
   /** UIDs of the mappings to delete. */
   readonly names: readonly string[]
 }
 
-/** Answer of BatchDeleteExternalGroupRoleMappings. */
+/** Response message for BatchDeleteExternalGroupRoleMappings. */
 export interface BatchDeleteExternalGroupRoleMappingsResponse {
   /** UID of the identity provider, as in the request. */
   readonly parent: string
-  /** The mappings that this call deleted, as they were. */
+  /** Deleted mappings. */
   readonly externalGroupRoleMappings: readonly ExternalGroupRoleMapping[]
 }
 
 /**
- * What a role can allow. Each value stands for one right that is checked at a group and holds for all
- * that lies below it. Values marked deprecated guard nothing any more; those marked internal are for
- * the operator. The bits 0, 40, 41, 135, 136 and 143 stay unused. Capabilities that the public platform does not
- * have are numbered from 100000, and their bits from 1000, so that they never meet one of its own.
+ * Capabilities that a role can have. Each value is a permission that is checked in a group and applies to all
+ * its descendants. Deprecated values have no effect; internal ones are for the operator. The bits 0, 40, 41,
+ * 135, 136 and 143 stay unused. Capabilities that the public platform does not have are numbered from 100000,
+ * and their bits from 1000, so that they never collide with public ones.
  */
 export type Capability =
   | 'UNKNOWN'
@@ -780,7 +777,7 @@ export type Capability =
   | 'CAP_GULFSTREAM'
   | 'CAP_REPO_POLICIES_UPDATE'
 
-/** Classes of images in the catalog. */
+/** Tiers of images in the catalog. */
 export type CatalogTier =
   | 'CATALOG_TIER_UNSPECIFIED'
   | 'CATALOG_TIER_APPLICATION'
@@ -790,148 +787,151 @@ export type CatalogTier =
   | 'CATALOG_TIER_DEVTOOLS'
   | 'CATALOG_TIER_COMMERCIAL'
 
-/** Request of CheckAccountAssociation. */
+/** Request message for CheckAccountAssociation. */
 export interface CheckAccountAssociationRequest {
-  /** UID of the group whose association to try out. */
+  /** UID of the group whose association to check. */
   readonly uid: string
-  /** Cloud provider to try. */
+  /** Cloud provider to check. */
   readonly providerType: AccountProviderType
 }
 
-/** Answer of CheckAccountAssociation. */
+/** Response message for CheckAccountAssociation. */
 export interface CheckAccountAssociationResponse {
-  /** Whether the association works. */
+  /** Result of the check. */
   readonly status: CheckStatus
   /**
-   * The reason in a few words: `not configured`, `refused by the provider`, `unreachable` or
-   * `unexpected answer`. Empty when it works.
+   * Short reason: `not configured`, `refused by the provider`, `unreachable` or `unexpected answer`. Empty if
+   * the association works.
    */
   readonly reason: string
-  /** What is wrong and, where that is known, what would mend it. Empty when it works. */
+  /** Description of the problem and, if known, how to fix it. Empty if the association works. */
   readonly message: string
 }
 
-/** Request of CheckEligibility. The caller's token says all there is to say. */
+/** Request message for CheckEligibility. The caller's token supplies the e-mail address. */
 export type CheckEligibilityRequest = Readonly<Record<string, never>>
 
-/** Answer of CheckEligibility. */
+/** Response message for CheckEligibility. */
 export interface CheckEligibilityResponse {
-  /** True when the caller's e-mail domain may be used to find an organization. */
+  /** Whether the caller's e-mail domain can be used to find an organization. */
   readonly eligible: boolean
 }
 
-/** Outcomes of trying out an association. */
+/** Results of an association check. */
 export type CheckStatus =
   | 'CHECK_STATUS_UNSPECIFIED'
   | 'CHECK_STATUS_READY'
   | 'CHECK_STATUS_NOT_READY'
 
-/** Request of CreateAccountAssociation. */
+/** Request message for CreateAccountAssociation. */
 export interface CreateAccountAssociationRequest {
-  /** UID of the group. It becomes the UID of the association. */
+  /** UID of the group, which becomes the UID of the association. */
   readonly parent: string
-  /** Association to create. Its `name` is needed; fields the server sets are ignored. */
+  /** Association to create. `name` is required; fields that the server sets are ignored. */
   readonly accountAssociation: AccountAssociationInput
 }
 
-/** Request of CreateAdvisoryFeed. */
+/** Request message for CreateAdvisoryFeed. */
 export interface CreateAdvisoryFeedRequest {
-  /** UID of the group that the advisories go to. */
+  /** UID of the group into which advisories are imported. */
   readonly parent: string
-  /** Feed to create: its address is needed. */
+  /** Feed to create. `url` is required. */
   readonly advisoryFeed: AdvisoryFeedInput
 }
 
-/** Request of CreateExternalGroupRoleMapping. */
+/** Request message for CreateExternalGroupRoleMapping. */
 export interface CreateExternalGroupRoleMappingRequest {
   /** UID of the identity provider. */
   readonly parent: string
-  /** Mapping to create: its external group, role and scope are needed. */
+  /** Mapping to create. `external_group_id`, `role_uid` and `scope` are required. */
   readonly externalGroupRoleMapping: ExternalGroupRoleMappingInput
 }
 
-/** Request of CreateGroupInvite. */
+/** Request message for CreateGroupInvite. */
 export interface CreateGroupInviteRequest {
-  /** UID of the group to invite to. */
+  /** UID of the group to which to invite. */
   readonly parent: string
-  /** Invite to create. Its `role_uid` and `ttl` are needed; fields the server sets are ignored. */
+  /** Invite to create. `role_uid` and `ttl` are required; fields that the server sets are ignored. */
   readonly groupInvite: GroupInviteInput
 }
 
-/** Request of CreateGroup. */
+/** Request message for CreateGroup. */
 export interface CreateGroupRequest {
   /**
-   * Group to create below: its UID, the last part of its UID, or its name among the groups the caller
-   * can reach. Empty creates an organization.
+   * Parent group: its UID, the last segment of its UID, or its name among the groups that the caller can
+   * access. Empty creates an organization.
    */
   readonly parent?: string | undefined
-  /** Group to create. Its `name` is needed; fields the server sets are ignored. */
+  /** Group to create. `name` is required; fields that the server sets are ignored. */
   readonly group: GroupInput
 }
 
-/** Request of CreateIdentityProvider. */
+/** Request message for CreateIdentityProvider. */
 export interface CreateIdentityProviderRequest {
-  /** UID of the organization that the provider will serve. A group below an organization is refused. */
+  /** UID of the organization that the provider serves. A group in an organization is rejected. */
   readonly parent: string
   /**
-   * Provider to create. Its `name`, `default_role` and `oidc` are needed; fields the server sets are
+   * Provider to create. `name`, `default_role` and `oidc` are required; fields that the server sets are
    * ignored.
    */
   readonly identityProvider: IdentityProviderInput
 }
 
-/** Request of CreateIdentity. */
+/** Request message for CreateIdentity. */
 export interface CreateIdentityRequest {
   /** UID of the group that the identity will belong to. */
   readonly parent: string
   /**
-   * Identity to create. Its `name` and one member of `relationship` are needed; fields the server sets
-   * are ignored.
+   * Identity to create. `name` and one member of `relationship` are required; fields that the server sets are
+   * ignored.
    */
   readonly identity: IdentityInput
 }
 
-/** Request of CreateRepo. */
+/** Request message for CreateRepo. */
 export interface CreateRepoRequest {
   /** UID of the group that the repo will belong to. */
   readonly parent: string
-  /** Repo to create. Its `name` is needed; fields the server sets are ignored. */
+  /** Repo to create. `name` is required; fields that the server sets are ignored. */
   readonly repo: RepoInput
 }
 
-/** Request of CreateRoleBinding, and one entry of a batch. */
+/** Request message for CreateRoleBinding, and an entry of a batch. */
 export interface CreateRoleBindingRequest {
-  /** UID of the group at which the role will be held. An entry of a batch may leave it to the batch. */
+  /** UID of the group in which the identity receives the role. Optional in an entry of a batch. */
   readonly parent: string
-  /** Binding to create. Only `identity_uid` and `role_uid` are read. */
+  /** Binding to create. Only `identity_uid` and `role_uid` are used. */
   readonly roleBinding: RoleBindingInput
 }
 
-/** Request of CreateRole. */
+/** Request message for CreateRole. */
 export interface CreateRoleRequest {
   /** UID of the group that the role will belong to. */
   readonly parent: string
-  /** Role to create. Its `name` and `capabilities` are needed; fields the server sets are ignored. */
+  /** Role to create. `name` and `capabilities` are required; fields that the server sets are ignored. */
   readonly role: RoleInput
 }
 
-/** Request of CreateTag. */
+/** Request message for CreateTag. */
 export interface CreateTagRequest {
   /** UID of the repo that the tag will belong to. */
   readonly parent: string
-  /** Tag to create or to move. Its `name` and `digest` are needed; fields the server sets are ignored. */
+  /** Tag to create or to move. `name` and `digest` are required; fields that the server sets are ignored. */
   readonly tag: TagInput
 }
 
-/** Changes to make to an image as it is built. */
+/** Changes to apply when an image is built. */
 export interface CustomOverlay {
-  /** Packages to add, and where they come from. */
+  /** Packages to add, and their sources. */
   readonly contents?: CustomOverlayImageContents
-  /** Environment variables to set, by name. A name that begins with `CHAINGUARD_` is INVALID_ARGUMENT. */
+  /**
+   * Environment variables to set, keyed by name. Names that start with `CHAINGUARD_` fail with
+   * INVALID_ARGUMENT.
+   */
   readonly environment: Readonly<Record<string, string>>
   /**
-   * OCI annotations to add, by key. A key that begins with `dev.chainguard.` or `org.opencontainers.`
-   * is INVALID_ARGUMENT.
+   * OCI annotations to add, keyed by name. Names that start with `dev.chainguard.` or `org.opencontainers.`
+   * fail with INVALID_ARGUMENT.
    */
   readonly annotations: Readonly<Record<string, string>>
   /** Users and groups to add. */
@@ -950,23 +950,23 @@ export interface CustomOverlayAccounts {
   readonly groups: readonly CustomOverlayAccountsGroup[]
 }
 
-/** A group inside the image. */
+/** Group in the image. */
 export interface CustomOverlayAccountsGroup {
   /** Name of the group. */
   readonly groupname: string
-  /** Numeric group id. */
+  /** Numeric group ID. */
   readonly gid: number
-  /** Login names of its members. */
+  /** Login names of the members. */
   readonly members: readonly string[]
 }
 
-/** A group inside the image. */
+/** Group in the image. */
 export interface CustomOverlayAccountsGroupInput {
   /** Name of the group. */
   readonly groupname: string
-  /** Numeric group id. */
+  /** Numeric group ID. */
   readonly gid?: number | undefined
-  /** Login names of its members. */
+  /** Login names of the members. */
   readonly members?: readonly string[] | undefined
 }
 
@@ -980,13 +980,13 @@ export interface CustomOverlayAccountsInput {
   readonly groups?: readonly CustomOverlayAccountsGroupInput[] | undefined
 }
 
-/** A user inside the image. */
+/** User in the image. */
 export interface CustomOverlayAccountsUser {
   /** Login name. */
   readonly username: string
-  /** Numeric user id, which has nothing to do with UIDs of the platform. */
+  /** Numeric user ID. Unrelated to UIDs of the platform. */
   readonly uid: number
-  /** Numeric id of the primary group. */
+  /** Numeric ID of the primary group. */
   readonly gid: number
   /** Name of the primary group. */
   readonly groupName: string
@@ -996,13 +996,13 @@ export interface CustomOverlayAccountsUser {
   readonly homeDir: string
 }
 
-/** A user inside the image. */
+/** User in the image. */
 export interface CustomOverlayAccountsUserInput {
   /** Login name. */
   readonly username: string
-  /** Numeric user id, which has nothing to do with UIDs of the platform. */
+  /** Numeric user ID. Unrelated to UIDs of the platform. */
   readonly uid?: number | undefined
-  /** Numeric id of the primary group. */
+  /** Numeric ID of the primary group. */
   readonly gid?: number | undefined
   /** Name of the primary group. */
   readonly groupName?: string | undefined
@@ -1014,44 +1014,41 @@ export interface CustomOverlayAccountsUserInput {
 
 /** Certificate authorities that the image trusts. */
 export interface CustomOverlayCertificates {
-  /** Certificates given here. */
+  /** Certificates to add. */
   readonly additional: readonly CustomOverlayCertificatesAdditionalEntry[]
-  /** Names of packages that bring certificates. */
+  /** Names of packages that contain certificates. */
   readonly providers: readonly string[]
 }
 
-/** One certificate. */
+/** Certificate. */
 export interface CustomOverlayCertificatesAdditionalEntry {
   /** File name of the certificate. */
   readonly name: string
-  /** The certificate itself, as PEM text. */
+  /** Certificate, as PEM text. */
   readonly content: string
 }
 
-/** One certificate. */
+/** Certificate. */
 export interface CustomOverlayCertificatesAdditionalEntryInput {
   /** File name of the certificate. */
   readonly name: string
-  /** The certificate itself, as PEM text. */
+  /** Certificate, as PEM text. */
   readonly content: string
 }
 
 /** Certificate authorities that the image trusts. */
 export interface CustomOverlayCertificatesInput {
-  /** Certificates given here. */
+  /** Certificates to add. */
   readonly additional?: readonly CustomOverlayCertificatesAdditionalEntryInput[] | undefined
-  /** Names of packages that bring certificates. */
+  /** Names of packages that contain certificates. */
   readonly providers?: readonly string[] | undefined
 }
 
 /** Packages and their sources. */
 export interface CustomOverlayImageContents {
-  /** Names of packages to install after those of the image. */
+  /** Names of packages to install after the packages of the image. */
   readonly packages: readonly string[]
-  /**
-   * Addresses of package repositories for `/etc/apk/repositories`. When any is given, they take the
-   * place of the usual ones.
-   */
+  /** URLs of package repositories for `/etc/apk/repositories`. If set, they replace the default ones. */
   readonly runtimeRepositories: readonly string[]
   /** Public keys for `/etc/apk/keys`. */
   readonly runtimeKeyring: readonly CustomOverlayImageContentsRuntimeKeyringEntry[]
@@ -1059,48 +1056,48 @@ export interface CustomOverlayImageContents {
 
 /** Packages and their sources. */
 export interface CustomOverlayImageContentsInput {
-  /** Names of packages to install after those of the image. */
+  /** Names of packages to install after the packages of the image. */
   readonly packages?: readonly string[] | undefined
-  /**
-   * Addresses of package repositories for `/etc/apk/repositories`. When any is given, they take the
-   * place of the usual ones.
-   */
+  /** URLs of package repositories for `/etc/apk/repositories`. If set, they replace the default ones. */
   readonly runtimeRepositories?: readonly string[] | undefined
   /** Public keys for `/etc/apk/keys`. */
   readonly runtimeKeyring?: readonly CustomOverlayImageContentsRuntimeKeyringEntryInput[] | undefined
 }
 
-/** A public key that package repositories are signed with. */
+/** Public key that signs package repositories. */
 export interface CustomOverlayImageContentsRuntimeKeyringEntry {
   /**
-   * File name of the key, without slashes and not starting with a dot. It must be the name that
-   * the repository's signature gives.
+   * File name of the key, without slashes and without a leading dot. It must be the name in the
+   * repository's signature.
    */
   readonly name: string
-  /** The RSA public key itself, as PEM text. */
+  /** RSA public key, as PEM text. */
   readonly content: string
 }
 
-/** A public key that package repositories are signed with. */
+/** Public key that signs package repositories. */
 export interface CustomOverlayImageContentsRuntimeKeyringEntryInput {
   /**
-   * File name of the key, without slashes and not starting with a dot. It must be the name that
-   * the repository's signature gives.
+   * File name of the key, without slashes and without a leading dot. It must be the name in the
+   * repository's signature.
    */
   readonly name: string
-  /** The RSA public key itself, as PEM text. */
+  /** RSA public key, as PEM text. */
   readonly content: string
 }
 
-/** Changes to make to an image as it is built. */
+/** Changes to apply when an image is built. */
 export interface CustomOverlayInput {
-  /** Packages to add, and where they come from. */
+  /** Packages to add, and their sources. */
   readonly contents?: CustomOverlayImageContentsInput | undefined
-  /** Environment variables to set, by name. A name that begins with `CHAINGUARD_` is INVALID_ARGUMENT. */
+  /**
+   * Environment variables to set, keyed by name. Names that start with `CHAINGUARD_` fail with
+   * INVALID_ARGUMENT.
+   */
   readonly environment?: Readonly<Record<string, string>> | undefined
   /**
-   * OCI annotations to add, by key. A key that begins with `dev.chainguard.` or `org.opencontainers.`
-   * is INVALID_ARGUMENT.
+   * OCI annotations to add, keyed by name. Names that start with `dev.chainguard.` or `org.opencontainers.`
+   * fail with INVALID_ARGUMENT.
    */
   readonly annotations?: Readonly<Record<string, string>> | undefined
   /** Users and groups to add. */
@@ -1109,118 +1106,118 @@ export interface CustomOverlayInput {
   readonly certificates?: CustomOverlayCertificatesInput | undefined
 }
 
-/** Request of DeleteAccountAssociation. */
+/** Request message for DeleteAccountAssociation. */
 export interface DeleteAccountAssociationRequest {
-  /** UID of the group whose association to remove. */
+  /** UID of the group whose association to delete. */
   readonly uid: string
 }
 
-/** Request of DeleteAdvisoryDocuments. */
+/** Request message for DeleteAdvisoryDocuments. */
 export interface DeleteAdvisoryDocumentsRequest {
   /** UID of the group. */
   readonly parent: string
-  /** `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
   readonly format: string
   /**
-   * What the documents call themselves, as GetAdvisoryDocuments tells. Empty: all of the format, a
-   * thousand at a time.
+   * IDs of the documents, as GetAdvisoryDocuments returns them. Empty: all documents of the format, up to
+   * 1000 per call.
    */
   readonly ids?: readonly string[] | undefined
 }
 
-/** Answer of DeleteAdvisoryDocuments. */
+/** Response message for DeleteAdvisoryDocuments. */
 export interface DeleteAdvisoryDocumentsResponse {
-  /** Documents that were taken away. */
+  /** Number of deleted documents. */
   readonly documents: number
-  /** Advisories that are marked as deleted since. */
+  /** Number of advisories that were marked as deleted. */
   readonly withdrawn: number
-  /** Whether more of them are left: ask again. */
+  /** Whether documents are left. If true, call again. */
   readonly more: boolean
 }
 
-/** Request of DeleteAdvisoryFeed. */
+/** Request message for DeleteAdvisoryFeed. */
 export interface DeleteAdvisoryFeedRequest {
-  /** UID of the feed to remove. */
+  /** UID of the feed to delete. */
   readonly uid: string
 }
 
-/** Request of DeleteExternalGroupRoleMapping. */
+/** Request message for DeleteExternalGroupRoleMapping. */
 export interface DeleteExternalGroupRoleMappingRequest {
   /** UID of the mapping to delete. */
   readonly uid: string
 }
 
-/** Request of DeleteGroupInvite. */
+/** Request message for DeleteGroupInvite. */
 export interface DeleteGroupInviteRequest {
-  /** UID of the invite to withdraw. */
+  /** UID of the invite to delete. */
   readonly uid: string
 }
 
-/** Request of DeleteGroup. */
+/** Request message for DeleteGroup. */
 export interface DeleteGroupRequest {
-  /** UID of the group to remove. */
+  /** UID of the group to delete. */
   readonly uid: string
 }
 
-/** Request of DeleteIdentityProvider. */
+/** Request message for DeleteIdentityProvider. */
 export interface DeleteIdentityProviderRequest {
-  /** UID of the provider to remove. */
+  /** UID of the provider to delete. */
   readonly uid: string
 }
 
-/** Request of DeleteIdentity. */
+/** Request message for DeleteIdentity. */
 export interface DeleteIdentityRequest {
-  /** UID of the identity to remove. */
+  /** UID of the identity to delete. */
   readonly uid: string
 }
 
-/** Request of DeleteRepo. */
+/** Request message for DeleteRepo. */
 export interface DeleteRepoRequest {
-  /** UID of the repo to remove. */
+  /** UID of the repo to delete. */
   readonly uid: string
 }
 
-/** Request of DeleteRoleBinding. */
+/** Request message for DeleteRoleBinding. */
 export interface DeleteRoleBindingRequest {
-  /** UID of the binding to remove. */
+  /** UID of the binding to delete. */
   readonly uid: string
 }
 
-/** Request of DeleteRole. */
+/** Request message for DeleteRole. */
 export interface DeleteRoleRequest {
-  /** UID of the custom role to remove. */
+  /** UID of the custom role to delete. */
   readonly uid: string
 }
 
-/** Request of DeleteTag. */
+/** Request message for DeleteTag. */
 export interface DeleteTagRequest {
-  /** UID of the tag to remove. */
+  /** UID of the tag to delete. */
   readonly uid: string
 }
 
-/** Request of Delete. */
+/** Request message for Delete. */
 export interface DeletionRequest {
   /** UID of the caller's own identity. */
   readonly id: string
 }
 
-/** A distribution in the words of other formats. */
+/** Name of the distribution in other formats. */
 export interface Distribution {
-  /** Ecosystem of OSV, e.g. `Wolfi` or `Alpine:v3.20`. */
+  /** OSV ecosystem, for example `Wolfi` or `Alpine:v3.20`. */
   readonly ecosystem: string
-  /** Namespace in package URLs, e.g. `wolfi`. */
+  /** Namespace in package URLs, for example `wolfi`. */
   readonly namespace: string
 }
 
-/** A distribution in the words of other formats. */
+/** Name of the distribution in other formats. */
 export interface DistributionInput {
-  /** Ecosystem of OSV, e.g. `Wolfi` or `Alpine:v3.20`. */
+  /** OSV ecosystem, for example `Wolfi` or `Alpine:v3.20`. */
   readonly ecosystem?: string | undefined
-  /** Namespace in package URLs, e.g. `wolfi`. */
+  /** Namespace in package URLs, for example `wolfi`. */
   readonly namespace?: string | undefined
 }
 
-/** Sorts of entries, as a filter. */
+/** Types of events, as a filter. */
 export type EventTypeFilter =
   | 'EVENT_TYPE_FILTER_UNSPECIFIED'
   | 'EVENT_TYPE_FILTER_DETECTION'
@@ -1232,421 +1229,415 @@ export type EventTypeFilter =
   | 'EVENT_TYPE_FILTER_PENDING_UPSTREAM_FIX'
   | 'EVENT_TYPE_FILTER_PATCHED'
 
-/** One condition of an exchange. */
+/** Condition of an exchange. */
 export interface ExchangeCondition {
   /**
-   * What it is about: `form`, `issuer`, `time`, `key`, `signature`, `subject`, `audience`,
+   * Name of the condition: `form`, `issuer`, `time`, `key`, `signature`, `subject`, `audience`,
    * `claims.<name>` and so on.
    */
   readonly name: string
-  /** Whether it holds. */
+  /** Result of the condition. */
   readonly outcome: ExchangeConditionOutcome
-  /** What the identity or the server asks for. */
+  /** Value that the identity or the server requires. */
   readonly expected: string
-  /** What the token has. */
+  /** Value in the token. */
   readonly actual: string
-  /** What to do about it, when it does not hold. Empty when there is nothing to say. */
+  /** How to fix a condition that is not met. Empty if there is no advice. */
   readonly hint: string
 }
 
-/** Whether a condition holds. */
+/** Results of a condition. */
 export type ExchangeConditionOutcome =
   | 'OUTCOME_UNSPECIFIED'
   | 'OUTCOME_OK'
   | 'OUTCOME_FAILED'
   | 'OUTCOME_UNKNOWN'
 
-/** Request of ExchangeRefreshToken. */
+/** Request message for ExchangeRefreshToken. */
 export interface ExchangeRefreshTokenRequest {
-  /** Services that the new token is meant for, at least one. */
+  /** Audiences of the new token, at least one. */
   readonly aud?: readonly string[] | undefined
   /**
-   * UID of one group to limit the token to. Superseded by `scopes`, to which it is added.
+   * UID of one group to which to restrict the token. Superseded by `scopes`, to which it is added.
    * @deprecated
    */
   readonly scope?: string | undefined
   /**
-   * Capabilities to limit the token to, by short names such as `groups.list`. None leaves it
-   * unlimited; an unknown one is INVALID_ARGUMENT.
+   * Capabilities to which to restrict the token, as short names, for example `groups.list`. Empty means no
+   * restriction; unknown names fail with INVALID_ARGUMENT.
    */
   readonly cap?: readonly string[] | undefined
-  /** UIDs of groups to limit the token to. None leaves it unlimited. */
+  /** UIDs of groups to which to restrict the token. Empty means no restriction. */
   readonly scopes?: readonly string[] | undefined
 }
 
-/** Request of Exchange. */
+/** Request message for Exchange. */
 export interface ExchangeRequest {
-  /** Services that the new token is meant for, at least one. */
+  /** Audiences of the new token, at least one. */
   readonly aud?: readonly string[] | undefined
   /**
-   * UID of one group to limit the token to. Superseded by `scopes`, to which it is added.
+   * UID of one group to which to restrict the token. Superseded by `scopes`, to which it is added.
    * @deprecated
    */
   readonly scope?: string | undefined
-  /**
-   * UID of the identity to take on. Empty takes on the identity of the person that the bearer token
-   * stands for.
-   */
+  /** UID of the identity to assume. Empty means the identity of the user of the bearer token. */
   readonly identity?: string | undefined
   /**
-   * Capabilities to limit the token to, by short names such as `groups.list`. None leaves it
-   * unlimited; an unknown one is INVALID_ARGUMENT.
+   * Capabilities to which to restrict the token, as short names, for example `groups.list`. Empty means no
+   * restriction; unknown names fail with INVALID_ARGUMENT.
    */
   readonly cap?: readonly string[] | undefined
-  /**
-   * UID of the organization's own identity provider that the bearer token comes from. Empty for all
-   * others.
-   */
+  /** UID of the organization's identity provider that issued the bearer token. Empty for all other tokens. */
   readonly identityProvider?: string | undefined
-  /** UIDs of groups to limit the token to. None leaves it unlimited. */
+  /** UIDs of groups to which to restrict the token. Empty means no restriction. */
   readonly scopes?: readonly string[] | undefined
 }
 
-/** Request of ExplainExchange. */
+/** Request message for ExplainExchange. */
 export interface ExplainExchangeRequest {
   /** UID of the identity. */
   readonly identity: string
-  /** The token that would be the bearer value of an exchange. */
+  /** Token that would be the bearer token of an exchange. */
   readonly token: string
-  /** UID of the organization's own identity provider that the token comes from. Empty for all others. */
+  /** UID of the organization's identity provider that issued the token. Empty for all other tokens. */
   readonly identityProvider?: string | undefined
 }
 
-/** Answer of ExplainExchange. */
+/** Response message for ExplainExchange. */
 export interface ExplainExchangeResponse {
-  /** Whether an exchange of the token would succeed now: every condition holds. */
+  /** Whether an exchange of the token would succeed now: all conditions are met. */
   readonly accepted: boolean
-  /** The conditions, in the order of an exchange. It ends with the first that does not hold. */
+  /** Conditions, in the order of an exchange. The list ends with the first condition that is not met. */
   readonly conditions: readonly ExchangeCondition[]
 }
 
-/** A role for the members of a group that an identity provider knows. */
+/** Role for the members of a group at an identity provider. */
 export interface ExternalGroupRoleMapping {
-  /** UID of the provider, a slash and 16 hexadecimal digits. */
+  /** Identifier, assigned by the server: the UID of the provider plus `/` and 16 hexadecimal digits. */
   readonly uid: string
   /** UID of the identity provider. */
   readonly identityProviderUid: string
-  /** The group as the provider names it: one value of the claim that holds its groups. */
+  /** Group as the provider names it: one value of its groups claim. */
   readonly externalGroupId: string
-  /** UID of the role that members get. */
+  /** UID of the role that members receive. */
   readonly roleUid: string
-  /** UID of the group in which they get it: the organization of the provider. */
+  /** UID of the group in which members receive the role: the organization of the provider. */
   readonly scope: string
-  /** When the mapping was created. */
+  /** Time when the mapping was created. */
   readonly createTime?: string
 }
 
-/** A role for the members of a group that an identity provider knows. */
+/** Role for the members of a group at an identity provider. */
 export interface ExternalGroupRoleMappingInput {
-  /** The group as the provider names it: one value of the claim that holds its groups. */
+  /** Group as the provider names it: one value of its groups claim. */
   readonly externalGroupId?: string | undefined
-  /** UID of the role that members get. */
+  /** UID of the role that members receive. */
   readonly roleUid?: string | undefined
-  /** UID of the group in which they get it: the organization of the provider. */
+  /** UID of the group in which members receive the role: the organization of the provider. */
   readonly scope?: string | undefined
 }
 
-/** Request of GenerateScimToken. */
+/** Request message for GenerateScimToken. */
 export interface GenerateScimTokenRequest {
   /** UID of the provider. */
   readonly identityProviderUid: string
-  /** When the token ends: at most two years from now, one year when unset. */
+  /** Expiration time of the token: at most two years from now. The default is one year. */
   readonly expireTime?: string | undefined
-  /** True issues a token without an end. Together with `expire_time` it is INVALID_ARGUMENT. */
+  /** Whether the token never expires. Together with `expire_time` it fails with INVALID_ARGUMENT. */
   readonly neverExpires?: boolean | undefined
 }
 
-/** Answer of GenerateScimToken. */
+/** Response message for GenerateScimToken. */
 export interface GenerateScimTokenResponse {
-  /**
-   * The token in full, shown this once: `cgscim_` and 64 hexadecimal digits. Only a digest of it is
-   * kept.
-   */
+  /** Token, returned only once: `cgscim_` and 64 hexadecimal digits. The server stores only its hash. */
   readonly token: string
-  /** Address to enter at the provider. */
+  /** URL to enter at the provider. */
   readonly endpointUrl: string
-  /** When the token ends. Unset for one without an end. */
+  /** Expiration time of the token. Unset if it never expires. */
   readonly expireTime?: string
   /** UID of the provider. */
   readonly identityProviderUid: string
-  /** Version of the provisioning state after this call. */
+  /** Version of the SCIM state after this call. */
   readonly etag: string
 }
 
-/** Request of GetAccountAssociation. */
+/** Request message for GetAccountAssociation. */
 export interface GetAccountAssociationRequest {
-  /** UID of the group whose association to read. */
+  /** UID of the group whose association to return. */
   readonly uid: string
 }
 
-/** Request of GetAdvisoryDocuments. */
+/** Request message for GetAdvisoryDocuments. */
 export interface GetAdvisoryDocumentsRequest {
-  /** UID of the group that has them: not of one above it. */
+  /** UID of the group that has the documents. Groups above it are not accepted. */
   readonly parent: string
-  /** Only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: of any. */
+  /** Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty returns all. */
   readonly format?: string | undefined
-  /** Only what calls itself so. Empty: any. */
+  /** Returns only documents with this ID. Empty returns all. */
   readonly id?: string | undefined
-  /** Gives the document itself as well. Needs `format` and `id`: it is one at a time. */
+  /**
+   * Whether to include the document itself. Requires `format` and `id`, so that one document is returned at a
+   * time.
+   */
   readonly content?: boolean | undefined
-  /** Documents in a page: 0 means 50, and more than 200 means 200. */
+  /** Page size. 0 means 50; values above 200 mean 200. */
   readonly pageSize?: number | undefined
-  /** Cursor taken from `next_page_token` of the page before; empty starts at the first page. */
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
   readonly pageToken?: string | undefined
 }
 
-/** Answer of GetAdvisoryDocuments. */
+/** Response message for GetAdvisoryDocuments. */
 export interface GetAdvisoryDocumentsResponse {
-  /** The documents, by format and id. */
+  /** Documents, ordered by format and ID. */
   readonly documents: readonly AdvisorySource[]
-  /** Cursor of the next page; empty on the last one. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
 }
 
-/** Request of GetAdvisoryFeed. */
+/** Request message for GetAdvisoryFeed. */
 export interface GetAdvisoryFeedRequest {
-  /** UID of the feed to read. */
+  /** UID of the feed. */
   readonly uid: string
 }
 
-/** Request of GetAdvisoryPublication. */
+/** Request message for GetAdvisoryPublication. */
 export interface GetAdvisoryPublicationRequest {
   /** UID of the group. */
   readonly uid: string
 }
 
-/** Request of GetAdvisory. */
+/** Request message for GetAdvisory. */
 export interface GetAdvisoryRequest {
-  /** UID of the advisory to read; its public number will not do. */
+  /** UID of the advisory. The public ID is not accepted. */
   readonly uid: string
 }
 
-/** Request of GetAdvisorySources. */
+/** Request message for GetAdvisorySources. */
 export interface GetAdvisorySourcesRequest {
   /** UID of the advisory. */
   readonly uid: string
-  /** Only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: of any. */
+  /** Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty returns all. */
   readonly format?: string | undefined
-  /** Only what calls itself so. Empty: any. */
+  /** Returns only documents with this ID. Empty returns all. */
   readonly id?: string | undefined
-  /** Gives the document itself as well. Needs `format` and `id`: it is one at a time. */
+  /**
+   * Whether to include the document itself. Requires `format` and `id`, so that one document is returned at a
+   * time.
+   */
   readonly content?: boolean | undefined
-  /** Documents in a page: 0 means 50, and more than 200 means 200. */
+  /** Page size. 0 means 50; values above 200 mean 200. */
   readonly pageSize?: number | undefined
-  /** Cursor taken from `next_page_token` of the page before; empty starts at the first page. */
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
   readonly pageToken?: string | undefined
 }
 
-/** Answer of GetAdvisorySources. */
+/** Response message for GetAdvisorySources. */
 export interface GetAdvisorySourcesResponse {
-  /** The documents, by format and id. */
+  /** Documents, ordered by format and ID. */
   readonly sources: readonly AdvisorySource[]
-  /** Cursor of the next page; empty on the last one. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
 }
 
-/** Request of GetArchitectures. */
+/** Request message for GetArchitectures. */
 export interface GetArchitecturesRequest {
-  /** UID of the repo that holds the image. */
+  /** UID of the repo that contains the image. */
   readonly repoUid: string
   /** Digest of the image index, as `algorithm:hex`. */
   readonly digest: string
 }
 
-/** Request of GetAuditEvent. */
+/** Request message for GetAuditEvent. */
 export interface GetAuditEventRequest {
-  /** UID of the event to read. */
+  /** UID of the event to return. */
   readonly uid: string
 }
 
-/** Request of GetExternalGroupRoleMapping. */
+/** Request message for GetExternalGroupRoleMapping. */
 export interface GetExternalGroupRoleMappingRequest {
-  /** UID of the mapping to read. */
+  /** UID of the mapping to return. */
   readonly uid: string
 }
 
-/** Request of GetGroupInvite. */
+/** Request message for GetGroupInvite. */
 export interface GetGroupInviteRequest {
-  /** UID of the invite to read. */
+  /** UID of the invite to return. */
   readonly uid: string
 }
 
-/** Request of GetGroup. */
+/** Request message for GetGroup. */
 export interface GetGroupRequest {
-  /** UID of the group to read. */
+  /** UID of the group to return. */
   readonly uid: string
 }
 
-/** Request of GetHeadlessSession. */
+/** Request message for GetHeadlessSession. */
 export interface GetHeadlessSessionRequest {
-  /**
-   * What the client put into the address that the person opened: its X25519 public key, in base64url
-   * without padding.
-   */
+  /** Code from the URL that the user opened: the client's X25519 public key, in base64url without padding. */
   readonly code: string
 }
 
-/** Request of GetIdentityProvider. */
+/** Request message for GetIdentityProvider. */
 export interface GetIdentityProviderRequest {
-  /** UID of the provider to read. */
+  /** UID of the provider to return. */
   readonly uid: string
 }
 
-/** Request of GetIdentity. */
+/** Request message for GetIdentity. */
 export interface GetIdentityRequest {
-  /** UID of the identity to read. */
+  /** UID of the identity to return. */
   readonly uid: string
 }
 
-/** Request of GetRepoPolicy. */
+/** Request message for GetRepoPolicy. */
 export interface GetRepoPolicyRequest {
   /** UID of the repo. */
   readonly uid: string
 }
 
-/** Request of GetRepoReadme. */
+/** Request message for GetRepoReadme. */
 export interface GetRepoReadmeRequest {
-  /** UID of the repo whose page to read. */
+  /** UID of the repo whose readme to return. */
   readonly uid: string
 }
 
-/** Request of GetRepo. */
+/** Request message for GetRepo. */
 export interface GetRepoRequest {
-  /** UID of the repo to read. */
+  /** UID of the repo to return. */
   readonly uid: string
 }
 
-/** Request of GetRoleBinding. */
+/** Request message for GetRoleBinding. */
 export interface GetRoleBindingRequest {
-  /** UID of the binding to read. */
+  /** UID of the binding to return. */
   readonly uid: string
 }
 
-/** Request of GetRole. */
+/** Request message for GetRole. */
 export interface GetRoleRequest {
-  /** UID of the role to read. */
+  /** UID of the role to return. */
   readonly uid: string
 }
 
-/** Request of GetSize. */
+/** Request message for GetSize. */
 export interface GetSizeRequest {
-  /** UID of the repo that holds the image. */
+  /** UID of the repo that contains the image. */
   readonly repoUid: string
   /** Digest of the image index, as `algorithm:hex`. */
   readonly digest: string
-  /** Architecture to measure, by its OCI name. Empty means `amd64`. */
+  /** OCI name of the architecture. Empty means `amd64`. */
   readonly architecture?: string | undefined
 }
 
-/** Request of GetTag. */
+/** Request message for GetTag. */
 export interface GetTagRequest {
-  /** UID of the tag to read. */
+  /** UID of the tag to return. */
   readonly uid: string
 }
 
-/** A node of the tree that rights and resources hang on. A group without a parent is an organization. */
+/** Group: a node of the resource tree. A group without a parent is an organization. */
 export interface Group {
   /**
-   * Identifier, given by the server: 40 hexadecimal digits for an organization, and the parent's UID
-   * plus `/` and 16 hexadecimal digits below it.
+   * Identifier, assigned by the server: 40 hexadecimal digits for an organization; for other groups, the
+   * parent's UID plus `/` and 16 hexadecimal digits.
    */
   readonly uid: string
-  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Two groups under one parent never share a name. */
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Unique in the parent group. */
   readonly name: string
-  /** Free text of at most 512 characters, without control characters. */
+  /** Free text, at most 512 characters, without control characters. */
   readonly description: string
   /**
-   * How many resources of a kind the organization may hold, by kind. A kind that is not named has no
-   * ceiling here.
+   * Maximum number of resources in the organization, keyed by kind. A kind that is not listed has no limit
+   * here.
    */
   readonly resourceLimits: Readonly<Record<string, number>>
   /**
-   * Whether the operator has confirmed who stands behind the organization. Only the operator sets it,
-   * and only on organizations; false at first.
+   * Whether the operator has verified the organization. Only the operator can set it, and only on
+   * organizations. The default is false.
    */
   readonly verified: boolean
-  /** When the group was created. */
+  /** Time when the group was created. */
   readonly createTime?: string
-  /** When the group was last changed. */
+  /** Time when the group was last updated. */
   readonly updateTime?: string
   /**
-   * What sort of organization this is. Only the operator sets it, and only on organizations, where it
-   * is needed to create one as verified; groups below show the value of their organization.
+   * Kind of organization. Only the operator can set it, and only on organizations. Required to create a
+   * verified organization. Other groups report the value of their organization.
    */
   readonly kind: OrgKind
-  /** Whether the organization is in service. Groups below show the value of their organization. */
+  /** Status of the organization. Other groups report the value of their organization. */
   readonly status: OrgStatus
 }
 
-/** A node of the tree that rights and resources hang on. A group without a parent is an organization. */
+/** Group: a node of the resource tree. A group without a parent is an organization. */
 export interface GroupInput {
-  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Two groups under one parent never share a name. */
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Unique in the parent group. */
   readonly name: string
-  /** Free text of at most 512 characters, without control characters. */
+  /** Free text, at most 512 characters, without control characters. */
   readonly description?: string | undefined
   /**
-   * Whether the operator has confirmed who stands behind the organization. Only the operator sets it,
-   * and only on organizations; false at first.
+   * Whether the operator has verified the organization. Only the operator can set it, and only on
+   * organizations. The default is false.
    */
   readonly verified?: boolean | undefined
   /**
-   * What sort of organization this is. Only the operator sets it, and only on organizations, where it
-   * is needed to create one as verified; groups below show the value of their organization.
+   * Kind of organization. Only the operator can set it, and only on organizations. Required to create a
+   * verified organization. Other groups report the value of their organization.
    */
   readonly kind?: OrgKind | undefined
 }
 
-/** A standing offer to join a group with a certain role. */
+/** Invitation to join a group with a role. */
 export interface GroupInvite {
-  /** Identifier, given by the server: the group's UID plus `/` and 16 hexadecimal digits. */
+  /** Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits. */
   readonly uid: string
-  /** UID of the role given to whoever accepts. */
+  /** UID of the role that the invite grants. */
   readonly roleUid: string
-  /** The role given to whoever accepts. Unset when that role no longer exists. */
+  /** Role that the invite grants. Unset if the role no longer exists. */
   readonly role?: GroupInviteRole
   /**
-   * The one e-mail address that may accept, without a display name; upper and lower case count as the
-   * same. Empty lets anyone accept who has the code.
+   * Only e-mail address that can accept the invite, without a display name; not case-sensitive. If empty,
+   * anyone with the code can accept.
    */
   readonly email: string
   /**
-   * How long the invite stays open, counted from the request that sends it: at least a millisecond, at
-   * most 365 days; what is finer than a millisecond is cut off. It is never returned. An update without
-   * it leaves `expiration_time` as it is, unless its mask names `ttl` or is `*`: then it is needed.
+   * Lifetime of the invite, from the time of the request: at least 1 millisecond, at most 365 days, truncated
+   * to milliseconds. Never returned. An update without it leaves `expiration_time` unchanged; it is required
+   * if the mask names `ttl` or is `*`.
    */
   readonly ttl?: string
-  /** When the invite closes. */
+  /** Time when the invite expires. */
   readonly expirationTime?: string
-  /** Whether the invite is used up by the first person who accepts. */
+  /** Whether the invite can be accepted only once. */
   readonly singleUse: boolean
-  /** The code to accept with. Only the answer of CreateGroupInvite carries it. */
+  /** Code with which to accept the invite. Returned by CreateGroupInvite only. */
   readonly code: string
-  /** Identifier of the key that proves the code genuine. */
+  /** Identifier of the key that authenticates the code. */
   readonly keyId: string
-  /** When the invite was created. */
+  /** Time when the invite was created. */
   readonly createTime?: string
 }
 
-/** A standing offer to join a group with a certain role. */
+/** Invitation to join a group with a role. */
 export interface GroupInviteInput {
-  /** UID of the role given to whoever accepts. */
+  /** UID of the role that the invite grants. */
   readonly roleUid: string
   /**
-   * The one e-mail address that may accept, without a display name; upper and lower case count as the
-   * same. Empty lets anyone accept who has the code.
+   * Only e-mail address that can accept the invite, without a display name; not case-sensitive. If empty,
+   * anyone with the code can accept.
    */
   readonly email?: string | undefined
   /**
-   * How long the invite stays open, counted from the request that sends it: at least a millisecond, at
-   * most 365 days; what is finer than a millisecond is cut off. It is never returned. An update without
-   * it leaves `expiration_time` as it is, unless its mask names `ttl` or is `*`: then it is needed.
+   * Lifetime of the invite, from the time of the request: at least 1 millisecond, at most 365 days, truncated
+   * to milliseconds. Never returned. An update without it leaves `expiration_time` unchanged; it is required
+   * if the mask names `ttl` or is `*`.
    */
   readonly ttl: string
-  /** Whether the invite is used up by the first person who accepts. */
+  /** Whether the invite can be accepted only once. */
   readonly singleUse?: boolean | undefined
 }
 
-/** What an invite shows of its role. */
+/** Role of an invite. */
 export interface GroupInviteRole {
   /** UID of the role. */
   readonly uid: string
@@ -1654,11 +1645,11 @@ export interface GroupInviteRole {
   readonly name: string
   /** Description of the role. */
   readonly description: string
-  /** What the role allows, in ascending number. */
+  /** Capabilities of the role, in ascending order of their numbers. */
   readonly capabilities: readonly Capability[]
 }
 
-/** A group, as interfaces of version 1 show it. */
+/** A group, in version 1 of the API. */
 export interface GroupV1 {
   /** Identifier: the `uid` of newer versions. */
   readonly id: string
@@ -1667,266 +1658,260 @@ export interface GroupV1 {
   /** Free text. */
   readonly description: string
   /**
-   * How many resources of a kind an organization may hold. Kinds without a limit are left out, and so
-   * are the limits of groups below.
+   * Maximum number of resources in an organization, keyed by kind. Kinds without a limit are omitted, and so
+   * are the limits of groups in an organization.
    */
   readonly resourceLimits: Readonly<Record<string, number>>
-  /** Whether the operator has verified the organization that the group belongs to. */
+  /** Whether the operator has verified the organization of the group. */
   readonly verified: boolean
-  /** What sort of organization this is. Groups below show the value of their organization. */
+  /** Kind of organization. Other groups report the value of their organization. */
   readonly kind: OrgKindV1
-  /** Whether the organization is in service. Groups below show the value of their organization. */
+  /** Status of the organization. Other groups report the value of their organization. */
   readonly status: OrgStatusV1
 }
 
-/** What somebody left for a client. */
+/** Encrypted token for a client. */
 export interface HeadlessSession {
-  /** The server's X25519 public key, as the ASCII text of its base64url without padding. */
+  /** X25519 public key of the server, as the ASCII text of its base64url without padding. */
   readonly ecdhPublicKey: string
   /**
-   * Nonce of 12 bytes, then the ID token encrypted with AES-256-GCM and its tag. The key is the raw
-   * shared secret of both key pairs.
+   * Encrypted ID token: a nonce of 12 bytes, then the ID token encrypted with AES-256-GCM and its tag. The
+   * key is the raw shared secret of both key pairs.
    */
   readonly encryptedIdtoken: string
 }
 
-/** A person or a workload that can hold roles. */
+/** User or workload that can have roles. */
 export interface Identity {
   /**
-   * Identifier, given by the server: the group's UID plus `/` and 16 hexadecimal digits, or 40
-   * hexadecimal digits for a person.
+   * Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits, or 40 hexadecimal
+   * digits for a user.
    */
   readonly uid: string
-  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Several identities may share one. */
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Not unique. */
   readonly name: string
-  /** Free text of at most 512 characters, without control characters. */
+  /** Free text, at most 512 characters, without control characters. */
   readonly description: string
-  /** E-mail address that the issuer of the person's token vouches for. */
+  /** E-mail address that the issuer of the user's token has verified. */
   readonly email: string
-  /**
-   * E-mail address found in the person's token that the issuer does not vouch for. It is for display
-   * and decides nothing.
-   */
+  /** E-mail address in the user's token that the issuer has not verified. For display only. */
   readonly emailUnverified: string
-  /** Company the person works for, as free text. */
+  /** Company of the user, as free text. */
   readonly company: string
-  /** When the identity was last taken on through a token exchange; at first the time of creation. */
+  /** Time when the identity was last assumed by a token exchange; initially the creation time. */
   readonly lastSeenTime?: string
-  /** When the identity was created. */
+  /** Time when the identity was created. */
   readonly createTime?: string
-  /** When the identity was last changed. */
+  /** Time when the identity was last updated. */
   readonly updateTime?: string
-  /** Whoever holds a token of a public OpenID Connect issuer with matching claims. */
+  /** Tokens of a public OpenID Connect issuer whose claims match. */
   readonly claimMatch?: IdentityClaimMatch
-  /** Whoever holds a token signed with keys that are stored here, for issuers that cannot be reached. */
+  /** Tokens signed with keys that are stored here, for issuers that cannot be reached. */
   readonly staticKeys?: IdentityStaticKeys
-  /** Whoever proves to be a certain principal of an AWS account. */
+  /** A principal of an AWS account. */
   readonly awsIdentity?: IdentityAWSIdentity
-  /** One of the platform's own services. */
+  /** A service of the platform. */
   readonly servicePrincipal?: ServicePrincipal
 }
 
 /**
- * A principal of an AWS account, as reported by the AWS call GetCallerIdentity. Patterns are RE2
- * regular expressions that must match the whole value.
+ * Principal of an AWS account, as the AWS call GetCallerIdentity reports it. Patterns are RE2 regular
+ * expressions that must match the whole value.
  */
 export interface IdentityAWSIdentity {
   /** Account number: 12 decimal digits. */
   readonly awsAccount: string
-  /** The exact `Arn`. */
+  /** Exact `Arn`. */
   readonly arn?: string
   /** Pattern that the `Arn` must match. */
   readonly arnPattern?: string
-  /** The exact `UserId`. */
+  /** Exact `UserId`. */
   readonly userId?: string
   /** Pattern that the `UserId` must match. */
   readonly userIdPattern?: string
 }
 
 /**
- * A principal of an AWS account, as reported by the AWS call GetCallerIdentity. Patterns are RE2
- * regular expressions that must match the whole value.
+ * Principal of an AWS account, as the AWS call GetCallerIdentity reports it. Patterns are RE2 regular
+ * expressions that must match the whole value.
  */
 export interface IdentityAWSIdentityInput {
   /** Account number: 12 decimal digits. */
   readonly awsAccount: string
-  /** The exact `Arn`. */
+  /** Exact `Arn`. */
   readonly arn?: string | undefined
   /** Pattern that the `Arn` must match. */
   readonly arnPattern?: string | undefined
-  /** The exact `UserId`. */
+  /** Exact `UserId`. */
   readonly userId?: string | undefined
   /** Pattern that the `UserId` must match. */
   readonly userIdPattern?: string | undefined
 }
 
 /**
- * Rules on the claims of an OpenID Connect token. Exact values compare character by character;
- * patterns are RE2 regular expressions that must match the whole value.
+ * Conditions on the claims of an OpenID Connect token. Exact values are case-sensitive. Patterns are RE2
+ * regular expressions that must match the whole value.
  */
 export interface IdentityClaimMatch {
-  /** The exact issuer, an absolute URL. */
+  /** Exact issuer, an absolute URL. */
   readonly issuer?: string
   /** Pattern that the issuer must match. */
   readonly issuerPattern?: string
-  /** The exact subject. */
+  /** Exact subject. */
   readonly subject?: string
   /** Pattern that the subject must match. */
   readonly subjectPattern?: string
-  /** The exact audience. */
+  /** Exact audience. */
   readonly audience?: string
   /** Pattern that an audience must match. */
   readonly audiencePattern?: string
-  /** Further claims by name, each with the exact value it must have. */
+  /** Exact values of other claims, keyed by claim name. */
   readonly claims: Readonly<Record<string, string>>
-  /** Further claims by name, each with a pattern that its value must match. */
+  /** Patterns for the values of other claims, keyed by claim name. */
   readonly claimPatterns: Readonly<Record<string, string>>
 }
 
 /**
- * Rules on the claims of an OpenID Connect token. Exact values compare character by character;
- * patterns are RE2 regular expressions that must match the whole value.
+ * Conditions on the claims of an OpenID Connect token. Exact values are case-sensitive. Patterns are RE2
+ * regular expressions that must match the whole value.
  */
 export interface IdentityClaimMatchInput {
-  /** The exact issuer, an absolute URL. */
+  /** Exact issuer, an absolute URL. */
   readonly issuer?: string | undefined
   /** Pattern that the issuer must match. */
   readonly issuerPattern?: string | undefined
-  /** The exact subject. */
+  /** Exact subject. */
   readonly subject?: string | undefined
   /** Pattern that the subject must match. */
   readonly subjectPattern?: string | undefined
-  /** The exact audience. */
+  /** Exact audience. */
   readonly audience?: string | undefined
   /** Pattern that an audience must match. */
   readonly audiencePattern?: string | undefined
-  /** Further claims by name, each with the exact value it must have. */
+  /** Exact values of other claims, keyed by claim name. */
   readonly claims?: Readonly<Record<string, string>> | undefined
-  /** Further claims by name, each with a pattern that its value must match. */
+  /** Patterns for the values of other claims, keyed by claim name. */
   readonly claimPatterns?: Readonly<Record<string, string>> | undefined
 }
 
-/** A person or a workload that can hold roles. */
+/** User or workload that can have roles. */
 export interface IdentityInput {
-  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Several identities may share one. */
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Not unique. */
   readonly name: string
-  /** Free text of at most 512 characters, without control characters. */
+  /** Free text, at most 512 characters, without control characters. */
   readonly description?: string | undefined
-  /** Company the person works for, as free text. */
+  /** Company of the user, as free text. */
   readonly company?: string | undefined
-  /** Whoever holds a token of a public OpenID Connect issuer with matching claims. */
+  /** Tokens of a public OpenID Connect issuer whose claims match. */
   readonly claimMatch?: IdentityClaimMatchInput | undefined
-  /** Whoever holds a token signed with keys that are stored here, for issuers that cannot be reached. */
+  /** Tokens signed with keys that are stored here, for issuers that cannot be reached. */
   readonly staticKeys?: IdentityStaticKeysInput | undefined
-  /** Whoever proves to be a certain principal of an AWS account. */
+  /** A principal of an AWS account. */
   readonly awsIdentity?: IdentityAWSIdentityInput | undefined
-  /** One of the platform's own services. */
+  /** A service of the platform. */
   readonly servicePrincipal?: ServicePrincipal | undefined
 }
 
-/** What a person tells about themselves and how they found the platform. */
+/** Details about a user and how the user found the platform. */
 export interface IdentityMetadata {
   /** UID of the caller's own identity. */
   readonly uid: string
-  /** Full name, from the token the person signed in with. */
+  /** Full name, from the token with which the user signed in. */
   readonly name: string
   /** Given name, taken from the full name. */
   readonly givenName: string
   /** Family name, taken from the full name. */
   readonly familyName: string
-  /** Company the person works for. */
+  /** Company of the user. */
   readonly company: string
-  /** Whether the person wants news by mail. */
+  /** Whether the user wants news by e-mail. */
   readonly updatesOptIn: boolean
-  /** Product the person is interested in. */
+  /** Product that the user is interested in. */
   readonly product: string
-  /** The person's job title. */
+  /** Job title of the user. */
   readonly jobTitle: string
-  /** Campaign the visit belongs to. */
+  /** Campaign of the visit. */
   readonly utmCampaign: string
   /** Variant of the campaign's content. */
   readonly utmContent: string
-  /** Channel of the campaign, such as mail. */
+  /** Channel of the campaign, for example mail. */
   readonly utmMedium: string
-  /** Site or sender the visit came from. */
+  /** Site or sender that the visit came from. */
   readonly utmSource: string
   /** Search term that led to the visit. */
   readonly utmTerm: string
-  /** Address of the form that was sent last. */
+  /** URL of the form that was submitted last. */
   readonly latestFormSubmitUrl: string
-  /** Address of the platform's own page that led here last. */
+  /** URL of the platform's page that last led here. */
   readonly latestInternalReferringUrl: string
-  /** Visitor mark of a customer relations system. It is passed on and never stored. */
+  /** Visitor ID of a customer relationship management system. Passed on and never stored. */
   readonly hubspotUtk: string
-  /** Whether the person came through self-service sign-up. */
+  /** Whether the user came through self-service sign-up. */
   readonly selfServe: boolean
 }
 
-/** What a person tells about themselves and how they found the platform. */
+/** Details about a user and how the user found the platform. */
 export interface IdentityMetadataInput {
-  /** Company the person works for. */
+  /** Company of the user. */
   readonly company?: string | undefined
-  /** Whether the person wants news by mail. */
+  /** Whether the user wants news by e-mail. */
   readonly updatesOptIn?: boolean | undefined
-  /** Product the person is interested in. */
+  /** Product that the user is interested in. */
   readonly product?: string | undefined
-  /** The person's job title. */
+  /** Job title of the user. */
   readonly jobTitle?: string | undefined
-  /** Campaign the visit belongs to. */
+  /** Campaign of the visit. */
   readonly utmCampaign?: string | undefined
   /** Variant of the campaign's content. */
   readonly utmContent?: string | undefined
-  /** Channel of the campaign, such as mail. */
+  /** Channel of the campaign, for example mail. */
   readonly utmMedium?: string | undefined
-  /** Site or sender the visit came from. */
+  /** Site or sender that the visit came from. */
   readonly utmSource?: string | undefined
   /** Search term that led to the visit. */
   readonly utmTerm?: string | undefined
-  /** Address of the form that was sent last. */
+  /** URL of the form that was submitted last. */
   readonly latestFormSubmitUrl?: string | undefined
-  /** Address of the platform's own page that led here last. */
+  /** URL of the platform's page that last led here. */
   readonly latestInternalReferringUrl?: string | undefined
-  /** Visitor mark of a customer relations system. It is passed on and never stored. */
+  /** Visitor ID of a customer relationship management system. Passed on and never stored. */
   readonly hubspotUtk?: string | undefined
-  /** Whether the person came through self-service sign-up. */
+  /** Whether the user came through self-service sign-up. */
   readonly selfServe?: boolean | undefined
 }
 
-/** An account system through which the people of an organization sign in. */
+/** Account system through which the users of an organization sign in. */
 export interface IdentityProvider {
-  /** Identifier, given by the server: the organization's UID plus `/` and 16 hexadecimal digits. */
+  /** Identifier, assigned by the server: the organization's UID plus `/` and 16 hexadecimal digits. */
   readonly uid: string
   /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
   readonly name: string
-  /** Free text of at most 512 characters, without control characters. */
+  /** Free text, at most 512 characters, without control characters. */
   readonly description: string
-  /** When the provider was created. */
+  /** Time when the provider was created. */
   readonly createTime?: string
-  /** When the provider was last changed. */
+  /** Time when the provider was last updated. */
   readonly updateTime?: string
   /**
-   * UID of the role given to a person at the first sign-in. People who already had an identity keep
-   * what they have.
+   * UID of the role that a user receives at the first sign-in. Users who already have an identity keep their
+   * roles.
    */
   readonly defaultRole: string
-  /** Through OpenID Connect. */
+  /** OpenID Connect. */
   readonly oidc?: IdentityProviderOIDC
-  /**
-   * State of account provisioning. Values sent in a request are ignored, so a provider that was read
-   * can be sent back.
-   */
+  /** State of SCIM provisioning. Ignored in requests, so that a provider that was read can be sent back. */
   readonly scim?: IdentityProviderSCIM
   /**
-   * Which redirect URI sign-ins through this provider use. A new provider always has CALLBACK_OWN. An
-   * update can change CALLBACK_SHARED to CALLBACK_OWN; the other direction is refused. Unset keeps the
-   * stored value. A change of the issuer changes it to CALLBACK_OWN.
+   * Redirect URI of sign-ins through this provider. A new provider always has CALLBACK_OWN. An update can
+   * change CALLBACK_SHARED to CALLBACK_OWN, but not the reverse. Unset keeps the stored value. Changing the
+   * issuer sets it to CALLBACK_OWN.
    */
   readonly callback: IdentityProviderCallback
-  /** The provider's own redirect URI, to be registered at the provider exactly as it is here. */
+  /** Redirect URI of this provider. Register it at the provider exactly as returned. */
   readonly redirectUri: string
   /**
-   * Why sign-in through this provider is refused, and what to do. Empty if it is not refused. Reported
-   * by GetIdentityProvider only.
+   * Reason why sign-in through this provider is rejected, and what to do. Empty if sign-in is possible.
+   * Returned by GetIdentityProvider only.
    */
   readonly signInProblem: string
 }
@@ -1937,107 +1922,104 @@ export type IdentityProviderCallback =
   | 'CALLBACK_OWN'
   | 'CALLBACK_SHARED'
 
-/** An account system through which the people of an organization sign in. */
+/** Account system through which the users of an organization sign in. */
 export interface IdentityProviderInput {
   /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
   readonly name: string
-  /** Free text of at most 512 characters, without control characters. */
+  /** Free text, at most 512 characters, without control characters. */
   readonly description?: string | undefined
   /**
-   * UID of the role given to a person at the first sign-in. People who already had an identity keep
-   * what they have.
+   * UID of the role that a user receives at the first sign-in. Users who already have an identity keep their
+   * roles.
    */
   readonly defaultRole: string
-  /** Through OpenID Connect. */
+  /** OpenID Connect. */
   readonly oidc: IdentityProviderOIDCInput
   /**
-   * Which redirect URI sign-ins through this provider use. A new provider always has CALLBACK_OWN. An
-   * update can change CALLBACK_SHARED to CALLBACK_OWN; the other direction is refused. Unset keeps the
-   * stored value. A change of the issuer changes it to CALLBACK_OWN.
+   * Redirect URI of sign-ins through this provider. A new provider always has CALLBACK_OWN. An update can
+   * change CALLBACK_SHARED to CALLBACK_OWN, but not the reverse. Unset keeps the stored value. Changing the
+   * issuer sets it to CALLBACK_OWN.
    */
   readonly callback?: IdentityProviderCallback | undefined
 }
 
-/** Settings of an OpenID Connect provider. It needs a client secret, proof keys, or both. */
+/** Settings of an OpenID Connect provider. A client secret, PKCE, or both are required. */
 export interface IdentityProviderOIDC {
-  /** Issuer, an absolute URL under which the provider publishes its discovery document. */
+  /** Issuer, an absolute URL at which the provider publishes its discovery document. */
   readonly issuer: string
-  /** Client identifier that the provider assigned. It is not a secret. */
+  /** Client ID, assigned by the provider. Not a secret. */
   readonly clientId: string
   /**
-   * Client secret that the provider assigned. It is never returned; an update that sends it empty
-   * keeps the stored one unless the mask names this field.
+   * Client secret, assigned by the provider. Never returned. An update with an empty value keeps the stored
+   * secret unless the mask names this field.
    */
   readonly clientSecret: string
-  /** Scopes to ask for after `openid`, which is always asked for, in this order. */
+  /** Scopes to request in addition to `openid`, which is always requested first. */
   readonly additionalScopes: readonly string[]
-  /** Claim that holds the person's groups at the provider. Empty reads no groups. */
+  /** Claim that contains the user's groups at the provider. Empty means that groups are not read. */
   readonly groupsClaim: string
   /**
-   * How a sign-in finds the account that provisioning created. Fixed when the provider is created:
-   * changing it is refused, repeating it is not.
+   * Rule that matches a sign-in to the account that SCIM created. It cannot change after the provider is
+   * created; an update can repeat the same value.
    */
   readonly correlationRule: IdentityProviderOIDCCorrelationRule
   /**
-   * Whether to use proof keys (RFC 7636) towards the provider. Refused when the provider's discovery
-   * document rules them out.
+   * Whether to use PKCE (RFC 7636) with the provider. Rejected if the provider's discovery document
+   * excludes it.
    */
   readonly pkceEnabled: boolean
 }
 
-/** Claims that can tie a sign-in to a provisioned account. */
+/** Claims that can match a sign-in to a SCIM account. */
 export type IdentityProviderOIDCCorrelationRule =
   | 'CORRELATION_RULE_UNSPECIFIED'
   | 'CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID'
   | 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID'
 
-/** Settings of an OpenID Connect provider. It needs a client secret, proof keys, or both. */
+/** Settings of an OpenID Connect provider. A client secret, PKCE, or both are required. */
 export interface IdentityProviderOIDCInput {
-  /** Issuer, an absolute URL under which the provider publishes its discovery document. */
+  /** Issuer, an absolute URL at which the provider publishes its discovery document. */
   readonly issuer: string
-  /** Client identifier that the provider assigned. It is not a secret. */
+  /** Client ID, assigned by the provider. Not a secret. */
   readonly clientId: string
   /**
-   * Client secret that the provider assigned. It is never returned; an update that sends it empty
-   * keeps the stored one unless the mask names this field.
+   * Client secret, assigned by the provider. Never returned. An update with an empty value keeps the stored
+   * secret unless the mask names this field.
    */
   readonly clientSecret?: string | undefined
-  /** Scopes to ask for after `openid`, which is always asked for, in this order. */
+  /** Scopes to request in addition to `openid`, which is always requested first. */
   readonly additionalScopes?: readonly string[] | undefined
-  /** Claim that holds the person's groups at the provider. Empty reads no groups. */
+  /** Claim that contains the user's groups at the provider. Empty means that groups are not read. */
   readonly groupsClaim?: string | undefined
   /**
-   * How a sign-in finds the account that provisioning created. Fixed when the provider is created:
-   * changing it is refused, repeating it is not.
+   * Rule that matches a sign-in to the account that SCIM created. It cannot change after the provider is
+   * created; an update can repeat the same value.
    */
   readonly correlationRule?: IdentityProviderOIDCCorrelationRule | undefined
   /**
-   * Whether to use proof keys (RFC 7636) towards the provider. Refused when the provider's discovery
-   * document rules them out.
+   * Whether to use PKCE (RFC 7636) with the provider. Rejected if the provider's discovery document
+   * excludes it.
    */
   readonly pkceEnabled?: boolean | undefined
 }
 
-/** State of account provisioning by SCIM (RFC 7644). */
+/** State of SCIM provisioning (RFC 7644). */
 export interface IdentityProviderSCIM {
-  /** Whether the provider may manage accounts. Only SetScimEnabled changes it. */
+  /** Whether the provider can manage accounts. Changed by SetScimEnabled only. */
   readonly enabled: boolean
-  /** Address the provider sends its requests to, derived from the provider's UID. */
+  /** URL to which the provider sends its requests, derived from the provider's UID. */
   readonly endpointUrl: string
-  /**
-   * When the current token ends, or ended if that is past. Unset when there is none, when it never
-   * ends, and in lists.
-   */
+  /** Expiration time of the current token. Unset if there is no token, if it never expires, and in lists. */
   readonly tokenExpireTime?: string
-  /** When the replaced token stops, or stopped, working. Unset when there is none. */
+  /** Expiration time of the replaced token. Unset if there is none. */
   readonly previousTokenExpireTime?: string
-  /** What can be said of the current token. Not reported in lists. */
+  /** State of the current token. Not returned in lists. */
   readonly credentialState: IdentityProviderSCIMCredentialState
-  /** Version of this state, to be sent back with RegenerateScimToken and SetScimEnabled. */
+  /** Version of this state, to send with RegenerateScimToken and SetScimEnabled. */
   readonly etag: string
 }
 
-/** Conditions of the provisioning token. */
+/** States of the SCIM token. */
 export type IdentityProviderSCIMCredentialState =
   | 'CREDENTIAL_STATE_UNSPECIFIED'
   | 'CREDENTIAL_STATE_NOT_ISSUED'
@@ -2046,766 +2028,730 @@ export type IdentityProviderSCIMCredentialState =
   | 'CREDENTIAL_STATE_REVOKED'
   | 'CREDENTIAL_STATE_ROTATING'
 
-/** A token issuer whose public keys are stored with the identity. */
+/** Token issuer whose public keys are stored with the identity. */
 export interface IdentityStaticKeys {
-  /** The exact `iss` claim, an absolute URL. */
+  /** Exact `iss` claim, an absolute URL. */
   readonly issuer: string
-  /** The exact `sub` claim. */
+  /** Exact `sub` claim. */
   readonly subject: string
-  /** The issuer's public keys: a JSON Web Key Set as text. */
+  /** Public keys of the issuer: a JSON Web Key Set as text. */
   readonly issuerKeys: string
-  /**
-   * When the keys stop being accepted. The default is 365 days after creation, which is also the
-   * latest allowed.
-   */
+  /** Time when the keys expire. The default and the maximum is 365 days after creation. */
   readonly expirationTime?: string
   /**
-   * Audience that tokens must carry: none, or exactly one. Without one, the platform's own audiences
-   * are accepted.
+   * Audience that tokens must have: none, or exactly one. If empty, the platform's own audiences are
+   * accepted.
    */
   readonly audiences: readonly string[]
 }
 
-/** A token issuer whose public keys are stored with the identity. */
+/** Token issuer whose public keys are stored with the identity. */
 export interface IdentityStaticKeysInput {
-  /** The exact `iss` claim, an absolute URL. */
+  /** Exact `iss` claim, an absolute URL. */
   readonly issuer: string
-  /** The exact `sub` claim. */
+  /** Exact `sub` claim. */
   readonly subject: string
-  /** The issuer's public keys: a JSON Web Key Set as text. */
+  /** Public keys of the issuer: a JSON Web Key Set as text. */
   readonly issuerKeys: string
-  /**
-   * When the keys stop being accepted. The default is 365 days after creation, which is also the
-   * latest allowed.
-   */
+  /** Time when the keys expire. The default and the maximum is 365 days after creation. */
   readonly expirationTime?: string | undefined
   /**
-   * Audience that tokens must carry: none, or exactly one. Without one, the platform's own audiences
-   * are accepted.
+   * Audience that tokens must have: none, or exactly one. If empty, the platform's own audiences are
+   * accepted.
    */
   readonly audiences?: readonly string[] | undefined
 }
 
 /**
- * Tags that can be created, and then neither moved nor deleted by any caller. The manifests that they point
- * at cannot be deleted either. Such an attempt fails with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing
- * the digest that a tag already points at changes nothing. A caller with `repo_policies.update` can change
- * the policy, and can delete or rename the repo.
+ * Tags that can be created, but not moved or deleted by any caller. The manifests that they point to cannot
+ * be deleted either. Such calls fail with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing the digest that a
+ * tag already points to has no effect. A caller with `repo_policies.update` can change the policy, and can
+ * delete or rename the repo.
  */
 export interface ImmutableTags {
-  /** Names of tags: `*` stands for any characters, `?` for one. `*` alone means all tags; nothing, none. */
+  /**
+   * Patterns for tag names: `*` matches any characters, `?` matches one. `*` alone matches all tags; an empty
+   * list matches none.
+   */
   readonly patterns: readonly string[]
-  /** Of those, the ones that can be moved and deleted nevertheless. */
+  /** Patterns for tags that match `patterns` but can be moved and deleted. */
   readonly exceptions: readonly string[]
 }
 
 /**
- * Tags that can be created, and then neither moved nor deleted by any caller. The manifests that they point
- * at cannot be deleted either. Such an attempt fails with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing
- * the digest that a tag already points at changes nothing. A caller with `repo_policies.update` can change
- * the policy, and can delete or rename the repo.
+ * Tags that can be created, but not moved or deleted by any caller. The manifests that they point to cannot
+ * be deleted either. Such calls fail with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing the digest that a
+ * tag already points to has no effect. A caller with `repo_policies.update` can change the policy, and can
+ * delete or rename the repo.
  */
 export interface ImmutableTagsInput {
-  /** Names of tags: `*` stands for any characters, `?` for one. `*` alone means all tags; nothing, none. */
+  /**
+   * Patterns for tag names: `*` matches any characters, `?` matches one. `*` alone matches all tags; an empty
+   * list matches none.
+   */
   readonly patterns?: readonly string[] | undefined
-  /** Of those, the ones that can be moved and deleted nevertheless. */
+  /** Patterns for tags that match `patterns` but can be moved and deleted. */
   readonly exceptions?: readonly string[] | undefined
 }
 
-/** Request of ImportAdvisoryDocuments. */
+/** Request message for ImportAdvisoryDocuments. */
 export interface ImportAdvisoryDocumentsRequest {
   /** UID of the group that the advisories belong to. */
   readonly parent: string
-  /** The documents, each judged by itself. */
+  /** Documents, each processed on its own. */
   readonly documents: readonly AdvisoryDocument[]
-  /** Tells what would change, and changes nothing. */
+  /** Whether to report changes without making them. */
   readonly dryRun?: boolean | undefined
 }
 
-/** Answer of ImportAdvisoryDocuments. */
+/** Response message for ImportAdvisoryDocuments. */
 export interface ImportAdvisoryDocumentsResponse {
-  /** What became of each document, in the order of the request. */
+  /** Result of each document, in the order of the request. */
   readonly documents: readonly ImportedDocument[]
 }
 
-/** What became of many documents. */
+/** Counts of an import of many documents. */
 export interface ImportCounts {
-  /** Documents that were read. */
+  /** Number of documents that were read. */
   readonly documents: number
-  /** Files that are no documents. */
+  /** Number of files that are not documents. */
   readonly skipped: number
-  /** Documents that were not taken. */
+  /** Number of rejected documents. */
   readonly rejected: number
-  /** Advisories that are new. */
+  /** Number of created advisories. */
   readonly created: number
-  /** Advisories that say something else now. */
+  /** Number of updated advisories. */
   readonly updated: number
-  /** Advisories that say what they said before. */
+  /** Number of unchanged advisories. */
   readonly unchanged: number
-  /** Advisories that are marked as deleted now. */
+  /** Number of advisories that were marked as deleted. */
   readonly withdrawn: number
-  /** Entries that another document tells more about. */
+  /** Number of entries that were superseded by another document with more information. */
   readonly covered: number
-  /** Vulnerabilities whose scores are new or changed. */
+  /** Number of vulnerabilities with new or changed scores. */
   readonly scored: number
-  /** The first documents that were not taken, with line and reason. */
+  /** First rejected documents, with line and reason. */
   readonly rejections: readonly ImportedDocument[]
-  /** Documents of which a newer version is there: they changed nothing. */
+  /** Number of documents of which a newer version is already stored. They have no effect. */
   readonly older: number
 }
 
-/** What became of a document. */
+/** Result of importing a document. */
 export interface ImportedDocument {
-  /** As in the request. */
+  /** Name, as in the request. */
   readonly name: string
-  /** The format it is in; empty when that could not be told. */
+  /** Format of the document. Empty if it was not detected. */
   readonly format: string
-  /** Whether its advisories are there now. */
+  /** Whether the document was imported. */
   readonly accepted: boolean
-  /** Why it was not taken. Empty for one that was. */
+  /** Reason why the document was rejected. Empty if it was imported. */
   readonly reason: string
-  /** Line of the document that the reason is about, from 1. 0: no line can be told. */
+  /** Line of the document that the reason refers to, starting at 1. 0: unknown. */
   readonly line: number
-  /** Advisories that are new. */
+  /** Number of created advisories. */
   readonly created: number
-  /** Advisories that say something else now. */
+  /** Number of updated advisories. */
   readonly updated: number
-  /** Advisories that say what they said before. */
+  /** Number of unchanged advisories. */
   readonly unchanged: number
-  /** Advisories that are marked as deleted now. */
+  /** Number of advisories that were marked as deleted. */
   readonly withdrawn: number
-  /** Entries that another document tells more about: nothing was made of them. */
+  /**
+   * Number of entries that were superseded by another document with more information. They create no
+   * advisories.
+   */
   readonly covered: number
-  /** Vulnerabilities whose scores are new or changed. */
+  /** Number of vulnerabilities with new or changed scores. */
   readonly scored: number
-  /** Events of its advisories, by the name of the event's field in the schema, e.g. `fixed`. */
+  /** Number of events of its advisories, keyed by the field name of the event, for example `fixed`. */
   readonly events: Readonly<Record<string, number>>
-  /** What the schema has no field for. It is kept with the document. */
+  /** Parts of the document that the schema has no field for. They are stored with the document. */
   readonly unmapped: readonly UnmappedField[]
-  /** 1 for a document of which a newer version is there: it changed nothing. */
+  /** 1 if a newer version of the document is already stored. It then has no effect. */
   readonly older: number
 }
 
-/** Request of ListAccountAssociations. Filters that are set must all hold. */
+/** Request message for ListAccountAssociations. All filters that are set must match. */
 export interface ListAccountAssociationsRequest {
-  /** Part of the group tree to look in. */
+  /** Part of the group tree to list. */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps associations with exactly this name; empty keeps all. */
+  /** Returns only associations with exactly this name. Empty returns all. */
   readonly name?: string | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `group asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `group asc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListAccountAssociations. */
+/** Response message for ListAccountAssociations. */
 export interface ListAccountAssociationsResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly accountAssociations: readonly AccountAssociation[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
 /**
- * Request of ListAdvisories. Filters that are set must all hold, a filter with several values holds
- * for any of them, and different entries of a history may satisfy different filters.
+ * Request message for ListAdvisories. All filters that are set must match; a filter with several values
+ * matches any of them. Different events of an advisory can match different filters.
  */
 export interface ListAdvisoriesRequest {
-  /** Part of the group tree to look in. */
+  /** Part of the group tree to list. */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps advisories with one of these public numbers. */
+  /** Returns only advisories with one of these public IDs. */
   readonly advisoryIds?: readonly string[] | undefined
-  /** Keeps advisories with one of these numbers in an older collection. */
+  /** Returns only advisories with one of these IDs in an older database. */
   readonly legacyAdvisoryIds?: readonly string[] | undefined
-  /** Keeps advisories about one of these artifacts. Ignored when `origin` is set. */
+  /** Returns only advisories for one of these artifacts. Ignored if `origin` is set. */
   readonly artifactNames?: readonly string[] | undefined
-  /** Keeps advisories about artifacts of one of these sorts. */
+  /** Returns only advisories for artifacts of one of these types. */
   readonly artifactTypes?: readonly string[] | undefined
-  /** Keeps advisories about artifacts for one of these architectures. */
+  /** Returns only advisories for artifacts of one of these architectures. */
   readonly artifactArchitectures?: readonly string[] | undefined
-  /** Keeps advisories about one of these components. */
+  /** Returns only advisories for one of these components. */
   readonly componentNames?: readonly string[] | undefined
-  /** Keeps advisories about components of one of these ecosystems. */
+  /** Returns only advisories for components of one of these ecosystems. */
   readonly componentTypes?: readonly string[] | undefined
-  /** Keeps advisories about components at one of these paths. */
+  /** Returns only advisories for components at one of these paths. */
   readonly componentLocations?: readonly string[] | undefined
-  /** Keeps advisories that carry at least one of these numbers, such as a CVE's. */
+  /** Returns only advisories with at least one of these IDs, for example a CVE ID. */
   readonly aliases?: readonly string[] | undefined
   /**
-   * Keeps advisories about the package of this name and the packages that are built from it. Unset or
-   * empty keeps all.
+   * Returns only advisories for the package with this name and the packages that are built from it. Unset or
+   * empty returns all.
    */
   readonly origin?: string | undefined
-  /** Keeps advisories with an entry in one of these stages of review. */
+  /** Returns only advisories with an event in one of these review states. */
   readonly eventReviewStates?: readonly ReviewState[] | undefined
-  /** Keeps advisories with an entry by one of these authors. */
+  /** Returns only advisories with an event by one of these authors. */
   readonly eventAuthors?: readonly string[] | undefined
-  /** Drops advisories with an entry by any of these authors. */
+  /** Excludes advisories with an event by any of these authors. */
   readonly excludeEventAuthors?: readonly string[] | undefined
-  /** Keeps advisories with an entry reviewed by one of these people. */
+  /** Returns only advisories with an event reviewed by one of these reviewers. */
   readonly eventReviewers?: readonly string[] | undefined
-  /** Keeps advisories with an entry of one of these sorts. */
+  /** Returns only advisories with an event of one of these types. */
   readonly eventTypes?: readonly EventTypeFilter[] | undefined
-  /** Keeps advisories whose newest approved entry is of this sort. */
+  /** Returns only advisories whose latest approved event has this type. */
   readonly latestEventType?: EventTypeFilter | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
   /**
-   * Keeps advisories in which the artifact's name, the component's name or an alias contains this
-   * text, upper and lower case alike; empty keeps all.
+   * Returns only advisories whose artifact name, component name or an alias contains this text; not
+   * case-sensitive. Empty returns all.
    */
   readonly query?: string | undefined
 }
 
-/** Answer of ListAdvisories. */
+/** Response message for ListAdvisories. */
 export interface ListAdvisoriesResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly advisories: readonly Advisory[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of ListAdvisoryFeeds. Filters that are set must all hold. */
+/** Request message for ListAdvisoryFeeds. All filters that are set must match. */
 export interface ListAdvisoryFeedsRequest {
-  /** Part of the tree to look in. */
+  /** Part of the tree to list. */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps the feeds of exactly this address; empty keeps all. */
+  /** Returns only feeds with exactly this URL. Empty returns all. */
   readonly url?: string | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListAdvisoryFeeds. */
+/** Response message for ListAdvisoryFeeds. */
 export interface ListAdvisoryFeedsResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly advisoryFeeds: readonly AdvisoryFeed[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of ListAuditEvents. Filters that are set must all hold. */
+/** Request message for ListAuditEvents. All filters that are set must match. */
 export interface ListAuditEventsRequest {
   /**
-   * Part of the tree to look in: `descendants_of` a group gives the events about the group and all that
-   * is in it, `children_of` a UID those about exactly that.
+   * Part of the tree to list. `descendants_of` a group returns the events of the group and everything in it;
+   * `children_of` a UID returns the events of exactly this resource.
    */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps events of this actor; empty keeps all. */
+  /** Returns only events of this actor. Empty returns all. */
   readonly actor?: string | undefined
-  /** Keeps events of this method, by its full name or by its own alone (`CreateGroup`); empty keeps all. */
+  /** Returns only events of this method, by full name or method name alone (`CreateGroup`). Empty returns all. */
   readonly method?: string | undefined
-  /** Keeps events about exactly this UID; empty keeps all. */
+  /** Returns only events for exactly this UID. Empty returns all. */
   readonly resourceUid?: string | undefined
-  /** Keeps events at or after this time. */
+  /** Returns only events at or after this time. */
   readonly since?: string | undefined
-  /** Keeps events before this time. */
+  /** Returns only events before this time. */
   readonly until?: string | undefined
-  /** Keeps events that ended so: 0 what was done, 7 what was denied. */
+  /** Returns only events with this result: 0 for success, 7 for permission denied. */
   readonly code?: number | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `created_at desc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `created_at desc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListAuditEvents. */
+/** Response message for ListAuditEvents. */
 export interface ListAuditEventsResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly events: readonly AuditEvent[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of ListExternalGroupRoleMappings. Filters that are set must all hold. */
+/** Request message for ListExternalGroupRoleMappings. All filters that are set must match. */
 export interface ListExternalGroupRoleMappingsRequest {
-  /** Part of the tree to look in. */
+  /** Part of the tree to list. */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps the mappings of this identity provider; empty keeps all. */
+  /** Returns only mappings of this identity provider. Empty returns all. */
   readonly identityProviderUid?: string | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListExternalGroupRoleMappings. */
+/** Response message for ListExternalGroupRoleMappings. */
 export interface ListExternalGroupRoleMappingsResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly externalGroupRoleMappings: readonly ExternalGroupRoleMapping[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of ListGroupInvites. Filters that are set must all hold. */
+/** Request message for ListGroupInvites. All filters that are set must match. */
 export interface ListGroupInvitesRequest {
-  /** Part of the group tree to look in. */
+  /** Part of the group tree to list. */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps invites with exactly this `key_id`; empty keeps all. */
+  /** Returns only invites with exactly this `key_id`. Empty returns all. */
   readonly keyId?: string | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `created_at desc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `created_at desc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListGroupInvites. */
+/** Response message for ListGroupInvites. */
 export interface ListGroupInvitesResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly groupInvites: readonly GroupInvite[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of ListGroups. Filters that are set must all hold. */
+/** Request message for ListGroups. All filters that are set must match. */
 export interface ListGroupsRequest {
-  /** Part of the group tree to look in. */
+  /** Part of the group tree to list. */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps groups with exactly this name; empty keeps all. */
+  /** Returns only groups with exactly this name. Empty returns all. */
   readonly name?: string | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListGroups. */
+/** Response message for ListGroups. */
 export interface ListGroupsResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly groups: readonly Group[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of ListIdentities. Filters that are set must all hold. */
+/** Request message for ListIdentities. All filters that are set must match. */
 export interface ListIdentitiesRequest {
-  /** Part of the group tree to look in. */
+  /** Part of the group tree to list. */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps identities with exactly this name; empty keeps all. */
+  /** Returns only identities with exactly this name. Empty returns all. */
   readonly name?: string | undefined
-  /** Keeps identities that are taken on in this way; unset keeps all. */
+  /** Returns only identities that are assumed by this method. Unset returns all. */
   readonly relationshipType?: RelationshipType | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListIdentities. */
+/** Response message for ListIdentities. */
 export interface ListIdentitiesResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly identities: readonly Identity[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of ListIdentityProviders. Filters that are set must all hold. */
+/** Request message for ListIdentityProviders. All filters that are set must match. */
 export interface ListIdentityProvidersRequest {
-  /** Part of the group tree to look in. */
+  /** Part of the group tree to list. */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps providers with exactly this name; empty keeps all. */
+  /** Returns only providers with exactly this name. Empty returns all. */
   readonly name?: string | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListIdentityProviders. */
+/** Response message for ListIdentityProviders. */
 export interface ListIdentityProvidersResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly identityProviders: readonly IdentityProvider[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of ListRepos. Filters that are set must all hold. */
+/** Request message for ListRepos. All filters that are set must match. */
 export interface ListReposRequest {
-  /** Part of the group tree to look in. */
+  /** Part of the group tree to list. */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps repos with exactly this name; unset or empty keeps all. */
+  /** Returns only repos with exactly this name. Unset or empty returns all. */
   readonly name?: string | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListRepos. */
+/** Response message for ListRepos. */
 export interface ListReposResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly repos: readonly Repo[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of ListRoleBindings. Filters that are set must all hold. */
+/** Request message for ListRoleBindings. All filters that are set must match. */
 export interface ListRoleBindingsRequest {
-  /** Part of the group tree to look in. */
+  /** Part of the group tree to list. */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps bindings of the identity with this UID; empty keeps all. */
+  /** Returns only bindings of the identity with this UID. Empty returns all. */
   readonly identity?: string | undefined
-  /** Keeps bindings at the group with this UID, not below it; empty keeps all. */
+  /** Returns only bindings in the group with this UID, without its descendants. Empty returns all. */
   readonly group?: string | undefined
-  /** Keeps bindings of the role with this UID; empty keeps all. */
+  /** Returns only bindings of the role with this UID. Empty returns all. */
   readonly role?: string | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListRoleBindings. */
+/** Response message for ListRoleBindings. */
 export interface ListRoleBindingsResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly roleBindings: readonly RoleBinding[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of ListRoles. Filters that are set must all hold. */
+/** Request message for ListRoles. All filters that are set must match. */
 export interface ListRolesRequest {
-  /** Part of the group tree to look in. Managed roles lie at the root level. */
+  /** Part of the group tree to list. Managed roles are at the root level. */
   readonly uidp?: UIDPFilter | undefined
-  /** Keeps roles with exactly this name; empty keeps all. */
+  /** Returns only roles with exactly this name. Empty returns all. */
   readonly name?: string | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListRoles. */
+/** Response message for ListRoles. */
 export interface ListRolesResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly roles: readonly Role[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of ListTags. Filters that are set must all hold. */
+/** Request message for ListTags. All filters that are set must match. */
 export interface ListTagsRequest {
-  /** Part of the tree to look in; `children_of` with a repo's UID lists the tags of that repo. */
+  /** Part of the tree to list. `children_of` with a repo's UID lists the tags of that repo. */
   readonly uidp?: UIDPFilter | undefined
   /**
-   * Keeps tags with exactly this name; empty keeps all. A name of a form that is left out by default
-   * still needs its switch.
+   * Returns only tags with exactly this name. Empty returns all. Tags that are excluded by default still need
+   * their `include` field.
    */
   readonly name?: string | undefined
-  /** Keeps tags that were changed later than this. */
+  /** Returns only tags that were updated after this time. */
   readonly updatedSince?: string | undefined
   /**
-   * Also returns tags whose name begins with `sha256-`, which attach signatures and the like to a
-   * digest.
+   * Whether to include tags whose name starts with `sha256-`, which attach signatures and similar artifacts
+   * to a digest.
    */
   readonly includeReferrers?: boolean | undefined
-  /** Also returns tags whose name ends in a date, as in `-20yymmdd`. */
+  /** Whether to include tags whose name ends with a date, for example `-20yymmdd`. */
   readonly includeDates?: boolean | undefined
-  /** Also returns tags whose name ends in a package revision, as in `-r` and a number. */
+  /** Whether to include tags whose name ends with a package revision, for example `-r` and a number. */
   readonly includeEpochs?: boolean | undefined
-  /** Keeps tags that point at this digest; empty keeps all. */
+  /** Returns only tags that point to this digest. Empty returns all. */
   readonly digest?: string | undefined
-  /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
-   */
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
   readonly pageSize?: number | undefined
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    */
   readonly orderBy?: string | undefined
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
 }
 
-/** Answer of ListTags. */
+/** Response message for ListTags. */
 export interface ListTagsResponse {
-  /** The results of this page, in the requested order. */
+  /** Results of this page, in the requested order. */
   readonly tags: readonly Tag[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** Number of results over all pages. Always set in an answer. */
+  /** Total number of results over all pages. Always set in a response. */
   readonly totalCount?: string
-  /** Number of results passed over by `skip` up to and including this page. */
+  /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
 }
 
-/** Request of LookupGroup. The caller's token says all there is to say. */
+/** Request message for LookupGroup. The caller's token supplies the e-mail address. */
 export type LookupGroupRequest = Readonly<Record<string, never>>
 
-/** Answer of LookupGroup. */
+/** Response message for LookupGroup. */
 export interface LookupGroupResponse {
   /** Verified organization whose name is the caller's e-mail domain. */
   readonly group?: Group
 }
 
-/** Request of LookupIdentity. */
+/** Request message for LookupIdentity. */
 export interface LookupIdentityRequest {
-  /** Issuer of the person's tokens, a URL. */
+  /** Issuer of the user's tokens, a URL. */
   readonly issuer: string
-  /** Subject under which the issuer knows the person. */
+  /** Subject of the user at the issuer. */
   readonly subject: string
 }
 
-/** Answer of LookupIdentity. */
+/** Response message for LookupIdentity. */
 export interface LookupIdentityResponse {
-  /** UID of the person's identity, or the one it will have from the first sign-in on. */
+  /** UID of the user's identity, or the UID that it will have from the first sign-in. */
   readonly uid: string
 }
 
-/** Sorts of organization. */
+/** Kinds of organizations. */
 export type OrgKind =
   | 'ORG_KIND_UNSPECIFIED'
   | 'ORG_KIND_STARTER'
@@ -2814,7 +2760,7 @@ export type OrgKind =
   | 'ORG_KIND_INFRA'
   | 'ORG_KIND_AWS_MARKETPLACE'
 
-/** Sorts of organization. */
+/** Kinds of organizations. */
 export type OrgKindV1 =
   | 'ORG_KIND_UNSPECIFIED'
   | 'ORG_KIND_STARTER'
@@ -2823,132 +2769,126 @@ export type OrgKindV1 =
   | 'ORG_KIND_INFRA'
   | 'ORG_KIND_AWS_MARKETPLACE'
 
-/** Stages in the life of an organization. */
+/** Statuses of an organization. */
 export type OrgStatus =
   | 'ORG_STATUS_UNSPECIFIED'
   | 'ORG_STATUS_INITIALIZING'
   | 'ORG_STATUS_READY'
   | 'ORG_STATUS_SUSPENDED'
 
-/** Stages in the life of an organization. */
+/** Statuses of an organization. */
 export type OrgStatusV1 =
   | 'ORG_STATUS_UNSPECIFIED'
   | 'ORG_STATUS_INITIALIZING'
   | 'ORG_STATUS_READY'
   | 'ORG_STATUS_SUSPENDED'
 
-/** Request of Ping. */
+/** Request message for Ping. */
 export type PingRequest = Readonly<Record<string, never>>
 
-/** Answer of Ping. */
+/** Response message for Ping. */
 export interface PingResponse {
-  /** A word of greeting; its wording is not fixed. */
+  /** Greeting. The wording can change. */
   readonly response: string
 }
 
-/** Request of PreviewRetention. */
+/** Request message for PreviewRetention. */
 export interface PreviewRetentionRequest {
   /** UID of the repo. */
   readonly uid: string
-  /** Rules to try, `enabled` or not. Unset: those of the policy. */
+  /** Rules to preview, whether or not `enabled` is set. Unset: the rules of the policy. */
   readonly retention?: RetentionInput | undefined
-  /** Leaves out what stays. */
+  /** Whether to exclude tags and manifests that are kept. */
   readonly deletedOnly?: boolean | undefined
-  /** Results in a page: 0 means 50, and more than 200 means 200. */
+  /** Page size. 0 means 50; values above 200 mean 200. */
   readonly pageSize?: number | undefined
-  /** Cursor taken from `next_page_token` of the page before; empty starts at the first page. */
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
   readonly pageToken?: string | undefined
-  /** Immutable tags to try. Unset: those of the policy. */
+  /** Immutable tags to preview. Unset: those of the policy. */
   readonly immutableTags?: ImmutableTagsInput | undefined
 }
 
-/** Answer of PreviewRetention. */
+/** Response message for PreviewRetention. */
 export interface PreviewRetentionResponse {
-  /** Tags by their names, then manifests by their digests. */
+  /** Tags, ordered by name, then manifests, ordered by digest. */
   readonly verdicts: readonly RetentionVerdict[]
-  /** Cursor for the page that follows; empty on the last page. */
+  /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
-  /** How many tags and manifests would be deleted, over all pages. */
+  /** Number of tags that would be deleted, over all pages. */
   readonly deletedTags: number
-  /** The same of manifests. */
+  /** Number of manifests that would be deleted, over all pages. */
   readonly deletedManifests: number
 }
 
-/** What is known of a person besides their identity. */
+/** Profile of a user. */
 export interface Profile {
-  /** How they are called. */
+  /** Display name. */
   readonly name: string
-  /** Address of a picture. */
+  /** URL of a picture. */
   readonly picture: string
-  /** Their given name. */
+  /** Given name. */
   readonly givenName: string
-  /** Their family name. */
+  /** Family name. */
   readonly familyName: string
 }
 
-/** A token and what goes with it. */
+/** Token with its expiration time and refresh token. */
 export interface RawToken {
-  /** The token, to be sent as a bearer value. */
+  /** Token, to send as a bearer token. */
   readonly token: string
-  /** A refresh token that goes with it. Empty when none is given. */
+  /** Refresh token for the token. Empty if none is issued. */
   readonly refreshToken: string
-  /** When the token ends. */
+  /** Expiration time of the token. */
   readonly expiry?: string
 }
 
-/** Request of RegenerateScimToken. */
+/** Request message for RegenerateScimToken. */
 export interface RegenerateScimTokenRequest {
   /** UID of the provider. */
   readonly identityProviderUid: string
   /**
-   * How long the old token works on: one hour when unset, not at all when 0, at most 24 hours. A token
-   * that no longer works stays that way.
+   * Time for which the old token stays valid: one hour if unset, at most 24 hours; 0 ends it immediately. A
+   * token that is no longer valid is not affected.
    */
   readonly overlap?: string | undefined
-  /** When the new token ends: at most two years from now, one year when unset. */
+  /** Expiration time of the new token: at most two years from now. The default is one year. */
   readonly expireTime?: string | undefined
-  /**
-   * Version of the provisioning state that the caller has seen. The call fails when it is not the
-   * current one.
-   */
+  /** Version of the SCIM state that the caller has read. The call fails if it is not the current version. */
   readonly etag: string
-  /** True issues a token without an end. Together with `expire_time` it is INVALID_ARGUMENT. */
+  /** Whether the token never expires. Together with `expire_time` it fails with INVALID_ARGUMENT. */
   readonly neverExpires?: boolean | undefined
 }
 
-/** Answer of RegenerateScimToken. */
+/** Response message for RegenerateScimToken. */
 export interface RegenerateScimTokenResponse {
-  /**
-   * The new token in full, shown this once: `cgscim_` and 64 hexadecimal digits. Only a digest of it
-   * is kept.
-   */
+  /** New token, returned only once: `cgscim_` and 64 hexadecimal digits. The server stores only its hash. */
   readonly token: string
-  /** Address to enter at the provider. */
+  /** URL to enter at the provider. */
   readonly endpointUrl: string
-  /** When the new token ends. Unset for one without an end. */
+  /** Expiration time of the new token. Unset if it never expires. */
   readonly expireTime?: string
   /** UID of the provider. */
   readonly identityProviderUid: string
-  /** Version of the provisioning state after this call. */
+  /** Version of the SCIM state after this call. */
   readonly etag: string
-  /** When the old token stops working. Unset when it had stopped before. */
+  /** Expiration time of the old token. Unset if it was already invalid. */
   readonly previousTokenExpireTime?: string
-  /** The overlap that was asked for, with the default filled in. The effective end may come earlier. */
+  /** Requested overlap, with the default applied. The old token can expire earlier. */
   readonly requestedOverlap?: string
 }
 
-/** Request of Register. */
+/** Request message for Register. */
 export interface RegistrationRequest {
-  /** Code of an invite to accept. Empty for none. */
+  /** Invite code to accept. Empty for none. */
   readonly code?: string | undefined
   /**
-   * UID of the identity that the bearer token stands for, when the caller knows it; INVALID_ARGUMENT when
-   * it is another one.
+   * UID of the identity of the bearer token, if the caller knows it. Fails with INVALID_ARGUMENT if it is
+   * another identity.
    */
   readonly identityId?: string | undefined
 }
 
-/** Ways in which an identity can be taken on, as a filter. */
+/** Methods to assume an identity, as a filter. */
 export type RelationshipType =
   | 'RELATIONSHIP_TYPE_UNSPECIFIED'
   | 'RELATIONSHIP_TYPE_CLAIM_MATCH'
@@ -2956,219 +2896,222 @@ export type RelationshipType =
   | 'RELATIONSHIP_TYPE_AWS_IDENTITY'
   | 'RELATIONSHIP_TYPE_SERVICE_PRINCIPAL'
 
-/** A place in the registry that holds the versions of one image. */
+/** Repository that contains the versions of one image. */
 export interface Repo {
-  /** Identifier, given by the server: the group's UID plus `/` and 16 hexadecimal digits. */
+  /** Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits. */
   readonly uid: string
-  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Two repos of one group never share a name. */
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Unique in the group. */
   readonly name: string
   /**
-   * Free text of at most 512 characters, without control characters. A repo that copies another one
-   * starts with the description of its source.
+   * Free text, at most 512 characters, without control characters. A repo that copies another one initially
+   * has the description of its source.
    */
   readonly description: string
   /**
-   * Class of the image in the catalog, set by the operator. A repo that copies another one has the
-   * class of its source, and changing it is INVALID_ARGUMENT.
+   * Tier of the image in the catalog, set by the operator. A repo that copies another one has the tier of its
+   * source; changing it fails with INVALID_ARGUMENT.
    */
   readonly catalogTier: CatalogTier
   /**
-   * Labels under which the image is offered, set by the operator. A repo that copies another one has
-   * those of its source, and changing them is INVALID_ARGUMENT.
+   * Labels under which the image is offered, set by the operator. A repo that copies another one has the
+   * labels of its source; changing them fails with INVALID_ARGUMENT.
    */
   readonly bundles: readonly string[]
   /**
-   * Image references elsewhere that stand for the same software, each with a tag; set by the operator.
-   * A repo that copies another one has those of its source, and changing them is INVALID_ARGUMENT.
+   * External image references to the same software, each with a tag, set by the operator. A repo that copies
+   * another one has the references of its source; changing them fails with INVALID_ARGUMENT.
    */
   readonly aliases: readonly string[]
   /**
-   * Tags that still receive updates, set by the operator. A repo that copies another one has those of
-   * its source, and changing them is INVALID_ARGUMENT.
+   * Tags that still receive updates, set by the operator. A repo that copies another one has the tags of its
+   * source; changing them fails with INVALID_ARGUMENT.
    */
   readonly activeTags: readonly string[]
-  /** How the repo copies another one. Unset for a repo that is filled by pushing. */
+  /** Configuration for copying another repo. Unset for a repo to which images are pushed. */
   readonly sync_config?: SyncConfig
   /**
-   * Changes to make to images as they are built for this repo. Fails with FAILED_PRECONDITION where
-   * such builds are not enabled.
+   * Changes to apply when images are built for this repo. Fails with FAILED_PRECONDITION if such builds are
+   * not enabled.
    */
   readonly customOverlay?: CustomOverlay
-  /** When the repo was created. */
+  /** Time when the repo was created. */
   readonly createTime?: string
-  /** When the repo was last changed. */
+  /** Time when the repo was last updated. */
   readonly updateTime?: string
 }
 
-/** A place in the registry that holds the versions of one image. */
+/** Repository that contains the versions of one image. */
 export interface RepoInput {
-  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Two repos of one group never share a name. */
+  /** Name, matching `^[a-z0-9 ._-]{1,}$`. Unique in the group. */
   readonly name: string
   /**
-   * Free text of at most 512 characters, without control characters. A repo that copies another one
-   * starts with the description of its source.
+   * Free text, at most 512 characters, without control characters. A repo that copies another one initially
+   * has the description of its source.
    */
   readonly description?: string | undefined
   /**
-   * Class of the image in the catalog, set by the operator. A repo that copies another one has the
-   * class of its source, and changing it is INVALID_ARGUMENT.
+   * Tier of the image in the catalog, set by the operator. A repo that copies another one has the tier of its
+   * source; changing it fails with INVALID_ARGUMENT.
    */
   readonly catalogTier?: CatalogTier | undefined
   /**
-   * Labels under which the image is offered, set by the operator. A repo that copies another one has
-   * those of its source, and changing them is INVALID_ARGUMENT.
+   * Labels under which the image is offered, set by the operator. A repo that copies another one has the
+   * labels of its source; changing them fails with INVALID_ARGUMENT.
    */
   readonly bundles?: readonly string[] | undefined
   /**
-   * Image references elsewhere that stand for the same software, each with a tag; set by the operator.
-   * A repo that copies another one has those of its source, and changing them is INVALID_ARGUMENT.
+   * External image references to the same software, each with a tag, set by the operator. A repo that copies
+   * another one has the references of its source; changing them fails with INVALID_ARGUMENT.
    */
   readonly aliases?: readonly string[] | undefined
   /**
-   * Tags that still receive updates, set by the operator. A repo that copies another one has those of
-   * its source, and changing them is INVALID_ARGUMENT.
+   * Tags that still receive updates, set by the operator. A repo that copies another one has the tags of its
+   * source; changing them fails with INVALID_ARGUMENT.
    */
   readonly activeTags?: readonly string[] | undefined
-  /** How the repo copies another one. Unset for a repo that is filled by pushing. */
+  /** Configuration for copying another repo. Unset for a repo to which images are pushed. */
   readonly sync_config?: SyncConfigInput | undefined
   /**
-   * Changes to make to images as they are built for this repo. Fails with FAILED_PRECONDITION where
-   * such builds are not enabled.
+   * Changes to apply when images are built for this repo. Fails with FAILED_PRECONDITION if such builds are
+   * not enabled.
    */
   readonly customOverlay?: CustomOverlayInput | undefined
 }
 
-/** What may become of the tags of a repo. */
+/** Policy for the tags of a repo. */
 export interface RepoPolicy {
   /** UID of the repo. */
   readonly uid: string
-  /** Tags that nobody moves or deletes. Unset: none. */
+  /** Tags that cannot be moved or deleted. Unset: none. */
   readonly immutableTags?: ImmutableTags
-  /** Tags and manifests that go by themselves. Unset: none. */
+  /** Automatic deletion of tags and manifests. Unset: none. */
   readonly retention?: Retention
-  /** When the policy was changed, or the repo was made; runs do not count. */
+  /** Time when the policy was updated, or the repo was created. Runs do not change it. */
   readonly updateTime?: string
-  /** When retention runs next. Absent while it is not enabled. */
+  /** Time of the next retention run. Unset if retention is not enabled. */
   readonly nextRunTime?: string
-  /** What the last run of retention came to. Absent before the first. */
+  /** Last retention run. Unset before the first run. */
   readonly lastRun?: RetentionRun
 }
 
-/** What may become of the tags of a repo. */
+/** Policy for the tags of a repo. */
 export interface RepoPolicyInput {
-  /** Tags that nobody moves or deletes. Unset: none. */
+  /** Tags that cannot be moved or deleted. Unset: none. */
   readonly immutableTags?: ImmutableTagsInput | undefined
-  /** Tags and manifests that go by themselves. Unset: none. */
+  /** Automatic deletion of tags and manifests. Unset: none. */
   readonly retention?: RetentionInput | undefined
 }
 
-/** The page that introduces a repo. */
+/** Readme of a repo. */
 export interface RepoReadme {
   /** UID of the repo. */
   readonly uid: string
-  /** Markdown text. A repo that copies another one shows the text of its source. */
+  /** Markdown text. A repo that copies another one returns the readme of its source. */
   readonly content: string
 }
 
-/** The page that introduces a repo. */
+/** Readme of a repo. */
 export interface RepoReadmeInput {
-  /** Markdown text. A repo that copies another one shows the text of its source. */
+  /** Markdown text. A repo that copies another one returns the readme of its source. */
   readonly content?: string | undefined
 }
 
-/** Request of RequestGroupAccess. */
+/** Request message for RequestGroupAccess. */
 export interface RequestGroupAccessRequest {
   /**
-   * UID of the organization to ask, which must match the caller's e-mail domain at the time of the
-   * call. Empty is INVALID_ARGUMENT.
+   * UID of the organization to ask. It must match the caller's e-mail domain at the time of the call. Empty
+   * fails with INVALID_ARGUMENT.
    */
   readonly groupUid: string
 }
 
-/** Answer of RequestGroupAccess: the owners have been asked, nothing has been granted. */
+/** Response message for RequestGroupAccess. The owners have been asked; no access has been granted. */
 export type RequestGroupAccessResponse = Readonly<Record<string, never>>
 
-/** What is deleted by itself: at first soon after it is enabled, then every six hours. */
+/** Automatic deletion. The first run starts soon after retention is enabled; later runs start every six hours. */
 export interface Retention {
-  /** Nothing is deleted while this is false. */
+  /** Whether retention is enabled. If false, nothing is deleted. */
   readonly enabled: boolean
   /**
-   * A tag stays when any rule keeps it, when it is immutable, or when it belongs to a manifest that is
-   * there (`sha256-...`, as signatures are tagged). Without rules all tags stay.
+   * Rules. A tag is kept if any rule matches it, if it is immutable, or if it refers to an existing manifest
+   * (`sha256-...`, as used for signatures). Without rules all tags are kept.
    */
   readonly rules: readonly RetentionRule[]
   /**
-   * Manifests go that no tag has named for so long, at least one hour, and that no other manifest needs
-   * or is the subject of. Unset: they stay.
+   * Age after which untagged manifests are deleted, at least one hour. Manifests that another manifest needs,
+   * and referrers whose subject exists, are kept. Unset: untagged manifests are kept.
    */
   readonly untaggedAfter?: string
 }
 
-/** What is deleted by itself: at first soon after it is enabled, then every six hours. */
+/** Automatic deletion. The first run starts soon after retention is enabled; later runs start every six hours. */
 export interface RetentionInput {
-  /** Nothing is deleted while this is false. */
+  /** Whether retention is enabled. If false, nothing is deleted. */
   readonly enabled?: boolean | undefined
   /**
-   * A tag stays when any rule keeps it, when it is immutable, or when it belongs to a manifest that is
-   * there (`sha256-...`, as signatures are tagged). Without rules all tags stay.
+   * Rules. A tag is kept if any rule matches it, if it is immutable, or if it refers to an existing manifest
+   * (`sha256-...`, as used for signatures). Without rules all tags are kept.
    */
   readonly rules?: readonly RetentionRuleInput[] | undefined
   /**
-   * Manifests go that no tag has named for so long, at least one hour, and that no other manifest needs
-   * or is the subject of. Unset: they stay.
+   * Age after which untagged manifests are deleted, at least one hour. Manifests that another manifest needs,
+   * and referrers whose subject exists, are kept. Unset: untagged manifests are kept.
    */
   readonly untaggedAfter?: string | undefined
 }
 
-/** Keeps the tags for which all that it says holds. It has to say something. */
+/** Rule that keeps the tags that match all its conditions. At least one condition is required. */
 export interface RetentionRule {
-  /** Names of tags that the rule is about, as in ImmutableTags. None: all tags. */
+  /** Patterns for tag names, as in ImmutableTags. Empty: all tags. */
   readonly patterns: readonly string[]
-  /** Of those the newest, so many, by the times at which they were changed. 0: however many. */
+  /** Number of matching tags to keep, most recently updated first. 0: no limit. */
   readonly newest: number
-  /** Those that were changed so long ago, or more lately. Unset: whenever. */
+  /** Maximum time since the last update of the tag. Unset: any time. */
   readonly youngerThan?: string
 }
 
-/** Keeps the tags for which all that it says holds. It has to say something. */
+/** Rule that keeps the tags that match all its conditions. At least one condition is required. */
 export interface RetentionRuleInput {
-  /** Names of tags that the rule is about, as in ImmutableTags. None: all tags. */
+  /** Patterns for tag names, as in ImmutableTags. Empty: all tags. */
   readonly patterns?: readonly string[] | undefined
-  /** Of those the newest, so many, by the times at which they were changed. 0: however many. */
+  /** Number of matching tags to keep, most recently updated first. 0: no limit. */
   readonly newest?: number | undefined
-  /** Those that were changed so long ago, or more lately. Unset: whenever. */
+  /** Maximum time since the last update of the tag. Unset: any time. */
   readonly youngerThan?: string | undefined
 }
 
-/** What a run of retention came to. */
+/** Result of a retention run. */
 export interface RetentionRun {
-  /** When it began. */
+  /** Time when the run started. */
   readonly beginTime?: string
-  /** When it ended. Absent while it is under way. */
+  /** Time when the run ended. Unset while it is running. */
   readonly endTime?: string
-  /** Tags that it deleted. */
+  /** Number of deleted tags. */
   readonly deletedTags: number
-  /** Manifests that it deleted. */
+  /** Number of deleted manifests. */
   readonly deletedManifests: number
-  /** Why it came to no end; empty when it did. It is tried again. */
+  /** Reason why the run failed. Empty if it succeeded. A failed run is retried. */
   readonly error: string
 }
 
-/** What retention would do with a tag or a manifest. */
+/** Decision of retention for a tag or a manifest. */
 export interface RetentionVerdict {
-  /** Name of the tag; empty for a manifest. */
+  /** Name of the tag. Empty for a manifest. */
   readonly tag: string
-  /** Digest of the manifest, or that the tag points at. */
+  /** Digest of the manifest, or the digest that the tag points to. */
   readonly digest: string
-  /** Whether it would be deleted. */
+  /** Whether the tag or manifest would be deleted. */
   readonly deleted: boolean
-  /** Why, in words: `rule 2 keeps it`, `immutable`, `no rule keeps it`. */
+  /** Reason, for example `rule 2 keeps it`, `immutable` or `no rule keeps it`. */
   readonly reason: string
-  /** When the tag was changed. Of a manifest, when it was pushed or lost its last tag, whichever was later. */
+  /**
+   * Time when the tag was updated. For a manifest, the time when it was pushed or lost its last tag,
+   * whichever is later.
+   */
   readonly updateTime?: string
 }
 
-/** Stages in the review of an entry. */
+/** States of the review of an event. */
 export type ReviewState =
   | 'REVIEW_STATE_UNSPECIFIED'
   | 'REVIEW_STATE_PENDING'
@@ -3176,72 +3119,72 @@ export type ReviewState =
   | 'REVIEW_STATE_REQUEST_CHANGES'
   | 'REVIEW_STATE_REJECTED'
 
-/** Request of RevokeScimToken. It takes no version, so that a token can always be stopped. */
+/** Request message for RevokeScimToken. It has no version, so that a token can always be revoked. */
 export interface RevokeScimTokenRequest {
   /** UID of the provider. */
   readonly identityProviderUid: string
 }
 
-/** Answer of RevokeScimToken. */
+/** Response message for RevokeScimToken. */
 export interface RevokeScimTokenResponse {
   /** UID of the provider. */
   readonly identityProviderUid: string
-  /** Version of the provisioning state after this call. */
+  /** Version of the SCIM state after this call. */
   readonly etag: string
-  /** Whether provisioning is switched on, which this call does not change. */
+  /** Whether SCIM is enabled. This call does not change it. */
   readonly enabled: boolean
-  /** From when on no token works. */
+  /** Time from which no token is valid. */
   readonly revokeTime?: string
 }
 
-/** A named set of capabilities. */
+/** Named set of capabilities. */
 export interface Role {
   /**
-   * Identifier, given by the server: 40 hexadecimal digits for a managed role, and the group's UID
-   * plus `/` and 16 hexadecimal digits for a custom one.
+   * Identifier, assigned by the server: 40 hexadecimal digits for a managed role; for a custom role, the
+   * group's UID plus `/` and 16 hexadecimal digits.
    */
   readonly uid: string
   /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
   readonly name: string
-  /** Free text of at most 512 characters, without control characters. Managed roles always have one. */
+  /** Free text, at most 512 characters, without control characters. Managed roles always have a description. */
   readonly description: string
   /**
-   * What the role allows, in ascending number and without repeats. Creating a role needs at least one;
-   * an update that leaves them out keeps them.
+   * Capabilities, in ascending order of their numbers and without duplicates. At least one is required to
+   * create a role. An update without capabilities keeps them.
    */
   readonly capabilities: readonly Capability[]
-  /** When the role was created. */
+  /** Time when the role was created. */
   readonly createTime?: string
-  /** When the role was last changed. */
+  /** Time when the role was last updated. */
   readonly updateTime?: string
 }
 
-/** One identity holding one role at one group. */
+/** Role of an identity in a group. */
 export interface RoleBinding {
-  /** Identifier, given by the server: the group's UID plus `/` and 16 hexadecimal digits. */
+  /** Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits. */
   readonly uid: string
-  /** The identity that holds the role. */
+  /** Identity that has the role. */
   readonly identity?: RoleBindingIdentity
-  /** The group at which the role is held. It is always the parent in `uid`. */
+  /** Group in which the identity has the role. Always the parent in `uid`. */
   readonly group?: RoleBindingGroup
-  /** The role that is held. */
+  /** Role that the identity has. */
   readonly role?: RoleBindingRole
-  /** When the binding was created. */
+  /** Time when the binding was created. */
   readonly createTime?: string
-  /** UID of the identity to bind. Answers carry it, too; what it stands for is in `identity`. */
+  /** UID of the identity to bind. Responses contain it too, with details in `identity`. */
   readonly identityUid: string
-  /** UID of the role to bind, managed or custom. Answers carry it, too; what it stands for is in `role`. */
+  /** UID of the role to bind, managed or custom. Responses contain it too, with details in `role`. */
   readonly roleUid: string
   /**
    * Identity provider of an organization through which the identity accepted the binding. A sign-in through
-   * an identity provider of another organization has the role only if it is this provider. Unset for
-   * bindings that an administrator created, that were accepted with a local account or through a
-   * provider of the operator, or that are older than version 0.7.
+   * the identity provider of another organization has the role only if it is this provider. Unset if an
+   * administrator created the binding, if it was accepted with a local account or through a provider of the
+   * operator, or if it is older than version 0.7.
    */
   readonly acceptedThrough?: RoleBindingProvider
 }
 
-/** What a binding shows of its group. */
+/** Group of a binding. */
 export interface RoleBindingGroup {
   /** UID of the group. */
   readonly uid: string
@@ -3251,7 +3194,7 @@ export interface RoleBindingGroup {
   readonly description: string
 }
 
-/** What a binding shows of its identity. */
+/** Identity of a binding. */
 export interface RoleBindingIdentity {
   /** UID of the identity. */
   readonly uid: string
@@ -3259,33 +3202,33 @@ export interface RoleBindingIdentity {
   readonly name: string
   /** Description of the identity. */
   readonly description: string
-  /** Exact subject by which the identity is matched; empty when it is matched otherwise. */
+  /** Exact subject of the identity's rule. Empty if the rule has none. */
   readonly subject: string
-  /** Exact issuer by which the identity is matched; empty when it is matched otherwise. */
+  /** Exact issuer of the identity's rule. Empty if the rule has none. */
   readonly issuer: string
-  /** Confirmed e-mail address of the identity; empty when there is none. */
+  /** Verified e-mail address of the identity. Empty if there is none. */
   readonly email: string
 }
 
-/** One identity holding one role at one group. */
+/** Role of an identity in a group. */
 export interface RoleBindingInput {
-  /** UID of the identity to bind. Answers carry it, too; what it stands for is in `identity`. */
+  /** UID of the identity to bind. Responses contain it too, with details in `identity`. */
   readonly identityUid: string
-  /** UID of the role to bind, managed or custom. Answers carry it, too; what it stands for is in `role`. */
+  /** UID of the role to bind, managed or custom. Responses contain it too, with details in `role`. */
   readonly roleUid: string
 }
 
-/** What a binding shows of the identity provider through which it was accepted. */
+/** Identity provider through which a binding was accepted. */
 export interface RoleBindingProvider {
-  /** UID of the identity provider. Its root is the organization of the provider. */
+  /** UID of the identity provider. Its first segment is the organization of the provider. */
   readonly uid: string
-  /** Name of the identity provider; empty if the provider was deleted. */
+  /** Name of the identity provider. Empty if the provider was deleted. */
   readonly name: string
-  /** Issuer of the identity provider; empty if the provider was deleted. */
+  /** Issuer of the identity provider. Empty if the provider was deleted. */
   readonly issuer: string
 }
 
-/** What a binding shows of its role. */
+/** Role of a binding. */
 export interface RoleBindingRole {
   /** UID of the role. */
   readonly uid: string
@@ -3295,20 +3238,20 @@ export interface RoleBindingRole {
   readonly description: string
 }
 
-/** A named set of capabilities. */
+/** Named set of capabilities. */
 export interface RoleInput {
   /** Name, matching `^[a-z0-9 ._-]{1,}$`. */
   readonly name: string
-  /** Free text of at most 512 characters, without control characters. Managed roles always have one. */
+  /** Free text, at most 512 characters, without control characters. Managed roles always have a description. */
   readonly description?: string | undefined
   /**
-   * What the role allows, in ascending number and without repeats. Creating a role needs at least one;
-   * an update that leaves them out keeps them.
+   * Capabilities, in ascending order of their numbers and without duplicates. At least one is required to
+   * create a role. An update without capabilities keeps them.
    */
   readonly capabilities: readonly Capability[]
 }
 
-/** A named set of capabilities, as interfaces of version 1 show it. */
+/** Named set of capabilities, in version 1 of the API. */
 export interface RoleV1 {
   /** Identifier: the `uid` of newer versions. */
   readonly id: string
@@ -3316,39 +3259,39 @@ export interface RoleV1 {
   readonly name: string
   /** Free text. */
   readonly description: string
-  /** Short names of what the role allows, such as `groups.list`. */
+  /** Short names of the capabilities, for example `groups.list`. */
   readonly capabilities: readonly string[]
 }
 
-/** Where the packages of a security database are. What is empty is left out of it. */
+/** Package locations in a security database. Empty fields are omitted from it. */
 export interface SecurityDatabase {
-  /** Template of the address of a package. */
+  /** URL template of a package. */
   readonly apkurl: string
   /** Architectures of the packages. */
   readonly archs: readonly string[]
   /** Name of the repository. */
   readonly reponame: string
-  /** Address of the repositories. */
+  /** URL of the repositories. */
   readonly urlprefix: string
   /** Version of the distribution. */
   readonly distroversion: string
 }
 
-/** Where the packages of a security database are. What is empty is left out of it. */
+/** Package locations in a security database. Empty fields are omitted from it. */
 export interface SecurityDatabaseInput {
-  /** Template of the address of a package. */
+  /** URL template of a package. */
   readonly apkurl?: string | undefined
   /** Architectures of the packages. */
   readonly archs?: readonly string[] | undefined
   /** Name of the repository. */
   readonly reponame?: string | undefined
-  /** Address of the repositories. */
+  /** URL of the repositories. */
   readonly urlprefix?: string | undefined
   /** Version of the distribution. */
   readonly distroversion?: string | undefined
 }
 
-/** The platform's own services that may take on an identity. */
+/** Services of the platform that can assume an identity. */
 export type ServicePrincipal =
   | 'SERVICE_PRINCIPAL_UNSPECIFIED'
   | 'SERVICE_PRINCIPAL_COSIGNED'
@@ -3365,45 +3308,42 @@ export type ServicePrincipal =
   | 'SERVICE_PRINCIPAL_MICROVM'
   | 'SERVICE_PRINCIPAL_SKILLS'
 
-/** Answer of Register. */
+/** Response message for Register. */
 export interface Session {
   /** UID of the identity. */
   readonly identity: string
-  /** UID of the group that was joined with the invite. Empty without one. */
+  /** UID of the group that was joined with the invite. Empty without an invite. */
   readonly group: string
 }
 
-/** Request of SetScimEnabled. */
+/** Request message for SetScimEnabled. */
 export interface SetScimEnabledRequest {
   /** UID of the provider. */
   readonly identityProviderUid: string
   /**
-   * Whether provisioning shall be on. Turning it on needs no working token; turning it off keeps the
-   * token, the accounts and their roles.
+   * Whether to enable SCIM. Enabling requires no valid token; disabling keeps the token, the accounts and
+   * their roles.
    */
   readonly enabled: boolean
-  /**
-   * Version of the provisioning state that the caller has seen. The call fails when it is not the
-   * current one.
-   */
+  /** Version of the SCIM state that the caller has read. The call fails if it is not the current version. */
   readonly etag: string
 }
 
-/** Answer of SetScimEnabled. */
+/** Response message for SetScimEnabled. */
 export interface SetScimEnabledResponse {
   /** UID of the provider. */
   readonly identityProviderUid: string
-  /** Whether provisioning is on now. */
+  /** Whether SCIM is enabled. */
   readonly enabled: boolean
-  /** Version of the provisioning state after this call. */
+  /** Version of the SCIM state after this call. */
   readonly etag: string
 }
 
-/** One score of a vulnerability. */
+/** Severity score of a vulnerability. */
 export interface Severity {
-  /** Method that the score follows. */
+  /** Scoring method. */
   readonly type: SeverityType
-  /** The score: a vector or a number, as the method has it. */
+  /** Score: a vector or a number, depending on the method. */
   readonly score: string
 }
 
@@ -3414,296 +3354,291 @@ export type SeverityType =
   | 'TYPE_CVSS_V3'
   | 'TYPE_CVSS_V4'
 
-/** Answer of GetSize. */
+/** Response message for GetSize. */
 export interface Size {
-  /** Bytes of all layers, as they are transferred, and of the configuration. */
+  /** Size of all layers as transferred, plus the configuration, in bytes. */
   readonly size: string
-  /** The architecture that was measured. */
+  /** Architecture whose size is returned. */
   readonly architecture: string
 }
 
-/** Request of SyncAdvisoryFeed. */
+/** Request message for SyncAdvisoryFeed. */
 export interface SyncAdvisoryFeedRequest {
-  /** UID of the feed to read. */
+  /** UID of the feed. */
   readonly uid: string
-  /** Reads everything again, also when the server says that nothing is new. */
+  /** Whether to read everything again, even if the remote server reports no change. */
   readonly full?: boolean | undefined
 }
 
-/** How a repo copies another one. */
+/** Configuration for copying another repo. */
 export interface SyncConfig {
   /**
-   * Repo to copy from: its UID, its catalog name as `organization/repo`, or a full image reference. It
-   * is kept and returned as a UID; the caller needs a claim to the source or the right to pull from
-   * it.
+   * Repo to copy from: its UID, its catalog name as `organization/repo`, or a full image reference. Stored
+   * and returned as a UID. The caller needs a claim to the source or the right to pull from it.
    */
   readonly source: string
-  /** Whether copied tags are given a suffix that makes them unique, as the organization has it set. */
+  /** Whether copied tags get a suffix that makes them unique, as set by the organization. */
   readonly uniqueTags: boolean
-  /** When copying ends: 14 days after creation unless the operator sets another time. */
+  /** Time when copying ends: 14 days after creation unless the operator sets another time. */
   readonly expirationTime?: string
-  /** Repository at Google Artifact Registry that receives the images as well. */
+  /** Repository at Google Artifact Registry to which the images are also copied. */
   readonly google: string
-  /** Repository at Amazon ECR that receives the images as well. */
+  /** Repository at Amazon ECR to which the images are also copied. */
   readonly amazon: string
-  /** Repository at Azure Container Registry that receives the images as well. */
+  /** Repository at Azure Container Registry to which the images are also copied. */
   readonly azure: string
-  /** Build changes that the operator applies while copying, as a JSON document. */
+  /** Build changes that the operator applies when copying, as a JSON document. */
   readonly apkoOverlay: string
   /**
-   * Whether copying goes on for a while after the source reaches its end of life, as the organization
-   * has it set.
+   * Whether copying continues for a grace period after the end of life of the source, as set by the
+   * organization.
    */
   readonly gracePeriod: boolean
 }
 
-/** How a repo copies another one. */
+/** Configuration for copying another repo. */
 export interface SyncConfigInput {
   /**
-   * Repo to copy from: its UID, its catalog name as `organization/repo`, or a full image reference. It
-   * is kept and returned as a UID; the caller needs a claim to the source or the right to pull from
-   * it.
+   * Repo to copy from: its UID, its catalog name as `organization/repo`, or a full image reference. Stored
+   * and returned as a UID. The caller needs a claim to the source or the right to pull from it.
    */
   readonly source: string
-  /** Repository at Google Artifact Registry that receives the images as well. */
+  /** Repository at Google Artifact Registry to which the images are also copied. */
   readonly google?: string | undefined
-  /** Repository at Amazon ECR that receives the images as well. */
+  /** Repository at Amazon ECR to which the images are also copied. */
   readonly amazon?: string | undefined
-  /** Repository at Azure Container Registry that receives the images as well. */
+  /** Repository at Azure Container Registry to which the images are also copied. */
   readonly azure?: string | undefined
 }
 
-/** A name for one manifest of a repo. */
+/** Name for a manifest of a repo. */
 export interface Tag {
-  /** Identifier, given by the server: the repo's UID plus `/` and 16 hexadecimal digits. */
+  /** Identifier, assigned by the server: the repo's UID plus `/` and 16 hexadecimal digits. */
   readonly uid: string
-  /** Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`; unique within the repo. */
+  /** Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`. Unique in the repo. */
   readonly name: string
-  /** Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lower case. */
+  /** Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lowercase. */
   readonly digest: string
-  /** When the tag was last changed. */
+  /** Time when the tag was last updated. */
   readonly updateTime?: string
-  /** Whether the version behind the tag has reached its end of life. */
+  /** Whether the version has reached its end of life. */
   readonly deprecated: boolean
   /**
-   * Labels under which the version is offered, each once: `application`, `base`, `byol`, `ai`, `ai-gpu`,
-   * `featured`, `fips`, `commercial`, `emeritoss`.
+   * Labels under which the version is offered, without duplicates: `application`, `base`, `byol`, `ai`,
+   * `ai-gpu`, `featured`, `fips`, `commercial`, `emeritoss`.
    */
   readonly bundles: readonly string[]
 }
 
-/** A name for one manifest of a repo. */
+/** Name for a manifest of a repo. */
 export interface TagInput {
-  /** Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`; unique within the repo. */
+  /** Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`. Unique in the repo. */
   readonly name: string
-  /** Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lower case. */
+  /** Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lowercase. */
   readonly digest: string
-  /** Whether the version behind the tag has reached its end of life. */
+  /** Whether the version has reached its end of life. */
   readonly deprecated?: boolean | undefined
   /**
-   * Labels under which the version is offered, each once: `application`, `base`, `byol`, `ai`, `ai-gpu`,
-   * `featured`, `fips`, `commercial`, `emeritoss`.
+   * Labels under which the version is offered, without duplicates: `application`, `base`, `byol`, `ai`,
+   * `ai-gpu`, `featured`, `fips`, `commercial`, `emeritoss`.
    */
   readonly bundles?: readonly string[] | undefined
 }
 
-/** Answer of ExchangeRefreshToken. */
+/** Response message for ExchangeRefreshToken. */
 export interface TokenPair {
-  /** The new platform token. */
+  /** New platform token. */
   readonly token?: RawToken
-  /** The new refresh token, found in the member `token` inside. */
+  /** New refresh token, in its member `token`. */
   readonly refreshToken?: RawToken
 }
 
 /**
- * Narrows a list to a part of the group tree. Members that are set must all hold; a filter with none
- * set keeps everything the caller may see. A UID outside the caller's reach gives an empty list, not
- * an error.
+ * Filter for a part of the group tree. All members that are set must match; an empty filter returns
+ * everything that the caller can read. A UID that the caller cannot access returns an empty list, not an
+ * error.
  */
 export interface UIDPFilter {
-  /** Keeps what lies on the way from this UID up to its root; the UID itself is not included. */
+  /** Returns only ancestors of this UID, up to its root, without the UID itself. */
   readonly ancestorsOf?: string | undefined
-  /** Keeps what lies below this UID at any depth; the UID itself is not included. */
+  /** Returns only descendants of this UID, at any depth, without the UID itself. */
   readonly descendantsOf?: string | undefined
-  /** Keeps what lies directly below this UID. The value `/` stands for the root level. */
+  /** Returns only direct children of this UID. `/` is the root level. */
   readonly childrenOf?: string | undefined
-  /** When true, keeps only what lies at the root level, whose UID is a single segment. */
+  /** Whether to return only resources at the root level, whose UID has one segment. */
   readonly inRoot?: boolean | undefined
-  /** Keeps exactly these UIDs; unknown ones are passed over. */
+  /** Returns only these UIDs. Unknown UIDs are ignored. */
   readonly ids?: readonly string[] | undefined
 }
 
-/** Something of a document that no field of an advisory has. */
+/** Part of a document that advisories have no field for. */
 export interface UnmappedField {
-  /** Path in the document, with `[]` for the entries of lists. */
+  /** Path in the document, with `[]` for list entries. */
   readonly path: string
-  /** How often it occurs. */
+  /** Number of occurrences. */
   readonly count: number
 }
 
-/** Request of UpdateAccountAssociation. */
+/** Request message for UpdateAccountAssociation. */
 export interface UpdateAccountAssociationRequest {
-  /** New values; `uid` inside names the group whose association to change. */
+  /** New values. `uid` identifies the group whose association to update. */
   readonly accountAssociation: AccountAssociationInput
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateAdvisoryFeed. */
+/** Request message for UpdateAdvisoryFeed. */
 export interface UpdateAdvisoryFeedRequest {
-  /** New values; `uid` inside names the feed to change. */
+  /** New values. `uid` identifies the feed to update. */
   readonly advisoryFeed: AdvisoryFeedInput
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateAdvisoryPublication. */
+/** Request message for UpdateAdvisoryPublication. */
 export interface UpdateAdvisoryPublicationRequest {
-  /** The publication. `uid` names the group. */
+  /** New values. `uid` identifies the group. */
   readonly advisoryPublication: AdvisoryPublicationInput
-  /** The fields to change; without it those that are given. */
+  /** Fields to update. If unset, the fields that are present are updated. */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateGroupInvite. */
+/** Request message for UpdateGroupInvite. */
 export interface UpdateGroupInviteRequest {
-  /** New values; `uid` inside names the invite to change. */
+  /** New values. `uid` identifies the invite to update. */
   readonly groupInvite: GroupInviteInput
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateGroup. */
+/** Request message for UpdateGroup. */
 export interface UpdateGroupRequest {
-  /** New values; `uid` inside names the group to change. */
+  /** New values. `uid` identifies the group to update. */
   readonly group: GroupInput
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateIdentityMetadata. */
+/** Request message for UpdateIdentityMetadata. */
 export interface UpdateIdentityMetadataRequest {
-  /** Values to hand over about the caller. */
+  /** Values to publish about the caller. */
   readonly identityMetadata: IdentityMetadataInput
-  /** Fields to hand over. Without it, the fields that are present are. */
+  /** Fields to publish. If unset, the fields that are present are published. */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateIdentityProvider. */
+/** Request message for UpdateIdentityProvider. */
 export interface UpdateIdentityProviderRequest {
-  /** New values; `uid` inside names the provider to change. */
+  /** New values. `uid` identifies the provider to update. */
   readonly identityProvider: IdentityProviderInput
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateIdentity. */
+/** Request message for UpdateIdentity. */
 export interface UpdateIdentityRequest {
-  /** New values; `uid` inside names the identity to change. */
+  /** New values. `uid` identifies the identity to update. */
   readonly identity: IdentityInput
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateRepoPolicy. */
+/** Request message for UpdateRepoPolicy. */
 export interface UpdateRepoPolicyRequest {
-  /** New values; `uid` inside names the repo. */
+  /** New values. `uid` identifies the repo. */
   readonly repoPolicy: RepoPolicyInput
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateRepoReadme. */
+/** Request message for UpdateRepoReadme. */
 export interface UpdateRepoReadmeRequest {
-  /** New page; `uid` inside names the repo. */
+  /** New readme. `uid` identifies the repo. */
   readonly repoReadme: RepoReadmeInput
-  /**
-   * Fields to write, of which `content` is the only one. Without it, the fields that are present are
-   * written.
-   */
+  /** Fields to update. `content` is the only one. If unset, the fields that are present are updated. */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateRepo. */
+/** Request message for UpdateRepo. */
 export interface UpdateRepoRequest {
-  /** New values; `uid` inside names the repo to change. */
+  /** New values. `uid` identifies the repo to update. */
   readonly repo: RepoInput
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateRoleBinding. */
+/** Request message for UpdateRoleBinding. */
 export interface UpdateRoleBindingRequest {
-  /** New values; `uid` inside names the binding to change. */
+  /** New values. `uid` identifies the binding to update. */
   readonly roleBinding: RoleBindingInput
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    */
   readonly updateMask?: string | undefined
 }
 
-/** Request of UpdateRole. */
+/** Request message for UpdateRole. */
 export interface UpdateRoleRequest {
-  /** New values; `uid` inside names the role to change. */
+  /** New values. `uid` identifies the role to update. */
   readonly role: RoleInput
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    */
   readonly updateMask?: string | undefined
 }
 
-/** Whose token it is, and what can be done with it. */
+/** Identity of a token and what the token permits. */
 export interface WhoAmI {
-  /** Who issued the token: the address of the token service. */
+  /** Issuer of the token: the URL of the token service. */
   readonly issuer: string
   /** UID of the identity. */
   readonly subject: string
-  /** What the token is for. */
+  /** Token audience. */
   readonly audience: readonly string[]
-  /** When the token ends. */
+  /** Expiration time of the token. */
   readonly expiry?: string
-  /** When the token was issued. */
+  /** Time when the token was issued. */
   readonly issuedAt?: string
-  /** What the token allows, by the groups where it is held. It holds below them too. */
+  /** Capabilities of the token, listed by group. They also apply to the descendants of the group. */
   readonly capabilities: readonly WhoAmICapability[]
-  /** E-mail address of the person, where it is proven. */
+  /** Verified e-mail address of the user. */
   readonly email: string
-  /** What else is known of the person. */
+  /** Profile of the user. */
   readonly profile?: Profile
 }
 
-/** What is held at one group. */
+/** Capabilities in one group. */
 export interface WhoAmICapability {
-  /** The group. Unset for what is held on the platform itself, above every organization. */
+  /** Group. Unset for capabilities on the platform itself, above all organizations. */
   readonly group?: GroupV1
-  /** The role that allows exactly this. Unset when there is none. */
+  /** Role that permits exactly this. Unset if there is none. */
   readonly role?: RoleV1
-  /** Short names of what is allowed, such as `groups.list`, where `role` is unset. */
+  /** Short names of capabilities, for example `groups.list`, if `role` is unset. */
   readonly capabilities: readonly string[]
 }

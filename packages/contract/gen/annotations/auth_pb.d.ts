@@ -19,14 +19,13 @@ export declare const file_annotations_auth: GenFile;
  */
 export declare type IAM = Message<"chainguard.annotations.IAM"> & {
   /**
-   * Whether the caller's capabilities are checked at all.
+   * Whether the caller's capabilities are checked.
    *
    * @generated from oneof chainguard.annotations.IAM.mode
    */
   mode: {
     /**
-     * The method takes no platform permission: either it is open to everyone, or it judges the bearer
-     * value itself.
+     * Requires no platform permission. The method is public, or checks the bearer token itself.
      *
      * @generated from field: google.protobuf.Empty disabled = 1;
      */
@@ -34,7 +33,7 @@ export declare type IAM = Message<"chainguard.annotations.IAM"> & {
     case: "disabled";
   } | {
     /**
-     * The caller must be signed in and satisfy these rules.
+     * Requires an authenticated caller and these rules.
      *
      * @generated from field: chainguard.annotations.IAM.Rules enabled = 2;
      */
@@ -50,21 +49,21 @@ export declare type IAM = Message<"chainguard.annotations.IAM"> & {
 export declare const IAMSchema: GenMessage<IAM>;
 
 /**
- * What a signed-in caller must hold.
+ * Requirements for an authenticated caller.
  *
  * @generated from message chainguard.annotations.IAM.Rules
  */
 export declare type IAM_Rules = Message<"chainguard.annotations.IAM.Rules"> & {
   /**
-   * Capabilities the caller needs, all of them. None means that being signed in is enough.
+   * Capabilities that the caller needs, all of them. Empty means that authentication is enough.
    *
    * @generated from field: repeated chainguard.capabilities.Capability capabilities = 1;
    */
   capabilities: Capability[];
 
   /**
-   * True when no single request field decides: the method then limits its work to the groups where
-   * the caller holds the capabilities.
+   * Whether no single request field is the scope. The method is then limited to the groups where the caller
+   * has the capabilities.
    *
    * @generated from field: bool unscoped = 2;
    */
@@ -78,15 +77,15 @@ export declare type IAM_Rules = Message<"chainguard.annotations.IAM.Rules"> & {
 export declare const IAM_RulesSchema: GenMessage<IAM_Rules>;
 
 /**
- * Who may call the method. Every method of the product carries it; one without it is not served.
+ * Access rule of the method. Required on every method of the product; a method without it is not served.
  *
  * @generated from extension: chainguard.annotations.IAM iam = 189350641;
  */
 export declare const iam: GenExtension<MethodOptions, IAM>;
 
 /**
- * Marks the request field whose UID the caller's capabilities are checked at. On a resource field of
- * an update request the mark leads on to the marked field inside that resource.
+ * Marks the request field whose UID is the scope of the capability check. On the resource field of an
+ * update request, the check continues with the marked field of the resource.
  *
  * @generated from extension: bool iam_scope = 189350642;
  */

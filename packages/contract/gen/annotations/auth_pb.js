@@ -27,7 +27,7 @@ export const IAM_RulesSchema = /*@__PURE__*/
   messageDesc(file_annotations_auth, 0, 0);
 
 /**
- * Who may call the method. Every method of the product carries it; one without it is not served.
+ * Access rule of the method. Required on every method of the product; a method without it is not served.
  *
  * @generated from extension: chainguard.annotations.IAM iam = 189350641;
  */
@@ -35,8 +35,8 @@ export const iam = /*@__PURE__*/
   extDesc(file_annotations_auth, 0);
 
 /**
- * Marks the request field whose UID the caller's capabilities are checked at. On a resource field of
- * an update request the mark leads on to the marked field inside that resource.
+ * Marks the request field whose UID is the scope of the capability check. On the resource field of an
+ * update request, the check continues with the marked field of the resource.
  *
  * @generated from extension: bool iam_scope = 189350642;
  */

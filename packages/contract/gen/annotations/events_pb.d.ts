@@ -12,27 +12,27 @@ import type { MethodOptions } from "@bufbuild/protobuf/wkt";
 export declare const file_annotations_events: GenFile;
 
 /**
- * Attributes of the event that follows a call.
+ * Attributes of the event that a call creates.
  *
  * @generated from message chainguard.annotations.EventAttributes
  */
 export declare type EventAttributes = Message<"chainguard.annotations.EventAttributes"> & {
   /**
-   * CloudEvents type, in reverse domain notation with a version at the end.
+   * CloudEvents type, in reverse domain notation, ending with a version.
    *
    * @generated from field: string type = 1;
    */
   type: string;
 
   /**
-   * Names of the CloudEvents extension attributes the event carries, for example `group`.
+   * Names of the CloudEvents extension attributes of the event, for example `group`.
    *
    * @generated from field: repeated string extensions = 2;
    */
   extensions: string[];
 
   /**
-   * Who may receive the event.
+   * Recipients of the event.
    *
    * @generated from field: chainguard.annotations.EventAttributes.Audience audience = 3;
    */
@@ -46,20 +46,20 @@ export declare type EventAttributes = Message<"chainguard.annotations.EventAttri
 export declare const EventAttributesSchema: GenMessage<EventAttributes>;
 
 /**
- * Circles of recipients.
+ * Groups of recipients.
  *
  * @generated from enum chainguard.annotations.EventAttributes.Audience
  */
 export enum EventAttributes_Audience {
   /**
-   * Only the operator of the platform.
+   * Operator of the platform only.
    *
    * @generated from enum value: INTERNAL = 0;
    */
   INTERNAL = 0,
 
   /**
-   * Also subscribers in the organization concerned.
+   * Operator, and subscribers in the organization.
    *
    * @generated from enum value: CUSTOMER = 1;
    */
@@ -72,8 +72,7 @@ export enum EventAttributes_Audience {
 export declare const EventAttributes_AudienceSchema: GenEnum<EventAttributes_Audience>;
 
 /**
- * The event that a successful call of the method gives rise to. Methods without it give rise to
- * none.
+ * Event that a successful call creates. A method without it creates none.
  *
  * @generated from extension: chainguard.annotations.EventAttributes events = 401635080;
  */

@@ -25,7 +25,7 @@ export const EventAttributes_AudienceSchema = /*@__PURE__*/
   enumDesc(file_annotations_events, 0, 0);
 
 /**
- * Circles of recipients.
+ * Groups of recipients.
  *
  * @generated from enum chainguard.annotations.EventAttributes.Audience
  */
@@ -33,8 +33,7 @@ export const EventAttributes_Audience = /*@__PURE__*/
   tsEnum(EventAttributes_AudienceSchema);
 
 /**
- * The event that a successful call of the method gives rise to. Methods without it give rise to
- * none.
+ * Event that a successful call creates. A method without it creates none.
  *
  * @generated from extension: chainguard.annotations.EventAttributes events = 401635080;
  */

@@ -12,51 +12,48 @@ import type { MethodOptions } from "@bufbuild/protobuf/wkt";
 export declare const file_annotations_mcp: GenFile;
 
 /**
- * Hints about calling one method as a tool. They describe the method and grant nothing.
+ * Hints for calling a method as a tool. They grant no access.
  *
  * @generated from message chainguard.annotations.MCP
  */
 export declare type MCP = Message<"chainguard.annotations.MCP"> & {
   /**
-   * One sentence that tells an assistant what the tool is for. Empty means that the method's
-   * documentation serves.
+   * One sentence that describes the tool to an assistant. Empty means that the method's comment is used.
    *
    * @generated from field: string description = 1;
    */
   description: string;
 
   /**
-   * True keeps the method out of tool listings.
+   * Whether to exclude the method from tool listings.
    *
    * @generated from field: bool hidden = 2;
    */
   hidden: boolean;
 
   /**
-   * True when the call changes nothing.
+   * Whether the call changes nothing.
    *
    * @generated from field: bool read_only = 3;
    */
   readOnly: boolean;
 
   /**
-   * True when the call may remove or overwrite data. Unset leaves the protocol's own default, which is
-   * true.
+   * Whether the call can delete or overwrite data. Unset means the protocol's default, true.
    *
    * @generated from field: optional bool destructive = 4;
    */
   destructive?: boolean | undefined;
 
   /**
-   * True when repeating the same call has no further effect.
+   * Whether repeating the call has no further effect.
    *
    * @generated from field: bool idempotent = 5;
    */
   idempotent: boolean;
 
   /**
-   * True when the call reaches beyond the platform. Unset leaves the protocol's own default, which is
-   * true.
+   * Whether the call reaches outside the platform. Unset means the protocol's default, true.
    *
    * @generated from field: optional bool open_world = 6;
    */
@@ -70,7 +67,7 @@ export declare type MCP = Message<"chainguard.annotations.MCP"> & {
 export declare const MCPSchema: GenMessage<MCP>;
 
 /**
- * How the method presents itself to tool-calling assistants (Model Context Protocol).
+ * Presentation of the method to tool-calling assistants (Model Context Protocol).
  *
  * @generated from extension: chainguard.annotations.MCP mcp = 189350643;
  */

@@ -19,7 +19,7 @@ export const MCPSchema = /*@__PURE__*/
   messageDesc(file_annotations_mcp, 0);
 
 /**
- * How the method presents itself to tool-calling assistants (Model Context Protocol).
+ * Presentation of the method to tool-calling assistants (Model Context Protocol).
  *
  * @generated from extension: chainguard.annotations.MCP mcp = 189350643;
  */

@@ -11,23 +11,23 @@ import type { EnumValueOptions } from "@bufbuild/protobuf/wkt";
 export declare const file_capabilities_capabilities: GenFile;
 
 /**
- * What a role can allow. Each value stands for one right that is checked at a group and holds for all
- * that lies below it. Values marked deprecated guard nothing any more; those marked internal are for
- * the operator. The bits 0, 40, 41, 135, 136 and 143 stay unused. Capabilities that the public platform does not
- * have are numbered from 100000, and their bits from 1000, so that they never meet one of its own.
+ * Capabilities that a role can have. Each value is a permission that is checked in a group and applies to all
+ * its descendants. Deprecated values have no effect; internal ones are for the operator. The bits 0, 40, 41,
+ * 135, 136 and 143 stay unused. Capabilities that the public platform does not have are numbered from 100000,
+ * and their bits from 1000, so that they never collide with public ones.
  *
  * @generated from enum chainguard.capabilities.Capability
  */
 export enum Capability {
   /**
-   * No capability: what an unknown name resolves to. It is never granted.
+   * No capability: the value of an unknown name. It is never granted.
    *
    * @generated from enum value: UNKNOWN = 0;
    */
   UNKNOWN = 0,
 
   /**
-   * Marks a role of the operator; a role with an internal capability must hold this one too.
+   * Marks a role of the operator. A role with an internal capability must have this one too.
    *
    * @generated from enum value: CAP_INTERNAL = 2;
    */
@@ -41,7 +41,7 @@ export enum Capability {
   CAP_IAM_GROUPS_CREATE = 101,
 
   /**
-   * Change groups.
+   * Update groups.
    *
    * @generated from enum value: CAP_IAM_GROUPS_UPDATE = 102;
    */
@@ -55,7 +55,7 @@ export enum Capability {
   CAP_IAM_GROUPS_LIST = 103,
 
   /**
-   * Remove groups.
+   * Delete groups.
    *
    * @generated from enum value: CAP_IAM_GROUPS_DELETE = 104;
    */
@@ -76,7 +76,7 @@ export enum Capability {
   CAP_IAM_GROUP_INVITES_LIST = 203,
 
   /**
-   * Remove group invites.
+   * Delete group invites.
    *
    * @generated from enum value: CAP_IAM_GROUP_INVITES_DELETE = 204;
    */
@@ -90,7 +90,7 @@ export enum Capability {
   CAP_IAM_ROLES_CREATE = 301,
 
   /**
-   * Change roles.
+   * Update roles.
    *
    * @generated from enum value: CAP_IAM_ROLES_UPDATE = 302;
    */
@@ -104,7 +104,7 @@ export enum Capability {
   CAP_IAM_ROLES_LIST = 303,
 
   /**
-   * Remove roles.
+   * Delete roles.
    *
    * @generated from enum value: CAP_IAM_ROLES_DELETE = 304;
    */
@@ -118,7 +118,7 @@ export enum Capability {
   CAP_IAM_ROLE_BINDINGS_CREATE = 401,
 
   /**
-   * Change role bindings.
+   * Update role bindings.
    *
    * @generated from enum value: CAP_IAM_ROLE_BINDINGS_UPDATE = 402;
    */
@@ -132,7 +132,7 @@ export enum Capability {
   CAP_IAM_ROLE_BINDINGS_LIST = 403,
 
   /**
-   * Remove role bindings.
+   * Delete role bindings.
    *
    * @generated from enum value: CAP_IAM_ROLE_BINDINGS_DELETE = 404;
    */
@@ -147,7 +147,7 @@ export enum Capability {
   CAP_TENANT_CLUSTERS_CREATE = 501,
 
   /**
-   * Change clusters.
+   * Update clusters.
    *
    * @generated from enum value: CAP_TENANT_CLUSTERS_UPDATE = 502 [deprecated = true];
    * @deprecated
@@ -163,7 +163,7 @@ export enum Capability {
   CAP_TENANT_CLUSTERS_LIST = 503,
 
   /**
-   * Remove clusters.
+   * Delete clusters.
    *
    * @generated from enum value: CAP_TENANT_CLUSTERS_DELETE = 504 [deprecated = true];
    * @deprecated
@@ -246,7 +246,7 @@ export enum Capability {
   CAP_IAM_ACCOUNT_ASSOCIATIONS_CREATE = 701,
 
   /**
-   * Change account associations.
+   * Update account associations.
    *
    * @generated from enum value: CAP_IAM_ACCOUNT_ASSOCIATIONS_UPDATE = 702;
    */
@@ -260,7 +260,7 @@ export enum Capability {
   CAP_IAM_ACCOUNT_ASSOCIATIONS_LIST = 703,
 
   /**
-   * Remove account associations.
+   * Delete account associations.
    *
    * @generated from enum value: CAP_IAM_ACCOUNT_ASSOCIATIONS_DELETE = 704;
    */
@@ -275,7 +275,7 @@ export enum Capability {
   CAP_IAM_POLICY_CREATE = 801,
 
   /**
-   * Change cluster policies.
+   * Update cluster policies.
    *
    * @generated from enum value: CAP_IAM_POLICY_UPDATE = 802 [deprecated = true];
    * @deprecated
@@ -291,7 +291,7 @@ export enum Capability {
   CAP_IAM_POLICY_LIST = 803,
 
   /**
-   * Remove cluster policies.
+   * Delete cluster policies.
    *
    * @generated from enum value: CAP_IAM_POLICY_DELETE = 804 [deprecated = true];
    * @deprecated
@@ -306,7 +306,7 @@ export enum Capability {
   CAP_IAM_IDENTITY_CREATE = 901,
 
   /**
-   * Change identities.
+   * Update identities.
    *
    * @generated from enum value: CAP_IAM_IDENTITY_UPDATE = 902;
    */
@@ -320,7 +320,7 @@ export enum Capability {
   CAP_IAM_IDENTITY_LIST = 903,
 
   /**
-   * Remove identities.
+   * Delete identities.
    *
    * @generated from enum value: CAP_IAM_IDENTITY_DELETE = 904;
    */
@@ -358,7 +358,7 @@ export enum Capability {
   CAP_IAM_IDENTITY_PROVIDERS_CREATE = 1301,
 
   /**
-   * Change identity providers.
+   * Update identity providers.
    *
    * @generated from enum value: CAP_IAM_IDENTITY_PROVIDERS_UPDATE = 1302;
    */
@@ -372,7 +372,7 @@ export enum Capability {
   CAP_IAM_IDENTITY_PROVIDERS_LIST = 1303,
 
   /**
-   * Remove identity providers.
+   * Delete identity providers.
    *
    * @generated from enum value: CAP_IAM_IDENTITY_PROVIDERS_DELETE = 1304;
    */
@@ -393,7 +393,7 @@ export enum Capability {
   CAP_EVENTS_SUBSCRIPTION_CREATE = 1501,
 
   /**
-   * Change event subscriptions.
+   * Update event subscriptions.
    *
    * @generated from enum value: CAP_EVENTS_SUBSCRIPTION_UPDATE = 1502;
    */
@@ -407,7 +407,7 @@ export enum Capability {
   CAP_EVENTS_SUBSCRIPTION_LIST = 1503,
 
   /**
-   * Remove event subscriptions.
+   * Delete event subscriptions.
    *
    * @generated from enum value: CAP_EVENTS_SUBSCRIPTION_DELETE = 1504;
    */
@@ -428,7 +428,7 @@ export enum Capability {
   CAP_REPO_CREATE = 1603,
 
   /**
-   * Change repos.
+   * Update repos.
    *
    * @generated from enum value: CAP_REPO_UPDATE = 1604;
    */
@@ -442,7 +442,7 @@ export enum Capability {
   CAP_REPO_LIST = 1605,
 
   /**
-   * Remove repos.
+   * Delete repos.
    *
    * @generated from enum value: CAP_REPO_DELETE = 1606;
    */
@@ -456,7 +456,7 @@ export enum Capability {
   CAP_MANIFEST_CREATE = 1607,
 
   /**
-   * Change image manifests.
+   * Update image manifests.
    *
    * @generated from enum value: CAP_MANIFEST_UPDATE = 1608;
    */
@@ -470,7 +470,7 @@ export enum Capability {
   CAP_MANIFEST_LIST = 1609,
 
   /**
-   * Remove image manifests.
+   * Delete image manifests.
    *
    * @generated from enum value: CAP_MANIFEST_DELETE = 1610;
    */
@@ -484,7 +484,7 @@ export enum Capability {
   CAP_TAG_CREATE = 1611,
 
   /**
-   * Change tags.
+   * Update tags.
    *
    * @generated from enum value: CAP_TAG_UPDATE = 1612;
    */
@@ -498,7 +498,7 @@ export enum Capability {
   CAP_TAG_LIST = 1613,
 
   /**
-   * Remove tags.
+   * Delete tags.
    *
    * @generated from enum value: CAP_TAG_DELETE = 1614;
    */
@@ -519,7 +519,8 @@ export enum Capability {
   CAP_REFERRERS_LIST = 1616,
 
   /**
-   * Change what only the operator may change about repos, such as the README and the catalog class.
+   * Update the fields of repos that only the operator can change, for example the readme and the catalog
+   * tier.
    *
    * @generated from enum value: CAP_REPO_INTERNAL_ADMIN = 1617;
    */
@@ -533,7 +534,7 @@ export enum Capability {
   CAP_APK_CREATE = 1650,
 
   /**
-   * Change packages.
+   * Update packages.
    *
    * @generated from enum value: CAP_APK_UPDATE = 1651;
    */
@@ -547,7 +548,7 @@ export enum Capability {
   CAP_APK_LIST = 1652,
 
   /**
-   * Remove packages.
+   * Delete packages.
    *
    * @generated from enum value: CAP_APK_DELETE = 1653;
    */
@@ -610,7 +611,7 @@ export enum Capability {
   CAP_REGISTRY_ENTITLEMENTS_CREATE = 1681,
 
   /**
-   * Remove image entitlements.
+   * Delete image entitlements.
    *
    * @generated from enum value: CAP_REGISTRY_ENTITLEMENTS_DELETE = 1682;
    */
@@ -624,7 +625,7 @@ export enum Capability {
   CAP_REGISTRY_SETTINGS_LIST = 1683,
 
   /**
-   * Change registry settings.
+   * Update registry settings.
    *
    * @generated from enum value: CAP_REGISTRY_SETTINGS_UPDATE = 1684;
    */
@@ -659,7 +660,7 @@ export enum Capability {
   CAP_REGISTRY_OVERLAYS_LIST = 1688,
 
   /**
-   * Create and remove image overlays.
+   * Create and delete image overlays.
    *
    * @generated from enum value: CAP_REGISTRY_OVERLAYS_EDIT = 1689;
    */
@@ -674,7 +675,7 @@ export enum Capability {
   CAP_SIGSTORE_CREATE = 1701,
 
   /**
-   * Change private signing services.
+   * Update private signing services.
    *
    * @generated from enum value: CAP_SIGSTORE_UPDATE = 1702 [deprecated = true];
    * @deprecated
@@ -690,7 +691,7 @@ export enum Capability {
   CAP_SIGSTORE_LIST = 1703,
 
   /**
-   * Remove private signing services.
+   * Delete private signing services.
    *
    * @generated from enum value: CAP_SIGSTORE_DELETE = 1704 [deprecated = true];
    * @deprecated
@@ -720,7 +721,7 @@ export enum Capability {
   CAP_LIBRARIES_ENTITLEMENTS_LIST = 1801,
 
   /**
-   * Remove library entitlements.
+   * Delete library entitlements.
    *
    * @generated from enum value: CAP_LIBRARIES_ENTITLEMENTS_DELETE = 1802;
    */
@@ -909,7 +910,7 @@ export enum Capability {
   CAP_LIBRARIES_CACHE_INVALIDATE = 1860,
 
   /**
-   * Change repairs of vulnerable libraries.
+   * Update repairs of vulnerable libraries.
    *
    * @generated from enum value: CAP_LIBRARIES_REBUILDER_CVE_REMEDIATIONS_UPDATE = 1861;
    */
@@ -944,7 +945,7 @@ export enum Capability {
   CAP_LIBRARIES_AWS_MARKETPLACE_SUBSCRIPTIONS_CREATE = 1870,
 
   /**
-   * Change AWS Marketplace subscriptions to libraries.
+   * Update AWS Marketplace subscriptions to libraries.
    *
    * @generated from enum value: CAP_LIBRARIES_AWS_MARKETPLACE_SUBSCRIPTIONS_UPDATE = 1871;
    */
@@ -972,14 +973,14 @@ export enum Capability {
   CAP_LIBRARIES_REQUEST_GROUPS_LIST = 1875,
 
   /**
-   * Change grouped library requests.
+   * Update grouped library requests.
    *
    * @generated from enum value: CAP_LIBRARIES_REQUEST_GROUPS_UPDATE = 1876;
    */
   CAP_LIBRARIES_REQUEST_GROUPS_UPDATE = 1876,
 
   /**
-   * Remove grouped library requests.
+   * Delete grouped library requests.
    *
    * @generated from enum value: CAP_LIBRARIES_REQUEST_GROUPS_DELETE = 1877;
    */
@@ -993,21 +994,21 @@ export enum Capability {
   CAP_LIBRARIES_REQUEST_GROUPS_SUBMIT = 1878,
 
   /**
-   * Change items of grouped library requests.
+   * Update items of grouped library requests.
    *
    * @generated from enum value: CAP_LIBRARIES_REQUEST_GROUPS_ITEMS_UPDATE = 1879;
    */
   CAP_LIBRARIES_REQUEST_GROUPS_ITEMS_UPDATE = 1879,
 
   /**
-   * Work out anew how far grouped library requests are covered.
+   * Recalculate the coverage of grouped library requests.
    *
    * @generated from enum value: CAP_LIBRARIES_REQUEST_GROUPS_REFRESH_COVERAGE = 1880;
    */
   CAP_LIBRARIES_REQUEST_GROUPS_REFRESH_COVERAGE = 1880,
 
   /**
-   * Remove grouped library requests that have been submitted.
+   * Delete grouped library requests that have been submitted.
    *
    * @generated from enum value: CAP_LIBRARIES_REQUEST_GROUPS_DELETE_SUBMITTED = 1881;
    */
@@ -1028,7 +1029,7 @@ export enum Capability {
   CAP_LIBRARIES_REMOTE_REGISTRIES_LIST = 1883,
 
   /**
-   * Remove remote library registries.
+   * Delete remote library registries.
    *
    * @generated from enum value: CAP_LIBRARIES_REMOTE_REGISTRIES_DELETE = 1884;
    */
@@ -1042,7 +1043,7 @@ export enum Capability {
   CAP_ADVISORIES_CREATE = 1900,
 
   /**
-   * Change advisories.
+   * Update advisories.
    *
    * @generated from enum value: CAP_ADVISORIES_UPDATE = 1901;
    */
@@ -1056,7 +1057,7 @@ export enum Capability {
   CAP_ADVISORIES_LIST = 1902,
 
   /**
-   * Remove advisories.
+   * Delete advisories.
    *
    * @generated from enum value: CAP_ADVISORIES_DELETE = 1903;
    */
@@ -1077,7 +1078,7 @@ export enum Capability {
   CAP_REGISTRY_DEPLOYMENTS_CREATE = 1950,
 
   /**
-   * Change registry deployments.
+   * Update registry deployments.
    *
    * @generated from enum value: CAP_REGISTRY_DEPLOYMENTS_UPDATE = 1951;
    */
@@ -1098,7 +1099,7 @@ export enum Capability {
   CAP_POLICIES_POLICY_CREATE = 2001,
 
   /**
-   * Change policies.
+   * Update policies.
    *
    * @generated from enum value: CAP_POLICIES_POLICY_UPDATE = 2002;
    */
@@ -1112,7 +1113,7 @@ export enum Capability {
   CAP_POLICIES_POLICY_LIST = 2003,
 
   /**
-   * Remove policies.
+   * Delete policies.
    *
    * @generated from enum value: CAP_POLICIES_POLICY_DELETE = 2004;
    */
@@ -1126,7 +1127,7 @@ export enum Capability {
   CAP_POLICIES_BINDING_CREATE = 2011,
 
   /**
-   * Change policy bindings.
+   * Update policy bindings.
    *
    * @generated from enum value: CAP_POLICIES_BINDING_UPDATE = 2012;
    */
@@ -1140,7 +1141,7 @@ export enum Capability {
   CAP_POLICIES_BINDING_LIST = 2013,
 
   /**
-   * Remove policy bindings.
+   * Delete policy bindings.
    *
    * @generated from enum value: CAP_POLICIES_BINDING_DELETE = 2014;
    */
@@ -1168,7 +1169,7 @@ export enum Capability {
   CAP_POLICIES_OVERRIDE_LIST = 2017,
 
   /**
-   * Remove policy overrides.
+   * Delete policy overrides.
    *
    * @generated from enum value: CAP_POLICIES_OVERRIDE_DELETE = 2018;
    */
@@ -1287,7 +1288,7 @@ export enum Capability {
   CAP_SKILLS_ENTITLEMENTS_LIST = 2503,
 
   /**
-   * Remove skill entitlements.
+   * Delete skill entitlements.
    *
    * @generated from enum value: CAP_SKILLS_ENTITLEMENTS_DELETE = 2504;
    */
@@ -1301,7 +1302,7 @@ export enum Capability {
   CAP_SKILLS_WRITE = 2505,
 
   /**
-   * Remove skills.
+   * Delete skills.
    *
    * @generated from enum value: CAP_SKILLS_DELETE = 2506;
    */
@@ -1315,7 +1316,7 @@ export enum Capability {
   CAP_SKILLS_LIST = 2507,
 
   /**
-   * Read the state of hardening of skills.
+   * Read the hardening state of skills.
    *
    * @generated from enum value: CAP_SKILLS_HARDEN_READ = 2508;
    */
@@ -1350,7 +1351,7 @@ export enum Capability {
   CAP_ARGOS_DOCUMENTS_LIST = 2602,
 
   /**
-   * Remove documents of the vulnerability store.
+   * Delete documents of the vulnerability store.
    *
    * @generated from enum value: CAP_ARGOS_DOCUMENTS_DELETE = 2603;
    */
@@ -1371,7 +1372,7 @@ export enum Capability {
   CAP_LIBRARIES_POLICY_CREATE = 2605,
 
   /**
-   * Change library policies.
+   * Update library policies.
    *
    * @generated from enum value: CAP_LIBRARIES_POLICY_UPDATE = 2606;
    */
@@ -1385,7 +1386,7 @@ export enum Capability {
   CAP_LIBRARIES_POLICY_LIST = 2607,
 
   /**
-   * Remove library policies.
+   * Delete library policies.
    *
    * @generated from enum value: CAP_LIBRARIES_POLICY_DELETE = 2608;
    */
@@ -1399,7 +1400,7 @@ export enum Capability {
   CAP_LIBRARIES_POLICY_BINDING_CREATE = 2609,
 
   /**
-   * Change library policy bindings.
+   * Update library policy bindings.
    *
    * @generated from enum value: CAP_LIBRARIES_POLICY_BINDING_UPDATE = 2610;
    */
@@ -1413,7 +1414,7 @@ export enum Capability {
   CAP_LIBRARIES_POLICY_BINDING_LIST = 2611,
 
   /**
-   * Remove library policy bindings.
+   * Delete library policy bindings.
    *
    * @generated from enum value: CAP_LIBRARIES_POLICY_BINDING_DELETE = 2612;
    */
@@ -1455,7 +1456,7 @@ export enum Capability {
   CAP_BUILDAPI_BUILD_LIST = 2702,
 
   /**
-   * Take part in builds as a worker.
+   * Join builds as a worker.
    *
    * @generated from enum value: CAP_BUILDAPI_WORKER_SYNC = 2703;
    */
@@ -1483,7 +1484,7 @@ export enum Capability {
   CAP_REX_EXECUTIONS_LIST = 2706,
 
   /**
-   * Take part in remote execution as a worker.
+   * Join remote execution as a worker.
    *
    * @generated from enum value: CAP_REX_WORKERS_CONNECT = 2707;
    */
@@ -1553,15 +1554,15 @@ export enum Capability {
   CAP_LOGGIE_LOGS_CREATE = 2903,
 
   /**
-   * Use the event bus that joins platform services.
+   * Use the event bus of the platform services.
    *
    * @generated from enum value: CAP_GULFSTREAM = 10000;
    */
   CAP_GULFSTREAM = 10000,
 
   /**
-   * Change the policies of repos: immutable tags and retention. Deleting or renaming a repo that has a policy, and
-   * renaming a group above one, requires it too.
+   * Update the policies of repos: immutable tags and retention. Also required to delete or rename a repo that
+   * has a policy, and to rename a group that contains one.
    *
    * @generated from enum value: CAP_REPO_POLICIES_UPDATE = 100000;
    */
@@ -1574,21 +1575,21 @@ export enum Capability {
 export declare const CapabilitySchema: GenEnum<Capability>;
 
 /**
- * Short name of the capability, as people write it: what it is about, a dot, and what may be done.
+ * Short name of the capability: the resource, a dot, and the action.
  *
  * @generated from extension: string name = 189350643;
  */
 export declare const name: GenExtension<EnumValueOptions, string>;
 
 /**
- * Position of the capability in the bit set that tokens carry. A position is never used twice.
+ * Position of the capability in the bit set of tokens. Positions are never reused.
  *
  * @generated from extension: uint32 bit = 20221109;
  */
 export declare const bit: GenExtension<EnumValueOptions, number>;
 
 /**
- * True when only roles of the operator may hold the capability.
+ * Whether only roles of the operator can have the capability.
  *
  * @generated from extension: bool internal_only = 189350644;
  */

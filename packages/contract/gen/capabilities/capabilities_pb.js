@@ -18,10 +18,10 @@ export const CapabilitySchema = /*@__PURE__*/
   enumDesc(file_capabilities_capabilities, 0);
 
 /**
- * What a role can allow. Each value stands for one right that is checked at a group and holds for all
- * that lies below it. Values marked deprecated guard nothing any more; those marked internal are for
- * the operator. The bits 0, 40, 41, 135, 136 and 143 stay unused. Capabilities that the public platform does not
- * have are numbered from 100000, and their bits from 1000, so that they never meet one of its own.
+ * Capabilities that a role can have. Each value is a permission that is checked in a group and applies to all
+ * its descendants. Deprecated values have no effect; internal ones are for the operator. The bits 0, 40, 41,
+ * 135, 136 and 143 stay unused. Capabilities that the public platform does not have are numbered from 100000,
+ * and their bits from 1000, so that they never collide with public ones.
  *
  * @generated from enum chainguard.capabilities.Capability
  */
@@ -29,7 +29,7 @@ export const Capability = /*@__PURE__*/
   tsEnum(CapabilitySchema);
 
 /**
- * Short name of the capability, as people write it: what it is about, a dot, and what may be done.
+ * Short name of the capability: the resource, a dot, and the action.
  *
  * @generated from extension: string name = 189350643;
  */
@@ -37,7 +37,7 @@ export const name = /*@__PURE__*/
   extDesc(file_capabilities_capabilities, 0);
 
 /**
- * Position of the capability in the bit set that tokens carry. A position is never used twice.
+ * Position of the capability in the bit set of tokens. Positions are never reused.
  *
  * @generated from extension: uint32 bit = 20221109;
  */
@@ -45,7 +45,7 @@ export const bit = /*@__PURE__*/
   extDesc(file_capabilities_capabilities, 1);
 
 /**
- * True when only roles of the operator may hold the capability.
+ * Whether only roles of the operator can have the capability.
  *
  * @generated from extension: bool internal_only = 189350644;
  */

@@ -281,10 +281,10 @@ function describe(field: DescField, { comments, withRestNames: inWords }: Operat
   return inWords(comments.of(field))
 }
 
-/** What a list can be sorted by, which the comment of the method says. */
+/** Returns the sort keys of a list, as the comment of its method names them. */
 function sortKeys(comment: string): string {
-  const [, keys] = /The sort keys? (?:is|are) ([^.]+)\./.exec(comment) ?? []
-  return keys === undefined ? '' : ` The keys: ${keys}.`
+  const [, keys] = /Sort keys?: ([^.]+)\./.exec(comment) ?? []
+  return keys === undefined ? '' : ` Sort keys: ${keys}.`
 }
 
 function queryParameters(

@@ -13,92 +13,91 @@ import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js
 export declare const file_berth_audit_v1_audit: GenFile;
 
 /**
- * Something that somebody did, or tried to do.
+ * Recorded action or attempted action.
  *
  * @generated from message berth.audit.v1.AuditEvent
  */
 export declare type AuditEvent = Message<"berth.audit.v1.AuditEvent"> & {
   /**
-   * UID of what the event is about, a slash and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the UID of the resource plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * When it happened.
+   * Time of the event.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 2;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * UID of the identity that acted; `system` for the operator's own commands.
+   * UID of the identity that acted; `system` for the operator's commands.
    *
    * @generated from field: string actor = 3;
    */
   actor: string;
 
   /**
-   * What was called, e.g. `chainguard.platform.iam.v2beta1.GroupsService/CreateGroup`.
+   * Called method, for example `chainguard.platform.iam.v2beta1.GroupsService/CreateGroup`.
    *
    * @generated from field: string method = 4;
    */
   method: string;
 
   /**
-   * UID of what the event is about: the resource that was created, changed or deleted, the group in
-   * which something was refused, or the identity that was assumed.
+   * UID of the resource that was created, updated or deleted, of the group in which a call was denied, or of
+   * the identity that was assumed.
    *
    * @generated from field: string resource_uid = 5;
    */
   resourceUid: string;
 
   /**
-   * How it ended, as a number of google.rpc.Code: 0 for what was done, 7 for what was denied.
+   * Result, as a number of google.rpc.Code: 0 for success, 7 for permission denied.
    *
    * @generated from field: int32 code = 6;
    */
   code: number;
 
   /**
-   * Why it was refused; empty for what was done.
+   * Reason for the denial. Empty on success.
    *
    * @generated from field: string reason = 7;
    */
   reason: string;
 
   /**
-   * The `x-request-id` of the response, which the client may have chosen; empty for the operator's own commands.
+   * `x-request-id` of the response, which the client can choose. Empty for the operator's commands.
    *
    * @generated from field: string request_id = 8;
    */
   requestId: string;
 
   /**
-   * IP address that the request came from; empty for the operator's own commands.
+   * IP address of the client. Empty for the operator's commands.
    *
    * @generated from field: string address = 9;
    */
   address: string;
 
   /**
-   * Issuer of the workload's own token, in exchanges; empty where no such token was verified.
+   * Issuer of the workload's own token, for exchanges. Empty if no such token was verified.
    *
    * @generated from field: string issuer = 10;
    */
   issuer: string;
 
   /**
-   * Subject of the workload's own token, in exchanges; empty where no such token was verified.
+   * Subject of the workload's own token, for exchanges. Empty if no such token was verified.
    *
    * @generated from field: string subject = 11;
    */
   subject: string;
 
   /**
-   * How often the same thing was refused to the same actor in the second that the event stands for; 1
-   * for what was done.
+   * Number of times the same call of the same actor was denied in the second of this event; 1 on success.
    *
    * @generated from field: int32 count = 12;
    */
@@ -112,13 +111,13 @@ export declare type AuditEvent = Message<"berth.audit.v1.AuditEvent"> & {
 export declare const AuditEventSchema: GenMessage<AuditEvent>;
 
 /**
- * Request of GetAuditEvent.
+ * Request message for GetAuditEvent.
  *
  * @generated from message berth.audit.v1.GetAuditEventRequest
  */
 export declare type GetAuditEventRequest = Message<"berth.audit.v1.GetAuditEventRequest"> & {
   /**
-   * UID of the event to read.
+   * UID of the event to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -132,88 +131,87 @@ export declare type GetAuditEventRequest = Message<"berth.audit.v1.GetAuditEvent
 export declare const GetAuditEventRequestSchema: GenMessage<GetAuditEventRequest>;
 
 /**
- * Request of ListAuditEvents. Filters that are set must all hold.
+ * Request message for ListAuditEvents. All filters that are set must match.
  *
  * @generated from message berth.audit.v1.ListAuditEventsRequest
  */
 export declare type ListAuditEventsRequest = Message<"berth.audit.v1.ListAuditEventsRequest"> & {
   /**
-   * Part of the tree to look in: `descendants_of` a group gives the events about the group and all that
-   * is in it, `children_of` a UID those about exactly that.
+   * Part of the tree to list. `descendants_of` a group returns the events of the group and everything in it;
+   * `children_of` a UID returns the events of exactly this resource.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps events of this actor; empty keeps all.
+   * Returns only events of this actor. Empty returns all.
    *
    * @generated from field: string actor = 2;
    */
   actor: string;
 
   /**
-   * Keeps events of this method, by its full name or by its own alone (`CreateGroup`); empty keeps all.
+   * Returns only events of this method, by full name or method name alone (`CreateGroup`). Empty returns all.
    *
    * @generated from field: string method = 3;
    */
   method: string;
 
   /**
-   * Keeps events about exactly this UID; empty keeps all.
+   * Returns only events for exactly this UID. Empty returns all.
    *
    * @generated from field: string resource_uid = 4;
    */
   resourceUid: string;
 
   /**
-   * Keeps events at or after this time.
+   * Returns only events at or after this time.
    *
    * @generated from field: google.protobuf.Timestamp since = 5;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Keeps events before this time.
+   * Returns only events before this time.
    *
    * @generated from field: google.protobuf.Timestamp until = 6;
    */
   until?: Timestamp | undefined;
 
   /**
-   * Keeps events that ended so: 0 what was done, 7 what was denied.
+   * Returns only events with this result: 0 for success, 7 for permission denied.
    *
    * @generated from field: optional int32 code = 7;
    */
   code?: number | undefined;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 10;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 11;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `created_at desc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `created_at desc`.
    *
    * @generated from field: string order_by = 12;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 13;
    */
@@ -227,34 +225,34 @@ export declare type ListAuditEventsRequest = Message<"berth.audit.v1.ListAuditEv
 export declare const ListAuditEventsRequestSchema: GenMessage<ListAuditEventsRequest>;
 
 /**
- * Answer of ListAuditEvents.
+ * Response message for ListAuditEvents.
  *
  * @generated from message berth.audit.v1.ListAuditEventsResponse
  */
 export declare type ListAuditEventsResponse = Message<"berth.audit.v1.ListAuditEventsResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated berth.audit.v1.AuditEvent events = 1;
    */
   events: AuditEvent[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -268,15 +266,14 @@ export declare type ListAuditEventsResponse = Message<"berth.audit.v1.ListAuditE
 export declare const ListAuditEventsResponseSchema: GenMessage<ListAuditEventsResponse>;
 
 /**
- * The audit log: who did what, who was refused what, and who got a token. Events are written by the
- * server and never change.
+ * Reads the audit log: changes, denied calls and issued tokens. The server writes the events; they never
+ * change.
  *
  * @generated from service berth.audit.v1.AuditService
  */
 export declare const AuditService: GenService<{
   /**
-   * Lists the events about what lies in the groups whose events the caller may receive. The sort key
-   * is `created_at`.
+   * Lists the events for resources in the groups whose events the caller can read. Sort key: `created_at`.
    *
    * @generated from rpc berth.audit.v1.AuditService.ListAuditEvents
    */
@@ -286,7 +283,7 @@ export declare const AuditService: GenService<{
     output: typeof ListAuditEventsResponseSchema;
   },
   /**
-   * Reads one event. Fails with NOT_FOUND when there is no such event (any more).
+   * Returns an event. Fails with NOT_FOUND if the event does not exist or was deleted.
    *
    * @generated from rpc berth.audit.v1.AuditService.GetAuditEvent
    */

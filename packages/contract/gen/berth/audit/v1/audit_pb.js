@@ -46,8 +46,8 @@ export const ListAuditEventsResponseSchema = /*@__PURE__*/
   messageDesc(file_berth_audit_v1_audit, 3);
 
 /**
- * The audit log: who did what, who was refused what, and who got a token. Events are written by the
- * server and never change.
+ * Reads the audit log: changes, denied calls and issued tokens. The server writes the events; they never
+ * change.
  *
  * @generated from service berth.audit.v1.AuditService
  */

@@ -12,13 +12,13 @@ import type { RoleBinding } from "../../../chainguard/platform/iam/v2beta1/role_
 export declare const file_berth_iam_v1_invitations: GenFile;
 
 /**
- * Request of AcceptGroupInvite.
+ * Request message for AcceptGroupInvite.
  *
  * @generated from message berth.iam.v1.AcceptGroupInviteRequest
  */
 export declare type AcceptGroupInviteRequest = Message<"berth.iam.v1.AcceptGroupInviteRequest"> & {
   /**
-   * The code of the invite, as CreateGroupInvite showed it.
+   * Invite code, as CreateGroupInvite returned it.
    *
    * @generated from field: string code = 1;
    */
@@ -32,13 +32,13 @@ export declare type AcceptGroupInviteRequest = Message<"berth.iam.v1.AcceptGroup
 export declare const AcceptGroupInviteRequestSchema: GenMessage<AcceptGroupInviteRequest>;
 
 /**
- * Answer of AcceptGroupInvite.
+ * Response message for AcceptGroupInvite.
  *
  * @generated from message berth.iam.v1.AcceptGroupInviteResponse
  */
 export declare type AcceptGroupInviteResponse = Message<"berth.iam.v1.AcceptGroupInviteResponse"> & {
   /**
-   * The role that the caller holds from now on.
+   * Role binding of the caller.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.RoleBinding role_binding = 1;
    */
@@ -52,22 +52,22 @@ export declare type AcceptGroupInviteResponse = Message<"berth.iam.v1.AcceptGrou
 export declare const AcceptGroupInviteResponseSchema: GenMessage<AcceptGroupInviteResponse>;
 
 /**
- * The other side of group invites: what whoever was invited does.
+ * Accepts group invites.
  *
  * @generated from service berth.iam.v1.InvitationsService
  */
 export declare const InvitationsService: GenService<{
   /**
-   * Accepts an invite: the caller's own identity gets the role of the invite at its group. A caller who
+   * Accepts an invite: the caller's identity receives the role of the invite in its group. A caller who
    * signed in through an organization's identity provider has the role through this provider only, and the
-   * binding shows it in `accepted_through`; a binding that did not count for this provider counts afterwards.
-   * An invite for an e-mail address needs an address that is verified by a local account, by a provider of
-   * the operator, or by an identity provider of the organization of the invite. A code that
-   * is wrong, expired, used up or meant for another e-mail address is NOT_FOUND, without saying which,
-   * and so is one of another organization than the caller's identity belongs to. A role that the caller
-   * holds there already is ALREADY_EXISTS, and a role that is gone FAILED_PRECONDITION, type
-   * ROLE_MISSING; the invite then stays as it was. A token that is narrowed to scopes or capabilities
-   * is PERMISSION_DENIED.
+   * binding reports it in `accepted_through`; an existing binding that did not apply to this provider applies
+   * afterwards. An invite for an e-mail address requires an address that is verified by a local account, by a
+   * provider of the operator, or by an identity provider of the invite's organization. Fails with NOT_FOUND,
+   * without the exact reason, if the code is wrong, expired, already used, meant for another e-mail address,
+   * or from another organization than the one that the caller's identity belongs to. Fails with
+   * ALREADY_EXISTS if the caller already has the role there, and with FAILED_PRECONDITION, type ROLE_MISSING,
+   * if the role was deleted; the invite then stays unchanged. A token that is restricted to scopes or
+   * capabilities fails with PERMISSION_DENIED.
    *
    * @generated from rpc berth.iam.v1.InvitationsService.AcceptGroupInvite
    */

@@ -30,7 +30,7 @@ export const AcceptGroupInviteResponseSchema = /*@__PURE__*/
   messageDesc(file_berth_iam_v1_invitations, 1);
 
 /**
- * The other side of group invites: what whoever was invited does.
+ * Accepts group invites.
  *
  * @generated from service berth.iam.v1.InvitationsService
  */

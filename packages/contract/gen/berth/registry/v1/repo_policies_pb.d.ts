@@ -12,7 +12,7 @@ import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_berth_registry_v1_repo_policies: GenFile;
 
 /**
- * What may become of the tags of a repo.
+ * Policy for the tags of a repo.
  *
  * @generated from message berth.registry.v1.RepoPolicy
  */
@@ -25,35 +25,35 @@ export declare type RepoPolicy = Message<"berth.registry.v1.RepoPolicy"> & {
   uid: string;
 
   /**
-   * Tags that nobody moves or deletes. Unset: none.
+   * Tags that cannot be moved or deleted. Unset: none.
    *
    * @generated from field: berth.registry.v1.ImmutableTags immutable_tags = 2;
    */
   immutableTags?: ImmutableTags | undefined;
 
   /**
-   * Tags and manifests that go by themselves. Unset: none.
+   * Automatic deletion of tags and manifests. Unset: none.
    *
    * @generated from field: berth.registry.v1.Retention retention = 3;
    */
   retention?: Retention | undefined;
 
   /**
-   * When the policy was changed, or the repo was made; runs do not count.
+   * Time when the policy was updated, or the repo was created. Runs do not change it.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * When retention runs next. Absent while it is not enabled.
+   * Time of the next retention run. Unset if retention is not enabled.
    *
    * @generated from field: google.protobuf.Timestamp next_run_time = 5;
    */
   nextRunTime?: Timestamp | undefined;
 
   /**
-   * What the last run of retention came to. Absent before the first.
+   * Last retention run. Unset before the first run.
    *
    * @generated from field: berth.registry.v1.RetentionRun last_run = 6;
    */
@@ -67,23 +67,24 @@ export declare type RepoPolicy = Message<"berth.registry.v1.RepoPolicy"> & {
 export declare const RepoPolicySchema: GenMessage<RepoPolicy>;
 
 /**
- * Tags that can be created, and then neither moved nor deleted by any caller. The manifests that they point
- * at cannot be deleted either. Such an attempt fails with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing
- * the digest that a tag already points at changes nothing. A caller with `repo_policies.update` can change
- * the policy, and can delete or rename the repo.
+ * Tags that can be created, but not moved or deleted by any caller. The manifests that they point to cannot
+ * be deleted either. Such calls fail with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing the digest that a
+ * tag already points to has no effect. A caller with `repo_policies.update` can change the policy, and can
+ * delete or rename the repo.
  *
  * @generated from message berth.registry.v1.ImmutableTags
  */
 export declare type ImmutableTags = Message<"berth.registry.v1.ImmutableTags"> & {
   /**
-   * Names of tags: `*` stands for any characters, `?` for one. `*` alone means all tags; nothing, none.
+   * Patterns for tag names: `*` matches any characters, `?` matches one. `*` alone matches all tags; an empty
+   * list matches none.
    *
    * @generated from field: repeated string patterns = 1;
    */
   patterns: string[];
 
   /**
-   * Of those, the ones that can be moved and deleted nevertheless.
+   * Patterns for tags that match `patterns` but can be moved and deleted.
    *
    * @generated from field: repeated string exceptions = 2;
    */
@@ -97,29 +98,29 @@ export declare type ImmutableTags = Message<"berth.registry.v1.ImmutableTags"> &
 export declare const ImmutableTagsSchema: GenMessage<ImmutableTags>;
 
 /**
- * What is deleted by itself: at first soon after it is enabled, then every six hours.
+ * Automatic deletion. The first run starts soon after retention is enabled; later runs start every six hours.
  *
  * @generated from message berth.registry.v1.Retention
  */
 export declare type Retention = Message<"berth.registry.v1.Retention"> & {
   /**
-   * Nothing is deleted while this is false.
+   * Whether retention is enabled. If false, nothing is deleted.
    *
    * @generated from field: bool enabled = 1;
    */
   enabled: boolean;
 
   /**
-   * A tag stays when any rule keeps it, when it is immutable, or when it belongs to a manifest that is
-   * there (`sha256-...`, as signatures are tagged). Without rules all tags stay.
+   * Rules. A tag is kept if any rule matches it, if it is immutable, or if it refers to an existing manifest
+   * (`sha256-...`, as used for signatures). Without rules all tags are kept.
    *
    * @generated from field: repeated berth.registry.v1.RetentionRule rules = 2;
    */
   rules: RetentionRule[];
 
   /**
-   * Manifests go that no tag has named for so long, at least one hour, and that no other manifest needs
-   * or is the subject of. Unset: they stay.
+   * Age after which untagged manifests are deleted, at least one hour. Manifests that another manifest needs,
+   * and referrers whose subject exists, are kept. Unset: untagged manifests are kept.
    *
    * @generated from field: google.protobuf.Duration untagged_after = 3;
    */
@@ -133,27 +134,27 @@ export declare type Retention = Message<"berth.registry.v1.Retention"> & {
 export declare const RetentionSchema: GenMessage<Retention>;
 
 /**
- * Keeps the tags for which all that it says holds. It has to say something.
+ * Rule that keeps the tags that match all its conditions. At least one condition is required.
  *
  * @generated from message berth.registry.v1.RetentionRule
  */
 export declare type RetentionRule = Message<"berth.registry.v1.RetentionRule"> & {
   /**
-   * Names of tags that the rule is about, as in ImmutableTags. None: all tags.
+   * Patterns for tag names, as in ImmutableTags. Empty: all tags.
    *
    * @generated from field: repeated string patterns = 1;
    */
   patterns: string[];
 
   /**
-   * Of those the newest, so many, by the times at which they were changed. 0: however many.
+   * Number of matching tags to keep, most recently updated first. 0: no limit.
    *
    * @generated from field: int32 newest = 2;
    */
   newest: number;
 
   /**
-   * Those that were changed so long ago, or more lately. Unset: whenever.
+   * Maximum time since the last update of the tag. Unset: any time.
    *
    * @generated from field: google.protobuf.Duration younger_than = 3;
    */
@@ -167,41 +168,41 @@ export declare type RetentionRule = Message<"berth.registry.v1.RetentionRule"> &
 export declare const RetentionRuleSchema: GenMessage<RetentionRule>;
 
 /**
- * What a run of retention came to.
+ * Result of a retention run.
  *
  * @generated from message berth.registry.v1.RetentionRun
  */
 export declare type RetentionRun = Message<"berth.registry.v1.RetentionRun"> & {
   /**
-   * When it began.
+   * Time when the run started.
    *
    * @generated from field: google.protobuf.Timestamp begin_time = 1;
    */
   beginTime?: Timestamp | undefined;
 
   /**
-   * When it ended. Absent while it is under way.
+   * Time when the run ended. Unset while it is running.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 2;
    */
   endTime?: Timestamp | undefined;
 
   /**
-   * Tags that it deleted.
+   * Number of deleted tags.
    *
    * @generated from field: int32 deleted_tags = 3;
    */
   deletedTags: number;
 
   /**
-   * Manifests that it deleted.
+   * Number of deleted manifests.
    *
    * @generated from field: int32 deleted_manifests = 4;
    */
   deletedManifests: number;
 
   /**
-   * Why it came to no end; empty when it did. It is tried again.
+   * Reason why the run failed. Empty if it succeeded. A failed run is retried.
    *
    * @generated from field: string error = 5;
    */
@@ -215,7 +216,7 @@ export declare type RetentionRun = Message<"berth.registry.v1.RetentionRun"> & {
 export declare const RetentionRunSchema: GenMessage<RetentionRun>;
 
 /**
- * Request of GetRepoPolicy.
+ * Request message for GetRepoPolicy.
  *
  * @generated from message berth.registry.v1.GetRepoPolicyRequest
  */
@@ -235,21 +236,21 @@ export declare type GetRepoPolicyRequest = Message<"berth.registry.v1.GetRepoPol
 export declare const GetRepoPolicyRequestSchema: GenMessage<GetRepoPolicyRequest>;
 
 /**
- * Request of UpdateRepoPolicy.
+ * Request message for UpdateRepoPolicy.
  *
  * @generated from message berth.registry.v1.UpdateRepoPolicyRequest
  */
 export declare type UpdateRepoPolicyRequest = Message<"berth.registry.v1.UpdateRepoPolicyRequest"> & {
   /**
-   * New values; `uid` inside names the repo.
+   * New values. `uid` identifies the repo.
    *
    * @generated from field: berth.registry.v1.RepoPolicy repo_policy = 1;
    */
   repoPolicy?: RepoPolicy | undefined;
 
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -263,7 +264,7 @@ export declare type UpdateRepoPolicyRequest = Message<"berth.registry.v1.UpdateR
 export declare const UpdateRepoPolicyRequestSchema: GenMessage<UpdateRepoPolicyRequest>;
 
 /**
- * Request of PreviewRetention.
+ * Request message for PreviewRetention.
  *
  * @generated from message berth.registry.v1.PreviewRetentionRequest
  */
@@ -276,35 +277,35 @@ export declare type PreviewRetentionRequest = Message<"berth.registry.v1.Preview
   uid: string;
 
   /**
-   * Rules to try, `enabled` or not. Unset: those of the policy.
+   * Rules to preview, whether or not `enabled` is set. Unset: the rules of the policy.
    *
    * @generated from field: berth.registry.v1.Retention retention = 2;
    */
   retention?: Retention | undefined;
 
   /**
-   * Leaves out what stays.
+   * Whether to exclude tags and manifests that are kept.
    *
    * @generated from field: bool deleted_only = 3;
    */
   deletedOnly: boolean;
 
   /**
-   * Results in a page: 0 means 50, and more than 200 means 200.
+   * Page size. 0 means 50; values above 200 mean 200.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page.
+   * Token from `next_page_token` of the previous page. Empty returns the first page.
    *
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
 
   /**
-   * Immutable tags to try. Unset: those of the policy.
+   * Immutable tags to preview. Unset: those of the policy.
    *
    * @generated from field: berth.registry.v1.ImmutableTags immutable_tags = 6;
    */
@@ -318,34 +319,34 @@ export declare type PreviewRetentionRequest = Message<"berth.registry.v1.Preview
 export declare const PreviewRetentionRequestSchema: GenMessage<PreviewRetentionRequest>;
 
 /**
- * Answer of PreviewRetention.
+ * Response message for PreviewRetention.
  *
  * @generated from message berth.registry.v1.PreviewRetentionResponse
  */
 export declare type PreviewRetentionResponse = Message<"berth.registry.v1.PreviewRetentionResponse"> & {
   /**
-   * Tags by their names, then manifests by their digests.
+   * Tags, ordered by name, then manifests, ordered by digest.
    *
    * @generated from field: repeated berth.registry.v1.RetentionVerdict verdicts = 1;
    */
   verdicts: RetentionVerdict[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many tags and manifests would be deleted, over all pages.
+   * Number of tags that would be deleted, over all pages.
    *
    * @generated from field: int32 deleted_tags = 3;
    */
   deletedTags: number;
 
   /**
-   * The same of manifests.
+   * Number of manifests that would be deleted, over all pages.
    *
    * @generated from field: int32 deleted_manifests = 4;
    */
@@ -359,41 +360,42 @@ export declare type PreviewRetentionResponse = Message<"berth.registry.v1.Previe
 export declare const PreviewRetentionResponseSchema: GenMessage<PreviewRetentionResponse>;
 
 /**
- * What retention would do with a tag or a manifest.
+ * Decision of retention for a tag or a manifest.
  *
  * @generated from message berth.registry.v1.RetentionVerdict
  */
 export declare type RetentionVerdict = Message<"berth.registry.v1.RetentionVerdict"> & {
   /**
-   * Name of the tag; empty for a manifest.
+   * Name of the tag. Empty for a manifest.
    *
    * @generated from field: string tag = 1;
    */
   tag: string;
 
   /**
-   * Digest of the manifest, or that the tag points at.
+   * Digest of the manifest, or the digest that the tag points to.
    *
    * @generated from field: string digest = 2;
    */
   digest: string;
 
   /**
-   * Whether it would be deleted.
+   * Whether the tag or manifest would be deleted.
    *
    * @generated from field: bool deleted = 3;
    */
   deleted: boolean;
 
   /**
-   * Why, in words: `rule 2 keeps it`, `immutable`, `no rule keeps it`.
+   * Reason, for example `rule 2 keeps it`, `immutable` or `no rule keeps it`.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
 
   /**
-   * When the tag was changed. Of a manifest, when it was pushed or lost its last tag, whichever was later.
+   * Time when the tag was updated. For a manifest, the time when it was pushed or lost its last tag,
+   * whichever is later.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 5;
    */
@@ -407,7 +409,7 @@ export declare type RetentionVerdict = Message<"berth.registry.v1.RetentionVerdi
 export declare const RetentionVerdictSchema: GenMessage<RetentionVerdict>;
 
 /**
- * Request of ApplyRetention.
+ * Request message for ApplyRetention.
  *
  * @generated from message berth.registry.v1.ApplyRetentionRequest
  */
@@ -427,14 +429,14 @@ export declare type ApplyRetentionRequest = Message<"berth.registry.v1.ApplyRete
 export declare const ApplyRetentionRequestSchema: GenMessage<ApplyRetentionRequest>;
 
 /**
- * Policies say what may become of the tags of a repo: which never move, and which go by themselves.
+ * Manages repo policies: which tags are immutable, and which are deleted automatically.
  *
  * @generated from service berth.registry.v1.RepoPoliciesService
  */
 export declare const RepoPoliciesService: GenService<{
   /**
-   * Reads the policy of a repo. A repo that was never given one has one that says nothing. Fails with
-   * NOT_FOUND when there is no such repo.
+   * Returns the policy of a repo. A repo without a policy returns an empty one. Fails with NOT_FOUND if the
+   * repo does not exist.
    *
    * @generated from rpc berth.registry.v1.RepoPoliciesService.GetRepoPolicy
    */
@@ -444,8 +446,8 @@ export declare const RepoPoliciesService: GenService<{
     output: typeof RepoPolicySchema;
   },
   /**
-   * Changes the policy of a repo. Enabling retention, and changing its rules or the immutable tags while it
-   * is enabled, deletes tags and manifests, and requires `tag.delete` and `manifest.delete` too.
+   * Updates the policy of a repo. Enabling retention, and changing its rules or the immutable tags while it
+   * is enabled, deletes tags and manifests and also requires `tag.delete` and `manifest.delete`.
    *
    * @generated from rpc berth.registry.v1.RepoPoliciesService.UpdateRepoPolicy
    */
@@ -455,9 +457,9 @@ export declare const RepoPoliciesService: GenService<{
     output: typeof RepoPolicySchema;
   },
   /**
-   * Tells what retention would delete now and why the rest stays, without deleting anything: whether the
-   * policy is enabled or not, or by rules that are given to try them. Tags come first, by their names,
-   * then manifests, by their digests.
+   * Returns what retention would delete now and why it would keep the rest, without deleting anything. Works
+   * with the stored policy, enabled or not, or with the rules in the request. Tags come first, ordered by
+   * name, then manifests, ordered by digest.
    *
    * @generated from rpc berth.registry.v1.RepoPoliciesService.PreviewRetention
    */
@@ -467,8 +469,8 @@ export declare const RepoPoliciesService: GenService<{
     output: typeof PreviewRetentionResponseSchema;
   },
   /**
-   * Has retention delete now what its rules do not keep. Answers without waiting for the run. Fails with
-   * FAILED_PRECONDITION while retention is not enabled.
+   * Starts a retention run now and returns without waiting for it. Fails with FAILED_PRECONDITION if
+   * retention is not enabled.
    *
    * @generated from rpc berth.registry.v1.RepoPoliciesService.ApplyRetention
    */

@@ -94,7 +94,7 @@ export const ApplyRetentionRequestSchema = /*@__PURE__*/
   messageDesc(file_berth_registry_v1_repo_policies, 10);
 
 /**
- * Policies say what may become of the tags of a repo: which never move, and which go by themselves.
+ * Manages repo policies: which tags are immutable, and which are deleted automatically.
  *
  * @generated from service berth.registry.v1.RepoPoliciesService
  */

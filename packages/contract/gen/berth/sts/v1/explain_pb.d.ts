@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_berth_sts_v1_explain: GenFile;
 
 /**
- * Request of ExplainExchange.
+ * Request message for ExplainExchange.
  *
  * @generated from message berth.sts.v1.ExplainExchangeRequest
  */
@@ -24,14 +24,14 @@ export declare type ExplainExchangeRequest = Message<"berth.sts.v1.ExplainExchan
   identity: string;
 
   /**
-   * The token that would be the bearer value of an exchange.
+   * Token that would be the bearer token of an exchange.
    *
    * @generated from field: string token = 2;
    */
   token: string;
 
   /**
-   * UID of the organization's own identity provider that the token comes from. Empty for all others.
+   * UID of the organization's identity provider that issued the token. Empty for all other tokens.
    *
    * @generated from field: string identity_provider = 3;
    */
@@ -45,20 +45,20 @@ export declare type ExplainExchangeRequest = Message<"berth.sts.v1.ExplainExchan
 export declare const ExplainExchangeRequestSchema: GenMessage<ExplainExchangeRequest>;
 
 /**
- * Answer of ExplainExchange.
+ * Response message for ExplainExchange.
  *
  * @generated from message berth.sts.v1.ExplainExchangeResponse
  */
 export declare type ExplainExchangeResponse = Message<"berth.sts.v1.ExplainExchangeResponse"> & {
   /**
-   * Whether an exchange of the token would succeed now: every condition holds.
+   * Whether an exchange of the token would succeed now: all conditions are met.
    *
    * @generated from field: bool accepted = 1;
    */
   accepted: boolean;
 
   /**
-   * The conditions, in the order of an exchange. It ends with the first that does not hold.
+   * Conditions, in the order of an exchange. The list ends with the first condition that is not met.
    *
    * @generated from field: repeated berth.sts.v1.ExchangeCondition conditions = 2;
    */
@@ -72,13 +72,13 @@ export declare type ExplainExchangeResponse = Message<"berth.sts.v1.ExplainExcha
 export declare const ExplainExchangeResponseSchema: GenMessage<ExplainExchangeResponse>;
 
 /**
- * One condition of an exchange.
+ * Condition of an exchange.
  *
  * @generated from message berth.sts.v1.ExchangeCondition
  */
 export declare type ExchangeCondition = Message<"berth.sts.v1.ExchangeCondition"> & {
   /**
-   * What it is about: `form`, `issuer`, `time`, `key`, `signature`, `subject`, `audience`,
+   * Name of the condition: `form`, `issuer`, `time`, `key`, `signature`, `subject`, `audience`,
    * `claims.<name>` and so on.
    *
    * @generated from field: string name = 1;
@@ -86,28 +86,28 @@ export declare type ExchangeCondition = Message<"berth.sts.v1.ExchangeCondition"
   name: string;
 
   /**
-   * Whether it holds.
+   * Result of the condition.
    *
    * @generated from field: berth.sts.v1.ExchangeCondition.Outcome outcome = 2;
    */
   outcome: ExchangeCondition_Outcome;
 
   /**
-   * What the identity or the server asks for.
+   * Value that the identity or the server requires.
    *
    * @generated from field: string expected = 3;
    */
   expected: string;
 
   /**
-   * What the token has.
+   * Value in the token.
    *
    * @generated from field: string actual = 4;
    */
   actual: string;
 
   /**
-   * What to do about it, when it does not hold. Empty when there is nothing to say.
+   * How to fix a condition that is not met. Empty if there is no advice.
    *
    * @generated from field: string hint = 5;
    */
@@ -121,7 +121,7 @@ export declare type ExchangeCondition = Message<"berth.sts.v1.ExchangeCondition"
 export declare const ExchangeConditionSchema: GenMessage<ExchangeCondition>;
 
 /**
- * Whether a condition holds.
+ * Results of a condition.
  *
  * @generated from enum berth.sts.v1.ExchangeCondition.Outcome
  */
@@ -134,21 +134,21 @@ export enum ExchangeCondition_Outcome {
   UNSPECIFIED = 0,
 
   /**
-   * It holds.
+   * The condition is met.
    *
    * @generated from enum value: OUTCOME_OK = 1;
    */
   OK = 1,
 
   /**
-   * It does not hold.
+   * The condition is not met.
    *
    * @generated from enum value: OUTCOME_FAILED = 2;
    */
   FAILED = 2,
 
   /**
-   * It cannot be told, because something before it does not hold.
+   * The condition was not evaluated, because an earlier one is not met.
    *
    * @generated from enum value: OUTCOME_UNKNOWN = 3;
    */
@@ -161,16 +161,16 @@ export enum ExchangeCondition_Outcome {
 export declare const ExchangeCondition_OutcomeSchema: GenEnum<ExchangeCondition_Outcome>;
 
 /**
- * Tells whoever looks after an identity why a token can assume it, or cannot.
+ * Explains to administrators of an identity why a token can or cannot assume it.
  *
  * @generated from service berth.sts.v1.ExplainService
  */
 export declare const ExplainService: GenService<{
   /**
-   * Tries a token on an identity without giving one out, and tells of each condition of an exchange
-   * whether it holds, in the order in which an exchange looks at them. As an exchange does, it may ask
-   * the issuer that the identity trusts for its keys, or AWS who signed a request. Fails with
-   * NOT_FOUND when there is no such identity.
+   * Evaluates a token against an identity without issuing a token, and returns the result of each condition
+   * in the order in which an exchange checks them. As an exchange does, it may fetch keys from the issuer
+   * that the identity trusts, or ask AWS who signed a request. Fails with NOT_FOUND if the identity does not
+   * exist.
    *
    * @generated from rpc berth.sts.v1.ExplainService.ExplainExchange
    */

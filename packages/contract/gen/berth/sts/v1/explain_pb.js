@@ -42,7 +42,7 @@ export const ExchangeCondition_OutcomeSchema = /*@__PURE__*/
   enumDesc(file_berth_sts_v1_explain, 2, 0);
 
 /**
- * Whether a condition holds.
+ * Results of a condition.
  *
  * @generated from enum berth.sts.v1.ExchangeCondition.Outcome
  */
@@ -50,7 +50,7 @@ export const ExchangeCondition_Outcome = /*@__PURE__*/
   tsEnum(ExchangeCondition_OutcomeSchema);
 
 /**
- * Tells whoever looks after an identity why a token can assume it, or cannot.
+ * Explains to administrators of an identity why a token can or cannot assume it.
  *
  * @generated from service berth.sts.v1.ExplainService
  */

@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_berth_vulnerabilities_v1_documents: GenFile;
 
 /**
- * Request of ImportAdvisoryDocuments.
+ * Request message for ImportAdvisoryDocuments.
  *
  * @generated from message berth.vulnerabilities.v1.ImportAdvisoryDocumentsRequest
  */
@@ -25,14 +25,14 @@ export declare type ImportAdvisoryDocumentsRequest = Message<"berth.vulnerabilit
   parent: string;
 
   /**
-   * The documents, each judged by itself.
+   * Documents, each processed on its own.
    *
    * @generated from field: repeated berth.vulnerabilities.v1.AdvisoryDocument documents = 2;
    */
   documents: AdvisoryDocument[];
 
   /**
-   * Tells what would change, and changes nothing.
+   * Whether to report changes without making them.
    *
    * @generated from field: bool dry_run = 3;
    */
@@ -46,27 +46,27 @@ export declare type ImportAdvisoryDocumentsRequest = Message<"berth.vulnerabilit
 export declare const ImportAdvisoryDocumentsRequestSchema: GenMessage<ImportAdvisoryDocumentsRequest>;
 
 /**
- * A document as it was published.
+ * Document as it was published.
  *
  * @generated from message berth.vulnerabilities.v1.AdvisoryDocument
  */
 export declare type AdvisoryDocument = Message<"berth.vulnerabilities.v1.AdvisoryDocument"> & {
   /**
-   * File name or address, for messages about it and to tell its format.
+   * File name or URL, used in messages and to detect the format.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: by its content.
+   * Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content.
    *
    * @generated from field: string format = 2;
    */
   format: string;
 
   /**
-   * Its bytes, unpacked.
+   * Uncompressed content.
    *
    * @generated from field: bytes content = 3;
    */
@@ -80,13 +80,13 @@ export declare type AdvisoryDocument = Message<"berth.vulnerabilities.v1.Advisor
 export declare const AdvisoryDocumentSchema: GenMessage<AdvisoryDocument>;
 
 /**
- * Answer of ImportAdvisoryDocuments.
+ * Response message for ImportAdvisoryDocuments.
  *
  * @generated from message berth.vulnerabilities.v1.ImportAdvisoryDocumentsResponse
  */
 export declare type ImportAdvisoryDocumentsResponse = Message<"berth.vulnerabilities.v1.ImportAdvisoryDocumentsResponse"> & {
   /**
-   * What became of each document, in the order of the request.
+   * Result of each document, in the order of the request.
    *
    * @generated from field: repeated berth.vulnerabilities.v1.ImportedDocument documents = 1;
    */
@@ -100,104 +100,105 @@ export declare type ImportAdvisoryDocumentsResponse = Message<"berth.vulnerabili
 export declare const ImportAdvisoryDocumentsResponseSchema: GenMessage<ImportAdvisoryDocumentsResponse>;
 
 /**
- * What became of a document.
+ * Result of importing a document.
  *
  * @generated from message berth.vulnerabilities.v1.ImportedDocument
  */
 export declare type ImportedDocument = Message<"berth.vulnerabilities.v1.ImportedDocument"> & {
   /**
-   * As in the request.
+   * Name, as in the request.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The format it is in; empty when that could not be told.
+   * Format of the document. Empty if it was not detected.
    *
    * @generated from field: string format = 2;
    */
   format: string;
 
   /**
-   * Whether its advisories are there now.
+   * Whether the document was imported.
    *
    * @generated from field: bool accepted = 3;
    */
   accepted: boolean;
 
   /**
-   * Why it was not taken. Empty for one that was.
+   * Reason why the document was rejected. Empty if it was imported.
    *
    * @generated from field: string reason = 4;
    */
   reason: string;
 
   /**
-   * Line of the document that the reason is about, from 1. 0: no line can be told.
+   * Line of the document that the reason refers to, starting at 1. 0: unknown.
    *
    * @generated from field: int32 line = 5;
    */
   line: number;
 
   /**
-   * Advisories that are new.
+   * Number of created advisories.
    *
    * @generated from field: int32 created = 6;
    */
   created: number;
 
   /**
-   * Advisories that say something else now.
+   * Number of updated advisories.
    *
    * @generated from field: int32 updated = 7;
    */
   updated: number;
 
   /**
-   * Advisories that say what they said before.
+   * Number of unchanged advisories.
    *
    * @generated from field: int32 unchanged = 8;
    */
   unchanged: number;
 
   /**
-   * Advisories that are marked as deleted now.
+   * Number of advisories that were marked as deleted.
    *
    * @generated from field: int32 withdrawn = 9;
    */
   withdrawn: number;
 
   /**
-   * Entries that another document tells more about: nothing was made of them.
+   * Number of entries that were superseded by another document with more information. They create no
+   * advisories.
    *
    * @generated from field: int32 covered = 10;
    */
   covered: number;
 
   /**
-   * Vulnerabilities whose scores are new or changed.
+   * Number of vulnerabilities with new or changed scores.
    *
    * @generated from field: int32 scored = 11;
    */
   scored: number;
 
   /**
-   * Events of its advisories, by the name of the event's field in the schema, e.g. `fixed`.
+   * Number of events of its advisories, keyed by the field name of the event, for example `fixed`.
    *
    * @generated from field: map<string, int32> events = 12;
    */
   events: { [key: string]: number };
 
   /**
-   * What the schema has no field for. It is kept with the document.
+   * Parts of the document that the schema has no field for. They are stored with the document.
    *
    * @generated from field: repeated berth.vulnerabilities.v1.UnmappedField unmapped = 13;
    */
   unmapped: UnmappedField[];
 
   /**
-   * 1 for a document of which a newer version is there: it changed nothing.
+   * 1 if a newer version of the document is already stored. It then has no effect.
    *
    * @generated from field: int32 older = 14;
    */
@@ -211,7 +212,7 @@ export declare type ImportedDocument = Message<"berth.vulnerabilities.v1.Importe
 export declare const ImportedDocumentSchema: GenMessage<ImportedDocument>;
 
 /**
- * Request of DeleteAdvisoryDocuments.
+ * Request message for DeleteAdvisoryDocuments.
  *
  * @generated from message berth.vulnerabilities.v1.DeleteAdvisoryDocumentsRequest
  */
@@ -224,15 +225,15 @@ export declare type DeleteAdvisoryDocumentsRequest = Message<"berth.vulnerabilit
   parent: string;
 
   /**
-   * `wolfi`, `osv`, `secdb`, `openvex` or `csaf`.
+   * Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`.
    *
    * @generated from field: string format = 2;
    */
   format: string;
 
   /**
-   * What the documents call themselves, as GetAdvisoryDocuments tells. Empty: all of the format, a
-   * thousand at a time.
+   * IDs of the documents, as GetAdvisoryDocuments returns them. Empty: all documents of the format, up to
+   * 1000 per call.
    *
    * @generated from field: repeated string ids = 3;
    */
@@ -246,27 +247,27 @@ export declare type DeleteAdvisoryDocumentsRequest = Message<"berth.vulnerabilit
 export declare const DeleteAdvisoryDocumentsRequestSchema: GenMessage<DeleteAdvisoryDocumentsRequest>;
 
 /**
- * Answer of DeleteAdvisoryDocuments.
+ * Response message for DeleteAdvisoryDocuments.
  *
  * @generated from message berth.vulnerabilities.v1.DeleteAdvisoryDocumentsResponse
  */
 export declare type DeleteAdvisoryDocumentsResponse = Message<"berth.vulnerabilities.v1.DeleteAdvisoryDocumentsResponse"> & {
   /**
-   * Documents that were taken away.
+   * Number of deleted documents.
    *
    * @generated from field: int32 documents = 1;
    */
   documents: number;
 
   /**
-   * Advisories that are marked as deleted since.
+   * Number of advisories that were marked as deleted.
    *
    * @generated from field: int32 withdrawn = 2;
    */
   withdrawn: number;
 
   /**
-   * Whether more of them are left: ask again.
+   * Whether documents are left. If true, call again.
    *
    * @generated from field: bool more = 3;
    */
@@ -280,48 +281,49 @@ export declare type DeleteAdvisoryDocumentsResponse = Message<"berth.vulnerabili
 export declare const DeleteAdvisoryDocumentsResponseSchema: GenMessage<DeleteAdvisoryDocumentsResponse>;
 
 /**
- * Request of GetAdvisoryDocuments.
+ * Request message for GetAdvisoryDocuments.
  *
  * @generated from message berth.vulnerabilities.v1.GetAdvisoryDocumentsRequest
  */
 export declare type GetAdvisoryDocumentsRequest = Message<"berth.vulnerabilities.v1.GetAdvisoryDocumentsRequest"> & {
   /**
-   * UID of the group that has them: not of one above it.
+   * UID of the group that has the documents. Groups above it are not accepted.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * Only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: of any.
+   * Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty returns all.
    *
    * @generated from field: string format = 2;
    */
   format: string;
 
   /**
-   * Only what calls itself so. Empty: any.
+   * Returns only documents with this ID. Empty returns all.
    *
    * @generated from field: string id = 3;
    */
   id: string;
 
   /**
-   * Gives the document itself as well. Needs `format` and `id`: it is one at a time.
+   * Whether to include the document itself. Requires `format` and `id`, so that one document is returned at a
+   * time.
    *
    * @generated from field: bool content = 4;
    */
   content: boolean;
 
   /**
-   * Documents in a page: 0 means 50, and more than 200 means 200.
+   * Page size. 0 means 50; values above 200 mean 200.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page.
+   * Token from `next_page_token` of the previous page. Empty returns the first page.
    *
    * @generated from field: string page_token = 6;
    */
@@ -335,20 +337,20 @@ export declare type GetAdvisoryDocumentsRequest = Message<"berth.vulnerabilities
 export declare const GetAdvisoryDocumentsRequestSchema: GenMessage<GetAdvisoryDocumentsRequest>;
 
 /**
- * Answer of GetAdvisoryDocuments.
+ * Response message for GetAdvisoryDocuments.
  *
  * @generated from message berth.vulnerabilities.v1.GetAdvisoryDocumentsResponse
  */
 export declare type GetAdvisoryDocumentsResponse = Message<"berth.vulnerabilities.v1.GetAdvisoryDocumentsResponse"> & {
   /**
-   * The documents, by format and id.
+   * Documents, ordered by format and ID.
    *
    * @generated from field: repeated berth.vulnerabilities.v1.AdvisorySource documents = 1;
    */
   documents: AdvisorySource[];
 
   /**
-   * Cursor of the next page; empty on the last one.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -362,7 +364,7 @@ export declare type GetAdvisoryDocumentsResponse = Message<"berth.vulnerabilitie
 export declare const GetAdvisoryDocumentsResponseSchema: GenMessage<GetAdvisoryDocumentsResponse>;
 
 /**
- * Request of GetAdvisorySources.
+ * Request message for GetAdvisorySources.
  *
  * @generated from message berth.vulnerabilities.v1.GetAdvisorySourcesRequest
  */
@@ -375,35 +377,36 @@ export declare type GetAdvisorySourcesRequest = Message<"berth.vulnerabilities.v
   uid: string;
 
   /**
-   * Only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: of any.
+   * Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty returns all.
    *
    * @generated from field: string format = 2;
    */
   format: string;
 
   /**
-   * Only what calls itself so. Empty: any.
+   * Returns only documents with this ID. Empty returns all.
    *
    * @generated from field: string id = 3;
    */
   id: string;
 
   /**
-   * Gives the document itself as well. Needs `format` and `id`: it is one at a time.
+   * Whether to include the document itself. Requires `format` and `id`, so that one document is returned at a
+   * time.
    *
    * @generated from field: bool content = 4;
    */
   content: boolean;
 
   /**
-   * Documents in a page: 0 means 50, and more than 200 means 200.
+   * Page size. 0 means 50; values above 200 mean 200.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page.
+   * Token from `next_page_token` of the previous page. Empty returns the first page.
    *
    * @generated from field: string page_token = 6;
    */
@@ -417,20 +420,20 @@ export declare type GetAdvisorySourcesRequest = Message<"berth.vulnerabilities.v
 export declare const GetAdvisorySourcesRequestSchema: GenMessage<GetAdvisorySourcesRequest>;
 
 /**
- * Answer of GetAdvisorySources.
+ * Response message for GetAdvisorySources.
  *
  * @generated from message berth.vulnerabilities.v1.GetAdvisorySourcesResponse
  */
 export declare type GetAdvisorySourcesResponse = Message<"berth.vulnerabilities.v1.GetAdvisorySourcesResponse"> & {
   /**
-   * The documents, by format and id.
+   * Documents, ordered by format and ID.
    *
    * @generated from field: repeated berth.vulnerabilities.v1.AdvisorySource sources = 1;
    */
   sources: AdvisorySource[];
 
   /**
-   * Cursor of the next page; empty on the last one.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -444,55 +447,55 @@ export declare type GetAdvisorySourcesResponse = Message<"berth.vulnerabilities.
 export declare const GetAdvisorySourcesResponseSchema: GenMessage<GetAdvisorySourcesResponse>;
 
 /**
- * A document that advisories come from.
+ * Document from which advisories are created.
  *
  * @generated from message berth.vulnerabilities.v1.AdvisorySource
  */
 export declare type AdvisorySource = Message<"berth.vulnerabilities.v1.AdvisorySource"> & {
   /**
-   * `wolfi`, `osv`, `secdb`, `openvex` or `csaf`.
+   * Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`.
    *
    * @generated from field: string format = 1;
    */
   format: string;
 
   /**
-   * What the document calls itself.
+   * ID of the document, as stated in the document.
    *
    * @generated from field: string id = 2;
    */
   id: string;
 
   /**
-   * File name or address that it was last read from.
+   * File name or URL from which it was last imported.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * When it was last read.
+   * Time when it was last imported.
    *
    * @generated from field: google.protobuf.Timestamp import_time = 4;
    */
   importTime?: Timestamp | undefined;
 
   /**
-   * When this version of it was made. Absent where it does not say.
+   * Time of this version of the document. Unset if the document does not state it.
    *
    * @generated from field: google.protobuf.Timestamp revision_time = 5;
    */
   revisionTime?: Timestamp | undefined;
 
   /**
-   * What no field of an advisory has.
+   * Parts of the document that advisories have no field for.
    *
    * @generated from field: repeated berth.vulnerabilities.v1.UnmappedField unmapped = 6;
    */
   unmapped: UnmappedField[];
 
   /**
-   * The document as it was published, where it was asked for.
+   * Document as it was published, if requested.
    *
    * @generated from field: bytes content = 7;
    */
@@ -506,20 +509,20 @@ export declare type AdvisorySource = Message<"berth.vulnerabilities.v1.AdvisoryS
 export declare const AdvisorySourceSchema: GenMessage<AdvisorySource>;
 
 /**
- * Something of a document that no field of an advisory has.
+ * Part of a document that advisories have no field for.
  *
  * @generated from message berth.vulnerabilities.v1.UnmappedField
  */
 export declare type UnmappedField = Message<"berth.vulnerabilities.v1.UnmappedField"> & {
   /**
-   * Path in the document, with `[]` for the entries of lists.
+   * Path in the document, with `[]` for list entries.
    *
    * @generated from field: string path = 1;
    */
   path: string;
 
   /**
-   * How often it occurs.
+   * Number of occurrences.
    *
    * @generated from field: int32 count = 2;
    */
@@ -533,15 +536,15 @@ export declare type UnmappedField = Message<"berth.vulnerabilities.v1.UnmappedFi
 export declare const UnmappedFieldSchema: GenMessage<UnmappedField>;
 
 /**
- * Brings advisories in, as documents in the formats that others publish.
+ * Imports advisories from documents in published formats.
  *
  * @generated from service berth.vulnerabilities.v1.AdvisoryDocumentsService
  */
 export declare const AdvisoryDocumentsService: GenService<{
   /**
-   * Reads documents and makes the advisories of a group say what they say. Each document is taken whole
-   * or not at all; one that cannot be read is told of in its place and stops no other. A document that
-   * is there already changes nothing.
+   * Imports documents and updates the advisories of a group to match them. Each document is imported
+   * completely or not at all. A document that cannot be read is reported in its place and does not stop the
+   * others. A document that was already imported has no effect.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryDocumentsService.ImportAdvisoryDocuments
    */
@@ -551,8 +554,8 @@ export declare const AdvisoryDocumentsService: GenService<{
     output: typeof ImportAdvisoryDocumentsResponseSchema;
   },
   /**
-   * Takes documents away, and with each the advisories that no other document tells of: they are marked
-   * as deleted. Each document goes by itself; one that is not there is passed over.
+   * Deletes documents, and marks as deleted the advisories that no other document contains. Each document is
+   * deleted on its own; documents that do not exist are ignored.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryDocumentsService.DeleteAdvisoryDocuments
    */
@@ -562,8 +565,8 @@ export declare const AdvisoryDocumentsService: GenService<{
     output: typeof DeleteAdvisoryDocumentsResponseSchema;
   },
   /**
-   * Tells which documents a group has, and what of them no field of an advisory has: by format and id, a
-   * page at a time. They are what DeleteAdvisoryDocuments takes away.
+   * Lists the documents of a group and the parts of them that advisories have no field for, ordered by format
+   * and ID.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryDocumentsService.GetAdvisoryDocuments
    */
@@ -573,8 +576,8 @@ export declare const AdvisoryDocumentsService: GenService<{
     output: typeof GetAdvisoryDocumentsResponseSchema;
   },
   /**
-   * Tells which documents an advisory comes from, and what of them no field of an advisory has: by format
-   * and id, a page at a time. Fails with NOT_FOUND when there is no such advisory.
+   * Lists the documents from which an advisory was created and the parts of them that advisories have no
+   * field for, ordered by format and ID. Fails with NOT_FOUND if the advisory does not exist.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryDocumentsService.GetAdvisorySources
    */

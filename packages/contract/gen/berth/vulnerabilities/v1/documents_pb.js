@@ -100,7 +100,7 @@ export const UnmappedFieldSchema = /*@__PURE__*/
   messageDesc(file_berth_vulnerabilities_v1_documents, 11);
 
 /**
- * Brings advisories in, as documents in the formats that others publish.
+ * Imports advisories from documents in published formats.
  *
  * @generated from service berth.vulnerabilities.v1.AdvisoryDocumentsService
  */

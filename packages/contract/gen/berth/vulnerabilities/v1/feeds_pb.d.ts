@@ -14,113 +14,113 @@ import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js
 export declare const file_berth_vulnerabilities_v1_feeds: GenFile;
 
 /**
- * An address at which others publish advisories.
+ * URL at which advisories are published.
  *
  * @generated from message berth.vulnerabilities.v1.AdvisoryFeed
  */
 export declare type AdvisoryFeed = Message<"berth.vulnerabilities.v1.AdvisoryFeed"> & {
   /**
-   * UID of the group, a slash and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Address of a document, or of an archive (zip, tar, tar.gz) of documents: https, without credentials.
-   * Everybody who may read the feed reads the address too.
+   * URL of a document, or of an archive (zip, tar, tar.gz) of documents: https, without credentials. Visible
+   * to all callers who can read the feed.
    *
    * @generated from field: string url = 2;
    */
   url: string;
 
   /**
-   * `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: each document by its content.
+   * Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content of each document.
    *
    * @generated from field: string format = 3;
    */
   format: string;
 
   /**
-   * Between two runs: from 5 minutes to 30 days. Unset: one hour.
+   * Time between two runs: from 5 minutes to 30 days. Unset: one hour.
    *
    * @generated from field: google.protobuf.Duration interval = 4;
    */
   interval?: Duration | undefined;
 
   /**
-   * It is not read until this is false again.
+   * Whether the feed is paused. A paused feed is not read.
    *
    * @generated from field: bool paused = 5;
    */
   paused: boolean;
 
   /**
-   * What it is doing.
+   * State of the feed.
    *
    * @generated from field: berth.vulnerabilities.v1.AdvisoryFeed.State state = 6;
    */
   state: AdvisoryFeed_State;
 
   /**
-   * When the last run began. Absent before the first.
+   * Time when the last run started. Unset before the first run.
    *
    * @generated from field: google.protobuf.Timestamp last_attempt_time = 7;
    */
   lastAttemptTime?: Timestamp | undefined;
 
   /**
-   * When the last run ended that read everything, or heard that nothing is new. Absent before the first.
+   * Time when the last successful run ended, including runs that found nothing new. Unset before the first
+   * one.
    *
    * @generated from field: google.protobuf.Timestamp last_success_time = 8;
    */
   lastSuccessTime?: Timestamp | undefined;
 
   /**
-   * When the next run begins. Absent while it is paused.
+   * Time when the next run starts. Unset if the feed is paused.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_time = 9;
    */
   nextAttemptTime?: Timestamp | undefined;
 
   /**
-   * Why the last run failed; empty when it did not.
+   * Reason why the last run failed. Empty if it succeeded.
    *
    * @generated from field: string last_error = 10;
    */
   lastError: string;
 
   /**
-   * How many runs failed one after the other.
+   * Number of consecutive failed runs.
    *
    * @generated from field: int32 failures = 11;
    */
   failures: number;
 
   /**
-   * What became of the documents of the last run that found something new, as far as it came. Absent
-   * before the first.
+   * Counts of the last run that found something new, even if it did not complete. Unset before the first one.
    *
    * @generated from field: berth.vulnerabilities.v1.ImportCounts last_run = 12;
    */
   lastRun?: ImportCounts | undefined;
 
   /**
-   * Entity tag of the file that was read last, as its server names it.
+   * Entity tag of the file that was read last, from the remote server.
    *
    * @generated from field: string source_etag = 13;
    */
   sourceEtag: string;
 
   /**
-   * When the feed was created.
+   * Time when the feed was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 14;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When its settings were changed; runs do not count.
+   * Time when its settings were updated. Runs do not change it.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 15;
    */
@@ -134,48 +134,48 @@ export declare type AdvisoryFeed = Message<"berth.vulnerabilities.v1.AdvisoryFee
 export declare const AdvisoryFeedSchema: GenMessage<AdvisoryFeed>;
 
 /**
- * What a feed is doing.
+ * States of a feed.
  *
  * @generated from enum berth.vulnerabilities.v1.AdvisoryFeed.State
  */
 export enum AdvisoryFeed_State {
   /**
-   * Not told.
+   * Not specified.
    *
    * @generated from enum value: STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Its first run has not begun.
+   * The first run has not started.
    *
    * @generated from enum value: STATE_WAITING = 1;
    */
   WAITING = 1,
 
   /**
-   * It is being read.
+   * A run is in progress.
    *
    * @generated from enum value: STATE_RUNNING = 2;
    */
   RUNNING = 2,
 
   /**
-   * Its last run read everything that was there.
+   * The last run succeeded.
    *
    * @generated from enum value: STATE_SUCCEEDED = 3;
    */
   SUCCEEDED = 3,
 
   /**
-   * Its last run came to no end; it is tried again.
+   * The last run failed and will be retried.
    *
    * @generated from enum value: STATE_FAILED = 4;
    */
   FAILED = 4,
 
   /**
-   * It is not read.
+   * The feed is paused.
    *
    * @generated from enum value: STATE_PAUSED = 5;
    */
@@ -188,83 +188,83 @@ export enum AdvisoryFeed_State {
 export declare const AdvisoryFeed_StateSchema: GenEnum<AdvisoryFeed_State>;
 
 /**
- * What became of many documents.
+ * Counts of an import of many documents.
  *
  * @generated from message berth.vulnerabilities.v1.ImportCounts
  */
 export declare type ImportCounts = Message<"berth.vulnerabilities.v1.ImportCounts"> & {
   /**
-   * Documents that were read.
+   * Number of documents that were read.
    *
    * @generated from field: int32 documents = 1;
    */
   documents: number;
 
   /**
-   * Files that are no documents.
+   * Number of files that are not documents.
    *
    * @generated from field: int32 skipped = 2;
    */
   skipped: number;
 
   /**
-   * Documents that were not taken.
+   * Number of rejected documents.
    *
    * @generated from field: int32 rejected = 3;
    */
   rejected: number;
 
   /**
-   * Advisories that are new.
+   * Number of created advisories.
    *
    * @generated from field: int32 created = 4;
    */
   created: number;
 
   /**
-   * Advisories that say something else now.
+   * Number of updated advisories.
    *
    * @generated from field: int32 updated = 5;
    */
   updated: number;
 
   /**
-   * Advisories that say what they said before.
+   * Number of unchanged advisories.
    *
    * @generated from field: int32 unchanged = 6;
    */
   unchanged: number;
 
   /**
-   * Advisories that are marked as deleted now.
+   * Number of advisories that were marked as deleted.
    *
    * @generated from field: int32 withdrawn = 7;
    */
   withdrawn: number;
 
   /**
-   * Entries that another document tells more about.
+   * Number of entries that were superseded by another document with more information.
    *
    * @generated from field: int32 covered = 8;
    */
   covered: number;
 
   /**
-   * Vulnerabilities whose scores are new or changed.
+   * Number of vulnerabilities with new or changed scores.
    *
    * @generated from field: int32 scored = 9;
    */
   scored: number;
 
   /**
-   * The first documents that were not taken, with line and reason.
+   * First rejected documents, with line and reason.
    *
    * @generated from field: repeated berth.vulnerabilities.v1.ImportedDocument rejections = 10;
    */
   rejections: ImportedDocument[];
 
   /**
-   * Documents of which a newer version is there: they changed nothing.
+   * Number of documents of which a newer version is already stored. They have no effect.
    *
    * @generated from field: int32 older = 11;
    */
@@ -278,20 +278,20 @@ export declare type ImportCounts = Message<"berth.vulnerabilities.v1.ImportCount
 export declare const ImportCountsSchema: GenMessage<ImportCounts>;
 
 /**
- * Request of CreateAdvisoryFeed.
+ * Request message for CreateAdvisoryFeed.
  *
  * @generated from message berth.vulnerabilities.v1.CreateAdvisoryFeedRequest
  */
 export declare type CreateAdvisoryFeedRequest = Message<"berth.vulnerabilities.v1.CreateAdvisoryFeedRequest"> & {
   /**
-   * UID of the group that the advisories go to.
+   * UID of the group into which advisories are imported.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * Feed to create: its address is needed.
+   * Feed to create. `url` is required.
    *
    * @generated from field: berth.vulnerabilities.v1.AdvisoryFeed advisory_feed = 2;
    */
@@ -305,13 +305,13 @@ export declare type CreateAdvisoryFeedRequest = Message<"berth.vulnerabilities.v
 export declare const CreateAdvisoryFeedRequestSchema: GenMessage<CreateAdvisoryFeedRequest>;
 
 /**
- * Request of GetAdvisoryFeed.
+ * Request message for GetAdvisoryFeed.
  *
  * @generated from message berth.vulnerabilities.v1.GetAdvisoryFeedRequest
  */
 export declare type GetAdvisoryFeedRequest = Message<"berth.vulnerabilities.v1.GetAdvisoryFeedRequest"> & {
   /**
-   * UID of the feed to read.
+   * UID of the feed.
    *
    * @generated from field: string uid = 1;
    */
@@ -325,52 +325,51 @@ export declare type GetAdvisoryFeedRequest = Message<"berth.vulnerabilities.v1.G
 export declare const GetAdvisoryFeedRequestSchema: GenMessage<GetAdvisoryFeedRequest>;
 
 /**
- * Request of ListAdvisoryFeeds. Filters that are set must all hold.
+ * Request message for ListAdvisoryFeeds. All filters that are set must match.
  *
  * @generated from message berth.vulnerabilities.v1.ListAdvisoryFeedsRequest
  */
 export declare type ListAdvisoryFeedsRequest = Message<"berth.vulnerabilities.v1.ListAdvisoryFeedsRequest"> & {
   /**
-   * Part of the tree to look in.
+   * Part of the tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps the feeds of exactly this address; empty keeps all.
+   * Returns only feeds with exactly this URL. Empty returns all.
    *
    * @generated from field: string url = 2;
    */
   url: string;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -384,34 +383,34 @@ export declare type ListAdvisoryFeedsRequest = Message<"berth.vulnerabilities.v1
 export declare const ListAdvisoryFeedsRequestSchema: GenMessage<ListAdvisoryFeedsRequest>;
 
 /**
- * Answer of ListAdvisoryFeeds.
+ * Response message for ListAdvisoryFeeds.
  *
  * @generated from message berth.vulnerabilities.v1.ListAdvisoryFeedsResponse
  */
 export declare type ListAdvisoryFeedsResponse = Message<"berth.vulnerabilities.v1.ListAdvisoryFeedsResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated berth.vulnerabilities.v1.AdvisoryFeed advisory_feeds = 1;
    */
   advisoryFeeds: AdvisoryFeed[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -425,21 +424,21 @@ export declare type ListAdvisoryFeedsResponse = Message<"berth.vulnerabilities.v
 export declare const ListAdvisoryFeedsResponseSchema: GenMessage<ListAdvisoryFeedsResponse>;
 
 /**
- * Request of UpdateAdvisoryFeed.
+ * Request message for UpdateAdvisoryFeed.
  *
  * @generated from message berth.vulnerabilities.v1.UpdateAdvisoryFeedRequest
  */
 export declare type UpdateAdvisoryFeedRequest = Message<"berth.vulnerabilities.v1.UpdateAdvisoryFeedRequest"> & {
   /**
-   * New values; `uid` inside names the feed to change.
+   * New values. `uid` identifies the feed to update.
    *
    * @generated from field: berth.vulnerabilities.v1.AdvisoryFeed advisory_feed = 1;
    */
   advisoryFeed?: AdvisoryFeed | undefined;
 
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -453,13 +452,13 @@ export declare type UpdateAdvisoryFeedRequest = Message<"berth.vulnerabilities.v
 export declare const UpdateAdvisoryFeedRequestSchema: GenMessage<UpdateAdvisoryFeedRequest>;
 
 /**
- * Request of DeleteAdvisoryFeed.
+ * Request message for DeleteAdvisoryFeed.
  *
  * @generated from message berth.vulnerabilities.v1.DeleteAdvisoryFeedRequest
  */
 export declare type DeleteAdvisoryFeedRequest = Message<"berth.vulnerabilities.v1.DeleteAdvisoryFeedRequest"> & {
   /**
-   * UID of the feed to remove.
+   * UID of the feed to delete.
    *
    * @generated from field: string uid = 1;
    */
@@ -473,20 +472,20 @@ export declare type DeleteAdvisoryFeedRequest = Message<"berth.vulnerabilities.v
 export declare const DeleteAdvisoryFeedRequestSchema: GenMessage<DeleteAdvisoryFeedRequest>;
 
 /**
- * Request of SyncAdvisoryFeed.
+ * Request message for SyncAdvisoryFeed.
  *
  * @generated from message berth.vulnerabilities.v1.SyncAdvisoryFeedRequest
  */
 export declare type SyncAdvisoryFeedRequest = Message<"berth.vulnerabilities.v1.SyncAdvisoryFeedRequest"> & {
   /**
-   * UID of the feed to read.
+   * UID of the feed.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Reads everything again, also when the server says that nothing is new.
+   * Whether to read everything again, even if the remote server reports no change.
    *
    * @generated from field: bool full = 2;
    */
@@ -500,15 +499,15 @@ export declare type SyncAdvisoryFeedRequest = Message<"berth.vulnerabilities.v1.
 export declare const SyncAdvisoryFeedRequestSchema: GenMessage<SyncAdvisoryFeedRequest>;
 
 /**
- * Feeds keep the advisories of a group up to date: files at an address that the server reads again and
- * again, each document as ImportAdvisoryDocuments takes it.
+ * Manages feeds, which keep the advisories of a group up to date: the server polls a URL and imports each
+ * document as ImportAdvisoryDocuments does.
  *
  * @generated from service berth.vulnerabilities.v1.AdvisoryFeedsService
  */
 export declare const AdvisoryFeedsService: GenService<{
   /**
-   * Adds a feed to a group. Its first run begins at once. Fails with ALREADY_EXISTS when the group has a
-   * feed of the same address.
+   * Creates a feed in a group and starts its first run immediately. Fails with ALREADY_EXISTS if the group
+   * has a feed with the same URL.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryFeedsService.CreateAdvisoryFeed
    */
@@ -518,7 +517,7 @@ export declare const AdvisoryFeedsService: GenService<{
     output: typeof AdvisoryFeedSchema;
   },
   /**
-   * Reads one feed, with what became of its last run. Fails with NOT_FOUND when there is no such feed.
+   * Returns a feed, with the result of its last run. Fails with NOT_FOUND if the feed does not exist.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryFeedsService.GetAdvisoryFeed
    */
@@ -528,8 +527,8 @@ export declare const AdvisoryFeedsService: GenService<{
     output: typeof AdvisoryFeedSchema;
   },
   /**
-   * Lists the feeds of the groups in which the caller may read advisories. The sort keys are `uid`,
-   * `url`, `create_time` and `update_time`.
+   * Lists the feeds of the groups in which the caller can read advisories. Sort keys: `uid`, `url`,
+   * `create_time`, `update_time`.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryFeedsService.ListAdvisoryFeeds
    */
@@ -539,8 +538,8 @@ export declare const AdvisoryFeedsService: GenService<{
     output: typeof ListAdvisoryFeedsResponseSchema;
   },
   /**
-   * Changes how often a feed is read, in which format, or whether at all. Its address stays: another one
-   * is another feed.
+   * Updates the interval, the format or the paused state of a feed. The URL cannot change; create another
+   * feed instead.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryFeedsService.UpdateAdvisoryFeed
    */
@@ -550,8 +549,8 @@ export declare const AdvisoryFeedsService: GenService<{
     output: typeof AdvisoryFeedSchema;
   },
   /**
-   * Removes a feed. A run of it ends after the document that it is at; the advisories that it brought
-   * stay. Fails with NOT_FOUND when it is already gone.
+   * Deletes a feed. A run in progress stops after the current document. Imported advisories are kept. Fails
+   * with NOT_FOUND if the feed does not exist.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryFeedsService.DeleteAdvisoryFeed
    */
@@ -561,8 +560,8 @@ export declare const AdvisoryFeedsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Has a feed read now, whatever its interval says and however often it failed. Answers without
-   * waiting for the run. Fails with FAILED_PRECONDITION for one that is paused.
+   * Starts a run of a feed now, regardless of its interval and earlier failures, and returns without waiting
+   * for it. Fails with FAILED_PRECONDITION if the feed is paused.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryFeedsService.SyncAdvisoryFeed
    */

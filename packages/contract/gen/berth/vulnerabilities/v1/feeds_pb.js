@@ -32,7 +32,7 @@ export const AdvisoryFeed_StateSchema = /*@__PURE__*/
   enumDesc(file_berth_vulnerabilities_v1_feeds, 0, 0);
 
 /**
- * What a feed is doing.
+ * States of a feed.
  *
  * @generated from enum berth.vulnerabilities.v1.AdvisoryFeed.State
  */
@@ -96,8 +96,8 @@ export const SyncAdvisoryFeedRequestSchema = /*@__PURE__*/
   messageDesc(file_berth_vulnerabilities_v1_feeds, 8);
 
 /**
- * Feeds keep the advisories of a group up to date: files at an address that the server reads again and
- * again, each document as ImportAdvisoryDocuments takes it.
+ * Manages feeds, which keep the advisories of a group up to date: the server polls a URL and imports each
+ * document as ImportAdvisoryDocuments does.
  *
  * @generated from service berth.vulnerabilities.v1.AdvisoryFeedsService
  */

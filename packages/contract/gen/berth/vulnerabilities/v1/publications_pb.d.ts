@@ -12,7 +12,7 @@ import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_berth_vulnerabilities_v1_publications: GenFile;
 
 /**
- * How the advisories of a group are published.
+ * Settings for publishing the advisories of a group.
  *
  * @generated from message berth.vulnerabilities.v1.AdvisoryPublication
  */
@@ -25,44 +25,44 @@ export declare type AdvisoryPublication = Message<"berth.vulnerabilities.v1.Advi
   uid: string;
 
   /**
-   * When the publication was last changed. One that never was is as old as its group.
+   * Time when the publication was last updated. If it never was, the creation time of the group.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 2;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * Whether everybody may read what is published, of this group and of everything below it. Otherwise
-   * those may who may list the advisories of the group.
+   * Whether anyone can read what is published for this group and its descendants. If false, it is readable by
+   * anyone who can list the group's advisories.
    *
    * @generated from field: bool public = 3;
    */
   public: boolean;
 
   /**
-   * UID of the group, this one or one above it, that makes this one public. Empty when none does.
+   * UID of the group, this one or an ancestor, that makes this publication public. Empty if it is not public.
    *
    * @generated from field: string public_through = 4;
    */
   publicThrough: string;
 
   /**
-   * What the security database says of its packages.
+   * Package locations in the security database.
    *
    * @generated from field: berth.vulnerabilities.v1.SecurityDatabase security_database = 5;
    */
   securityDatabase?: SecurityDatabase | undefined;
 
   /**
-   * The distribution that artifacts of type `apk` belong to.
+   * Distribution that artifacts of type `apk` belong to.
    *
    * @generated from field: berth.vulnerabilities.v1.Distribution distribution = 6;
    */
   distribution?: Distribution | undefined;
 
   /**
-   * When the advisories that it covers, or how they are published, last changed. Not set when there
-   * never were any.
+   * Time when the covered advisories or their publication settings last changed. Unset if there were never
+   * any.
    *
    * @generated from field: google.protobuf.Timestamp change_time = 7;
    */
@@ -76,13 +76,13 @@ export declare type AdvisoryPublication = Message<"berth.vulnerabilities.v1.Advi
 export declare const AdvisoryPublicationSchema: GenMessage<AdvisoryPublication>;
 
 /**
- * Where the packages of a security database are. What is empty is left out of it.
+ * Package locations in a security database. Empty fields are omitted from it.
  *
  * @generated from message berth.vulnerabilities.v1.SecurityDatabase
  */
 export declare type SecurityDatabase = Message<"berth.vulnerabilities.v1.SecurityDatabase"> & {
   /**
-   * Template of the address of a package.
+   * URL template of a package.
    *
    * @generated from field: string apkurl = 1;
    */
@@ -103,7 +103,7 @@ export declare type SecurityDatabase = Message<"berth.vulnerabilities.v1.Securit
   reponame: string;
 
   /**
-   * Address of the repositories.
+   * URL of the repositories.
    *
    * @generated from field: string urlprefix = 4;
    */
@@ -124,20 +124,20 @@ export declare type SecurityDatabase = Message<"berth.vulnerabilities.v1.Securit
 export declare const SecurityDatabaseSchema: GenMessage<SecurityDatabase>;
 
 /**
- * A distribution in the words of other formats.
+ * Name of the distribution in other formats.
  *
  * @generated from message berth.vulnerabilities.v1.Distribution
  */
 export declare type Distribution = Message<"berth.vulnerabilities.v1.Distribution"> & {
   /**
-   * Ecosystem of OSV, e.g. `Wolfi` or `Alpine:v3.20`.
+   * OSV ecosystem, for example `Wolfi` or `Alpine:v3.20`.
    *
    * @generated from field: string ecosystem = 1;
    */
   ecosystem: string;
 
   /**
-   * Namespace in package URLs, e.g. `wolfi`.
+   * Namespace in package URLs, for example `wolfi`.
    *
    * @generated from field: string namespace = 2;
    */
@@ -151,7 +151,7 @@ export declare type Distribution = Message<"berth.vulnerabilities.v1.Distributio
 export declare const DistributionSchema: GenMessage<Distribution>;
 
 /**
- * Request of GetAdvisoryPublication.
+ * Request message for GetAdvisoryPublication.
  *
  * @generated from message berth.vulnerabilities.v1.GetAdvisoryPublicationRequest
  */
@@ -171,20 +171,20 @@ export declare type GetAdvisoryPublicationRequest = Message<"berth.vulnerabiliti
 export declare const GetAdvisoryPublicationRequestSchema: GenMessage<GetAdvisoryPublicationRequest>;
 
 /**
- * Request of UpdateAdvisoryPublication.
+ * Request message for UpdateAdvisoryPublication.
  *
  * @generated from message berth.vulnerabilities.v1.UpdateAdvisoryPublicationRequest
  */
 export declare type UpdateAdvisoryPublicationRequest = Message<"berth.vulnerabilities.v1.UpdateAdvisoryPublicationRequest"> & {
   /**
-   * The publication. `uid` names the group.
+   * New values. `uid` identifies the group.
    *
    * @generated from field: berth.vulnerabilities.v1.AdvisoryPublication advisory_publication = 1;
    */
   advisoryPublication?: AdvisoryPublication | undefined;
 
   /**
-   * The fields to change; without it those that are given.
+   * Fields to update. If unset, the fields that are present are updated.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -198,14 +198,14 @@ export declare type UpdateAdvisoryPublicationRequest = Message<"berth.vulnerabil
 export declare const UpdateAdvisoryPublicationRequestSchema: GenMessage<UpdateAdvisoryPublicationRequest>;
 
 /**
- * How the advisories of a group are published for scanners, below `/vulnerabilities/feeds/`. Every group
- * has a publication, which goes by the uid of the group and covers everything below it.
+ * Manages publications: the advisories of a group in formats for scanners, at `/vulnerabilities/feeds/`.
+ * Every group has one publication, which has the UID of the group and covers all its descendants.
  *
  * @generated from service berth.vulnerabilities.v1.AdvisoryPublicationsService
  */
 export declare const AdvisoryPublicationsService: GenService<{
   /**
-   * Reads the publication of a group.
+   * Returns the publication of a group.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryPublicationsService.GetAdvisoryPublication
    */
@@ -215,7 +215,7 @@ export declare const AdvisoryPublicationsService: GenService<{
     output: typeof AdvisoryPublicationSchema;
   },
   /**
-   * Changes the publication of a group and returns it as it is afterwards.
+   * Updates the publication of a group and returns the result.
    *
    * @generated from rpc berth.vulnerabilities.v1.AdvisoryPublicationsService.UpdateAdvisoryPublication
    */

@@ -52,8 +52,8 @@ export const UpdateAdvisoryPublicationRequestSchema = /*@__PURE__*/
   messageDesc(file_berth_vulnerabilities_v1_publications, 4);
 
 /**
- * How the advisories of a group are published for scanners, below `/vulnerabilities/feeds/`. Every group
- * has a publication, which goes by the uid of the group and covers everything below it.
+ * Manages publications: the advisories of a group in formats for scanners, at `/vulnerabilities/feeds/`.
+ * Every group has one publication, which has the UID of the group and covers all its descendants.
  *
  * @generated from service berth.vulnerabilities.v1.AdvisoryPublicationsService
  */

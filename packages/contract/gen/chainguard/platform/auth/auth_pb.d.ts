@@ -14,13 +14,13 @@ import type { Role } from "../iam/roles_pb.js";
 export declare const file_chainguard_platform_auth_auth: GenFile;
 
 /**
- * Whose token it is, and what can be done with it.
+ * Identity of a token and what the token permits.
  *
  * @generated from message chainguard.platform.auth.WhoAmI
  */
 export declare type WhoAmI = Message<"chainguard.platform.auth.WhoAmI"> & {
   /**
-   * Who issued the token: the address of the token service.
+   * Issuer of the token: the URL of the token service.
    *
    * @generated from field: string issuer = 1;
    */
@@ -34,42 +34,42 @@ export declare type WhoAmI = Message<"chainguard.platform.auth.WhoAmI"> & {
   subject: string;
 
   /**
-   * What the token is for.
+   * Token audience.
    *
    * @generated from field: repeated string audience = 3;
    */
   audience: string[];
 
   /**
-   * When the token ends.
+   * Expiration time of the token.
    *
    * @generated from field: google.protobuf.Timestamp expiry = 4;
    */
   expiry?: Timestamp | undefined;
 
   /**
-   * When the token was issued.
+   * Time when the token was issued.
    *
    * @generated from field: google.protobuf.Timestamp issued_at = 5;
    */
   issuedAt?: Timestamp | undefined;
 
   /**
-   * What the token allows, by the groups where it is held. It holds below them too.
+   * Capabilities of the token, listed by group. They also apply to the descendants of the group.
    *
    * @generated from field: repeated chainguard.platform.auth.WhoAmI.Capability capabilities = 101;
    */
   capabilities: WhoAmI_Capability[];
 
   /**
-   * E-mail address of the person, where it is proven.
+   * Verified e-mail address of the user.
    *
    * @generated from field: string email = 102;
    */
   email: string;
 
   /**
-   * What else is known of the person.
+   * Profile of the user.
    *
    * @generated from field: chainguard.platform.auth.Profile profile = 103;
    */
@@ -83,27 +83,27 @@ export declare type WhoAmI = Message<"chainguard.platform.auth.WhoAmI"> & {
 export declare const WhoAmISchema: GenMessage<WhoAmI>;
 
 /**
- * What is held at one group.
+ * Capabilities in one group.
  *
  * @generated from message chainguard.platform.auth.WhoAmI.Capability
  */
 export declare type WhoAmI_Capability = Message<"chainguard.platform.auth.WhoAmI.Capability"> & {
   /**
-   * The group. Unset for what is held on the platform itself, above every organization.
+   * Group. Unset for capabilities on the platform itself, above all organizations.
    *
    * @generated from field: chainguard.platform.iam.Group group = 1;
    */
   group?: Group | undefined;
 
   /**
-   * The role that allows exactly this. Unset when there is none.
+   * Role that permits exactly this. Unset if there is none.
    *
    * @generated from field: chainguard.platform.iam.Role role = 2;
    */
   role?: Role | undefined;
 
   /**
-   * Short names of what is allowed, such as `groups.list`, where `role` is unset.
+   * Short names of capabilities, for example `groups.list`, if `role` is unset.
    *
    * @generated from field: repeated string capabilities = 3;
    */
@@ -117,34 +117,34 @@ export declare type WhoAmI_Capability = Message<"chainguard.platform.auth.WhoAmI
 export declare const WhoAmI_CapabilitySchema: GenMessage<WhoAmI_Capability>;
 
 /**
- * What is known of a person besides their identity.
+ * Profile of a user.
  *
  * @generated from message chainguard.platform.auth.Profile
  */
 export declare type Profile = Message<"chainguard.platform.auth.Profile"> & {
   /**
-   * How they are called.
+   * Display name.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Address of a picture.
+   * URL of a picture.
    *
    * @generated from field: string picture = 2;
    */
   picture: string;
 
   /**
-   * Their given name.
+   * Given name.
    *
    * @generated from field: string given_name = 3;
    */
   givenName: string;
 
   /**
-   * Their family name.
+   * Family name.
    *
    * @generated from field: string family_name = 4;
    */
@@ -158,21 +158,21 @@ export declare type Profile = Message<"chainguard.platform.auth.Profile"> & {
 export declare const ProfileSchema: GenMessage<Profile>;
 
 /**
- * Request of Register.
+ * Request message for Register.
  *
  * @generated from message chainguard.platform.auth.RegistrationRequest
  */
 export declare type RegistrationRequest = Message<"chainguard.platform.auth.RegistrationRequest"> & {
   /**
-   * Code of an invite to accept. Empty for none.
+   * Invite code to accept. Empty for none.
    *
    * @generated from field: string code = 1;
    */
   code: string;
 
   /**
-   * UID of the identity that the bearer token stands for, when the caller knows it; INVALID_ARGUMENT when
-   * it is another one.
+   * UID of the identity of the bearer token, if the caller knows it. Fails with INVALID_ARGUMENT if it is
+   * another identity.
    *
    * @generated from field: string identity_id = 3;
    */
@@ -186,7 +186,7 @@ export declare type RegistrationRequest = Message<"chainguard.platform.auth.Regi
 export declare const RegistrationRequestSchema: GenMessage<RegistrationRequest>;
 
 /**
- * Answer of Register.
+ * Response message for Register.
  *
  * @generated from message chainguard.platform.auth.Session
  */
@@ -199,7 +199,7 @@ export declare type Session = Message<"chainguard.platform.auth.Session"> & {
   identity: string;
 
   /**
-   * UID of the group that was joined with the invite. Empty without one.
+   * UID of the group that was joined with the invite. Empty without an invite.
    *
    * @generated from field: string group = 2;
    */
@@ -213,7 +213,7 @@ export declare type Session = Message<"chainguard.platform.auth.Session"> & {
 export declare const SessionSchema: GenMessage<Session>;
 
 /**
- * Request of Delete.
+ * Request message for Delete.
  *
  * @generated from message chainguard.platform.auth.DeletionRequest
  */
@@ -233,14 +233,13 @@ export declare type DeletionRequest = Message<"chainguard.platform.auth.Deletion
 export declare const DeletionRequestSchema: GenMessage<DeletionRequest>;
 
 /**
- * Request of GetHeadlessSession.
+ * Request message for GetHeadlessSession.
  *
  * @generated from message chainguard.platform.auth.GetHeadlessSessionRequest
  */
 export declare type GetHeadlessSessionRequest = Message<"chainguard.platform.auth.GetHeadlessSessionRequest"> & {
   /**
-   * What the client put into the address that the person opened: its X25519 public key, in base64url
-   * without padding.
+   * Code from the URL that the user opened: the client's X25519 public key, in base64url without padding.
    *
    * @generated from field: string code = 1;
    */
@@ -254,21 +253,21 @@ export declare type GetHeadlessSessionRequest = Message<"chainguard.platform.aut
 export declare const GetHeadlessSessionRequestSchema: GenMessage<GetHeadlessSessionRequest>;
 
 /**
- * What somebody left for a client.
+ * Encrypted token for a client.
  *
  * @generated from message chainguard.platform.auth.HeadlessSession
  */
 export declare type HeadlessSession = Message<"chainguard.platform.auth.HeadlessSession"> & {
   /**
-   * The server's X25519 public key, as the ASCII text of its base64url without padding.
+   * X25519 public key of the server, as the ASCII text of its base64url without padding.
    *
    * @generated from field: bytes ecdh_public_key = 1;
    */
   ecdhPublicKey: Uint8Array;
 
   /**
-   * Nonce of 12 bytes, then the ID token encrypted with AES-256-GCM and its tag. The key is the raw
-   * shared secret of both key pairs.
+   * Encrypted ID token: a nonce of 12 bytes, then the ID token encrypted with AES-256-GCM and its tag. The
+   * key is the raw shared secret of both key pairs.
    *
    * @generated from field: bytes encrypted_idtoken = 2;
    */
@@ -282,14 +281,14 @@ export declare type HeadlessSession = Message<"chainguard.platform.auth.Headless
 export declare const HeadlessSessionSchema: GenMessage<HeadlessSession>;
 
 /**
- * People and their tokens: who somebody is, how they come to be known here, and how they leave.
+ * Manages the caller's own identity and tokens: validation, registration, headless sign-in and deletion.
  *
  * @generated from service chainguard.platform.auth.Auth
  */
 export declare const Auth: GenService<{
   /**
-   * Says whose token the bearer value is, and what can be done with it. Fails with UNAUTHENTICATED when
-   * it is no token of this platform, or no longer.
+   * Returns the identity of the bearer token and what the token permits. Fails with UNAUTHENTICATED if it is
+   * not a valid token of this platform.
    *
    * @generated from rpc chainguard.platform.auth.Auth.Validate
    */
@@ -299,11 +298,11 @@ export declare const Auth: GenService<{
     output: typeof WhoAmISchema;
   },
   /**
-   * Makes the identity of somebody who signs in elsewhere. The bearer value is their ID token, of a
-   * provider that people sign in with here; UNAUTHENTICATED for any other, and where several identity
-   * providers of organizations have its issuer and client. Somebody who is known already
-   * stays as they are. With the code of an invite they also join its group; a code that is wrong,
-   * expired, used up or meant for another e-mail address is NOT_FOUND, and then nothing is made at all.
+   * Registers a user who signs in with another issuer. The bearer token is the user's ID token, from a
+   * provider that users sign in with here; any other token fails with UNAUTHENTICATED, and so does a token
+   * whose issuer and client belong to the identity providers of several organizations. A registered user
+   * stays unchanged. With an invite code, the user also joins its group; a code that is wrong, expired,
+   * already used or meant for another e-mail address fails with NOT_FOUND, and nothing is created.
    *
    * @generated from rpc chainguard.platform.auth.Auth.Register
    */
@@ -313,8 +312,8 @@ export declare const Auth: GenService<{
     output: typeof SessionSchema;
   },
   /**
-   * Answers what somebody who signed in with a browser left for a client that has none, encrypted to the
-   * client's key. NOT_FOUND until they have, and once it has been fetched.
+   * Returns the token that a user with a browser left for a client without one, encrypted to the client's
+   * key. Fails with NOT_FOUND before the user has signed in, and after the token has been fetched.
    *
    * @generated from rpc chainguard.platform.auth.Auth.GetHeadlessSession
    */
@@ -324,11 +323,10 @@ export declare const Auth: GenService<{
     output: typeof HeadlessSessionSchema;
   },
   /**
-   * Deletes the caller's own identity with all its role bindings, its sessions, and the account and
-   * passkeys by which they sign in here. PERMISSION_DENIED for anybody else's identity, for one that
-   * belongs to a group, for a token that is narrowed, and for a sign-in through an organization's identity
-   * provider that did not register the caller; FAILED_PRECONDITION, type RESOURCE_IN_USE, for
-   * an identity that administers this platform.
+   * Deletes the caller's own identity with its role bindings, its sessions, and its local account and
+   * passkeys. Fails with PERMISSION_DENIED for another identity, for an identity that belongs to a group, for
+   * a restricted token, and for a sign-in through an organization's identity provider that did not register
+   * the caller. Fails with FAILED_PRECONDITION, type RESOURCE_IN_USE, for an administrator of this platform.
    *
    * @generated from rpc chainguard.platform.auth.Auth.Delete
    */

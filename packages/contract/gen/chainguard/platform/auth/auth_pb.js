@@ -75,7 +75,7 @@ export const HeadlessSessionSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_auth_auth, 6);
 
 /**
- * People and their tokens: who somebody is, how they come to be known here, and how they leave.
+ * Manages the caller's own identity and tokens: validation, registration, headless sign-in and deletion.
  *
  * @generated from service chainguard.platform.auth.Auth
  */

@@ -13,20 +13,20 @@ import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 export declare const file_chainguard_platform_events_subscriptions: GenFile;
 
 /**
- * Request of Create.
+ * Request message for Create.
  *
  * @generated from message chainguard.platform.events.CreateSubscriptionRequest
  */
 export declare type CreateSubscriptionRequest = Message<"chainguard.platform.events.CreateSubscriptionRequest"> & {
   /**
-   * Id of the group whose events are sent.
+   * ID of the group whose events are sent.
    *
    * @generated from field: string parent_id = 1;
    */
   parentId: string;
 
   /**
-   * The subscription.
+   * Subscription to create.
    *
    * @generated from field: chainguard.platform.events.Subscription subscription = 2;
    */
@@ -40,20 +40,20 @@ export declare type CreateSubscriptionRequest = Message<"chainguard.platform.eve
 export declare const CreateSubscriptionRequestSchema: GenMessage<CreateSubscriptionRequest>;
 
 /**
- * Where events are sent.
+ * Subscription to events.
  *
  * @generated from message chainguard.platform.events.Subscription
  */
 export declare type Subscription = Message<"chainguard.platform.events.Subscription"> & {
   /**
-   * Identifier, given by the server.
+   * Identifier, assigned by the server.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Address that receives the events.
+   * URL that receives the events.
    *
    * @generated from field: string sink = 2;
    */
@@ -67,13 +67,13 @@ export declare type Subscription = Message<"chainguard.platform.events.Subscript
 export declare const SubscriptionSchema: GenMessage<Subscription>;
 
 /**
- * Answer of List.
+ * Response message for List.
  *
  * @generated from message chainguard.platform.events.SubscriptionList
  */
 export declare type SubscriptionList = Message<"chainguard.platform.events.SubscriptionList"> & {
   /**
-   * The subscriptions.
+   * Subscriptions.
    *
    * @generated from field: repeated chainguard.platform.events.Subscription items = 1;
    */
@@ -87,20 +87,20 @@ export declare type SubscriptionList = Message<"chainguard.platform.events.Subsc
 export declare const SubscriptionListSchema: GenMessage<SubscriptionList>;
 
 /**
- * Request of List. Filters that are set must all hold.
+ * Request message for List. All filters that are set must match.
  *
  * @generated from message chainguard.platform.events.SubscriptionFilter
  */
 export declare type SubscriptionFilter = Message<"chainguard.platform.events.SubscriptionFilter"> & {
   /**
-   * Keeps the subscription of this id; empty keeps all.
+   * Returns only the subscription with this ID. Empty returns all.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Part of the tree to look in.
+   * Part of the tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 2;
    */
@@ -114,13 +114,13 @@ export declare type SubscriptionFilter = Message<"chainguard.platform.events.Sub
 export declare const SubscriptionFilterSchema: GenMessage<SubscriptionFilter>;
 
 /**
- * Request of Delete.
+ * Request message for Delete.
  *
  * @generated from message chainguard.platform.events.DeleteSubscriptionRequest
  */
 export declare type DeleteSubscriptionRequest = Message<"chainguard.platform.events.DeleteSubscriptionRequest"> & {
   /**
-   * Id of the subscription.
+   * ID of the subscription.
    *
    * @generated from field: string id = 1;
    */
@@ -134,13 +134,14 @@ export declare type DeleteSubscriptionRequest = Message<"chainguard.platform.eve
 export declare const DeleteSubscriptionRequestSchema: GenMessage<DeleteSubscriptionRequest>;
 
 /**
- * Where events of an organization are sent. This server sends none, so there are no subscriptions.
+ * Manages subscriptions to the events of an organization. This server sends no events, so there are no
+ * subscriptions.
  *
  * @generated from service chainguard.platform.events.Subscriptions
  */
 export declare const Subscriptions: GenService<{
   /**
-   * Subscribes an address to the events of a group. Not offered: this server sends no events.
+   * Subscribes a URL to the events of a group. Not implemented: this server sends no events.
    *
    * @generated from rpc chainguard.platform.events.Subscriptions.Create
    */
@@ -150,7 +151,7 @@ export declare const Subscriptions: GenService<{
     output: typeof SubscriptionSchema;
   },
   /**
-   * Lists the subscriptions of the groups in which the caller may read them. There are none.
+   * Lists the subscriptions of the groups in which the caller can read them. There are none.
    *
    * @generated from rpc chainguard.platform.events.Subscriptions.List
    */
@@ -160,7 +161,7 @@ export declare const Subscriptions: GenService<{
     output: typeof SubscriptionListSchema;
   },
   /**
-   * Ends a subscription. Fails with NOT_FOUND, because there are none.
+   * Deletes a subscription. Fails with NOT_FOUND, because there are none.
    *
    * @generated from rpc chainguard.platform.events.Subscriptions.Delete
    */

@@ -52,7 +52,8 @@ export const DeleteSubscriptionRequestSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_events_subscriptions, 4);
 
 /**
- * Where events of an organization are sent. This server sends none, so there are no subscriptions.
+ * Manages subscriptions to the events of an organization. This server sends no events, so there are no
+ * subscriptions.
  *
  * @generated from service chainguard.platform.events.Subscriptions
  */

@@ -12,7 +12,7 @@ import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 export declare const file_chainguard_platform_iam_account_associations: GenFile;
 
 /**
- * Accounts that belong to a group, as interfaces of version 1 show them.
+ * Accounts of a group, in version 1 of the API.
  *
  * @generated from message chainguard.platform.iam.AccountAssociations
  */
@@ -53,7 +53,7 @@ export declare type AccountAssociations = Message<"chainguard.platform.iam.Accou
   description: string;
 
   /**
-   * Services of the platform.
+   * Identities for services of the platform.
    *
    * @generated from field: chainguard.platform.iam.AccountAssociations.Chainguard chainguard = 7;
    */
@@ -87,7 +87,7 @@ export declare const AccountAssociationsSchema: GenMessage<AccountAssociations>;
  */
 export declare type AccountAssociations_Amazon = Message<"chainguard.platform.iam.AccountAssociations.Amazon"> & {
   /**
-   * 12 digits.
+   * Account number: 12 decimal digits.
    *
    * @generated from field: string account = 1;
    */
@@ -107,14 +107,14 @@ export declare const AccountAssociations_AmazonSchema: GenMessage<AccountAssocia
  */
 export declare type AccountAssociations_Google = Message<"chainguard.platform.iam.AccountAssociations.Google"> & {
   /**
-   * Its id.
+   * Identifier of the project or tenant.
    *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
-   * Its number.
+   * Number of the project.
    *
    * @generated from field: string project_number = 2;
    */
@@ -134,7 +134,7 @@ export declare const AccountAssociations_GoogleSchema: GenMessage<AccountAssocia
  */
 export declare type AccountAssociations_GitHub = Message<"chainguard.platform.iam.AccountAssociations.GitHub"> & {
   /**
-   * By the id of the app.
+   * Installations, keyed by the ID of the GitHub App.
    *
    * @generated from field: map<int64, chainguard.platform.iam.AccountAssociations.GitHubAppInstallations> app_installations = 2;
    */
@@ -148,13 +148,13 @@ export declare type AccountAssociations_GitHub = Message<"chainguard.platform.ia
 export declare const AccountAssociations_GitHubSchema: GenMessage<AccountAssociations_GitHub>;
 
 /**
- * Installations of one app.
+ * Installations of one GitHub App.
  *
  * @generated from message chainguard.platform.iam.AccountAssociations.GitHubAppInstallations
  */
 export declare type AccountAssociations_GitHubAppInstallations = Message<"chainguard.platform.iam.AccountAssociations.GitHubAppInstallations"> & {
   /**
-   * The installations.
+   * Installations.
    *
    * @generated from field: repeated chainguard.platform.iam.AccountAssociations.GitHubInstallation installations = 1;
    */
@@ -168,20 +168,20 @@ export declare type AccountAssociations_GitHubAppInstallations = Message<"chaing
 export declare const AccountAssociations_GitHubAppInstallationsSchema: GenMessage<AccountAssociations_GitHubAppInstallations>;
 
 /**
- * One installation.
+ * Installation of a GitHub App.
  *
  * @generated from message chainguard.platform.iam.AccountAssociations.GitHubInstallation
  */
 export declare type AccountAssociations_GitHubInstallation = Message<"chainguard.platform.iam.AccountAssociations.GitHubInstallation"> & {
   /**
-   * Its id.
+   * Identifier of the project or tenant.
    *
    * @generated from field: int64 installation_id = 1;
    */
   installationId: bigint;
 
   /**
-   * Name of the account, for people.
+   * Name of the account, for display only.
    *
    * @generated from field: string name = 2;
    */
@@ -195,13 +195,13 @@ export declare type AccountAssociations_GitHubInstallation = Message<"chainguard
 export declare const AccountAssociations_GitHubInstallationSchema: GenMessage<AccountAssociations_GitHubInstallation>;
 
 /**
- * Services of the platform.
+ * Identities for services of the platform.
  *
  * @generated from message chainguard.platform.iam.AccountAssociations.Chainguard
  */
 export declare type AccountAssociations_Chainguard = Message<"chainguard.platform.iam.AccountAssociations.Chainguard"> & {
   /**
-   * Identifiers of the identities that they use, by the names of the services, such as `INGESTER`.
+   * Identifiers of the identities, keyed by the name of the service, for example `INGESTER`.
    *
    * @generated from field: map<string, string> service_bindings = 1;
    */
@@ -221,14 +221,14 @@ export declare const AccountAssociations_ChainguardSchema: GenMessage<AccountAss
  */
 export declare type AccountAssociations_Azure = Message<"chainguard.platform.iam.AccountAssociations.Azure"> & {
   /**
-   * Its id.
+   * Identifier of the project or tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * Ids of applications, by component.
+   * Application IDs, keyed by component.
    *
    * @generated from field: map<string, string> client_ids = 2;
    */
@@ -242,13 +242,13 @@ export declare type AccountAssociations_Azure = Message<"chainguard.platform.iam
 export declare const AccountAssociations_AzureSchema: GenMessage<AccountAssociations_Azure>;
 
 /**
- * All associations that matched.
+ * All matching associations.
  *
  * @generated from message chainguard.platform.iam.AccountAssociationsList
  */
 export declare type AccountAssociationsList = Message<"chainguard.platform.iam.AccountAssociationsList"> & {
   /**
-   * The associations, in the order of their groups.
+   * Associations, ordered by group.
    *
    * @generated from field: repeated chainguard.platform.iam.AccountAssociations items = 1;
    */
@@ -262,20 +262,20 @@ export declare type AccountAssociationsList = Message<"chainguard.platform.iam.A
 export declare const AccountAssociationsListSchema: GenMessage<AccountAssociationsList>;
 
 /**
- * Which associations to list. What is set must all hold.
+ * Filter for associations. All members that are set must match.
  *
  * @generated from message chainguard.platform.iam.AccountAssociationsFilter
  */
 export declare type AccountAssociationsFilter = Message<"chainguard.platform.iam.AccountAssociationsFilter"> & {
   /**
-   * Keeps the association of this group.
+   * Returns only the association of this group.
    *
    * @generated from field: string group = 1;
    */
   group: string;
 
   /**
-   * Keeps associations with exactly this name.
+   * Returns only associations with exactly this name.
    *
    * @generated from field: string name = 2;
    */
@@ -289,7 +289,7 @@ export declare type AccountAssociationsFilter = Message<"chainguard.platform.iam
 export declare const AccountAssociationsFilterSchema: GenMessage<AccountAssociationsFilter>;
 
 /**
- * Request of Delete.
+ * Request message for Delete.
  *
  * @generated from message chainguard.platform.iam.DeleteAccountAssociationsRequest
  */
@@ -309,27 +309,27 @@ export declare type DeleteAccountAssociationsRequest = Message<"chainguard.platf
 export declare const DeleteAccountAssociationsRequestSchema: GenMessage<DeleteAccountAssociationsRequest>;
 
 /**
- * What was found out about an account.
+ * Result of a check.
  *
  * @generated from message chainguard.platform.iam.AccountAssociationsStatus
  */
 export declare type AccountAssociationsStatus = Message<"chainguard.platform.iam.AccountAssociationsStatus"> & {
   /**
-   * Whether this platform can use it.
+   * Whether this platform can use the account.
    *
    * @generated from field: chainguard.platform.iam.AccountAssociationsStatus.State ready = 1;
    */
   ready: AccountAssociationsStatus_State;
 
   /**
-   * Why not, in one word.
+   * Reason if it cannot, as one word.
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
 
   /**
-   * Why not, in words.
+   * Reason if it cannot, as a sentence.
    *
    * @generated from field: string message = 3;
    */
@@ -343,27 +343,27 @@ export declare type AccountAssociationsStatus = Message<"chainguard.platform.iam
 export declare const AccountAssociationsStatusSchema: GenMessage<AccountAssociationsStatus>;
 
 /**
- * What can be found out.
+ * States of an account.
  *
  * @generated from enum chainguard.platform.iam.AccountAssociationsStatus.State
  */
 export enum AccountAssociationsStatus_State {
   /**
-   * Nothing.
+   * Unknown.
    *
    * @generated from enum value: UNKNOWN = 0;
    */
   UNKNOWN = 0,
 
   /**
-   * It can be used.
+   * Usable.
    *
    * @generated from enum value: Ready = 1;
    */
   Ready = 1,
 
   /**
-   * It cannot be used.
+   * Not usable.
    *
    * @generated from enum value: NotReady = 2;
    */
@@ -376,7 +376,7 @@ export enum AccountAssociationsStatus_State {
 export declare const AccountAssociationsStatus_StateSchema: GenEnum<AccountAssociationsStatus_State>;
 
 /**
- * Request of Check.
+ * Request message for Check.
  *
  * @generated from message chainguard.platform.iam.AccountAssociationsCheckRequest
  */
@@ -389,7 +389,7 @@ export declare type AccountAssociationsCheckRequest = Message<"chainguard.platfo
   group: string;
 
   /**
-   * Which of its accounts to try.
+   * Account to check.
    *
    * @generated from field: chainguard.platform.iam.AccountAssociationsCheckRequest.AccountType account_type = 2;
    */
@@ -403,13 +403,13 @@ export declare type AccountAssociationsCheckRequest = Message<"chainguard.platfo
 export declare const AccountAssociationsCheckRequestSchema: GenMessage<AccountAssociationsCheckRequest>;
 
 /**
- * Kinds of accounts.
+ * Types of accounts.
  *
  * @generated from enum chainguard.platform.iam.AccountAssociationsCheckRequest.AccountType
  */
 export enum AccountAssociationsCheckRequest_AccountType {
   /**
-   * None.
+   * Not specified.
    *
    * @generated from enum value: UNKNOWN = 0;
    */
@@ -443,14 +443,14 @@ export enum AccountAssociationsCheckRequest_AccountType {
 export declare const AccountAssociationsCheckRequest_AccountTypeSchema: GenEnum<AccountAssociationsCheckRequest_AccountType>;
 
 /**
- * Version 1 of AccountAssociationsService. A group has at most one association, which goes by the
- * identifier of the group.
+ * Version 1 of AccountAssociationsService. A group has at most one association, which has the identifier of
+ * the group.
  *
  * @generated from service chainguard.platform.iam.GroupAccountAssociations
  */
 export declare const GroupAccountAssociations: GenService<{
   /**
-   * Associates a group with accounts.
+   * Creates the association of a group.
    *
    * @generated from rpc chainguard.platform.iam.GroupAccountAssociations.Create
    */
@@ -460,7 +460,7 @@ export declare const GroupAccountAssociations: GenService<{
     output: typeof AccountAssociationsSchema;
   },
   /**
-   * Replaces the association of a group. Accounts that are left out go.
+   * Replaces the association of a group. Accounts that are not in the request are removed.
    *
    * @generated from rpc chainguard.platform.iam.GroupAccountAssociations.Update
    */
@@ -470,7 +470,7 @@ export declare const GroupAccountAssociations: GenService<{
     output: typeof AccountAssociationsSchema;
   },
   /**
-   * Lists all associations that match and that the caller may read, in one answer.
+   * Lists all matching associations that the caller can read, in one response.
    *
    * @generated from rpc chainguard.platform.iam.GroupAccountAssociations.List
    */
@@ -480,7 +480,7 @@ export declare const GroupAccountAssociations: GenService<{
     output: typeof AccountAssociationsListSchema;
   },
   /**
-   * Removes the association of a group.
+   * Deletes the association of a group.
    *
    * @generated from rpc chainguard.platform.iam.GroupAccountAssociations.Delete
    */
@@ -490,7 +490,7 @@ export declare const GroupAccountAssociations: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Tries out whether this platform can use an account.
+   * Checks whether this platform can use an account.
    *
    * @generated from rpc chainguard.platform.iam.GroupAccountAssociations.Check
    */

@@ -105,7 +105,7 @@ export const AccountAssociationsStatus_StateSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_account_associations, 4, 0);
 
 /**
- * What can be found out.
+ * States of an account.
  *
  * @generated from enum chainguard.platform.iam.AccountAssociationsStatus.State
  */
@@ -126,7 +126,7 @@ export const AccountAssociationsCheckRequest_AccountTypeSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_account_associations, 5, 0);
 
 /**
- * Kinds of accounts.
+ * Types of accounts.
  *
  * @generated from enum chainguard.platform.iam.AccountAssociationsCheckRequest.AccountType
  */
@@ -134,8 +134,8 @@ export const AccountAssociationsCheckRequest_AccountType = /*@__PURE__*/
   tsEnum(AccountAssociationsCheckRequest_AccountTypeSchema);
 
 /**
- * Version 1 of AccountAssociationsService. A group has at most one association, which goes by the
- * identifier of the group.
+ * Version 1 of AccountAssociationsService. A group has at most one association, which has the identifier of
+ * the group.
  *
  * @generated from service chainguard.platform.iam.GroupAccountAssociations
  */

@@ -13,7 +13,7 @@ import type { Role } from "./roles_pb.js";
 export declare const file_chainguard_platform_iam_group_invites: GenFile;
 
 /**
- * An invite as its creator sees it, in interfaces of version 1.
+ * Invite as returned to its creator, in version 1 of the API.
  *
  * @generated from message chainguard.platform.iam.GroupInvite
  */
@@ -26,28 +26,28 @@ export declare type GroupInvite = Message<"chainguard.platform.iam.GroupInvite">
   id: string;
 
   /**
-   * When it expires.
+   * Time when it expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration = 2;
    */
   expiration?: Timestamp | undefined;
 
   /**
-   * Names the key that the code is verified with.
+   * Identifier of the key that verifies the code.
    *
    * @generated from field: string key_id = 3;
    */
   keyId: string;
 
   /**
-   * Role that who accepts it gets.
+   * Role that the invite grants.
    *
    * @generated from field: chainguard.platform.iam.Role role = 4;
    */
   role?: Role | undefined;
 
   /**
-   * What accepts it. Shown only here.
+   * Invite code. Returned only here.
    *
    * @generated from field: string code = 5;
    */
@@ -61,7 +61,7 @@ export declare type GroupInvite = Message<"chainguard.platform.iam.GroupInvite">
 export declare const GroupInviteSchema: GenMessage<GroupInvite>;
 
 /**
- * An invite as others see it.
+ * Invite as returned by lists.
  *
  * @generated from message chainguard.platform.iam.StoredGroupInvite
  */
@@ -74,42 +74,42 @@ export declare type StoredGroupInvite = Message<"chainguard.platform.iam.StoredG
   id: string;
 
   /**
-   * When it expires.
+   * Time when it expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration = 2;
    */
   expiration?: Timestamp | undefined;
 
   /**
-   * Names the key that the code is verified with.
+   * Identifier of the key that verifies the code.
    *
    * @generated from field: string key_id = 3;
    */
   keyId: string;
 
   /**
-   * Role that who accepts it gets.
+   * Role that the invite grants.
    *
    * @generated from field: chainguard.platform.iam.Role role = 4;
    */
   role?: Role | undefined;
 
   /**
-   * The only e-mail address that may accept it; empty when any may.
+   * Only e-mail address that can accept the invite. Empty: any address.
    *
    * @generated from field: string email = 5;
    */
   email: string;
 
   /**
-   * When it was created.
+   * Time when it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * Whether it goes when it is accepted.
+   * Whether the invite can be accepted only once.
    *
    * @generated from field: bool single_use = 7;
    */
@@ -123,13 +123,13 @@ export declare type StoredGroupInvite = Message<"chainguard.platform.iam.StoredG
 export declare const StoredGroupInviteSchema: GenMessage<StoredGroupInvite>;
 
 /**
- * All invites that matched.
+ * All matching invites.
  *
  * @generated from message chainguard.platform.iam.GroupInviteList
  */
 export declare type GroupInviteList = Message<"chainguard.platform.iam.GroupInviteList"> & {
   /**
-   * The invites, in the order of their identifiers.
+   * Invites, ordered by identifier.
    *
    * @generated from field: repeated chainguard.platform.iam.StoredGroupInvite items = 1;
    */
@@ -143,20 +143,20 @@ export declare type GroupInviteList = Message<"chainguard.platform.iam.GroupInvi
 export declare const GroupInviteListSchema: GenMessage<GroupInviteList>;
 
 /**
- * Request of Create.
+ * Request message for Create.
  *
  * @generated from message chainguard.platform.iam.GroupInviteRequest
  */
 export declare type GroupInviteRequest = Message<"chainguard.platform.iam.GroupInviteRequest"> & {
   /**
-   * Group to invite to.
+   * Group to which to invite.
    *
    * @generated from field: string group = 1;
    */
   group: string;
 
   /**
-   * How long it holds.
+   * Lifetime of the invite.
    *
    * @generated from field: google.protobuf.Duration ttl = 2;
    */
@@ -170,14 +170,14 @@ export declare type GroupInviteRequest = Message<"chainguard.platform.iam.GroupI
   role: string;
 
   /**
-   * The only e-mail address that may accept it.
+   * Only e-mail address that can accept the invite.
    *
    * @generated from field: string email = 4;
    */
   email: string;
 
   /**
-   * Whether it goes when it is accepted.
+   * Whether the invite can be accepted only once.
    *
    * @generated from field: bool single_use = 5;
    */
@@ -191,13 +191,13 @@ export declare type GroupInviteRequest = Message<"chainguard.platform.iam.GroupI
 export declare const GroupInviteRequestSchema: GenMessage<GroupInviteRequest>;
 
 /**
- * Request of Delete.
+ * Request message for Delete.
  *
  * @generated from message chainguard.platform.iam.DeleteGroupInviteRequest
  */
 export declare type DeleteGroupInviteRequest = Message<"chainguard.platform.iam.DeleteGroupInviteRequest"> & {
   /**
-   * Identifier of the invite to remove.
+   * Identifier of the invite to delete.
    *
    * @generated from field: string id = 1;
    */
@@ -211,27 +211,27 @@ export declare type DeleteGroupInviteRequest = Message<"chainguard.platform.iam.
 export declare const DeleteGroupInviteRequestSchema: GenMessage<DeleteGroupInviteRequest>;
 
 /**
- * Which invites to list. What is set must all hold.
+ * Filter for invites. All members that are set must match.
  *
  * @generated from message chainguard.platform.iam.GroupInviteFilter
  */
 export declare type GroupInviteFilter = Message<"chainguard.platform.iam.GroupInviteFilter"> & {
   /**
-   * Keeps invites to this group and those below it.
+   * Returns only invites to this group and its descendants.
    *
    * @generated from field: string group = 1;
    */
   group: string;
 
   /**
-   * Keeps the invite with this identifier.
+   * Returns only the invite with this identifier.
    *
    * @generated from field: string id = 2;
    */
   id: string;
 
   /**
-   * Keeps invites whose code this key verifies.
+   * Returns only invites whose code this key verifies.
    *
    * @generated from field: string key_id = 3;
    */
@@ -245,19 +245,19 @@ export declare type GroupInviteFilter = Message<"chainguard.platform.iam.GroupIn
 export declare const GroupInviteFilterSchema: GenMessage<GroupInviteFilter>;
 
 /**
- * Who registers with an invite. No method takes it.
+ * Registration with an invite. No method uses it.
  *
  * @generated from message chainguard.platform.iam.RegistrationRequest
  */
 export declare type RegistrationRequest = Message<"chainguard.platform.iam.RegistrationRequest"> & {
   /**
-   * Who registers.
+   * Kind of registration.
    *
    * @generated from oneof chainguard.platform.iam.RegistrationRequest.kind
    */
   kind: {
     /**
-     * A person.
+     * User.
      *
      * @generated from field: chainguard.platform.iam.RegistrationRequest.Human human = 1;
      */
@@ -265,7 +265,7 @@ export declare type RegistrationRequest = Message<"chainguard.platform.iam.Regis
     case: "human";
   } | {
     /**
-     * A cluster.
+     * Cluster.
      *
      * @generated from field: chainguard.platform.iam.RegistrationRequest.Cluster cluster = 2;
      */
@@ -281,13 +281,13 @@ export declare type RegistrationRequest = Message<"chainguard.platform.iam.Regis
 export declare const RegistrationRequestSchema: GenMessage<RegistrationRequest>;
 
 /**
- * A person.
+ * User.
  *
  * @generated from message chainguard.platform.iam.RegistrationRequest.Human
  */
 export declare type RegistrationRequest_Human = Message<"chainguard.platform.iam.RegistrationRequest.Human"> & {
   /**
-   * Code of the invite.
+   * Invite code.
    *
    * @generated from field: string code = 1;
    */
@@ -301,20 +301,20 @@ export declare type RegistrationRequest_Human = Message<"chainguard.platform.iam
 export declare const RegistrationRequest_HumanSchema: GenMessage<RegistrationRequest_Human>;
 
 /**
- * A cluster.
+ * Cluster.
  *
  * @generated from message chainguard.platform.iam.RegistrationRequest.Cluster
  */
 export declare type RegistrationRequest_Cluster = Message<"chainguard.platform.iam.RegistrationRequest.Cluster"> & {
   /**
-   * Code of the invite.
+   * Invite code.
    *
    * @generated from field: string code = 1;
    */
   code: string;
 
   /**
-   * Id of the cluster.
+   * ID of the cluster.
    *
    * @generated from field: string cluster_id = 2;
    */
@@ -334,7 +334,7 @@ export declare const RegistrationRequest_ClusterSchema: GenMessage<RegistrationR
  */
 export declare const GroupInvites: GenService<{
   /**
-   * Creates an invite to a group. Its code is shown once.
+   * Creates an invite to a group. Its code is returned once.
    *
    * @generated from rpc chainguard.platform.iam.GroupInvites.Create
    */
@@ -344,7 +344,7 @@ export declare const GroupInvites: GenService<{
     output: typeof GroupInviteSchema;
   },
   /**
-   * Not offered here: who may call it, and what it does, was never public.
+   * Not implemented: its permissions and behavior were never published.
    *
    * @generated from rpc chainguard.platform.iam.GroupInvites.CreateWithGroup
    */
@@ -354,7 +354,7 @@ export declare const GroupInvites: GenService<{
     output: typeof GroupInviteSchema;
   },
   /**
-   * Lists all invites that match and that the caller may read, in one answer.
+   * Lists all matching invites that the caller can read, in one response.
    *
    * @generated from rpc chainguard.platform.iam.GroupInvites.List
    */
@@ -364,7 +364,7 @@ export declare const GroupInvites: GenService<{
     output: typeof GroupInviteListSchema;
   },
   /**
-   * Withdraws an invite.
+   * Deletes an invite.
    *
    * @generated from rpc chainguard.platform.iam.GroupInvites.Delete
    */

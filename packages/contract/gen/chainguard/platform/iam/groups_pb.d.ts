@@ -13,7 +13,7 @@ import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 export declare const file_chainguard_platform_iam_groups: GenFile;
 
 /**
- * A group, as interfaces of version 1 show it.
+ * A group, in version 1 of the API.
  *
  * @generated from message chainguard.platform.iam.Group
  */
@@ -40,29 +40,29 @@ export declare type Group = Message<"chainguard.platform.iam.Group"> & {
   description: string;
 
   /**
-   * How many resources of a kind an organization may hold. Kinds without a limit are left out, and so
-   * are the limits of groups below.
+   * Maximum number of resources in an organization, keyed by kind. Kinds without a limit are omitted, and so
+   * are the limits of groups in an organization.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */
   resourceLimits: { [key: string]: number };
 
   /**
-   * Whether the operator has verified the organization that the group belongs to.
+   * Whether the operator has verified the organization of the group.
    *
    * @generated from field: bool verified = 5;
    */
   verified: boolean;
 
   /**
-   * What sort of organization this is. Groups below show the value of their organization.
+   * Kind of organization. Other groups report the value of their organization.
    *
    * @generated from field: chainguard.platform.iam.OrgKind kind = 6;
    */
   kind: OrgKind;
 
   /**
-   * Whether the organization is in service. Groups below show the value of their organization.
+   * Status of the organization. Other groups report the value of their organization.
    *
    * @generated from field: chainguard.platform.iam.OrgStatus status = 7;
    */
@@ -76,13 +76,13 @@ export declare type Group = Message<"chainguard.platform.iam.Group"> & {
 export declare const GroupSchema: GenMessage<Group>;
 
 /**
- * All groups that matched.
+ * All matching groups.
  *
  * @generated from message chainguard.platform.iam.GroupList
  */
 export declare type GroupList = Message<"chainguard.platform.iam.GroupList"> & {
   /**
-   * The groups, in the order of their identifiers.
+   * Groups, ordered by identifier.
    *
    * @generated from field: repeated chainguard.platform.iam.Group items = 1;
    */
@@ -96,27 +96,27 @@ export declare type GroupList = Message<"chainguard.platform.iam.GroupList"> & {
 export declare const GroupListSchema: GenMessage<GroupList>;
 
 /**
- * Which groups to list. What is set must all hold.
+ * Filter for groups. All members that are set must match.
  *
  * @generated from message chainguard.platform.iam.GroupFilter
  */
 export declare type GroupFilter = Message<"chainguard.platform.iam.GroupFilter"> & {
   /**
-   * Keeps the group with this identifier.
+   * Returns only the group with this identifier.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 2;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps groups with exactly this name.
+   * Returns only groups with exactly this name.
    *
    * @generated from field: string name = 3;
    */
@@ -130,21 +130,21 @@ export declare type GroupFilter = Message<"chainguard.platform.iam.GroupFilter">
 export declare const GroupFilterSchema: GenMessage<GroupFilter>;
 
 /**
- * Request of Create.
+ * Request message for Create.
  *
  * @generated from message chainguard.platform.iam.CreateGroupRequest
  */
 export declare type CreateGroupRequest = Message<"chainguard.platform.iam.CreateGroupRequest"> & {
   /**
-   * Group to create below: its identifier, the last part of it, or its name among the groups the
-   * caller can reach. Empty creates an organization.
+   * Parent group: its identifier, the last segment of the identifier, or its name among the groups that the
+   * caller can access. Empty creates an organization.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * Group to create. Only its name and description matter.
+   * Group to create. Only its name and description are used.
    *
    * @generated from field: chainguard.platform.iam.Group group = 2;
    */
@@ -158,13 +158,13 @@ export declare type CreateGroupRequest = Message<"chainguard.platform.iam.Create
 export declare const CreateGroupRequestSchema: GenMessage<CreateGroupRequest>;
 
 /**
- * Request of Delete.
+ * Request message for Delete.
  *
  * @generated from message chainguard.platform.iam.DeleteGroupRequest
  */
 export declare type DeleteGroupRequest = Message<"chainguard.platform.iam.DeleteGroupRequest"> & {
   /**
-   * Identifier of the group to remove.
+   * Identifier of the group to delete.
    *
    * @generated from field: string id = 1;
    */
@@ -178,7 +178,7 @@ export declare type DeleteGroupRequest = Message<"chainguard.platform.iam.Delete
 export declare const DeleteGroupRequestSchema: GenMessage<DeleteGroupRequest>;
 
 /**
- * Request of LookupGroup. The caller's token says all there is to say.
+ * Request message for LookupGroup. The caller's token supplies the e-mail address.
  *
  * @generated from message chainguard.platform.iam.LookupGroupRequest
  */
@@ -192,7 +192,7 @@ export declare type LookupGroupRequest = Message<"chainguard.platform.iam.Lookup
 export declare const LookupGroupRequestSchema: GenMessage<LookupGroupRequest>;
 
 /**
- * Answer of LookupGroup.
+ * Response message for LookupGroup.
  *
  * @generated from message chainguard.platform.iam.LookupGroupResponse
  */
@@ -212,7 +212,7 @@ export declare type LookupGroupResponse = Message<"chainguard.platform.iam.Looku
 export declare const LookupGroupResponseSchema: GenMessage<LookupGroupResponse>;
 
 /**
- * Request of RequestGroupAccess.
+ * Request message for RequestGroupAccess.
  *
  * @generated from message chainguard.platform.iam.RequestGroupAccessRequest
  */
@@ -232,7 +232,7 @@ export declare type RequestGroupAccessRequest = Message<"chainguard.platform.iam
 export declare const RequestGroupAccessRequestSchema: GenMessage<RequestGroupAccessRequest>;
 
 /**
- * Answer of RequestGroupAccess: the owners have been asked, nothing has been granted.
+ * Response message for RequestGroupAccess. The owners have been asked; no access has been granted.
  *
  * @generated from message chainguard.platform.iam.RequestGroupAccessResponse
  */
@@ -246,7 +246,7 @@ export declare type RequestGroupAccessResponse = Message<"chainguard.platform.ia
 export declare const RequestGroupAccessResponseSchema: GenMessage<RequestGroupAccessResponse>;
 
 /**
- * Request of CheckEligibility. The caller's token says all there is to say.
+ * Request message for CheckEligibility. The caller's token supplies the e-mail address.
  *
  * @generated from message chainguard.platform.iam.CheckEligibilityRequest
  */
@@ -260,13 +260,13 @@ export declare type CheckEligibilityRequest = Message<"chainguard.platform.iam.C
 export declare const CheckEligibilityRequestSchema: GenMessage<CheckEligibilityRequest>;
 
 /**
- * Answer of CheckEligibility.
+ * Response message for CheckEligibility.
  *
  * @generated from message chainguard.platform.iam.CheckEligibilityResponse
  */
 export declare type CheckEligibilityResponse = Message<"chainguard.platform.iam.CheckEligibilityResponse"> & {
   /**
-   * True when the caller's e-mail domain may be used to find an organization.
+   * Whether the caller's e-mail domain can be used to find an organization.
    *
    * @generated from field: bool eligible = 1;
    */
@@ -280,13 +280,13 @@ export declare type CheckEligibilityResponse = Message<"chainguard.platform.iam.
 export declare const CheckEligibilityResponseSchema: GenMessage<CheckEligibilityResponse>;
 
 /**
- * Sorts of organization.
+ * Kinds of organizations.
  *
  * @generated from enum chainguard.platform.iam.OrgKind
  */
 export enum OrgKind {
   /**
-   * No sort has been chosen.
+   * Not specified.
    *
    * @generated from enum value: ORG_KIND_UNSPECIFIED = 0;
    */
@@ -321,7 +321,7 @@ export enum OrgKind {
   INFRA = 4,
 
   /**
-   * Came with an AWS Marketplace subscription. It may later become a customer organization.
+   * Created through an AWS Marketplace subscription. It can later become a customer organization.
    *
    * @generated from enum value: ORG_KIND_AWS_MARKETPLACE = 5;
    */
@@ -334,34 +334,34 @@ export enum OrgKind {
 export declare const OrgKindSchema: GenEnum<OrgKind>;
 
 /**
- * Stages in the life of an organization.
+ * Statuses of an organization.
  *
  * @generated from enum chainguard.platform.iam.OrgStatus
  */
 export enum OrgStatus {
   /**
-   * The stage is not known.
+   * Not specified.
    *
    * @generated from enum value: ORG_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Being set up and not yet usable.
+   * Being created and not yet usable.
    *
    * @generated from enum value: ORG_STATUS_INITIALIZING = 1;
    */
   INITIALIZING = 1,
 
   /**
-   * In service.
+   * Active.
    *
    * @generated from enum value: ORG_STATUS_READY = 2;
    */
   READY = 2,
 
   /**
-   * Closed to its members until the operator opens it again.
+   * Suspended: closed to its members until the operator reactivates it.
    *
    * @generated from enum value: ORG_STATUS_SUSPENDED = 3;
    */
@@ -380,8 +380,7 @@ export declare const OrgStatusSchema: GenEnum<OrgStatus>;
  */
 export declare const Groups: GenService<{
   /**
-   * Creates a group below a parent or, with an empty parent, a new organization whose creator becomes
-   * its owner.
+   * Creates a group in a parent group. If the parent is empty, creates an organization that the caller owns.
    *
    * @generated from rpc chainguard.platform.iam.Groups.Create
    */
@@ -391,8 +390,9 @@ export declare const Groups: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Replaces a group. Fields that are left out get their zero value; what only the server sets stays.
-   * Renaming a group that contains repos with policies, at any depth, requires CAP_REPO_POLICIES_UPDATE too.
+   * Replaces a group. Fields that are not in the request get their zero value; fields that only the server
+   * sets are kept. Renaming a group that contains repos with policies, at any depth, also requires
+   * CAP_REPO_POLICIES_UPDATE.
    *
    * @generated from rpc chainguard.platform.iam.Groups.Update
    */
@@ -402,7 +402,7 @@ export declare const Groups: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Lists all groups that match and in which the caller may read groups, in one answer.
+   * Lists all matching groups that the caller can read, in one response.
    *
    * @generated from rpc chainguard.platform.iam.Groups.List
    */
@@ -412,7 +412,7 @@ export declare const Groups: GenService<{
     output: typeof GroupListSchema;
   },
   /**
-   * Removes an empty group.
+   * Deletes an empty group.
    *
    * @generated from rpc chainguard.platform.iam.Groups.Delete
    */
@@ -422,7 +422,7 @@ export declare const Groups: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Finds the verified organization that is named after the domain of the caller's e-mail address.
+   * Finds the verified organization whose name is the domain of the caller's e-mail address.
    *
    * @generated from rpc chainguard.platform.iam.Groups.LookupGroup
    */
@@ -432,7 +432,7 @@ export declare const Groups: GenService<{
     output: typeof LookupGroupResponseSchema;
   },
   /**
-   * Asks the owners of the organization that matches the caller's e-mail domain to let the caller in.
+   * Asks the owners of the organization that matches the caller's e-mail domain to give the caller access.
    *
    * @generated from rpc chainguard.platform.iam.Groups.RequestGroupAccess
    */
@@ -442,7 +442,7 @@ export declare const Groups: GenService<{
     output: typeof RequestGroupAccessResponseSchema;
   },
   /**
-   * Tells whether the caller's e-mail domain is one that the two calls above would act on.
+   * Reports whether LookupGroup and RequestGroupAccess accept the caller's e-mail domain.
    *
    * @generated from rpc chainguard.platform.iam.Groups.CheckEligibility
    */

@@ -99,7 +99,7 @@ export const OrgKindSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_groups, 0);
 
 /**
- * Sorts of organization.
+ * Kinds of organizations.
  *
  * @generated from enum chainguard.platform.iam.OrgKind
  */
@@ -113,7 +113,7 @@ export const OrgStatusSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_groups, 1);
 
 /**
- * Stages in the life of an organization.
+ * Statuses of an organization.
  *
  * @generated from enum chainguard.platform.iam.OrgStatus
  */

@@ -13,7 +13,7 @@ import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js
 export declare const file_chainguard_platform_iam_identities: GenFile;
 
 /**
- * Somebody or something that can hold roles, as interfaces of version 1 show it.
+ * User or workload that can have roles, in version 1 of the API.
  *
  * @generated from message chainguard.platform.iam.Identity
  */
@@ -40,34 +40,34 @@ export declare type Identity = Message<"chainguard.platform.iam.Identity"> & {
   description: string;
 
   /**
-   * When the identity was created.
+   * Time when the identity was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the identity was last changed.
+   * Time when the identity was last updated.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 5;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
-   * When a token was last given out for the identity.
+   * Time when a token was last issued for the identity.
    *
    * @generated from field: google.protobuf.Timestamp last_seen = 9;
    */
   lastSeen?: Timestamp | undefined;
 
   /**
-   * How the identity is assumed.
+   * Rule that decides who can assume the identity.
    *
    * @generated from oneof chainguard.platform.iam.Identity.relationship
    */
   relationship: {
     /**
-     * By tokens whose claims match.
+     * Tokens whose claims match.
      *
      * @generated from field: chainguard.platform.iam.Identity.ClaimMatch claim_match = 10;
      */
@@ -75,7 +75,7 @@ export declare type Identity = Message<"chainguard.platform.iam.Identity"> & {
     case: "claimMatch";
   } | {
     /**
-     * By tokens that are signed with keys that are kept here.
+     * Tokens that are signed with keys that are stored here.
      *
      * @generated from field: chainguard.platform.iam.Identity.StaticKeys static = 11;
      */
@@ -83,7 +83,7 @@ export declare type Identity = Message<"chainguard.platform.iam.Identity"> & {
     case: "static";
   } | {
     /**
-     * By one service of the platform.
+     * A service of the platform.
      *
      * @generated from field: chainguard.platform.iam.ServicePrincipal service_principal = 12;
      */
@@ -91,7 +91,7 @@ export declare type Identity = Message<"chainguard.platform.iam.Identity"> & {
     case: "servicePrincipal";
   } | {
     /**
-     * By a user or a role of AWS.
+     * A user or role of AWS.
      *
      * @generated from field: chainguard.platform.iam.Identity.AWSIdentity aws_identity = 13;
      */
@@ -107,13 +107,13 @@ export declare type Identity = Message<"chainguard.platform.iam.Identity"> & {
 export declare const IdentitySchema: GenMessage<Identity>;
 
 /**
- * What the claims of a token must be.
+ * Conditions on the claims of a token.
  *
  * @generated from message chainguard.platform.iam.Identity.ClaimMatch
  */
 export declare type Identity_ClaimMatch = Message<"chainguard.platform.iam.Identity.ClaimMatch"> & {
   /**
-   * Who issued the token.
+   * Condition on the issuer.
    *
    * @generated from oneof chainguard.platform.iam.Identity.ClaimMatch.iss
    */
@@ -136,7 +136,7 @@ export declare type Identity_ClaimMatch = Message<"chainguard.platform.iam.Ident
   } | { case: undefined; value?: undefined };
 
   /**
-   * Whom the token is about.
+   * Condition on the subject.
    *
    * @generated from oneof chainguard.platform.iam.Identity.ClaimMatch.sub
    */
@@ -159,7 +159,7 @@ export declare type Identity_ClaimMatch = Message<"chainguard.platform.iam.Ident
   } | { case: undefined; value?: undefined };
 
   /**
-   * Whom the token is for.
+   * Condition on the audience.
    *
    * @generated from oneof chainguard.platform.iam.Identity.ClaimMatch.aud
    */
@@ -182,14 +182,14 @@ export declare type Identity_ClaimMatch = Message<"chainguard.platform.iam.Ident
   } | { case: undefined; value?: undefined };
 
   /**
-   * Exact values of other claims, by their names.
+   * Exact values of other claims, keyed by claim name.
    *
    * @generated from field: map<string, string> claims = 7;
    */
   claims: { [key: string]: string };
 
   /**
-   * Regular expressions for other claims, by their names.
+   * Regular expressions for other claims, keyed by claim name.
    *
    * @generated from field: map<string, string> claim_patterns = 8;
    */
@@ -203,7 +203,7 @@ export declare type Identity_ClaimMatch = Message<"chainguard.platform.iam.Ident
 export declare const Identity_ClaimMatchSchema: GenMessage<Identity_ClaimMatch>;
 
 /**
- * Keys of an issuer that publishes none.
+ * Stored keys of an issuer that publishes none.
  *
  * @generated from message chainguard.platform.iam.Identity.StaticKeys
  */
@@ -223,14 +223,14 @@ export declare type Identity_StaticKeys = Message<"chainguard.platform.iam.Ident
   subject: string;
 
   /**
-   * JSON Web Key Set, as text.
+   * JSON Web Key Set as text.
    *
    * @generated from field: string issuer_keys = 4;
    */
   issuerKeys: string;
 
   /**
-   * When the keys stop being trusted.
+   * Time when the keys expire.
    *
    * @generated from field: google.protobuf.Timestamp expiration = 5;
    */
@@ -251,26 +251,26 @@ export declare type Identity_StaticKeys = Message<"chainguard.platform.iam.Ident
 export declare const Identity_StaticKeysSchema: GenMessage<Identity_StaticKeys>;
 
 /**
- * A user or a role of AWS.
+ * Principal of an AWS account.
  *
  * @generated from message chainguard.platform.iam.Identity.AWSIdentity
  */
 export declare type Identity_AWSIdentity = Message<"chainguard.platform.iam.Identity.AWSIdentity"> & {
   /**
-   * Account, 12 digits.
+   * Account number: 12 decimal digits.
    *
    * @generated from field: string aws_account = 1;
    */
   awsAccount: string;
 
   /**
-   * Its Amazon Resource Name.
+   * Condition on the ARN.
    *
    * @generated from oneof chainguard.platform.iam.Identity.AWSIdentity.aws_arn
    */
   awsArn: {
     /**
-     * Exact name.
+     * Exact ARN.
      *
      * @generated from field: string arn = 3;
      */
@@ -278,7 +278,7 @@ export declare type Identity_AWSIdentity = Message<"chainguard.platform.iam.Iden
     case: "arn";
   } | {
     /**
-     * Regular expression for the name.
+     * Regular expression for the ARN.
      *
      * @generated from field: string arn_pattern = 4;
      */
@@ -287,13 +287,13 @@ export declare type Identity_AWSIdentity = Message<"chainguard.platform.iam.Iden
   } | { case: undefined; value?: undefined };
 
   /**
-   * Its user id.
+   * Condition on the user ID.
    *
    * @generated from oneof chainguard.platform.iam.Identity.AWSIdentity.aws_user_id
    */
   awsUserId: {
     /**
-     * Exact user id.
+     * Exact user ID.
      *
      * @generated from field: string user_id = 5;
      */
@@ -301,7 +301,7 @@ export declare type Identity_AWSIdentity = Message<"chainguard.platform.iam.Iden
     case: "userId";
   } | {
     /**
-     * Regular expression for the user id.
+     * Regular expression for the user ID.
      *
      * @generated from field: string user_id_pattern = 6;
      */
@@ -317,13 +317,13 @@ export declare type Identity_AWSIdentity = Message<"chainguard.platform.iam.Iden
 export declare const Identity_AWSIdentitySchema: GenMessage<Identity_AWSIdentity>;
 
 /**
- * Request of Create.
+ * Request message for Create.
  *
  * @generated from message chainguard.platform.iam.CreateIdentityRequest
  */
 export declare type CreateIdentityRequest = Message<"chainguard.platform.iam.CreateIdentityRequest"> & {
   /**
-   * Group to create the identity in.
+   * Group in which to create the identity.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -344,13 +344,13 @@ export declare type CreateIdentityRequest = Message<"chainguard.platform.iam.Cre
 export declare const CreateIdentityRequestSchema: GenMessage<CreateIdentityRequest>;
 
 /**
- * Request of Delete.
+ * Request message for Delete.
  *
  * @generated from message chainguard.platform.iam.DeleteIdentityRequest
  */
 export declare type DeleteIdentityRequest = Message<"chainguard.platform.iam.DeleteIdentityRequest"> & {
   /**
-   * Identifier of the identity to remove.
+   * Identifier of the identity to delete.
    *
    * @generated from field: string id = 1;
    */
@@ -364,13 +364,13 @@ export declare type DeleteIdentityRequest = Message<"chainguard.platform.iam.Del
 export declare const DeleteIdentityRequestSchema: GenMessage<DeleteIdentityRequest>;
 
 /**
- * All identities that matched.
+ * All matching identities.
  *
  * @generated from message chainguard.platform.iam.IdentityList
  */
 export declare type IdentityList = Message<"chainguard.platform.iam.IdentityList"> & {
   /**
-   * The identities, in the order of their identifiers.
+   * Identities, ordered by identifier.
    *
    * @generated from field: repeated chainguard.platform.iam.Identity items = 1;
    */
@@ -384,20 +384,20 @@ export declare type IdentityList = Message<"chainguard.platform.iam.IdentityList
 export declare const IdentityListSchema: GenMessage<IdentityList>;
 
 /**
- * Which identities to list. What is set must all hold.
+ * Filter for identities. All members that are set must match.
  *
  * @generated from message chainguard.platform.iam.IdentityFilter
  */
 export declare type IdentityFilter = Message<"chainguard.platform.iam.IdentityFilter"> & {
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps the identity with this identifier.
+   * Returns only the identity with this identifier.
    *
    * @generated from field: string id = 2;
    */
@@ -411,7 +411,7 @@ export declare type IdentityFilter = Message<"chainguard.platform.iam.IdentityFi
 export declare const IdentityFilterSchema: GenMessage<IdentityFilter>;
 
 /**
- * Request of Lookup.
+ * Request message for Lookup.
  *
  * @generated from message chainguard.platform.iam.LookupRequest
  */
@@ -438,104 +438,104 @@ export declare type LookupRequest = Message<"chainguard.platform.iam.LookupReque
 export declare const LookupRequestSchema: GenMessage<LookupRequest>;
 
 /**
- * Services of the platform.
+ * Identities for services of the platform.
  *
  * @generated from enum chainguard.platform.iam.ServicePrincipal
  */
 export enum ServicePrincipal {
   /**
-   * No service.
+   * Not specified.
    *
    * @generated from enum value: UNKNOWN = 0;
    */
   UNKNOWN = 0,
 
   /**
-   * Admission of signed images.
+   * Service that admits signed images.
    *
    * @generated from enum value: COSIGNED = 1;
    */
   COSIGNED = 1,
 
   /**
-   * Ingester.
+   * Service that ingests records of workloads.
    *
    * @generated from enum value: INGESTER = 2;
    */
   INGESTER = 2,
 
   /**
-   * Synchronizes the catalog.
+   * Service that synchronizes the catalog.
    *
    * @generated from enum value: CATALOG_SYNCER = 3;
    */
   CATALOG_SYNCER = 3,
 
   /**
-   * Builds images.
+   * Service that builds images.
    *
    * @generated from enum value: APKO_BUILDER = 4;
    */
   APKO_BUILDER = 4,
 
   /**
-   * Synchronizes entitlements.
+   * Service that synchronizes entitlements.
    *
    * @generated from enum value: ENTITLEMENT_SYNCER = 5;
    */
   ENTITLEMENT_SYNCER = 5,
 
   /**
-   * Scans images of tenants.
+   * Service that scans the images of tenants.
    *
    * @generated from enum value: TENANT_SCANNER = 6;
    */
   TENANT_SCANNER = 6,
 
   /**
-   * Sedimentology.
+   * Service named sedimentology.
    *
    * @generated from enum value: SEDIMENTOLOGY = 7;
    */
   SEDIMENTOLOGY = 7,
 
   /**
-   * Skillup.
+   * Service named skillup.
    *
    * @generated from enum value: SKILLUP = 8;
    */
   SKILLUP = 8,
 
   /**
-   * Materializer.
+   * Service named materializer.
    *
    * @generated from enum value: MATERIALIZER = 9;
    */
   MATERIALIZER = 9,
 
   /**
-   * Microflow.
+   * Service named microflow.
    *
    * @generated from enum value: MICROFLOW = 10;
    */
   MICROFLOW = 10,
 
   /**
-   * Guardener.
+   * Service named guardener.
    *
    * @generated from enum value: GUARDENER = 11;
    */
   GUARDENER = 11,
 
   /**
-   * Small virtual machines.
+   * Service for small virtual machines.
    *
    * @generated from enum value: MICROVM = 12;
    */
   MICROVM = 12,
 
   /**
-   * Skills.
+   * Service named skills.
    *
    * @generated from enum value: SKILLS = 13;
    */
@@ -564,8 +564,8 @@ export declare const Identities: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Replaces an identity, with how it is assumed. Fields that are left out get their zero value; what
-   * only the server sets stays.
+   * Replaces an identity and its rule. Fields that are not in the request get their zero value; fields that
+   * only the server sets are kept.
    *
    * @generated from rpc chainguard.platform.iam.Identities.Update
    */
@@ -575,7 +575,7 @@ export declare const Identities: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Lists all identities that match and that the caller may read, in one answer.
+   * Lists all matching identities that the caller can read, in one response.
    *
    * @generated from rpc chainguard.platform.iam.Identities.List
    */
@@ -585,9 +585,9 @@ export declare const Identities: GenService<{
     output: typeof IdentityListSchema;
   },
   /**
-   * Finds the person who signs in with exactly this issuer and subject, or else an identity that the
-   * caller may read and that such tokens assume by an exact condition. Of a person whom the caller may
-   * not read, it tells the `id` alone. Fails with NOT_FOUND when there is none.
+   * Finds the user who signs in with exactly this issuer and subject, or an identity that the caller can read
+   * and that such tokens assume by an exact condition. For a user that the caller cannot read, only `id` is
+   * returned. Fails with NOT_FOUND if there is none.
    *
    * @generated from rpc chainguard.platform.iam.Identities.Lookup
    */
@@ -597,7 +597,7 @@ export declare const Identities: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Removes an identity.
+   * Deletes an identity.
    *
    * @generated from rpc chainguard.platform.iam.Identities.Delete
    */

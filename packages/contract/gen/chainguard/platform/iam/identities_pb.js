@@ -85,7 +85,7 @@ export const ServicePrincipalSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_identities, 0);
 
 /**
- * Services of the platform.
+ * Identities for services of the platform.
  *
  * @generated from enum chainguard.platform.iam.ServicePrincipal
  */

@@ -13,7 +13,7 @@ import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js
 export declare const file_chainguard_platform_iam_identity_providers: GenFile;
 
 /**
- * Where the people of an organization sign in, as interfaces of version 1 show it.
+ * Account system through which the users of an organization sign in, in version 1 of the API.
  *
  * @generated from message chainguard.platform.iam.IdentityProvider
  */
@@ -40,14 +40,14 @@ export declare type IdentityProvider = Message<"chainguard.platform.iam.Identity
   description: string;
 
   /**
-   * Identifier of the role that people get when they first sign in.
+   * Identifier of the role that users receive at their first sign-in.
    *
    * @generated from field: string default_role = 4;
    */
   defaultRole: string;
 
   /**
-   * The protocol.
+   * Protocol.
    *
    * @generated from oneof chainguard.platform.iam.IdentityProvider.configuration
    */
@@ -62,7 +62,7 @@ export declare type IdentityProvider = Message<"chainguard.platform.iam.Identity
   } | { case: undefined; value?: undefined };
 
   /**
-   * How people are provisioned. Only the server sets it.
+   * State of SCIM provisioning. Only the server sets it.
    *
    * @generated from field: chainguard.platform.iam.IdentityProvider.SCIM scim = 21;
    */
@@ -76,48 +76,48 @@ export declare type IdentityProvider = Message<"chainguard.platform.iam.Identity
 export declare const IdentityProviderSchema: GenMessage<IdentityProvider>;
 
 /**
- * A provider that speaks OpenID Connect.
+ * Settings of an OpenID Connect provider.
  *
  * @generated from message chainguard.platform.iam.IdentityProvider.OIDC
  */
 export declare type IdentityProvider_OIDC = Message<"chainguard.platform.iam.IdentityProvider.OIDC"> & {
   /**
-   * Its https URL.
+   * Issuer, an https URL.
    *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
-   * Client that it knows this platform as.
+   * Client ID of this platform at the provider.
    *
    * @generated from field: string client_id = 2;
    */
   clientId: string;
 
   /**
-   * Secret of the client. Always empty in an answer.
+   * Client secret. Always empty in a response.
    *
    * @generated from field: string client_secret = 3;
    */
   clientSecret: string;
 
   /**
-   * Scopes to ask for besides `openid`.
+   * Scopes to request in addition to `openid`.
    *
    * @generated from field: repeated string additional_scopes = 4;
    */
   additionalScopes: string[];
 
   /**
-   * Claim that has the groups of a person.
+   * Claim that contains the groups of a user.
    *
    * @generated from field: string groups_claim = 5;
    */
   groupsClaim: string;
 
   /**
-   * What provisioned people are recognized by. It stays as it was created.
+   * Rule that matches a sign-in to a SCIM account. Immutable after creation.
    *
    * @generated from field: chainguard.platform.iam.IdentityProvider.OIDC.CorrelationRule correlation_rule = 6;
    */
@@ -138,27 +138,27 @@ export declare type IdentityProvider_OIDC = Message<"chainguard.platform.iam.Ide
 export declare const IdentityProvider_OIDCSchema: GenMessage<IdentityProvider_OIDC>;
 
 /**
- * What provisioned people are recognized by.
+ * Rules that match a sign-in to a SCIM account.
  *
  * @generated from enum chainguard.platform.iam.IdentityProvider.OIDC.CorrelationRule
  */
 export enum IdentityProvider_OIDC_CorrelationRule {
   /**
-   * The subject, as below.
+   * Same as CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID.
    *
    * @generated from enum value: CORRELATION_RULE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The `sub` claim is the external id.
+   * The `sub` claim equals the external ID.
    *
    * @generated from enum value: CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID = 1;
    */
   SUB_EQUALS_EXTERNAL_ID = 1,
 
   /**
-   * The `oid` claim is the external id.
+   * The `oid` claim equals the external ID.
    *
    * @generated from enum value: CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID = 2;
    */
@@ -171,48 +171,48 @@ export enum IdentityProvider_OIDC_CorrelationRule {
 export declare const IdentityProvider_OIDC_CorrelationRuleSchema: GenEnum<IdentityProvider_OIDC_CorrelationRule>;
 
 /**
- * Provisioning of people.
+ * State of SCIM provisioning.
  *
  * @generated from message chainguard.platform.iam.IdentityProvider.SCIM
  */
 export declare type IdentityProvider_SCIM = Message<"chainguard.platform.iam.IdentityProvider.SCIM"> & {
   /**
-   * Whether people are provisioned.
+   * Whether SCIM is enabled.
    *
    * @generated from field: bool enabled = 1;
    */
   enabled: boolean;
 
   /**
-   * Where they are provisioned.
+   * URL of the SCIM endpoint.
    *
    * @generated from field: string endpoint_url = 3;
    */
   endpointUrl: string;
 
   /**
-   * When the token expires.
+   * Time when the token expires.
    *
    * @generated from field: google.protobuf.Timestamp token_expire_time = 4;
    */
   tokenExpireTime?: Timestamp | undefined;
 
   /**
-   * When the token before it expires.
+   * Time when the previous token expires.
    *
    * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 5;
    */
   previousTokenExpireTime?: Timestamp | undefined;
 
   /**
-   * What has become of the token.
+   * State of the token.
    *
    * @generated from field: chainguard.platform.iam.IdentityProvider.SCIM.CredentialState credential_state = 6;
    */
   credentialState: IdentityProvider_SCIM_CredentialState;
 
   /**
-   * Version of this.
+   * Version of the SCIM state.
    *
    * @generated from field: string etag = 7;
    */
@@ -226,48 +226,48 @@ export declare type IdentityProvider_SCIM = Message<"chainguard.platform.iam.Ide
 export declare const IdentityProvider_SCIMSchema: GenMessage<IdentityProvider_SCIM>;
 
 /**
- * What can become of a token.
+ * States of a token.
  *
  * @generated from enum chainguard.platform.iam.IdentityProvider.SCIM.CredentialState
  */
 export enum IdentityProvider_SCIM_CredentialState {
   /**
-   * Not known.
+   * Not specified.
    *
    * @generated from enum value: CREDENTIAL_STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * There was none yet.
+   * No token was created yet.
    *
    * @generated from enum value: CREDENTIAL_STATE_NOT_ISSUED = 1;
    */
   NOT_ISSUED = 1,
 
   /**
-   * It holds.
+   * The condition is met.
    *
    * @generated from enum value: CREDENTIAL_STATE_LIVE = 2;
    */
   LIVE = 2,
 
   /**
-   * It has expired.
+   * The token has expired.
    *
    * @generated from enum value: CREDENTIAL_STATE_EXPIRED = 3;
    */
   EXPIRED = 3,
 
   /**
-   * It was ended.
+   * The token was revoked.
    *
    * @generated from enum value: CREDENTIAL_STATE_REVOKED = 4;
    */
   REVOKED = 4,
 
   /**
-   * It holds, and so does the one before it.
+   * The token is valid, and so is the previous one.
    *
    * @generated from enum value: CREDENTIAL_STATE_ROTATING = 5;
    */
@@ -280,13 +280,13 @@ export enum IdentityProvider_SCIM_CredentialState {
 export declare const IdentityProvider_SCIM_CredentialStateSchema: GenEnum<IdentityProvider_SCIM_CredentialState>;
 
 /**
- * Request of Create.
+ * Request message for Create.
  *
  * @generated from message chainguard.platform.iam.CreateIdentityProviderRequest
  */
 export declare type CreateIdentityProviderRequest = Message<"chainguard.platform.iam.CreateIdentityProviderRequest"> & {
   /**
-   * Organization to create the identity provider in.
+   * Organization in which to create the identity provider.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -307,13 +307,13 @@ export declare type CreateIdentityProviderRequest = Message<"chainguard.platform
 export declare const CreateIdentityProviderRequestSchema: GenMessage<CreateIdentityProviderRequest>;
 
 /**
- * Request of Delete.
+ * Request message for Delete.
  *
  * @generated from message chainguard.platform.iam.DeleteIdentityProviderRequest
  */
 export declare type DeleteIdentityProviderRequest = Message<"chainguard.platform.iam.DeleteIdentityProviderRequest"> & {
   /**
-   * Identifier of the identity provider to remove.
+   * Identifier of the identity provider to delete.
    *
    * @generated from field: string id = 1;
    */
@@ -327,27 +327,27 @@ export declare type DeleteIdentityProviderRequest = Message<"chainguard.platform
 export declare const DeleteIdentityProviderRequestSchema: GenMessage<DeleteIdentityProviderRequest>;
 
 /**
- * Which identity providers to list. What is set must all hold.
+ * Filter for identity providers. All members that are set must match.
  *
  * @generated from message chainguard.platform.iam.IdentityProviderFilter
  */
 export declare type IdentityProviderFilter = Message<"chainguard.platform.iam.IdentityProviderFilter"> & {
   /**
-   * Keeps the identity provider with this identifier.
+   * Returns only the identity provider with this identifier.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Keeps identity providers with exactly this name.
+   * Returns only identity providers with exactly this name.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 3;
    */
@@ -361,13 +361,13 @@ export declare type IdentityProviderFilter = Message<"chainguard.platform.iam.Id
 export declare const IdentityProviderFilterSchema: GenMessage<IdentityProviderFilter>;
 
 /**
- * All identity providers that matched.
+ * All matching identity providers.
  *
  * @generated from message chainguard.platform.iam.IdentityProviderList
  */
 export declare type IdentityProviderList = Message<"chainguard.platform.iam.IdentityProviderList"> & {
   /**
-   * The identity providers, in the order of their identifiers.
+   * Identity providers, ordered by identifier.
    *
    * @generated from field: repeated chainguard.platform.iam.IdentityProvider items = 1;
    */
@@ -381,7 +381,7 @@ export declare type IdentityProviderList = Message<"chainguard.platform.iam.Iden
 export declare const IdentityProviderListSchema: GenMessage<IdentityProviderList>;
 
 /**
- * Request of GenerateScimToken.
+ * Request message for GenerateScimToken.
  *
  * @generated from message chainguard.platform.iam.GenerateScimTokenRequest
  */
@@ -394,14 +394,14 @@ export declare type GenerateScimTokenRequest = Message<"chainguard.platform.iam.
   identityProviderId: string;
 
   /**
-   * When the token is to expire.
+   * Expiration time of the token.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 2;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * That it is not to expire.
+   * Whether the token never expires.
    *
    * @generated from field: bool never_expires = 3;
    */
@@ -415,27 +415,27 @@ export declare type GenerateScimTokenRequest = Message<"chainguard.platform.iam.
 export declare const GenerateScimTokenRequestSchema: GenMessage<GenerateScimTokenRequest>;
 
 /**
- * Answer of GenerateScimToken.
+ * Response message for GenerateScimToken.
  *
  * @generated from message chainguard.platform.iam.GenerateScimTokenResponse
  */
 export declare type GenerateScimTokenResponse = Message<"chainguard.platform.iam.GenerateScimTokenResponse"> & {
   /**
-   * The token.
+   * Token, returned only once.
    *
    * @generated from field: string token = 1;
    */
   token: string;
 
   /**
-   * Where people are provisioned.
+   * URL of the SCIM endpoint.
    *
    * @generated from field: string endpoint_url = 2;
    */
   endpointUrl: string;
 
   /**
-   * When the token expires.
+   * Time when the token expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -449,7 +449,7 @@ export declare type GenerateScimTokenResponse = Message<"chainguard.platform.iam
   identityProviderId: string;
 
   /**
-   * Version of this.
+   * Version of the SCIM state.
    *
    * @generated from field: string etag = 5;
    */
@@ -463,7 +463,7 @@ export declare type GenerateScimTokenResponse = Message<"chainguard.platform.iam
 export declare const GenerateScimTokenResponseSchema: GenMessage<GenerateScimTokenResponse>;
 
 /**
- * Request of RegenerateScimToken.
+ * Request message for RegenerateScimToken.
  *
  * @generated from message chainguard.platform.iam.RegenerateScimTokenRequest
  */
@@ -476,28 +476,28 @@ export declare type RegenerateScimTokenRequest = Message<"chainguard.platform.ia
   identityProviderId: string;
 
   /**
-   * How long the token before it still holds.
+   * Time for which the previous token stays valid.
    *
    * @generated from field: google.protobuf.Duration overlap = 2;
    */
   overlap?: Duration | undefined;
 
   /**
-   * When the token is to expire.
+   * Expiration time of the token.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * Version that is to be changed.
+   * Version of the SCIM state that the caller has read.
    *
    * @generated from field: string etag = 4;
    */
   etag: string;
 
   /**
-   * That it is not to expire.
+   * Whether the token never expires.
    *
    * @generated from field: bool never_expires = 5;
    */
@@ -511,27 +511,27 @@ export declare type RegenerateScimTokenRequest = Message<"chainguard.platform.ia
 export declare const RegenerateScimTokenRequestSchema: GenMessage<RegenerateScimTokenRequest>;
 
 /**
- * Answer of RegenerateScimToken.
+ * Response message for RegenerateScimToken.
  *
  * @generated from message chainguard.platform.iam.RegenerateScimTokenResponse
  */
 export declare type RegenerateScimTokenResponse = Message<"chainguard.platform.iam.RegenerateScimTokenResponse"> & {
   /**
-   * The token.
+   * Token, returned only once.
    *
    * @generated from field: string token = 1;
    */
   token: string;
 
   /**
-   * Where people are provisioned.
+   * URL of the SCIM endpoint.
    *
    * @generated from field: string endpoint_url = 2;
    */
   endpointUrl: string;
 
   /**
-   * When the token expires.
+   * Time when the token expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -545,21 +545,21 @@ export declare type RegenerateScimTokenResponse = Message<"chainguard.platform.i
   identityProviderId: string;
 
   /**
-   * Version of this.
+   * Version of the SCIM state.
    *
    * @generated from field: string etag = 5;
    */
   etag: string;
 
   /**
-   * When the token before it expires.
+   * Time when the previous token expires.
    *
    * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 6;
    */
   previousTokenExpireTime?: Timestamp | undefined;
 
   /**
-   * What was asked for.
+   * Requested overlap.
    *
    * @generated from field: google.protobuf.Duration requested_overlap = 7;
    */
@@ -573,7 +573,7 @@ export declare type RegenerateScimTokenResponse = Message<"chainguard.platform.i
 export declare const RegenerateScimTokenResponseSchema: GenMessage<RegenerateScimTokenResponse>;
 
 /**
- * Request of RevokeScimToken.
+ * Request message for RevokeScimToken.
  *
  * @generated from message chainguard.platform.iam.RevokeScimTokenRequest
  */
@@ -593,7 +593,7 @@ export declare type RevokeScimTokenRequest = Message<"chainguard.platform.iam.Re
 export declare const RevokeScimTokenRequestSchema: GenMessage<RevokeScimTokenRequest>;
 
 /**
- * Answer of RevokeScimToken.
+ * Response message for RevokeScimToken.
  *
  * @generated from message chainguard.platform.iam.RevokeScimTokenResponse
  */
@@ -606,21 +606,21 @@ export declare type RevokeScimTokenResponse = Message<"chainguard.platform.iam.R
   identityProviderId: string;
 
   /**
-   * Version of this.
+   * Version of the SCIM state.
    *
    * @generated from field: string etag = 2;
    */
   etag: string;
 
   /**
-   * Whether people are provisioned.
+   * Whether SCIM is enabled.
    *
    * @generated from field: bool enabled = 3;
    */
   enabled: boolean;
 
   /**
-   * When the token ended.
+   * Time when the token was revoked.
    *
    * @generated from field: google.protobuf.Timestamp revoke_time = 4;
    */
@@ -634,7 +634,7 @@ export declare type RevokeScimTokenResponse = Message<"chainguard.platform.iam.R
 export declare const RevokeScimTokenResponseSchema: GenMessage<RevokeScimTokenResponse>;
 
 /**
- * Request of SetScimEnabled.
+ * Request message for SetScimEnabled.
  *
  * @generated from message chainguard.platform.iam.SetScimEnabledRequest
  */
@@ -647,14 +647,14 @@ export declare type SetScimEnabledRequest = Message<"chainguard.platform.iam.Set
   identityProviderId: string;
 
   /**
-   * Whether people are to be provisioned.
+   * Whether to enable SCIM.
    *
    * @generated from field: bool enabled = 2;
    */
   enabled: boolean;
 
   /**
-   * Version that is to be changed.
+   * Version of the SCIM state that the caller has read.
    *
    * @generated from field: string etag = 3;
    */
@@ -668,7 +668,7 @@ export declare type SetScimEnabledRequest = Message<"chainguard.platform.iam.Set
 export declare const SetScimEnabledRequestSchema: GenMessage<SetScimEnabledRequest>;
 
 /**
- * Answer of SetScimEnabled.
+ * Response message for SetScimEnabled.
  *
  * @generated from message chainguard.platform.iam.SetScimEnabledResponse
  */
@@ -681,14 +681,14 @@ export declare type SetScimEnabledResponse = Message<"chainguard.platform.iam.Se
   identityProviderId: string;
 
   /**
-   * Whether people are provisioned.
+   * Whether SCIM is enabled.
    *
    * @generated from field: bool enabled = 2;
    */
   enabled: boolean;
 
   /**
-   * Version of this.
+   * Version of the SCIM state.
    *
    * @generated from field: string etag = 3;
    */
@@ -718,8 +718,8 @@ export declare const IdentityProviders: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Replaces an identity provider. Fields that are left out get their zero value; what only the server
-   * sets stays.
+   * Replaces an identity provider. Fields that are not in the request get their zero value; fields that only
+   * the server sets are kept.
    *
    * @generated from rpc chainguard.platform.iam.IdentityProviders.Update
    */
@@ -729,7 +729,7 @@ export declare const IdentityProviders: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Lists all identity providers that match and that the caller may read, in one answer.
+   * Lists all matching identity providers that the caller can read, in one response.
    *
    * @generated from rpc chainguard.platform.iam.IdentityProviders.List
    */
@@ -739,7 +739,7 @@ export declare const IdentityProviders: GenService<{
     output: typeof IdentityProviderListSchema;
   },
   /**
-   * Removes an identity provider.
+   * Deletes an identity provider.
    *
    * @generated from rpc chainguard.platform.iam.IdentityProviders.Delete
    */
@@ -749,7 +749,7 @@ export declare const IdentityProviders: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Makes the first token for provisioning. It is shown once.
+   * Creates the first SCIM token and returns it, once.
    *
    * @generated from rpc chainguard.platform.iam.IdentityProviders.GenerateScimToken
    */
@@ -759,7 +759,7 @@ export declare const IdentityProviders: GenService<{
     output: typeof GenerateScimTokenResponseSchema;
   },
   /**
-   * Replaces the token for provisioning; both may hold for a while.
+   * Replaces the SCIM token. Both tokens can be valid for a while.
    *
    * @generated from rpc chainguard.platform.iam.IdentityProviders.RegenerateScimToken
    */
@@ -769,7 +769,7 @@ export declare const IdentityProviders: GenService<{
     output: typeof RegenerateScimTokenResponseSchema;
   },
   /**
-   * Ends the token for provisioning.
+   * Revokes the SCIM token.
    *
    * @generated from rpc chainguard.platform.iam.IdentityProviders.RevokeScimToken
    */
@@ -779,7 +779,7 @@ export declare const IdentityProviders: GenService<{
     output: typeof RevokeScimTokenResponseSchema;
   },
   /**
-   * Switches provisioning on or off.
+   * Enables or disables SCIM.
    *
    * @generated from rpc chainguard.platform.iam.IdentityProviders.SetScimEnabled
    */

@@ -36,7 +36,7 @@ export const IdentityProvider_OIDC_CorrelationRuleSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_identity_providers, 0, 0, 0);
 
 /**
- * What provisioned people are recognized by.
+ * Rules that match a sign-in to a SCIM account.
  *
  * @generated from enum chainguard.platform.iam.IdentityProvider.OIDC.CorrelationRule
  */
@@ -57,7 +57,7 @@ export const IdentityProvider_SCIM_CredentialStateSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_identity_providers, 0, 1, 0);
 
 /**
- * What can become of a token.
+ * States of a token.
  *
  * @generated from enum chainguard.platform.iam.IdentityProvider.SCIM.CredentialState
  */

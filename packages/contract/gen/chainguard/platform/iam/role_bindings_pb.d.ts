@@ -15,7 +15,7 @@ import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js
 export declare const file_chainguard_platform_iam_role_bindings: GenFile;
 
 /**
- * A role that an identity holds in a group, as interfaces of version 1 show it.
+ * Role of an identity in a group, in version 1 of the API.
  *
  * @generated from message chainguard.platform.iam.RoleBinding
  */
@@ -35,7 +35,7 @@ export declare type RoleBinding = Message<"chainguard.platform.iam.RoleBinding">
   identity: string;
 
   /**
-   * Identifier of the group. Ignored in requests: the identifier of the binding has it.
+   * Identifier of the group. Ignored in requests: the identifier of the binding contains it.
    *
    * @generated from field: string group = 3 [deprecated = true];
    * @deprecated
@@ -57,13 +57,13 @@ export declare type RoleBinding = Message<"chainguard.platform.iam.RoleBinding">
 export declare const RoleBindingSchema: GenMessage<RoleBinding>;
 
 /**
- * All bindings that matched.
+ * All matching bindings.
  *
  * @generated from message chainguard.platform.iam.RoleBindingList
  */
 export declare type RoleBindingList = Message<"chainguard.platform.iam.RoleBindingList"> & {
   /**
-   * The bindings, in the order of their identifiers.
+   * Bindings, ordered by identifier.
    *
    * @generated from field: repeated chainguard.platform.iam.RoleBindingList.Binding items = 1;
    */
@@ -77,20 +77,20 @@ export declare type RoleBindingList = Message<"chainguard.platform.iam.RoleBindi
 export declare const RoleBindingListSchema: GenMessage<RoleBindingList>;
 
 /**
- * A binding with what it is made of.
+ * Binding with details of its group, role and identity.
  *
  * @generated from message chainguard.platform.iam.RoleBindingList.Binding
  */
 export declare type RoleBindingList_Binding = Message<"chainguard.platform.iam.RoleBindingList.Binding"> & {
   /**
-   * Identifier.
+   * Identifier of the binding.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * The group. What else than its name and description is there as far as the caller may read the group.
+   * Group. Fields other than its name and description are set if the caller can read the group.
    *
    * @generated from field: chainguard.platform.iam.Group group = 2;
    */
@@ -104,7 +104,7 @@ export declare type RoleBindingList_Binding = Message<"chainguard.platform.iam.R
   identity: string;
 
   /**
-   * The role. Its capabilities are there when the caller may read the role.
+   * Role. Its capabilities are set if the caller can read the role.
    *
    * @generated from field: chainguard.platform.iam.Role role = 4;
    */
@@ -118,28 +118,28 @@ export declare type RoleBindingList_Binding = Message<"chainguard.platform.iam.R
   email: string;
 
   /**
-   * Issuer of the tokens that assume the identity.
+   * Issuer of the tokens that can assume the identity.
    *
    * @generated from field: string claim_match_issuer = 6;
    */
   claimMatchIssuer: string;
 
   /**
-   * Subject of the tokens that assume the identity.
+   * Subject of the tokens that can assume the identity.
    *
    * @generated from field: string claim_match_subject = 7;
    */
   claimMatchSubject: string;
 
   /**
-   * When the binding was created.
+   * Time when the binding was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * E-mail address of the identity that nobody has verified. Always empty here.
+   * Unverified e-mail address of the identity. Always empty here.
    *
    * @generated from field: string email_unverified = 9;
    */
@@ -153,20 +153,20 @@ export declare type RoleBindingList_Binding = Message<"chainguard.platform.iam.R
 export declare const RoleBindingList_BindingSchema: GenMessage<RoleBindingList_Binding>;
 
 /**
- * Which bindings to list. What is set must all hold.
+ * Filter for bindings. All members that are set must match.
  *
  * @generated from message chainguard.platform.iam.RoleBindingFilter
  */
 export declare type RoleBindingFilter = Message<"chainguard.platform.iam.RoleBindingFilter"> & {
   /**
-   * Keeps the binding with this identifier.
+   * Returns only the binding with this identifier.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 2;
    */
@@ -180,13 +180,13 @@ export declare type RoleBindingFilter = Message<"chainguard.platform.iam.RoleBin
 export declare const RoleBindingFilterSchema: GenMessage<RoleBindingFilter>;
 
 /**
- * Request of Create.
+ * Request message for Create.
  *
  * @generated from message chainguard.platform.iam.CreateRoleBindingRequest
  */
 export declare type CreateRoleBindingRequest = Message<"chainguard.platform.iam.CreateRoleBindingRequest"> & {
   /**
-   * Group in which the role is to be held.
+   * Group in which the identity receives the role.
    *
    * @generated from field: string parent = 1;
    */
@@ -207,13 +207,13 @@ export declare type CreateRoleBindingRequest = Message<"chainguard.platform.iam.
 export declare const CreateRoleBindingRequestSchema: GenMessage<CreateRoleBindingRequest>;
 
 /**
- * Request of CreateBatch.
+ * Request message for CreateBatch.
  *
  * @generated from message chainguard.platform.iam.CreateRoleBindingBatchRequest
  */
 export declare type CreateRoleBindingBatchRequest = Message<"chainguard.platform.iam.CreateRoleBindingBatchRequest"> & {
   /**
-   * Group in which the roles are to be held.
+   * Group in which the identities receive the roles.
    *
    * @generated from field: string parent = 1;
    */
@@ -234,13 +234,13 @@ export declare type CreateRoleBindingBatchRequest = Message<"chainguard.platform
 export declare const CreateRoleBindingBatchRequestSchema: GenMessage<CreateRoleBindingBatchRequest>;
 
 /**
- * What CreateBatch has created.
+ * Bindings that CreateBatch created.
  *
  * @generated from message chainguard.platform.iam.RoleBindingBatch
  */
 export declare type RoleBindingBatch = Message<"chainguard.platform.iam.RoleBindingBatch"> & {
   /**
-   * The bindings, in the order of the request.
+   * Bindings, in the order of the request.
    *
    * @generated from field: repeated chainguard.platform.iam.RoleBinding role_bindings = 1;
    */
@@ -254,13 +254,13 @@ export declare type RoleBindingBatch = Message<"chainguard.platform.iam.RoleBind
 export declare const RoleBindingBatchSchema: GenMessage<RoleBindingBatch>;
 
 /**
- * Request of Delete.
+ * Request message for Delete.
  *
  * @generated from message chainguard.platform.iam.DeleteRoleBindingRequest
  */
 export declare type DeleteRoleBindingRequest = Message<"chainguard.platform.iam.DeleteRoleBindingRequest"> & {
   /**
-   * Identifier of the binding to remove.
+   * Identifier of the binding to delete.
    *
    * @generated from field: string id = 1;
    */
@@ -280,7 +280,7 @@ export declare const DeleteRoleBindingRequestSchema: GenMessage<DeleteRoleBindin
  */
 export declare const RoleBindings: GenService<{
   /**
-   * Gives an identity a role in a group.
+   * Binds an identity to a role in a group.
    *
    * @generated from rpc chainguard.platform.iam.RoleBindings.Create
    */
@@ -290,7 +290,7 @@ export declare const RoleBindings: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Creates several bindings in one group, all of them or none.
+   * Creates several bindings in one group, all or none.
    *
    * @generated from rpc chainguard.platform.iam.RoleBindings.CreateBatch
    */
@@ -300,7 +300,7 @@ export declare const RoleBindings: GenService<{
     output: typeof RoleBindingBatchSchema;
   },
   /**
-   * Gives a binding another identity and role. The group stays.
+   * Updates the identity and the role of a binding. The group cannot change.
    *
    * @generated from rpc chainguard.platform.iam.RoleBindings.Update
    */
@@ -310,7 +310,7 @@ export declare const RoleBindings: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Lists all bindings that match and that the caller may read, in one answer.
+   * Lists all matching bindings that the caller can read, in one response.
    *
    * @generated from rpc chainguard.platform.iam.RoleBindings.List
    */
@@ -320,7 +320,7 @@ export declare const RoleBindings: GenService<{
     output: typeof RoleBindingListSchema;
   },
   /**
-   * Takes a role away.
+   * Deletes a binding, and with it the identity's role.
    *
    * @generated from rpc chainguard.platform.iam.RoleBindings.Delete
    */

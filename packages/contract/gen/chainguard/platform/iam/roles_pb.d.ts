@@ -13,7 +13,7 @@ import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 export declare const file_chainguard_platform_iam_roles: GenFile;
 
 /**
- * A named set of capabilities, as interfaces of version 1 show it.
+ * Named set of capabilities, in version 1 of the API.
  *
  * @generated from message chainguard.platform.iam.Role
  */
@@ -40,7 +40,7 @@ export declare type Role = Message<"chainguard.platform.iam.Role"> & {
   description: string;
 
   /**
-   * Short names of what the role allows, such as `groups.list`.
+   * Short names of the capabilities, for example `groups.list`.
    *
    * @generated from field: repeated string capabilities = 4;
    */
@@ -54,13 +54,13 @@ export declare type Role = Message<"chainguard.platform.iam.Role"> & {
 export declare const RoleSchema: GenMessage<Role>;
 
 /**
- * All roles that matched.
+ * All matching roles.
  *
  * @generated from message chainguard.platform.iam.RoleList
  */
 export declare type RoleList = Message<"chainguard.platform.iam.RoleList"> & {
   /**
-   * The roles, in the order of their identifiers.
+   * Roles, ordered by identifier.
    *
    * @generated from field: repeated chainguard.platform.iam.Role items = 1;
    */
@@ -74,34 +74,34 @@ export declare type RoleList = Message<"chainguard.platform.iam.RoleList"> & {
 export declare const RoleListSchema: GenMessage<RoleList>;
 
 /**
- * Which roles to list. What is set must all hold.
+ * Filter for roles. All members that are set must match.
  *
  * @generated from message chainguard.platform.iam.RoleFilter
  */
 export declare type RoleFilter = Message<"chainguard.platform.iam.RoleFilter"> & {
   /**
-   * Keeps the role with this identifier.
+   * Returns only the role with this identifier.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Keeps roles with exactly this name.
+   * Returns only roles with exactly this name.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Keeps roles directly in this group, or with `/` the built-in ones.
+   * Returns only roles that belong directly to this group, or with `/` the managed ones.
    *
    * @generated from field: string parent = 3;
    */
   parent: string;
 
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 4;
    */
@@ -115,13 +115,13 @@ export declare type RoleFilter = Message<"chainguard.platform.iam.RoleFilter"> &
 export declare const RoleFilterSchema: GenMessage<RoleFilter>;
 
 /**
- * Request of Create.
+ * Request message for Create.
  *
  * @generated from message chainguard.platform.iam.CreateRoleRequest
  */
 export declare type CreateRoleRequest = Message<"chainguard.platform.iam.CreateRoleRequest"> & {
   /**
-   * Group to create the role in.
+   * Group in which to create the role.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -142,13 +142,13 @@ export declare type CreateRoleRequest = Message<"chainguard.platform.iam.CreateR
 export declare const CreateRoleRequestSchema: GenMessage<CreateRoleRequest>;
 
 /**
- * Request of Delete.
+ * Request message for Delete.
  *
  * @generated from message chainguard.platform.iam.DeleteRoleRequest
  */
 export declare type DeleteRoleRequest = Message<"chainguard.platform.iam.DeleteRoleRequest"> & {
   /**
-   * Identifier of the role to remove.
+   * Identifier of the role to delete.
    *
    * @generated from field: string id = 1;
    */
@@ -178,8 +178,8 @@ export declare const Roles: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Replaces a role. Fields that are left out get their zero value; what
-   * only the server sets stays.
+   * Replaces a role. Fields that are not in the request get their zero value; fields that only the server
+   * sets are kept.
    *
    * @generated from rpc chainguard.platform.iam.Roles.Update
    */
@@ -189,7 +189,7 @@ export declare const Roles: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Lists all roles that match and that the caller may read, the built-in ones too, in one answer.
+   * Lists all matching roles that the caller can read, including managed ones, in one response.
    *
    * @generated from rpc chainguard.platform.iam.Roles.List
    */
@@ -199,7 +199,7 @@ export declare const Roles: GenService<{
     output: typeof RoleListSchema;
   },
   /**
-   * Removes a role that nothing is bound to.
+   * Deletes a role that has no role bindings.
    *
    * @generated from rpc chainguard.platform.iam.Roles.Delete
    */

@@ -12,20 +12,20 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_chainguard_platform_oidc_sts: GenFile;
 
 /**
- * Request of Exchange.
+ * Request message for Exchange.
  *
  * @generated from message chainguard.platform.oidc.ExchangeRequest
  */
 export declare type ExchangeRequest = Message<"chainguard.platform.oidc.ExchangeRequest"> & {
   /**
-   * Services that the new token is meant for, at least one.
+   * Audiences of the new token, at least one.
    *
    * @generated from field: repeated string aud = 1;
    */
   aud: string[];
 
   /**
-   * UID of one group to limit the token to. Superseded by `scopes`, to which it is added.
+   * UID of one group to which to restrict the token. Superseded by `scopes`, to which it is added.
    *
    * @generated from field: string scope = 2 [deprecated = true];
    * @deprecated
@@ -33,31 +33,29 @@ export declare type ExchangeRequest = Message<"chainguard.platform.oidc.Exchange
   scope: string;
 
   /**
-   * UID of the identity to take on. Empty takes on the identity of the person that the bearer token
-   * stands for.
+   * UID of the identity to assume. Empty means the identity of the user of the bearer token.
    *
    * @generated from field: string identity = 4;
    */
   identity: string;
 
   /**
-   * Capabilities to limit the token to, by short names such as `groups.list`. None leaves it
-   * unlimited; an unknown one is INVALID_ARGUMENT.
+   * Capabilities to which to restrict the token, as short names, for example `groups.list`. Empty means no
+   * restriction; unknown names fail with INVALID_ARGUMENT.
    *
    * @generated from field: repeated string cap = 5;
    */
   cap: string[];
 
   /**
-   * UID of the organization's own identity provider that the bearer token comes from. Empty for all
-   * others.
+   * UID of the organization's identity provider that issued the bearer token. Empty for all other tokens.
    *
    * @generated from field: string identity_provider = 7;
    */
   identityProvider: string;
 
   /**
-   * UIDs of groups to limit the token to. None leaves it unlimited.
+   * UIDs of groups to which to restrict the token. Empty means no restriction.
    *
    * @generated from field: repeated string scopes = 8;
    */
@@ -71,20 +69,20 @@ export declare type ExchangeRequest = Message<"chainguard.platform.oidc.Exchange
 export declare const ExchangeRequestSchema: GenMessage<ExchangeRequest>;
 
 /**
- * Request of ExchangeRefreshToken.
+ * Request message for ExchangeRefreshToken.
  *
  * @generated from message chainguard.platform.oidc.ExchangeRefreshTokenRequest
  */
 export declare type ExchangeRefreshTokenRequest = Message<"chainguard.platform.oidc.ExchangeRefreshTokenRequest"> & {
   /**
-   * Services that the new token is meant for, at least one.
+   * Audiences of the new token, at least one.
    *
    * @generated from field: repeated string aud = 1;
    */
   aud: string[];
 
   /**
-   * UID of one group to limit the token to. Superseded by `scopes`, to which it is added.
+   * UID of one group to which to restrict the token. Superseded by `scopes`, to which it is added.
    *
    * @generated from field: string scope = 2 [deprecated = true];
    * @deprecated
@@ -92,15 +90,15 @@ export declare type ExchangeRefreshTokenRequest = Message<"chainguard.platform.o
   scope: string;
 
   /**
-   * Capabilities to limit the token to, by short names such as `groups.list`. None leaves it
-   * unlimited; an unknown one is INVALID_ARGUMENT.
+   * Capabilities to which to restrict the token, as short names, for example `groups.list`. Empty means no
+   * restriction; unknown names fail with INVALID_ARGUMENT.
    *
    * @generated from field: repeated string cap = 3;
    */
   cap: string[];
 
   /**
-   * UIDs of groups to limit the token to. None leaves it unlimited.
+   * UIDs of groups to which to restrict the token. Empty means no restriction.
    *
    * @generated from field: repeated string scopes = 4;
    */
@@ -114,27 +112,27 @@ export declare type ExchangeRefreshTokenRequest = Message<"chainguard.platform.o
 export declare const ExchangeRefreshTokenRequestSchema: GenMessage<ExchangeRefreshTokenRequest>;
 
 /**
- * A token and what goes with it.
+ * Token with its expiration time and refresh token.
  *
  * @generated from message chainguard.platform.oidc.RawToken
  */
 export declare type RawToken = Message<"chainguard.platform.oidc.RawToken"> & {
   /**
-   * The token, to be sent as a bearer value.
+   * Token, to send as a bearer token.
    *
    * @generated from field: string token = 1;
    */
   token: string;
 
   /**
-   * A refresh token that goes with it. Empty when none is given.
+   * Refresh token for the token. Empty if none is issued.
    *
    * @generated from field: string refresh_token = 2;
    */
   refreshToken: string;
 
   /**
-   * When the token ends.
+   * Expiration time of the token.
    *
    * @generated from field: google.protobuf.Timestamp expiry = 3;
    */
@@ -148,20 +146,20 @@ export declare type RawToken = Message<"chainguard.platform.oidc.RawToken"> & {
 export declare const RawTokenSchema: GenMessage<RawToken>;
 
 /**
- * Answer of ExchangeRefreshToken.
+ * Response message for ExchangeRefreshToken.
  *
  * @generated from message chainguard.platform.oidc.TokenPair
  */
 export declare type TokenPair = Message<"chainguard.platform.oidc.TokenPair"> & {
   /**
-   * The new platform token.
+   * New platform token.
    *
    * @generated from field: chainguard.platform.oidc.RawToken token = 1;
    */
   token?: RawToken | undefined;
 
   /**
-   * The new refresh token, found in the member `token` inside.
+   * New refresh token, in its member `token`.
    *
    * @generated from field: chainguard.platform.oidc.RawToken refresh_token = 2;
    */
@@ -175,17 +173,16 @@ export declare type TokenPair = Message<"chainguard.platform.oidc.TokenPair"> & 
 export declare const TokenPairSchema: GenMessage<TokenPair>;
 
 /**
- * Turns tokens of other issuers into tokens of this platform, so that nobody needs a stored secret.
- * The token to be exchanged is the bearer value of the call, never a parameter.
+ * Exchanges tokens of other issuers for tokens of this platform, so that workloads need no stored secrets.
+ * The token to exchange is the bearer token of the call, never a parameter.
  *
  * @generated from service chainguard.platform.oidc.SecurityTokenService
  */
 export declare const SecurityTokenService: GenService<{
   /**
-   * Exchanges the bearer token for a platform token that is valid for one hour. Fails with
-   * UNAUTHENTICATED when the bearer token is not genuine, with PERMISSION_DENIED when it does not fit
-   * the identity, and with INVALID_ARGUMENT when no audience is named. Over HTTP the parameters are
-   * those of a query string or a form.
+   * Exchanges the bearer token for a platform token that is valid for one hour. Fails with UNAUTHENTICATED if
+   * the bearer token is not valid, with PERMISSION_DENIED if it does not match the identity, and with
+   * INVALID_ARGUMENT if no audience is given. Over HTTP, parameters are sent as a query string or a form.
    *
    * @generated from rpc chainguard.platform.oidc.SecurityTokenService.Exchange
    */
@@ -195,8 +192,8 @@ export declare const SecurityTokenService: GenService<{
     output: typeof RawTokenSchema;
   },
   /**
-   * Exchanges the bearer value, a refresh token, for a new platform token and a new refresh token. The
-   * old refresh token is used up; fails with UNAUTHENTICATED when it is no longer valid.
+   * Exchanges a refresh token, sent as the bearer token, for a new platform token and a new refresh token.
+   * The old refresh token becomes invalid. Fails with UNAUTHENTICATED if the refresh token is not valid.
    *
    * @generated from rpc chainguard.platform.oidc.SecurityTokenService.ExchangeRefreshToken
    */

@@ -43,8 +43,8 @@ export const TokenPairSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_oidc_sts, 3);
 
 /**
- * Turns tokens of other issuers into tokens of this platform, so that nobody needs a stored secret.
- * The token to be exchanged is the bearer value of the call, never a parameter.
+ * Exchanges tokens of other issuers for tokens of this platform, so that workloads need no stored secrets.
+ * The token to exchange is the bearer token of the call, never a parameter.
  *
  * @generated from service chainguard.platform.oidc.SecurityTokenService
  */

@@ -14,27 +14,27 @@ import type { Sbom2Schema, VulnReportSchema } from "../tenant/reports_pb.js";
 export declare const file_chainguard_platform_registry_registry: GenFile;
 
 /**
- * A place in the registry that holds the versions of one image.
+ * Repository that contains the versions of one image.
  *
  * @generated from message chainguard.platform.registry.Repo
  */
 export declare type Repo = Message<"chainguard.platform.registry.Repo"> & {
   /**
-   * Identifier, given by the server: the group's id plus `/` and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the group's ID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Name, matching `^[a-z0-9 ._-]{1,}$`. Two repos of one group never share a name.
+   * Name, matching `^[a-z0-9 ._-]{1,}$`. Unique in the group.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Class of the image in the catalog, set by the operator.
+   * Tier of the image in the catalog, set by the operator.
    *
    * @generated from field: chainguard.platform.registry.CatalogTier catalog_tier = 3;
    */
@@ -48,35 +48,35 @@ export declare type Repo = Message<"chainguard.platform.registry.Repo"> & {
   bundles: string[];
 
   /**
-   * The page that introduces the repo, as Markdown; set by the operator.
+   * Readme of the repo, as Markdown, set by the operator.
    *
    * @generated from field: string readme = 5;
    */
   readme: string;
 
   /**
-   * How the repo copies another one. Unset for a repo that is filled by pushing.
+   * Configuration for copying another repo. Unset for a repo to which images are pushed.
    *
    * @generated from field: chainguard.platform.registry.SyncConfig sync_config = 6 [json_name = "sync_config"];
    */
   syncConfig?: SyncConfig | undefined;
 
   /**
-   * Changes to make to images as they are built for this repo.
+   * Changes to apply when images are built for this repo.
    *
    * @generated from field: chainguard.platform.registry.CustomOverlay custom_overlay = 7;
    */
   customOverlay?: CustomOverlay | undefined;
 
   /**
-   * Image references elsewhere that stand for the same software, each with a tag; set by the operator.
+   * External image references to the same software, each with a tag, set by the operator.
    *
    * @generated from field: repeated string aliases = 8;
    */
   aliases: string[];
 
   /**
-   * When the repo was created.
+   * Time when the repo was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
@@ -90,7 +90,7 @@ export declare type Repo = Message<"chainguard.platform.registry.Repo"> & {
   activeTags: string[];
 
   /**
-   * Free text of at most 512 characters, without control characters.
+   * Free text, at most 512 characters, without control characters.
    *
    * @generated from field: string description = 11;
    */
@@ -104,56 +104,56 @@ export declare type Repo = Message<"chainguard.platform.registry.Repo"> & {
 export declare const RepoSchema: GenMessage<Repo>;
 
 /**
- * How a repo copies another one.
+ * Configuration for copying another repo.
  *
  * @generated from message chainguard.platform.registry.SyncConfig
  */
 export declare type SyncConfig = Message<"chainguard.platform.registry.SyncConfig"> & {
   /**
-   * Repo to copy from: its id, its catalog name as `organization/repo`, or a full image reference. It
-   * is kept and returned as an id.
+   * Repo to copy from: its ID, its catalog name as `organization/repo`, or a full image reference. Stored and
+   * returned as an ID.
    *
    * @generated from field: string source = 1;
    */
   source: string;
 
   /**
-   * Whether copied tags are given a suffix that makes them unique, as the organization has it set.
+   * Whether copied tags get a suffix that makes them unique, as set by the organization.
    *
    * @generated from field: bool unique_tags = 2;
    */
   uniqueTags: boolean;
 
   /**
-   * When copying ends.
+   * Time when copying ends.
    *
    * @generated from field: google.protobuf.Timestamp expiration = 3;
    */
   expiration?: Timestamp | undefined;
 
   /**
-   * Repository at Google Artifact Registry that receives the images as well.
+   * Repository at Google Artifact Registry to which the images are also copied.
    *
    * @generated from field: string google = 4;
    */
   google: string;
 
   /**
-   * Repository at Amazon ECR that receives the images as well.
+   * Repository at Amazon ECR to which the images are also copied.
    *
    * @generated from field: string amazon = 5;
    */
   amazon: string;
 
   /**
-   * Repository at Azure Container Registry that receives the images as well.
+   * Repository at Azure Container Registry to which the images are also copied.
    *
    * @generated from field: string azure = 6;
    */
   azure: string;
 
   /**
-   * Has no effect, and is false in answers.
+   * Has no effect. Always false in responses.
    *
    * @generated from field: bool sync_apks = 7 [deprecated = true];
    * @deprecated
@@ -161,15 +161,15 @@ export declare type SyncConfig = Message<"chainguard.platform.registry.SyncConfi
   syncApks: boolean;
 
   /**
-   * Build changes that the operator applies while copying, as a JSON document.
+   * Build changes that the operator applies when copying, as a JSON document.
    *
    * @generated from field: string apko_overlay = 8;
    */
   apkoOverlay: string;
 
   /**
-   * Whether copying goes on for a while after the source reaches its end of life, as the organization
-   * has it set.
+   * Whether copying continues for a grace period after the end of life of the source, as set by the
+   * organization.
    *
    * @generated from field: bool grace_period = 9;
    */
@@ -183,27 +183,27 @@ export declare type SyncConfig = Message<"chainguard.platform.registry.SyncConfi
 export declare const SyncConfigSchema: GenMessage<SyncConfig>;
 
 /**
- * Changes to make to an image as it is built.
+ * Changes to apply when an image is built.
  *
  * @generated from message chainguard.platform.registry.CustomOverlay
  */
 export declare type CustomOverlay = Message<"chainguard.platform.registry.CustomOverlay"> & {
   /**
-   * Packages to add, and where they come from.
+   * Packages to add, and their sources.
    *
    * @generated from field: chainguard.platform.registry.ImageContents contents = 1;
    */
   contents?: ImageContents | undefined;
 
   /**
-   * Environment variables to set, by name.
+   * Environment variables to set, keyed by name.
    *
    * @generated from field: map<string, string> environment = 2;
    */
   environment: { [key: string]: string };
 
   /**
-   * OCI annotations to add, by key.
+   * OCI annotations to add, keyed by name.
    *
    * @generated from field: map<string, string> annotations = 3;
    */
@@ -237,14 +237,14 @@ export declare const CustomOverlaySchema: GenMessage<CustomOverlay>;
  */
 export declare type CustomOverlay_Certificates = Message<"chainguard.platform.registry.CustomOverlay.Certificates"> & {
   /**
-   * Certificates given here.
+   * Certificates to add.
    *
    * @generated from field: repeated chainguard.platform.registry.CustomOverlay.Certificates.AdditionalEntry additional = 1;
    */
   additional: CustomOverlay_Certificates_AdditionalEntry[];
 
   /**
-   * Names of packages that bring certificates.
+   * Names of packages that contain certificates.
    *
    * @generated from field: repeated string providers = 2;
    */
@@ -258,7 +258,7 @@ export declare type CustomOverlay_Certificates = Message<"chainguard.platform.re
 export declare const CustomOverlay_CertificatesSchema: GenMessage<CustomOverlay_Certificates>;
 
 /**
- * One certificate.
+ * Certificate.
  *
  * @generated from message chainguard.platform.registry.CustomOverlay.Certificates.AdditionalEntry
  */
@@ -271,7 +271,7 @@ export declare type CustomOverlay_Certificates_AdditionalEntry = Message<"chaing
   name: string;
 
   /**
-   * The certificate itself, as PEM text.
+   * Certificate, as PEM text.
    *
    * @generated from field: string content = 2;
    */
@@ -285,7 +285,7 @@ export declare type CustomOverlay_Certificates_AdditionalEntry = Message<"chaing
 export declare const CustomOverlay_Certificates_AdditionalEntrySchema: GenMessage<CustomOverlay_Certificates_AdditionalEntry>;
 
 /**
- * How an image is built, as version 1 shows it.
+ * Build configuration of an image, in version 1 of the API.
  *
  * @generated from message chainguard.platform.registry.ApkoConfig
  */
@@ -333,13 +333,13 @@ export declare type ApkoConfig_Accounts = Message<"chainguard.platform.registry.
 export declare const ApkoConfig_AccountsSchema: GenMessage<ApkoConfig_Accounts>;
 
 /**
- * A group inside the image.
+ * Group in the image.
  *
  * @generated from message chainguard.platform.registry.ApkoConfig.Accounts.Group
  */
 export declare type ApkoConfig_Accounts_Group = Message<"chainguard.platform.registry.ApkoConfig.Accounts.Group"> & {
   /**
-   * Numeric group id.
+   * Numeric group ID.
    *
    * @generated from field: uint32 gid = 1;
    */
@@ -353,7 +353,7 @@ export declare type ApkoConfig_Accounts_Group = Message<"chainguard.platform.reg
   groupName: string;
 
   /**
-   * Login names of its members.
+   * Login names of the members.
    *
    * @generated from field: repeated string members = 3;
    */
@@ -367,13 +367,13 @@ export declare type ApkoConfig_Accounts_Group = Message<"chainguard.platform.reg
 export declare const ApkoConfig_Accounts_GroupSchema: GenMessage<ApkoConfig_Accounts_Group>;
 
 /**
- * A user inside the image.
+ * User in the image.
  *
  * @generated from message chainguard.platform.registry.ApkoConfig.Accounts.User
  */
 export declare type ApkoConfig_Accounts_User = Message<"chainguard.platform.registry.ApkoConfig.Accounts.User"> & {
   /**
-   * Numeric user id.
+   * Numeric user ID.
    *
    * @generated from field: uint32 uid = 1;
    */
@@ -387,7 +387,7 @@ export declare type ApkoConfig_Accounts_User = Message<"chainguard.platform.regi
   userName: string;
 
   /**
-   * Numeric id of the primary group.
+   * Numeric ID of the primary group.
    *
    * @generated from field: optional uint32 gid = 3;
    */
@@ -428,21 +428,21 @@ export declare const ApkoConfig_Accounts_UserSchema: GenMessage<ApkoConfig_Accou
  */
 export declare type ImageContents = Message<"chainguard.platform.registry.ImageContents"> & {
   /**
-   * Names of packages to install after those of the image.
+   * Names of packages to install after the packages of the image.
    *
    * @generated from field: repeated string packages = 1;
    */
   packages: string[];
 
   /**
-   * Addresses of package repositories. When any is given, they take the place of the usual ones.
+   * URLs of package repositories. If set, they replace the default ones.
    *
    * @generated from field: repeated string runtime_repositories = 2;
    */
   runtimeRepositories: string[];
 
   /**
-   * Public keys that package repositories are signed with.
+   * Public keys that sign package repositories.
    *
    * @generated from field: repeated chainguard.platform.registry.ImageContents.RuntimeKeyringEntry runtime_keyring = 3;
    */
@@ -456,7 +456,7 @@ export declare type ImageContents = Message<"chainguard.platform.registry.ImageC
 export declare const ImageContentsSchema: GenMessage<ImageContents>;
 
 /**
- * A public key that package repositories are signed with.
+ * Public key that signs package repositories.
  *
  * @generated from message chainguard.platform.registry.ImageContents.RuntimeKeyringEntry
  */
@@ -469,7 +469,7 @@ export declare type ImageContents_RuntimeKeyringEntry = Message<"chainguard.plat
   name: string;
 
   /**
-   * The key itself, as PEM text.
+   * Public key, as PEM text.
    *
    * @generated from field: string content = 2;
    */
@@ -483,27 +483,27 @@ export declare type ImageContents_RuntimeKeyringEntry = Message<"chainguard.plat
 export declare const ImageContents_RuntimeKeyringEntrySchema: GenMessage<ImageContents_RuntimeKeyringEntry>;
 
 /**
- * Request of CreateRepo.
+ * Request message for CreateRepo.
  *
  * @generated from message chainguard.platform.registry.CreateRepoRequest
  */
 export declare type CreateRepoRequest = Message<"chainguard.platform.registry.CreateRepoRequest"> & {
   /**
-   * Id of the group that the repo will belong to.
+   * ID of the group that the repo will belong to.
    *
    * @generated from field: string parent_id = 1;
    */
   parentId: string;
 
   /**
-   * Repo to create; its `name` is needed. Fields the server sets are ignored.
+   * Repo to create. `name` is required; fields that the server sets are ignored.
    *
    * @generated from field: chainguard.platform.registry.Repo repo = 2;
    */
   repo?: Repo | undefined;
 
   /**
-   * Whether a repo of that name makes the call fail instead of being changed.
+   * Whether the call fails if a repo with this name exists, instead of updating it.
    *
    * @generated from field: bool prevent_existing = 3;
    */
@@ -517,13 +517,13 @@ export declare type CreateRepoRequest = Message<"chainguard.platform.registry.Cr
 export declare const CreateRepoRequestSchema: GenMessage<CreateRepoRequest>;
 
 /**
- * Request of DeleteRepo.
+ * Request message for DeleteRepo.
  *
  * @generated from message chainguard.platform.registry.DeleteRepoRequest
  */
 export declare type DeleteRepoRequest = Message<"chainguard.platform.registry.DeleteRepoRequest"> & {
   /**
-   * Id of the repo to delete.
+   * ID of the repo to delete.
    *
    * @generated from field: string id = 1;
    */
@@ -537,13 +537,13 @@ export declare type DeleteRepoRequest = Message<"chainguard.platform.registry.De
 export declare const DeleteRepoRequestSchema: GenMessage<DeleteRepoRequest>;
 
 /**
- * Answer of ListRepos.
+ * Response message for ListRepos.
  *
  * @generated from message chainguard.platform.registry.RepoList
  */
 export declare type RepoList = Message<"chainguard.platform.registry.RepoList"> & {
   /**
-   * The repos.
+   * Repos.
    *
    * @generated from field: repeated chainguard.platform.registry.Repo items = 1;
    */
@@ -557,27 +557,27 @@ export declare type RepoList = Message<"chainguard.platform.registry.RepoList"> 
 export declare const RepoListSchema: GenMessage<RepoList>;
 
 /**
- * Request of ListRepos. Filters that are set must all hold.
+ * Request message for ListRepos. All filters that are set must match.
  *
  * @generated from message chainguard.platform.registry.RepoFilter
  */
 export declare type RepoFilter = Message<"chainguard.platform.registry.RepoFilter"> & {
   /**
-   * Part of the tree to look in.
+   * Part of the tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps repos with exactly this name; empty keeps all.
+   * Returns only repos with exactly this name. Empty returns all.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Keeps the repo of this id; empty keeps all.
+   * Returns only the repo with this ID. Empty returns all.
    *
    * @generated from field: string id = 3;
    */
@@ -591,20 +591,20 @@ export declare type RepoFilter = Message<"chainguard.platform.registry.RepoFilte
 export declare const RepoFilterSchema: GenMessage<RepoFilter>;
 
 /**
- * Request of CreateTag.
+ * Request message for CreateTag.
  *
  * @generated from message chainguard.platform.registry.CreateTagRequest
  */
 export declare type CreateTagRequest = Message<"chainguard.platform.registry.CreateTagRequest"> & {
   /**
-   * Id of the repo that the tag will belong to.
+   * ID of the repo that the tag will belong to.
    *
    * @generated from field: string repo_id = 1;
    */
   repoId: string;
 
   /**
-   * Tag to create or to change. Its `name` is needed; fields the server sets are ignored.
+   * Tag to create or to update. `name` is required; fields that the server sets are ignored.
    *
    * @generated from field: chainguard.platform.registry.Tag tag = 2;
    */
@@ -618,13 +618,13 @@ export declare type CreateTagRequest = Message<"chainguard.platform.registry.Cre
 export declare const CreateTagRequestSchema: GenMessage<CreateTagRequest>;
 
 /**
- * Request of DeleteTag.
+ * Request message for DeleteTag.
  *
  * @generated from message chainguard.platform.registry.DeleteTagRequest
  */
 export declare type DeleteTagRequest = Message<"chainguard.platform.registry.DeleteTagRequest"> & {
   /**
-   * Id of the tag to remove.
+   * ID of the tag to delete.
    *
    * @generated from field: string id = 1;
    */
@@ -638,49 +638,49 @@ export declare type DeleteTagRequest = Message<"chainguard.platform.registry.Del
 export declare const DeleteTagRequestSchema: GenMessage<DeleteTagRequest>;
 
 /**
- * A name for one manifest of a repo.
+ * Name for a manifest of a repo.
  *
  * @generated from message chainguard.platform.registry.Tag
  */
 export declare type Tag = Message<"chainguard.platform.registry.Tag"> & {
   /**
-   * Identifier, given by the server: the repo's id plus `/` and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the repo's ID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`; unique within the repo. It cannot change.
+   * Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`. Unique in the repo. It cannot change.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lower case.
-   * Empty for a tag that points at nothing yet.
+   * Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lowercase. Empty
+   * for a tag that does not point to a manifest yet.
    *
    * @generated from field: string digest = 3;
    */
   digest: string;
 
   /**
-   * When the tag was last changed.
+   * Time when the tag was last updated.
    *
    * @generated from field: google.protobuf.Timestamp last_updated = 4;
    */
   lastUpdated?: Timestamp | undefined;
 
   /**
-   * Whether the version behind the tag has reached its end of life.
+   * Whether the version has reached its end of life.
    *
    * @generated from field: bool deprecated = 5;
    */
   deprecated: boolean;
 
   /**
-   * Labels under which the version is offered, each once.
+   * Labels under which the version is offered, without duplicates.
    *
    * @generated from field: repeated string bundles = 6;
    */
@@ -694,62 +694,62 @@ export declare type Tag = Message<"chainguard.platform.registry.Tag"> & {
 export declare const TagSchema: GenMessage<Tag>;
 
 /**
- * Request of ListTags. Filters that are set must all hold.
+ * Request message for ListTags. All filters that are set must match.
  *
  * @generated from message chainguard.platform.registry.TagFilter
  */
 export declare type TagFilter = Message<"chainguard.platform.registry.TagFilter"> & {
   /**
-   * Part of the tree to look in; `children_of` with a repo's id lists the tags of that repo.
+   * Part of the tree to list. `children_of` with a repo's ID lists the tags of that repo.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps tags with exactly this name; empty keeps all.
+   * Returns only tags with exactly this name. Empty returns all.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Keeps tags that were changed later than this.
+   * Returns only tags that were updated after this time.
    *
    * @generated from field: google.protobuf.Timestamp updated_since = 3;
    */
   updatedSince?: Timestamp | undefined;
 
   /**
-   * Leaves out tags whose name begins with `sha256-`.
+   * Whether to exclude tags whose name starts with `sha256-`.
    *
    * @generated from field: bool exclude_referrers = 6;
    */
   excludeReferrers: boolean;
 
   /**
-   * Leaves out tags whose name ends in a date, as in `-20yymmdd`.
+   * Whether to exclude tags whose name ends with a date, for example `-20yymmdd`.
    *
    * @generated from field: bool exclude_dates = 7;
    */
   excludeDates: boolean;
 
   /**
-   * Leaves out tags whose name ends in a package revision, as in `-r` and a number.
+   * Whether to exclude tags whose name ends with a package revision, for example `-r` and a number.
    *
    * @generated from field: bool exclude_epochs = 8;
    */
   excludeEpochs: boolean;
 
   /**
-   * Keeps the tag of this id; empty keeps all.
+   * Returns only the tag with this ID. Empty returns all.
    *
    * @generated from field: string id = 9;
    */
   id: string;
 
   /**
-   * Keeps tags that point at this digest; empty keeps all.
+   * Returns only tags that point to this digest. Empty returns all.
    *
    * @generated from field: string digest = 10;
    */
@@ -763,13 +763,13 @@ export declare type TagFilter = Message<"chainguard.platform.registry.TagFilter"
 export declare const TagFilterSchema: GenMessage<TagFilter>;
 
 /**
- * Answer of ListTags.
+ * Response message for ListTags.
  *
  * @generated from message chainguard.platform.registry.TagList
  */
 export declare type TagList = Message<"chainguard.platform.registry.TagList"> & {
   /**
-   * The tags.
+   * Tags.
    *
    * @generated from field: repeated chainguard.platform.registry.Tag items = 1;
    */
@@ -783,13 +783,13 @@ export declare type TagList = Message<"chainguard.platform.registry.TagList"> & 
 export declare const TagListSchema: GenMessage<TagList>;
 
 /**
- * Request of GetRepoCountBySource.
+ * Request message for GetRepoCountBySource.
  *
  * @generated from message chainguard.platform.registry.GetRepoCountBySourceRequest
  */
 export declare type GetRepoCountBySourceRequest = Message<"chainguard.platform.registry.GetRepoCountBySourceRequest"> & {
   /**
-   * Id of the repo that is copied.
+   * ID of the repo that is copied.
    *
    * @generated from field: string id = 1;
    */
@@ -803,13 +803,13 @@ export declare type GetRepoCountBySourceRequest = Message<"chainguard.platform.r
 export declare const GetRepoCountBySourceRequestSchema: GenMessage<GetRepoCountBySourceRequest>;
 
 /**
- * Answer of GetRepoCountBySource.
+ * Response message for GetRepoCountBySource.
  *
  * @generated from message chainguard.platform.registry.RepoCount
  */
 export declare type RepoCount = Message<"chainguard.platform.registry.RepoCount"> & {
   /**
-   * How many there are.
+   * Number of repos.
    *
    * @generated from field: int64 count = 1;
    */
@@ -823,34 +823,34 @@ export declare type RepoCount = Message<"chainguard.platform.registry.RepoCount"
 export declare const RepoCountSchema: GenMessage<RepoCount>;
 
 /**
- * Request of GetRepoTagsSummary.
+ * Request message for GetRepoTagsSummary.
  *
  * @generated from message chainguard.platform.registry.GetRepoTagsSummaryRequest
  */
 export declare type GetRepoTagsSummaryRequest = Message<"chainguard.platform.registry.GetRepoTagsSummaryRequest"> & {
   /**
-   * Id of the repo.
+   * ID of the repo.
    *
    * @generated from field: string repo_id = 1;
    */
   repoId: string;
 
   /**
-   * Leaves out tags whose name begins with `sha256-`.
+   * Whether to exclude tags whose name starts with `sha256-`.
    *
    * @generated from field: bool exclude_referrers = 2;
    */
   excludeReferrers: boolean;
 
   /**
-   * Leaves out tags whose name ends in a date, as in `-20yymmdd`.
+   * Whether to exclude tags whose name ends with a date, for example `-20yymmdd`.
    *
    * @generated from field: bool exclude_dates = 3;
    */
   excludeDates: boolean;
 
   /**
-   * Leaves out tags whose name ends in a package revision, as in `-r` and a number.
+   * Whether to exclude tags whose name ends with a package revision, for example `-r` and a number.
    *
    * @generated from field: bool exclude_epochs = 4;
    */
@@ -864,41 +864,41 @@ export declare type GetRepoTagsSummaryRequest = Message<"chainguard.platform.reg
 export declare const GetRepoTagsSummaryRequestSchema: GenMessage<GetRepoTagsSummaryRequest>;
 
 /**
- * Answer of GetRepoTagsSummary.
+ * Response message for GetRepoTagsSummary.
  *
  * @generated from message chainguard.platform.registry.RepoTagsSummary
  */
 export declare type RepoTagsSummary = Message<"chainguard.platform.registry.RepoTagsSummary"> & {
   /**
-   * Id of the repo.
+   * ID of the repo.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * How many tags it has, without those that were left out.
+   * Number of tags, without excluded ones.
    *
    * @generated from field: int64 tag_count = 2;
    */
   tagCount: bigint;
 
   /**
-   * When one of them was last changed. Unset when there are none.
+   * Time of the last update of a tag. Unset if there are no tags.
    *
    * @generated from field: google.protobuf.Timestamp last_updated = 3;
    */
   lastUpdated?: Timestamp | undefined;
 
   /**
-   * The tag `latest`, or else the one that was changed last. Unset when there are none.
+   * Tag `latest`, or else the most recently updated tag. Unset if there are no tags.
    *
    * @generated from field: chainguard.platform.registry.Tag latest_tag = 4;
    */
   latestTag?: Tag | undefined;
 
   /**
-   * The longest name of a tag that points where the latest one points.
+   * Longest name of a tag that points to the same digest as the latest tag.
    *
    * @generated from field: string latest_version = 5;
    */
@@ -912,48 +912,48 @@ export declare type RepoTagsSummary = Message<"chainguard.platform.registry.Repo
 export declare const RepoTagsSummarySchema: GenMessage<RepoTagsSummary>;
 
 /**
- * Request of ListEolTags. Filters that are set must all hold.
+ * Request message for ListEolTags. All filters that are set must match.
  *
  * @generated from message chainguard.platform.registry.EolTagFilter
  */
 export declare type EolTagFilter = Message<"chainguard.platform.registry.EolTagFilter"> & {
   /**
-   * Part of the tree to look in.
+   * Part of the tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps tags with exactly this name; empty keeps all.
+   * Returns only tags with exactly this name. Empty returns all.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Cursor taken from `next_page_token` of the page before.
+   * Token from `next_page_token` of the previous page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * How many results one page may hold.
+   * Page size.
    *
    * @generated from field: int64 page_size = 4;
    */
   pageSize: bigint;
 
   /**
-   * Leaves out tags whose name ends in a date, as in `-20yymmdd`.
+   * Whether to exclude tags whose name ends with a date, for example `-20yymmdd`.
    *
    * @generated from field: bool exclude_dates = 5;
    */
   excludeDates: boolean;
 
   /**
-   * Leaves out tags whose name ends in a package revision, as in `-r` and a number.
+   * Whether to exclude tags whose name ends with a package revision, for example `-r` and a number.
    *
    * @generated from field: bool exclude_epochs = 6;
    */
@@ -967,20 +967,20 @@ export declare type EolTagFilter = Message<"chainguard.platform.registry.EolTagF
 export declare const EolTagFilterSchema: GenMessage<EolTagFilter>;
 
 /**
- * Answer of ListEolTags.
+ * Response message for ListEolTags.
  *
  * @generated from message chainguard.platform.registry.EolTagList
  */
 export declare type EolTagList = Message<"chainguard.platform.registry.EolTagList"> & {
   /**
-   * The tags.
+   * Tags.
    *
    * @generated from field: repeated chainguard.platform.registry.EolTag items = 1;
    */
   items: EolTag[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -994,13 +994,13 @@ export declare type EolTagList = Message<"chainguard.platform.registry.EolTagLis
 export declare const EolTagListSchema: GenMessage<EolTagList>;
 
 /**
- * A tag whose software has reached its end of life.
+ * Tag whose software has reached its end of life.
  *
  * @generated from message chainguard.platform.registry.EolTag
  */
 export declare type EolTag = Message<"chainguard.platform.registry.EolTag"> & {
   /**
-   * Id of the tag.
+   * ID of the tag.
    *
    * @generated from field: string id = 1;
    */
@@ -1014,28 +1014,28 @@ export declare type EolTag = Message<"chainguard.platform.registry.EolTag"> & {
   name: string;
 
   /**
-   * Name of the package that the image is made for.
+   * Name of the main package of the image.
    *
    * @generated from field: string main_package_name = 7;
    */
   mainPackageName: string;
 
   /**
-   * How the time of grace stands.
+   * Status of the grace period.
    *
    * @generated from field: chainguard.platform.registry.EolGracePeriodStatus grace_status = 9;
    */
   graceStatus: EolGracePeriodStatus;
 
   /**
-   * When the time of grace ends.
+   * Time when the grace period ends.
    *
    * @generated from field: google.protobuf.Timestamp grace_period_expiry_date = 12;
    */
   gracePeriodExpiryDate?: Timestamp | undefined;
 
   /**
-   * Version of the package that the image is made for.
+   * Version of the main package of the image.
    *
    * @generated from field: chainguard.platform.registry.PackageVersion main_package_version = 13;
    */
@@ -1056,27 +1056,27 @@ export declare type EolTag = Message<"chainguard.platform.registry.EolTag"> & {
 export declare const EolTagSchema: GenMessage<EolTag>;
 
 /**
- * Request of ListTagHistory.
+ * Request message for ListTagHistory.
  *
  * @generated from message chainguard.platform.registry.TagHistoryFilter
  */
 export declare type TagHistoryFilter = Message<"chainguard.platform.registry.TagHistoryFilter"> & {
   /**
-   * Id of the tag.
+   * ID of the tag.
    *
    * @generated from field: string parent_id = 1;
    */
   parentId: string;
 
   /**
-   * Keeps what happened at this time or later; unset keeps all.
+   * Returns only entries at or after this time. Unset returns all.
    *
    * @generated from field: google.protobuf.Timestamp start = 2;
    */
   start?: Timestamp | undefined;
 
   /**
-   * Keeps what happened before this time; unset keeps all.
+   * Returns only entries before this time. Unset returns all.
    *
    * @generated from field: google.protobuf.Timestamp end = 3;
    */
@@ -1090,13 +1090,13 @@ export declare type TagHistoryFilter = Message<"chainguard.platform.registry.Tag
 export declare const TagHistoryFilterSchema: GenMessage<TagHistoryFilter>;
 
 /**
- * Answer of ListTagHistory.
+ * Response message for ListTagHistory.
  *
  * @generated from message chainguard.platform.registry.TagHistoryList
  */
 export declare type TagHistoryList = Message<"chainguard.platform.registry.TagHistoryList"> & {
   /**
-   * The digests, the latest first.
+   * Digests, latest first.
    *
    * @generated from field: repeated chainguard.platform.registry.TagHistory items = 1;
    */
@@ -1110,20 +1110,20 @@ export declare type TagHistoryList = Message<"chainguard.platform.registry.TagHi
 export declare const TagHistoryListSchema: GenMessage<TagHistoryList>;
 
 /**
- * A digest that a tag has pointed at.
+ * Digest that a tag has pointed to.
  *
  * @generated from message chainguard.platform.registry.TagHistory
  */
 export declare type TagHistory = Message<"chainguard.platform.registry.TagHistory"> & {
   /**
-   * Since when.
+   * Time since when the tag pointed to it.
    *
    * @generated from field: google.protobuf.Timestamp update_timestamp = 1;
    */
   updateTimestamp?: Timestamp | undefined;
 
   /**
-   * The digest.
+   * Digest of the manifest.
    *
    * @generated from field: string digest = 2;
    */
@@ -1137,20 +1137,20 @@ export declare type TagHistory = Message<"chainguard.platform.registry.TagHistor
 export declare const TagHistorySchema: GenMessage<TagHistory>;
 
 /**
- * The Helm charts that deploy the image of a repo.
+ * Helm charts that deploy the image of a repo.
  *
  * @generated from message chainguard.platform.registry.Deployment
  */
 export declare type Deployment = Message<"chainguard.platform.registry.Deployment"> & {
   /**
-   * Id of the repo.
+   * ID of the repo.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * The charts.
+   * Helm charts.
    *
    * @generated from field: repeated chainguard.platform.registry.HelmChart charts = 2;
    */
@@ -1164,27 +1164,27 @@ export declare type Deployment = Message<"chainguard.platform.registry.Deploymen
 export declare const DeploymentSchema: GenMessage<Deployment>;
 
 /**
- * Where a Helm chart is.
+ * Location of a Helm chart.
  *
  * @generated from message chainguard.platform.registry.HelmChart
  */
 export declare type HelmChart = Message<"chainguard.platform.registry.HelmChart"> & {
   /**
-   * Address of the chart's source code.
+   * URL of the chart's source code.
    *
    * @generated from field: optional string source = 1;
    */
   source?: string | undefined;
 
   /**
-   * Address of the chart repository: scheme `https` or `oci`, or `http` for this machine.
+   * URL of the chart repository. The scheme is `https` or `oci`; `http` is accepted for localhost.
    *
    * @generated from field: string repo = 2;
    */
   repo: string;
 
   /**
-   * Name of the chart in its repository.
+   * Name of the chart in the repository.
    *
    * @generated from field: optional string chart = 3;
    */
@@ -1198,20 +1198,20 @@ export declare type HelmChart = Message<"chainguard.platform.registry.HelmChart"
 export declare const HelmChartSchema: GenMessage<HelmChart>;
 
 /**
- * Request of CreateDeployment.
+ * Request message for CreateDeployment.
  *
  * @generated from message chainguard.platform.registry.CreateDeploymentRequest
  */
 export declare type CreateDeploymentRequest = Message<"chainguard.platform.registry.CreateDeploymentRequest"> & {
   /**
-   * Id of the repo.
+   * ID of the repo.
    *
    * @generated from field: string parent_id = 1;
    */
   parentId: string;
 
   /**
-   * The charts.
+   * Helm charts.
    *
    * @generated from field: repeated chainguard.platform.registry.HelmChart charts = 2;
    */
@@ -1225,20 +1225,20 @@ export declare type CreateDeploymentRequest = Message<"chainguard.platform.regis
 export declare const CreateDeploymentRequestSchema: GenMessage<CreateDeploymentRequest>;
 
 /**
- * Request of UpdateDeployment.
+ * Request message for UpdateDeployment.
  *
  * @generated from message chainguard.platform.registry.UpdateDeploymentRequest
  */
 export declare type UpdateDeploymentRequest = Message<"chainguard.platform.registry.UpdateDeploymentRequest"> & {
   /**
-   * Id of the repo.
+   * ID of the repo.
    *
    * @generated from field: string repo_id = 1;
    */
   repoId: string;
 
   /**
-   * The charts.
+   * Helm charts.
    *
    * @generated from field: repeated chainguard.platform.registry.HelmChart charts = 2;
    */
@@ -1252,13 +1252,13 @@ export declare type UpdateDeploymentRequest = Message<"chainguard.platform.regis
 export declare const UpdateDeploymentRequestSchema: GenMessage<UpdateDeploymentRequest>;
 
 /**
- * Request of GetDeployment.
+ * Request message for GetDeployment.
  *
  * @generated from message chainguard.platform.registry.GetDeploymentRequest
  */
 export declare type GetDeploymentRequest = Message<"chainguard.platform.registry.GetDeploymentRequest"> & {
   /**
-   * Id of the repo.
+   * ID of the repo.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1272,27 +1272,27 @@ export declare type GetDeploymentRequest = Message<"chainguard.platform.registry
 export declare const GetDeploymentRequestSchema: GenMessage<GetDeploymentRequest>;
 
 /**
- * How an organization wants its images copied.
+ * Settings of an organization for copying images.
  *
  * @generated from message chainguard.platform.registry.RegistrySettings
  */
 export declare type RegistrySettings = Message<"chainguard.platform.registry.RegistrySettings"> & {
   /**
-   * Id of the organization.
+   * ID of the organization.
    *
    * @generated from field: string registry_id = 1;
    */
   registryId: string;
 
   /**
-   * Whether copied tags are given a suffix that makes them unique.
+   * Whether copied tags get a suffix that makes them unique.
    *
    * @generated from field: bool unique_tags = 2;
    */
   uniqueTags: boolean;
 
   /**
-   * Whether copying goes on for a while after a source reaches its end of life.
+   * Whether copying continues for a grace period after the end of life of a source.
    *
    * @generated from field: bool eol_grace_period = 3;
    */
@@ -1306,13 +1306,13 @@ export declare type RegistrySettings = Message<"chainguard.platform.registry.Reg
 export declare const RegistrySettingsSchema: GenMessage<RegistrySettings>;
 
 /**
- * Request of GetRegistrySettings.
+ * Request message for GetRegistrySettings.
  *
  * @generated from message chainguard.platform.registry.GetRegistrySettingsRequest
  */
 export declare type GetRegistrySettingsRequest = Message<"chainguard.platform.registry.GetRegistrySettingsRequest"> & {
   /**
-   * Id of the organization.
+   * ID of the organization.
    *
    * @generated from field: string registry_id = 1;
    */
@@ -1326,7 +1326,7 @@ export declare type GetRegistrySettingsRequest = Message<"chainguard.platform.re
 export declare const GetRegistrySettingsRequestSchema: GenMessage<GetRegistrySettingsRequest>;
 
 /**
- * Request of GetPackageVersionMetadata.
+ * Request message for GetPackageVersionMetadata.
  *
  * @generated from message chainguard.platform.registry.PackageVersionMetadataRequest
  */
@@ -1346,7 +1346,7 @@ export declare type PackageVersionMetadataRequest = Message<"chainguard.platform
 export declare const PackageVersionMetadataRequestSchema: GenMessage<PackageVersionMetadataRequest>;
 
 /**
- * The versions of a package.
+ * Versions of a package.
  *
  * @generated from message chainguard.platform.registry.PackageVersionMetadata
  */
@@ -1359,14 +1359,14 @@ export declare type PackageVersionMetadata = Message<"chainguard.platform.regist
   eolVersions: PackageVersion[];
 
   /**
-   * When this was last brought up to date.
+   * Time of the last update of this data.
    *
    * @generated from field: string lastUpdatedTimestamp = 2;
    */
   lastUpdatedTimestamp: string;
 
   /**
-   * The latest version.
+   * Latest version.
    *
    * @generated from field: string latestVersion = 3;
    */
@@ -1380,7 +1380,7 @@ export declare type PackageVersionMetadata = Message<"chainguard.platform.regist
   versions: PackageVersion[];
 
   /**
-   * How long a time of grace is.
+   * Length of the grace period, in months.
    *
    * @generated from field: int32 gracePeriodMonths = 5;
    */
@@ -1394,76 +1394,76 @@ export declare type PackageVersionMetadata = Message<"chainguard.platform.regist
 export declare const PackageVersionMetadataSchema: GenMessage<PackageVersionMetadata>;
 
 /**
- * A version of a package.
+ * Version of a package.
  *
  * @generated from message chainguard.platform.registry.PackageVersion
  */
 export declare type PackageVersion = Message<"chainguard.platform.registry.PackageVersion"> & {
   /**
-   * When it reaches its end of life.
+   * End-of-life date.
    *
    * @generated from field: string eolDate = 1;
    */
   eolDate: string;
 
   /**
-   * Whether there is a package of it.
+   * Whether a package of this version exists.
    *
    * @generated from field: bool exists = 2;
    */
   exists: boolean;
 
   /**
-   * Whether there is one with validated cryptography.
+   * Whether a package with validated cryptography (FIPS 140) exists.
    *
    * @generated from field: bool fips = 3;
    */
   fips: boolean;
 
   /**
-   * Old form of `lts`.
+   * Legacy form of `lts`.
    *
    * @generated from field: string legacy_lts = 4;
    */
   legacyLts: string;
 
   /**
-   * When it was released.
+   * Release date.
    *
    * @generated from field: string releaseDate = 5;
    */
   releaseDate: string;
 
   /**
-   * The version, such as `1.27`.
+   * Version, for example `1.27`.
    *
    * @generated from field: string version = 6;
    */
   version: string;
 
   /**
-   * Whether it can no longer be built.
+   * Whether the version can no longer be built.
    *
    * @generated from field: bool eolBroken = 7;
    */
   eolBroken: boolean;
 
   /**
-   * Its latest release, such as `1.27.3`.
+   * Latest release of the version, for example `1.27.3`.
    *
    * @generated from field: string latestVersion = 8;
    */
   latestVersion: string;
 
   /**
-   * Whether it has long-term support.
+   * Whether the version has long-term support.
    *
    * @generated from field: bool lts = 9;
    */
   lts: boolean;
 
   /**
-   * Where it is built from.
+   * Source of the version.
    *
    * @generated from field: chainguard.platform.registry.PackageVersion.VersionSource versionSource = 10;
    */
@@ -1477,20 +1477,20 @@ export declare type PackageVersion = Message<"chainguard.platform.registry.Packa
 export declare const PackageVersionSchema: GenMessage<PackageVersion>;
 
 /**
- * A state of source code.
+ * Revision of source code.
  *
  * @generated from message chainguard.platform.registry.PackageVersion.VersionSource
  */
 export declare type PackageVersion_VersionSource = Message<"chainguard.platform.registry.PackageVersion.VersionSource"> & {
   /**
-   * Name of the state.
+   * Name of the revision.
    *
    * @generated from field: string ref = 1;
    */
   ref: string;
 
   /**
-   * Hash of the state.
+   * Commit hash of the revision.
    *
    * @generated from field: string sha = 2;
    */
@@ -1504,13 +1504,13 @@ export declare type PackageVersion_VersionSource = Message<"chainguard.platform.
 export declare const PackageVersion_VersionSourceSchema: GenMessage<PackageVersion_VersionSource>;
 
 /**
- * Request of GetSbom.
+ * Request message for GetSbom.
  *
  * @generated from message chainguard.platform.registry.SbomRequest
  */
 export declare type SbomRequest = Message<"chainguard.platform.registry.SbomRequest"> & {
   /**
-   * Id of the repo that holds the image.
+   * ID of the repo that contains the image.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1531,13 +1531,13 @@ export declare type SbomRequest = Message<"chainguard.platform.registry.SbomRequ
 export declare const SbomRequestSchema: GenMessage<SbomRequest>;
 
 /**
- * Request of GetHelm.
+ * Request message for GetHelm.
  *
  * @generated from message chainguard.platform.registry.HelmRequest
  */
 export declare type HelmRequest = Message<"chainguard.platform.registry.HelmRequest"> & {
   /**
-   * Id of the repo that holds the image.
+   * ID of the repo that contains the image.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1558,13 +1558,13 @@ export declare type HelmRequest = Message<"chainguard.platform.registry.HelmRequ
 export declare const HelmRequestSchema: GenMessage<HelmRequest>;
 
 /**
- * Request of GetChart.
+ * Request message for GetChart.
  *
  * @generated from message chainguard.platform.registry.GetChartRequest
  */
 export declare type GetChartRequest = Message<"chainguard.platform.registry.GetChartRequest"> & {
   /**
-   * Id of the repo that holds the image.
+   * ID of the repo that contains the image.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1585,13 +1585,13 @@ export declare type GetChartRequest = Message<"chainguard.platform.registry.GetC
 export declare const GetChartRequestSchema: GenMessage<GetChartRequest>;
 
 /**
- * Request of GetImageConfig.
+ * Request message for GetImageConfig.
  *
  * @generated from message chainguard.platform.registry.ImageConfigRequest
  */
 export declare type ImageConfigRequest = Message<"chainguard.platform.registry.ImageConfigRequest"> & {
   /**
-   * Id of the repo that holds the image.
+   * ID of the repo that contains the image.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1605,14 +1605,14 @@ export declare type ImageConfigRequest = Message<"chainguard.platform.registry.I
   digest: string;
 
   /**
-   * Architecture, `amd64` when it is empty. An image that is no index has one for all.
+   * Architecture. Empty means `amd64`. Ignored for an image that is not an index.
    *
    * @generated from field: string arch = 3;
    */
   arch: string;
 
   /**
-   * Has no meaning here.
+   * Has no effect.
    *
    * @generated from field: bool registry = 4;
    */
@@ -1626,13 +1626,13 @@ export declare type ImageConfigRequest = Message<"chainguard.platform.registry.I
 export declare const ImageConfigRequestSchema: GenMessage<ImageConfigRequest>;
 
 /**
- * Request of GetArchs.
+ * Request message for GetArchs.
  *
  * @generated from message chainguard.platform.registry.ArchRequest
  */
 export declare type ArchRequest = Message<"chainguard.platform.registry.ArchRequest"> & {
   /**
-   * Id of the repo that holds the image.
+   * ID of the repo that contains the image.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1653,13 +1653,13 @@ export declare type ArchRequest = Message<"chainguard.platform.registry.ArchRequ
 export declare const ArchRequestSchema: GenMessage<ArchRequest>;
 
 /**
- * Request of GetSize.
+ * Request message for GetSize.
  *
  * @generated from message chainguard.platform.registry.SizeRequest
  */
 export declare type SizeRequest = Message<"chainguard.platform.registry.SizeRequest"> & {
   /**
-   * Id of the repo that holds the image.
+   * ID of the repo that contains the image.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1673,7 +1673,7 @@ export declare type SizeRequest = Message<"chainguard.platform.registry.SizeRequ
   digest: string;
 
   /**
-   * Architecture, `amd64` when it is empty. An image that is no index has one for all.
+   * Architecture. Empty means `amd64`. Ignored for an image that is not an index.
    *
    * @generated from field: string arch = 3;
    */
@@ -1687,13 +1687,13 @@ export declare type SizeRequest = Message<"chainguard.platform.registry.SizeRequ
 export declare const SizeRequestSchema: GenMessage<SizeRequest>;
 
 /**
- * Request of GetRawSbom.
+ * Request message for GetRawSbom.
  *
  * @generated from message chainguard.platform.registry.RawSbomRequest
  */
 export declare type RawSbomRequest = Message<"chainguard.platform.registry.RawSbomRequest"> & {
   /**
-   * Id of the repo that holds the image.
+   * ID of the repo that contains the image.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1714,13 +1714,13 @@ export declare type RawSbomRequest = Message<"chainguard.platform.registry.RawSb
 export declare const RawSbomRequestSchema: GenMessage<RawSbomRequest>;
 
 /**
- * Request of GetVulnReport.
+ * Request message for GetVulnReport.
  *
  * @generated from message chainguard.platform.registry.VulnReportRequest
  */
 export declare type VulnReportRequest = Message<"chainguard.platform.registry.VulnReportRequest"> & {
   /**
-   * Id of the repo that holds the image.
+   * ID of the repo that contains the image.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1741,13 +1741,13 @@ export declare type VulnReportRequest = Message<"chainguard.platform.registry.Vu
 export declare const VulnReportRequestSchema: GenMessage<VulnReportRequest>;
 
 /**
- * Request of ListChartsByImageRepo.
+ * Request message for ListChartsByImageRepo.
  *
  * @generated from message chainguard.platform.registry.ListChartsByImageRepoRequest
  */
 export declare type ListChartsByImageRepoRequest = Message<"chainguard.platform.registry.ListChartsByImageRepoRequest"> & {
   /**
-   * Id of the repo.
+   * ID of the repo.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1761,13 +1761,13 @@ export declare type ListChartsByImageRepoRequest = Message<"chainguard.platform.
 export declare const ListChartsByImageRepoRequestSchema: GenMessage<ListChartsByImageRepoRequest>;
 
 /**
- * Request of ListManifestMetadata.
+ * Request message for ListManifestMetadata.
  *
  * @generated from message chainguard.platform.registry.ManifestMetadataFilter
  */
 export declare type ManifestMetadataFilter = Message<"chainguard.platform.registry.ManifestMetadataFilter"> & {
   /**
-   * Id of the repo.
+   * ID of the repo.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1781,13 +1781,13 @@ export declare type ManifestMetadataFilter = Message<"chainguard.platform.regist
 export declare const ManifestMetadataFilterSchema: GenMessage<ManifestMetadataFilter>;
 
 /**
- * Request of GetManifestDigestCount.
+ * Request message for GetManifestDigestCount.
  *
  * @generated from message chainguard.platform.registry.ManifestDigestCountFilter
  */
 export declare type ManifestDigestCountFilter = Message<"chainguard.platform.registry.ManifestDigestCountFilter"> & {
   /**
-   * Id of the group or repo.
+   * ID of the group or repo.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -1801,13 +1801,13 @@ export declare type ManifestDigestCountFilter = Message<"chainguard.platform.reg
 export declare const ManifestDigestCountFilterSchema: GenMessage<ManifestDigestCountFilter>;
 
 /**
- * Request of GetUpdateStatus.
+ * Request message for GetUpdateStatus.
  *
  * @generated from message chainguard.platform.registry.UpdateStatusRequest
  */
 export declare type UpdateStatusRequest = Message<"chainguard.platform.registry.UpdateStatusRequest"> & {
   /**
-   * Id of the repo.
+   * ID of the repo.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1821,13 +1821,13 @@ export declare type UpdateStatusRequest = Message<"chainguard.platform.registry.
 export declare const UpdateStatusRequestSchema: GenMessage<UpdateStatusRequest>;
 
 /**
- * Request of GetSyncStatus.
+ * Request message for GetSyncStatus.
  *
  * @generated from message chainguard.platform.registry.GetSyncStatusRequest
  */
 export declare type GetSyncStatusRequest = Message<"chainguard.platform.registry.GetSyncStatusRequest"> & {
   /**
-   * Id of the repo.
+   * ID of the repo.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -1841,7 +1841,7 @@ export declare type GetSyncStatusRequest = Message<"chainguard.platform.registry
 export declare const GetSyncStatusRequestSchema: GenMessage<GetSyncStatusRequest>;
 
 /**
- * Request of ListBuildReports and GetBuildStatus; whatever it holds is ignored.
+ * Request message for ListBuildReports and GetBuildStatus. Its content is ignored.
  *
  * @generated from message chainguard.platform.registry.BuildReportFilter
  */
@@ -1855,7 +1855,7 @@ export declare type BuildReportFilter = Message<"chainguard.platform.registry.Bu
 export declare const BuildReportFilterSchema: GenMessage<BuildReportFilter>;
 
 /**
- * Request of ListSyncStatuses; whatever it holds is ignored.
+ * Request message for ListSyncStatuses. Its content is ignored.
  *
  * @generated from message chainguard.platform.registry.ListSyncStatusesRequest
  */
@@ -1869,7 +1869,7 @@ export declare type ListSyncStatusesRequest = Message<"chainguard.platform.regis
 export declare const ListSyncStatusesRequestSchema: GenMessage<ListSyncStatusesRequest>;
 
 /**
- * Answer of GetHelm, which is never given.
+ * Response message for GetHelm. Never returned.
  *
  * @generated from message chainguard.platform.registry.Helm
  */
@@ -1883,7 +1883,7 @@ export declare type Helm = Message<"chainguard.platform.registry.Helm"> & {
 export declare const HelmSchema: GenMessage<Helm>;
 
 /**
- * Answer of GetChart, which is never given.
+ * Response message for GetChart. Never returned.
  *
  * @generated from message chainguard.platform.registry.Chart
  */
@@ -1897,7 +1897,7 @@ export declare type Chart = Message<"chainguard.platform.registry.Chart"> & {
 export declare const ChartSchema: GenMessage<Chart>;
 
 /**
- * Answer of ListChartsByImageRepo, which is never given.
+ * Response message for ListChartsByImageRepo. Never returned.
  *
  * @generated from message chainguard.platform.registry.ListChartsByImageRepoResponse
  */
@@ -1911,55 +1911,55 @@ export declare type ListChartsByImageRepoResponse = Message<"chainguard.platform
 export declare const ListChartsByImageRepoResponseSchema: GenMessage<ListChartsByImageRepoResponse>;
 
 /**
- * Answer of GetImageConfig: what the configuration of an image says of how it runs.
+ * Response message for GetImageConfig: the runtime configuration of an image.
  *
  * @generated from message chainguard.platform.registry.ImageConfig
  */
 export declare type ImageConfig = Message<"chainguard.platform.registry.ImageConfig"> & {
   /**
-   * Who it runs as.
+   * User that the image runs as.
    *
    * @generated from field: string user = 1;
    */
   user: string;
 
   /**
-   * Ports that it listens on, such as `80/tcp`.
+   * Exposed ports, for example `80/tcp`.
    *
    * @generated from field: map<string, chainguard.platform.registry.ImageConfig.ExposedPort> exposed_ports = 2;
    */
   exposedPorts: { [key: string]: ImageConfig_ExposedPort };
 
   /**
-   * Variables, each `NAME=value`.
+   * Environment variables, each `NAME=value`.
    *
    * @generated from field: repeated string env = 3;
    */
   env: string[];
 
   /**
-   * What is run.
+   * Entrypoint.
    *
    * @generated from field: repeated string entrypoint = 4;
    */
   entrypoint: string[];
 
   /**
-   * Arguments of that, or what is run.
+   * Arguments of the entrypoint, or the command to run.
    *
    * @generated from field: repeated string cmd = 5;
    */
   cmd: string[];
 
   /**
-   * Places that data is written to.
+   * Volumes, keyed by path.
    *
    * @generated from field: map<string, chainguard.platform.registry.ImageConfig.Volume> volumes = 6;
    */
   volumes: { [key: string]: ImageConfig_Volume };
 
   /**
-   * Directory in which it is run.
+   * Working directory.
    *
    * @generated from field: string working_dir = 7;
    */
@@ -1973,7 +1973,7 @@ export declare type ImageConfig = Message<"chainguard.platform.registry.ImageCon
   labels: { [key: string]: string };
 
   /**
-   * Signal that ends it.
+   * Signal that stops the container.
    *
    * @generated from field: string stop_signal = 9;
    */
@@ -1987,7 +1987,7 @@ export declare type ImageConfig = Message<"chainguard.platform.registry.ImageCon
 export declare const ImageConfigSchema: GenMessage<ImageConfig>;
 
 /**
- * A port that it listens on.
+ * Exposed port.
  *
  * @generated from message chainguard.platform.registry.ImageConfig.ExposedPort
  */
@@ -2001,7 +2001,7 @@ export declare type ImageConfig_ExposedPort = Message<"chainguard.platform.regis
 export declare const ImageConfig_ExposedPortSchema: GenMessage<ImageConfig_ExposedPort>;
 
 /**
- * A place that data is written to.
+ * Volume.
  *
  * @generated from message chainguard.platform.registry.ImageConfig.Volume
  */
@@ -2015,13 +2015,13 @@ export declare type ImageConfig_Volume = Message<"chainguard.platform.registry.I
 export declare const ImageConfig_VolumeSchema: GenMessage<ImageConfig_Volume>;
 
 /**
- * Answer of GetArchs.
+ * Response message for GetArchs.
  *
  * @generated from message chainguard.platform.registry.Archs
  */
 export declare type Archs = Message<"chainguard.platform.registry.Archs"> & {
   /**
-   * Such as `amd64`, or `arm/v7` with a variant.
+   * Architectures, for example `amd64`, or `arm/v7` with a variant.
    *
    * @generated from field: repeated string archs = 1;
    */
@@ -2035,20 +2035,20 @@ export declare type Archs = Message<"chainguard.platform.registry.Archs"> & {
 export declare const ArchsSchema: GenMessage<Archs>;
 
 /**
- * Answer of GetSize.
+ * Response message for GetSize.
  *
  * @generated from message chainguard.platform.registry.Size
  */
 export declare type Size = Message<"chainguard.platform.registry.Size"> & {
   /**
-   * In bytes.
+   * Size in bytes.
    *
    * @generated from field: int64 size = 1;
    */
   size: bigint;
 
   /**
-   * Architecture that was measured.
+   * Architecture whose size is returned.
    *
    * @generated from field: string arch = 2;
    */
@@ -2062,7 +2062,7 @@ export declare type Size = Message<"chainguard.platform.registry.Size"> & {
 export declare const SizeSchema: GenMessage<Size>;
 
 /**
- * Answer of GetRawSbom, which is never given.
+ * Response message for GetRawSbom. Never returned.
  *
  * @generated from message chainguard.platform.registry.RawSbom
  */
@@ -2076,7 +2076,7 @@ export declare type RawSbom = Message<"chainguard.platform.registry.RawSbom"> & 
 export declare const RawSbomSchema: GenMessage<RawSbom>;
 
 /**
- * Answer of ListManifestMetadata, which is never given.
+ * Response message for ListManifestMetadata. Never returned.
  *
  * @generated from message chainguard.platform.registry.ManifestMetadataList
  */
@@ -2090,7 +2090,7 @@ export declare type ManifestMetadataList = Message<"chainguard.platform.registry
 export declare const ManifestMetadataListSchema: GenMessage<ManifestMetadataList>;
 
 /**
- * Answer of GetManifestDigestCount, which is never given.
+ * Response message for GetManifestDigestCount. Never returned.
  *
  * @generated from message chainguard.platform.registry.ManifestDigestCount
  */
@@ -2104,7 +2104,7 @@ export declare type ManifestDigestCount = Message<"chainguard.platform.registry.
 export declare const ManifestDigestCountSchema: GenMessage<ManifestDigestCount>;
 
 /**
- * Answer of ListBuildReports, which is never given.
+ * Response message for ListBuildReports. Never returned.
  *
  * @generated from message chainguard.platform.registry.BuildReportList
  */
@@ -2118,7 +2118,7 @@ export declare type BuildReportList = Message<"chainguard.platform.registry.Buil
 export declare const BuildReportListSchema: GenMessage<BuildReportList>;
 
 /**
- * Answer of GetBuildStatus, which is never given.
+ * Response message for GetBuildStatus. Never returned.
  *
  * @generated from message chainguard.platform.registry.BuildStatus
  */
@@ -2132,7 +2132,7 @@ export declare type BuildStatus = Message<"chainguard.platform.registry.BuildSta
 export declare const BuildStatusSchema: GenMessage<BuildStatus>;
 
 /**
- * Answer of GetUpdateStatus, which is never given.
+ * Response message for GetUpdateStatus. Never returned.
  *
  * @generated from message chainguard.platform.registry.UpdateStatus
  */
@@ -2146,7 +2146,7 @@ export declare type UpdateStatus = Message<"chainguard.platform.registry.UpdateS
 export declare const UpdateStatusSchema: GenMessage<UpdateStatus>;
 
 /**
- * Answer of GetSyncStatus, which is never given.
+ * Response message for GetSyncStatus. Never returned.
  *
  * @generated from message chainguard.platform.registry.SyncStatus
  */
@@ -2160,7 +2160,7 @@ export declare type SyncStatus = Message<"chainguard.platform.registry.SyncStatu
 export declare const SyncStatusSchema: GenMessage<SyncStatus>;
 
 /**
- * Answer of ListSyncStatuses, which is never given.
+ * Response message for ListSyncStatuses. Never returned.
  *
  * @generated from message chainguard.platform.registry.SyncStatusList
  */
@@ -2174,55 +2174,55 @@ export declare type SyncStatusList = Message<"chainguard.platform.registry.SyncS
 export declare const SyncStatusListSchema: GenMessage<SyncStatusList>;
 
 /**
- * Classes of image in the catalog.
+ * Tiers of images in the catalog.
  *
  * @generated from enum chainguard.platform.registry.CatalogTier
  */
 export enum CatalogTier {
   /**
-   * No class has been chosen.
+   * Not specified.
    *
    * @generated from enum value: UNKNOWN = 0;
    */
   UNKNOWN = 0,
 
   /**
-   * Runs one application.
+   * Applications that are ready to run.
    *
    * @generated from enum value: APPLICATION = 4;
    */
   APPLICATION = 4,
 
   /**
-   * A base to build other images on.
+   * Base images for building other images.
    *
    * @generated from enum value: BASE = 5;
    */
   BASE = 5,
 
   /**
-   * Uses validated cryptography.
+   * Images with validated cryptography (FIPS 140).
    *
    * @generated from enum value: FIPS = 6;
    */
   FIPS = 6,
 
   /**
-   * For machine learning.
+   * Images for machine learning.
    *
    * @generated from enum value: AI = 7;
    */
   AI = 7,
 
   /**
-   * Tools for development.
+   * Tools for developers.
    *
    * @generated from enum value: DEVTOOLS = 8;
    */
   DEVTOOLS = 8,
 
   /**
-   * Commercial software.
+   * Images of commercial software.
    *
    * @generated from enum value: COMMERCIAL = 9;
    */
@@ -2235,27 +2235,27 @@ export enum CatalogTier {
 export declare const CatalogTierSchema: GenEnum<CatalogTier>;
 
 /**
- * Whether a tag still receives updates.
+ * Update statuses of a tag.
  *
  * @generated from enum chainguard.platform.registry.EolTagStatus
  */
 export enum EolTagStatus {
   /**
-   * It does.
+   * Receives updates.
    *
    * @generated from enum value: TAG_ACTIVE = 0;
    */
   TAG_ACTIVE = 0,
 
   /**
-   * It does for a time of grace.
+   * Receives updates during a grace period.
    *
    * @generated from enum value: TAG_IN_GRACE = 1;
    */
   TAG_IN_GRACE = 1,
 
   /**
-   * It does not.
+   * Receives no updates.
    *
    * @generated from enum value: TAG_INACTIVE = 2;
    */
@@ -2268,41 +2268,41 @@ export enum EolTagStatus {
 export declare const EolTagStatusSchema: GenEnum<EolTagStatus>;
 
 /**
- * How a time of grace stands.
+ * Statuses of a grace period.
  *
  * @generated from enum chainguard.platform.registry.EolGracePeriodStatus
  */
 export enum EolGracePeriodStatus {
   /**
-   * There is none for this tag.
+   * Not available for this tag.
    *
    * @generated from enum value: GRACE_NOT_ELIGIBLE = 0;
    */
   GRACE_NOT_ELIGIBLE = 0,
 
   /**
-   * There would be one.
+   * Available, but not started.
    *
    * @generated from enum value: GRACE_ELIGIBLE = 1;
    */
   GRACE_ELIGIBLE = 1,
 
   /**
-   * It runs.
+   * Active.
    *
    * @generated from enum value: GRACE_ACTIVE = 2;
    */
   GRACE_ACTIVE = 2,
 
   /**
-   * It ended early, because the image could no longer be built.
+   * Ended early, because the image could no longer be built.
    *
    * @generated from enum value: GRACE_BROKEN = 3;
    */
   GRACE_BROKEN = 3,
 
   /**
-   * It is over.
+   * Expired.
    *
    * @generated from enum value: GRACE_EXPIRED = 4;
    */
@@ -2315,16 +2315,15 @@ export enum EolGracePeriodStatus {
 export declare const EolGracePeriodStatusSchema: GenEnum<EolGracePeriodStatus>;
 
 /**
- * Repos and tags as version 1 shows them, with questions about images. New clients use the services of
- * v2beta1, which see the same repos and tags.
+ * Manages repos and tags, and returns facts about images, in version 1 of the API. New clients should use the
+ * v2beta1 services, which operate on the same repos and tags.
  *
  * @generated from service chainguard.platform.registry.Registry
  */
 export declare const Registry: GenService<{
   /**
-   * Creates a repo in a group, or changes the repo of that name to what is given; for a change,
-   * CAP_REPO_UPDATE is needed too. Fails with ALREADY_EXISTS when there is one and
-   * `prevent_existing` is set.
+   * Creates a repo in a group, or updates the repo with this name. An update also requires CAP_REPO_UPDATE.
+   * Fails with ALREADY_EXISTS if the repo exists and `prevent_existing` is set.
    *
    * @generated from rpc chainguard.platform.registry.Registry.CreateRepo
    */
@@ -2334,9 +2333,9 @@ export declare const Registry: GenService<{
     output: typeof RepoSchema;
   },
   /**
-   * Replaces a repo and returns it as it is afterwards; what is left out becomes empty. Some fields
-   * are for the operator alone, and changing one of them without that right is PERMISSION_DENIED. Renaming
-   * a repo that has a policy requires CAP_REPO_POLICIES_UPDATE too.
+   * Replaces a repo and returns the result. Fields that are not in the request become empty. Some fields can
+   * be changed by the operator only; for other callers, changing them fails with PERMISSION_DENIED. Renaming
+   * a repo that has a policy also requires CAP_REPO_POLICIES_UPDATE.
    *
    * @generated from rpc chainguard.platform.registry.Registry.UpdateRepo
    */
@@ -2346,8 +2345,8 @@ export declare const Registry: GenService<{
     output: typeof RepoSchema;
   },
   /**
-   * Lists the repos of the groups in which the caller may read repos, with the pages that introduce
-   * them, in ascending order of ids.
+   * Lists the repos of the groups in which the caller can read repos, with their readmes, in ascending order
+   * of IDs.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListRepos
    */
@@ -2357,8 +2356,8 @@ export declare const Registry: GenService<{
     output: typeof RepoListSchema;
   },
   /**
-   * Deletes a repo that has no tags. Fails with NOT_FOUND when the repo is already gone. Deleting a repo
-   * that has a policy requires CAP_REPO_POLICIES_UPDATE too.
+   * Deletes a repo that has no tags. Fails with NOT_FOUND if the repo does not exist. Deleting a repo that
+   * has a policy also requires CAP_REPO_POLICIES_UPDATE.
    *
    * @generated from rpc chainguard.platform.registry.Registry.DeleteRepo
    */
@@ -2368,8 +2367,8 @@ export declare const Registry: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Creates a tag in a repo, or changes the tag of that name to what is given; for a change,
-   * CAP_TAG_UPDATE is needed too. A tag may be made without a digest.
+   * Creates a tag in a repo, or updates the tag with this name. An update also requires CAP_TAG_UPDATE. A tag
+   * can be created without a digest.
    *
    * @generated from rpc chainguard.platform.registry.Registry.CreateTag
    */
@@ -2379,7 +2378,7 @@ export declare const Registry: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Replaces a tag and returns it as it is afterwards; what is left out becomes empty.
+   * Replaces a tag and returns the result. Fields that are not in the request become empty.
    *
    * @generated from rpc chainguard.platform.registry.Registry.UpdateTag
    */
@@ -2389,8 +2388,7 @@ export declare const Registry: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Removes a tag; the manifest it points at stays. Fails with NOT_FOUND when the tag is already
-   * gone.
+   * Deletes a tag, but not the manifest that it points to. Fails with NOT_FOUND if the tag does not exist.
    *
    * @generated from rpc chainguard.platform.registry.Registry.DeleteTag
    */
@@ -2400,7 +2398,7 @@ export declare const Registry: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the tags of the repos in which the caller may read tags, in ascending order of ids.
+   * Lists the tags of the repos in which the caller can read tags, in ascending order of IDs.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListTags
    */
@@ -2410,7 +2408,7 @@ export declare const Registry: GenService<{
     output: typeof TagListSchema;
   },
   /**
-   * Counts the repos that copy a repo, as far as the caller may read them.
+   * Counts the repos that copy a repo, among those that the caller can read.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetRepoCountBySource
    */
@@ -2420,7 +2418,7 @@ export declare const Registry: GenService<{
     output: typeof RepoCountSchema;
   },
   /**
-   * Tells how many tags a repo has, when one of them was last changed, and which is the latest.
+   * Returns the number of tags of a repo, the time of the last update of a tag, and the latest tag.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetRepoTagsSummary
    */
@@ -2430,8 +2428,8 @@ export declare const Registry: GenService<{
     output: typeof RepoTagsSummarySchema;
   },
   /**
-   * Lists tags whose software has reached its end of life. Not offered: this server knows of no such
-   * dates, and an empty list would say that everything is still looked after.
+   * Lists tags whose software has reached its end of life. Not implemented: this server has no such dates,
+   * and an empty list would suggest that everything is still supported.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListEolTags
    */
@@ -2441,8 +2439,8 @@ export declare const Registry: GenService<{
     output: typeof EolTagListSchema;
   },
   /**
-   * Lists the digests that a tag has pointed at, the latest first. The latest 1000 of a tag are kept;
-   * a list of 1000 may have lost older ones.
+   * Lists the digests that a tag has pointed to, latest first. The latest 1000 are stored for each tag; if
+   * 1000 are returned, older ones may be missing.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListTagHistory
    */
@@ -2452,8 +2450,8 @@ export declare const Registry: GenService<{
     output: typeof TagHistoryListSchema;
   },
   /**
-   * Tells of the versions of a package and their ends of life. Fails with NOT_FOUND for a package
-   * that the server knows nothing of.
+   * Returns the versions of a package and their end-of-life dates. Fails with NOT_FOUND if the package is
+   * unknown to the server.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetPackageVersionMetadata
    */
@@ -2463,8 +2461,8 @@ export declare const Registry: GenService<{
     output: typeof PackageVersionMetadataSchema;
   },
   /**
-   * Says which Helm charts deploy the image of a repo. Fails with ALREADY_EXISTS when that has been
-   * said.
+   * Records the Helm charts that deploy the image of a repo. Fails with ALREADY_EXISTS if they are recorded
+   * already.
    *
    * @generated from rpc chainguard.platform.registry.Registry.CreateDeployment
    */
@@ -2484,8 +2482,7 @@ export declare const Registry: GenService<{
     output: typeof DeploymentSchema;
   },
   /**
-   * Reads which Helm charts deploy the image of a repo. Fails with NOT_FOUND where nobody has said
-   * so.
+   * Returns the Helm charts that deploy the image of a repo. Fails with NOT_FOUND if none are recorded.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetDeployment
    */
@@ -2495,7 +2492,7 @@ export declare const Registry: GenService<{
     output: typeof DeploymentSchema;
   },
   /**
-   * Reads how an organization wants its images copied.
+   * Returns the settings of an organization for copying images.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetRegistrySettings
    */
@@ -2505,7 +2502,8 @@ export declare const Registry: GenService<{
     output: typeof RegistrySettingsSchema;
   },
   /**
-   * Replaces how an organization wants its images copied; what is left out becomes false.
+   * Replaces the settings of an organization for copying images. Fields that are not in the request become
+   * false.
    *
    * @generated from rpc chainguard.platform.registry.Registry.UpdateRegistrySettings
    */
@@ -2515,8 +2513,8 @@ export declare const Registry: GenService<{
     output: typeof RegistrySettingsSchema;
   },
   /**
-   * Reads the software bill of materials of an image. Not offered: those that were attached to an image
-   * are pulled as its referrers.
+   * Returns the software bill of materials of an image. Not implemented: documents attached to an image are
+   * pulled as its referrers.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetSbom
    */
@@ -2526,7 +2524,7 @@ export declare const Registry: GenService<{
     output: typeof Sbom2Schema;
   },
   /**
-   * Reads the Helm values of an image. Not offered: this server does not look into charts.
+   * Returns the Helm values of an image. Not implemented: this server does not read charts.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetHelm
    */
@@ -2536,7 +2534,7 @@ export declare const Registry: GenService<{
     output: typeof HelmSchema;
   },
   /**
-   * Reads a chart. Not offered: this server does not look into charts.
+   * Returns a chart. Not implemented: this server does not read charts.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetChart
    */
@@ -2546,7 +2544,7 @@ export declare const Registry: GenService<{
     output: typeof ChartSchema;
   },
   /**
-   * Lists the charts that use images of a repo. Not offered: this server does not look into charts.
+   * Lists the charts that use images of a repo. Not implemented: this server does not read charts.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListChartsByImageRepo
    */
@@ -2556,8 +2554,8 @@ export declare const Registry: GenService<{
     output: typeof ListChartsByImageRepoResponseSchema;
   },
   /**
-   * Reads the configuration of an image. Fails with NOT_FOUND where the repo has no such image, or none for
-   * the architecture.
+   * Returns the configuration of an image. Fails with NOT_FOUND if the repo does not contain the image, or
+   * the image does not have the architecture.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetImageConfig
    */
@@ -2577,7 +2575,7 @@ export declare const Registry: GenService<{
     output: typeof ArchsSchema;
   },
   /**
-   * Measures an image: the bytes of its layers and its configuration.
+   * Returns the size of an image: its layers and its configuration.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetSize
    */
@@ -2587,8 +2585,8 @@ export declare const Registry: GenService<{
     output: typeof SizeSchema;
   },
   /**
-   * Reads the software bill of materials of an image as it was written. Not offered: this server
-   * holds no manifests.
+   * Returns the original software bill of materials of an image. Not implemented: documents attached to an
+   * image are pulled as its referrers.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetRawSbom
    */
@@ -2598,7 +2596,7 @@ export declare const Registry: GenService<{
     output: typeof RawSbomSchema;
   },
   /**
-   * Reads what a scanner found in an image. Not offered: this server scans no images.
+   * Returns the findings of a scanner for an image. Not implemented: this server does not scan images.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetVulnReport
    */
@@ -2608,7 +2606,7 @@ export declare const Registry: GenService<{
     output: typeof VulnReportSchema;
   },
   /**
-   * Lists the packages of images. Not offered: this server does not look into images.
+   * Lists the packages of images. Not implemented: this server does not read the contents of images.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListManifestMetadata
    */
@@ -2618,7 +2616,7 @@ export declare const Registry: GenService<{
     output: typeof ManifestMetadataListSchema;
   },
   /**
-   * Counts the manifests below a group or repo. Not offered: the form of its answer is not public.
+   * Counts the manifests in a group or repo. Not implemented: the form of its response was never published.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetManifestDigestCount
    */
@@ -2628,7 +2626,7 @@ export declare const Registry: GenService<{
     output: typeof ManifestDigestCountSchema;
   },
   /**
-   * Lists the reports of builds. Not offered: this server builds no images.
+   * Lists build reports. Not implemented: this server does not build images.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListBuildReports
    */
@@ -2638,7 +2636,7 @@ export declare const Registry: GenService<{
     output: typeof BuildReportListSchema;
   },
   /**
-   * Tells how builds stand. Not offered: this server builds no images.
+   * Returns the status of builds. Not implemented: this server does not build images.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetBuildStatus
    */
@@ -2648,7 +2646,7 @@ export declare const Registry: GenService<{
     output: typeof BuildStatusSchema;
   },
   /**
-   * Tells how up to date a repo is. Not offered: this server copies no images.
+   * Returns whether a repo is up to date. Not implemented: this server does not copy images.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetUpdateStatus
    */
@@ -2658,7 +2656,7 @@ export declare const Registry: GenService<{
     output: typeof UpdateStatusSchema;
   },
   /**
-   * Tells how the copying of a repo stands. Not offered: this server copies no images.
+   * Returns the copy status of a repo. Not implemented: this server does not copy images.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetSyncStatus
    */
@@ -2668,7 +2666,7 @@ export declare const Registry: GenService<{
     output: typeof SyncStatusSchema;
   },
   /**
-   * Lists how the copying of repos stands. Not offered: this server copies no images.
+   * Lists the copy status of repos. Not implemented: this server does not copy images.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListSyncStatuses
    */

@@ -529,7 +529,7 @@ export const CatalogTierSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_registry_registry, 0);
 
 /**
- * Classes of image in the catalog.
+ * Tiers of images in the catalog.
  *
  * @generated from enum chainguard.platform.registry.CatalogTier
  */
@@ -543,7 +543,7 @@ export const EolTagStatusSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_registry_registry, 1);
 
 /**
- * Whether a tag still receives updates.
+ * Update statuses of a tag.
  *
  * @generated from enum chainguard.platform.registry.EolTagStatus
  */
@@ -557,7 +557,7 @@ export const EolGracePeriodStatusSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_registry_registry, 2);
 
 /**
- * How a time of grace stands.
+ * Statuses of a grace period.
  *
  * @generated from enum chainguard.platform.registry.EolGracePeriodStatus
  */
@@ -565,8 +565,8 @@ export const EolGracePeriodStatus = /*@__PURE__*/
   tsEnum(EolGracePeriodStatusSchema);
 
 /**
- * Repos and tags as version 1 shows them, with questions about images. New clients use the services of
- * v2beta1, which see the same repos and tags.
+ * Manages repos and tags, and returns facts about images, in version 1 of the API. New clients should use the
+ * v2beta1 services, which operate on the same repos and tags.
  *
  * @generated from service chainguard.platform.registry.Registry
  */

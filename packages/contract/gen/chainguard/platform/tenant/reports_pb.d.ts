@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_chainguard_platform_tenant_reports: GenFile;
 
 /**
- * Software bill of materials of an image, which is never given.
+ * Software bill of materials of an image. Never returned.
  *
  * @generated from message chainguard.platform.tenant.Sbom2
  */
@@ -25,7 +25,7 @@ export declare type Sbom2 = Message<"chainguard.platform.tenant.Sbom2"> & {
 export declare const Sbom2Schema: GenMessage<Sbom2>;
 
 /**
- * What a scanner found in an image, which is never given.
+ * Findings of a scanner for an image. Never returned.
  *
  * @generated from message chainguard.platform.tenant.VulnReport
  */

@@ -11,43 +11,43 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_platform_common_v1_uidp_platform: GenFile;
 
 /**
- * Narrows a list to a part of the group tree. Members that are set must all hold; a filter with none
- * set keeps everything the caller may see. A UID outside the caller's reach gives an empty list, not
- * an error.
+ * Filter for a part of the group tree. All members that are set must match; an empty filter returns
+ * everything that the caller can read. A UID that the caller cannot access returns an empty list, not an
+ * error.
  *
  * @generated from message chainguard.platform.common.UIDPFilter
  */
 export declare type UIDPFilter = Message<"chainguard.platform.common.UIDPFilter"> & {
   /**
-   * Keeps what lies on the way from this UID up to its root; the UID itself is not included.
+   * Returns only ancestors of this UID, up to its root, without the UID itself.
    *
    * @generated from field: string ancestors_of = 1;
    */
   ancestorsOf: string;
 
   /**
-   * Keeps what lies below this UID at any depth; the UID itself is not included.
+   * Returns only descendants of this UID, at any depth, without the UID itself.
    *
    * @generated from field: string descendants_of = 2;
    */
   descendantsOf: string;
 
   /**
-   * Keeps what lies directly below this UID. The value `/` stands for the root level.
+   * Returns only direct children of this UID. `/` is the root level.
    *
    * @generated from field: string children_of = 3;
    */
   childrenOf: string;
 
   /**
-   * When true, keeps only what lies at the root level, whose UID is a single segment.
+   * Whether to return only resources at the root level, whose UID has one segment.
    *
    * @generated from field: bool in_root = 4;
    */
   inRoot: boolean;
 
   /**
-   * Keeps exactly these UIDs; unknown ones are passed over.
+   * Returns only these UIDs. Unknown UIDs are ignored.
    *
    * @generated from field: repeated string ids = 5;
    */

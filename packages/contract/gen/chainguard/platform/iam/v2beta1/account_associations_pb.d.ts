@@ -13,13 +13,13 @@ import type { UIDPFilter } from "../../../../platform/common/v1/uidp.platform_pb
 export declare const file_chainguard_platform_iam_v2beta1_account_associations: GenFile;
 
 /**
- * A group's accounts elsewhere.
+ * Accounts of a group at cloud providers and code hosts.
  *
  * @generated from message chainguard.platform.iam.v2beta1.AccountAssociation
  */
 export declare type AccountAssociation = Message<"chainguard.platform.iam.v2beta1.AccountAssociation"> & {
   /**
-   * Identifier, given by the server: the UID of the group itself.
+   * Identifier, assigned by the server: the UID of the group.
    *
    * @generated from field: string uid = 1;
    */
@@ -33,7 +33,7 @@ export declare type AccountAssociation = Message<"chainguard.platform.iam.v2beta
   name: string;
 
   /**
-   * Free text of at most 512 characters, without control characters.
+   * Free text, at most 512 characters, without control characters.
    *
    * @generated from field: string description = 3;
    */
@@ -54,7 +54,7 @@ export declare type AccountAssociation = Message<"chainguard.platform.iam.v2beta
   google?: AccountAssociation_Google | undefined;
 
   /**
-   * Identities that services of the platform take on for this group.
+   * Identities that services of the platform assume for this group.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.AccountAssociation.Chainguard chainguard = 7;
    */
@@ -68,21 +68,21 @@ export declare type AccountAssociation = Message<"chainguard.platform.iam.v2beta
   azure?: AccountAssociation_Azure | undefined;
 
   /**
-   * When the association was created.
+   * Time when the association was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the association was last changed.
+   * Time when the association was last updated.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 10;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * Installations of apps at GitHub.
+   * Installations of GitHub Apps.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.AccountAssociation.GitHub github = 11;
    */
@@ -143,13 +143,13 @@ export declare type AccountAssociation_Google = Message<"chainguard.platform.iam
 export declare const AccountAssociation_GoogleSchema: GenMessage<AccountAssociation_Google>;
 
 /**
- * Apps installed at GitHub.
+ * Installations of GitHub Apps.
  *
  * @generated from message chainguard.platform.iam.v2beta1.AccountAssociation.GitHub
  */
 export declare type AccountAssociation_GitHub = Message<"chainguard.platform.iam.v2beta1.AccountAssociation.GitHub"> & {
   /**
-   * Installations by the number of the GitHub App.
+   * Installations, keyed by the ID of the GitHub App.
    *
    * @generated from field: map<int64, chainguard.platform.iam.v2beta1.AccountAssociation.GitHubAppInstallations> app_installations = 2;
    */
@@ -169,7 +169,7 @@ export declare const AccountAssociation_GitHubSchema: GenMessage<AccountAssociat
  */
 export declare type AccountAssociation_GitHubAppInstallations = Message<"chainguard.platform.iam.v2beta1.AccountAssociation.GitHubAppInstallations"> & {
   /**
-   * The installations.
+   * Installations.
    *
    * @generated from field: repeated chainguard.platform.iam.v2beta1.AccountAssociation.GitHubInstallation installations = 1;
    */
@@ -189,14 +189,14 @@ export declare const AccountAssociation_GitHubAppInstallationsSchema: GenMessage
  */
 export declare type AccountAssociation_GitHubInstallation = Message<"chainguard.platform.iam.v2beta1.AccountAssociation.GitHubInstallation"> & {
   /**
-   * Number that GitHub gave to the installation.
+   * Installation ID, assigned by GitHub.
    *
    * @generated from field: int64 installation_id = 1;
    */
   installationId: bigint;
 
   /**
-   * Account that the app is installed on. It is for display and decides nothing.
+   * Account that the app is installed on. For display only.
    *
    * @generated from field: string name = 2;
    */
@@ -210,13 +210,13 @@ export declare type AccountAssociation_GitHubInstallation = Message<"chainguard.
 export declare const AccountAssociation_GitHubInstallationSchema: GenMessage<AccountAssociation_GitHubInstallation>;
 
 /**
- * Identities for services of the platform.
+ * Identities that services of the platform assume.
  *
  * @generated from message chainguard.platform.iam.v2beta1.AccountAssociation.Chainguard
  */
 export declare type AccountAssociation_Chainguard = Message<"chainguard.platform.iam.v2beta1.AccountAssociation.Chainguard"> & {
   /**
-   * UID of the identity by service, the service named without its prefix, as in `INGESTER`. The
+   * UIDs of identities, keyed by the name of the service without its prefix, for example `INGESTER`. Each
    * identity must belong to the same group and name the same service.
    *
    * @generated from field: map<string, string> service_bindings = 1;
@@ -244,7 +244,7 @@ export declare type AccountAssociation_Azure = Message<"chainguard.platform.iam.
   tenantId: string;
 
   /**
-   * Identifier of the application by the component that uses it.
+   * Application IDs, keyed by the component that uses them.
    *
    * @generated from field: map<string, string> client_ids = 2;
    */
@@ -258,13 +258,13 @@ export declare type AccountAssociation_Azure = Message<"chainguard.platform.iam.
 export declare const AccountAssociation_AzureSchema: GenMessage<AccountAssociation_Azure>;
 
 /**
- * Request of GetAccountAssociation.
+ * Request message for GetAccountAssociation.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GetAccountAssociationRequest
  */
 export declare type GetAccountAssociationRequest = Message<"chainguard.platform.iam.v2beta1.GetAccountAssociationRequest"> & {
   /**
-   * UID of the group whose association to read.
+   * UID of the group whose association to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -278,52 +278,51 @@ export declare type GetAccountAssociationRequest = Message<"chainguard.platform.
 export declare const GetAccountAssociationRequestSchema: GenMessage<GetAccountAssociationRequest>;
 
 /**
- * Request of ListAccountAssociations. Filters that are set must all hold.
+ * Request message for ListAccountAssociations. All filters that are set must match.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListAccountAssociationsRequest
  */
 export declare type ListAccountAssociationsRequest = Message<"chainguard.platform.iam.v2beta1.ListAccountAssociationsRequest"> & {
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps associations with exactly this name; empty keeps all.
+   * Returns only associations with exactly this name. Empty returns all.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `group asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `group asc`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -337,20 +336,20 @@ export declare type ListAccountAssociationsRequest = Message<"chainguard.platfor
 export declare const ListAccountAssociationsRequestSchema: GenMessage<ListAccountAssociationsRequest>;
 
 /**
- * Request of CreateAccountAssociation.
+ * Request message for CreateAccountAssociation.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CreateAccountAssociationRequest
  */
 export declare type CreateAccountAssociationRequest = Message<"chainguard.platform.iam.v2beta1.CreateAccountAssociationRequest"> & {
   /**
-   * UID of the group. It becomes the UID of the association.
+   * UID of the group, which becomes the UID of the association.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * Association to create. Its `name` is needed; fields the server sets are ignored.
+   * Association to create. `name` is required; fields that the server sets are ignored.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.AccountAssociation account_association = 2;
    */
@@ -364,13 +363,13 @@ export declare type CreateAccountAssociationRequest = Message<"chainguard.platfo
 export declare const CreateAccountAssociationRequestSchema: GenMessage<CreateAccountAssociationRequest>;
 
 /**
- * Request of DeleteAccountAssociation.
+ * Request message for DeleteAccountAssociation.
  *
  * @generated from message chainguard.platform.iam.v2beta1.DeleteAccountAssociationRequest
  */
 export declare type DeleteAccountAssociationRequest = Message<"chainguard.platform.iam.v2beta1.DeleteAccountAssociationRequest"> & {
   /**
-   * UID of the group whose association to remove.
+   * UID of the group whose association to delete.
    *
    * @generated from field: string uid = 1;
    */
@@ -384,34 +383,34 @@ export declare type DeleteAccountAssociationRequest = Message<"chainguard.platfo
 export declare const DeleteAccountAssociationRequestSchema: GenMessage<DeleteAccountAssociationRequest>;
 
 /**
- * Answer of ListAccountAssociations.
+ * Response message for ListAccountAssociations.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListAccountAssociationsResponse
  */
 export declare type ListAccountAssociationsResponse = Message<"chainguard.platform.iam.v2beta1.ListAccountAssociationsResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated chainguard.platform.iam.v2beta1.AccountAssociation account_associations = 1;
    */
   accountAssociations: AccountAssociation[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -425,21 +424,21 @@ export declare type ListAccountAssociationsResponse = Message<"chainguard.platfo
 export declare const ListAccountAssociationsResponseSchema: GenMessage<ListAccountAssociationsResponse>;
 
 /**
- * Request of UpdateAccountAssociation.
+ * Request message for UpdateAccountAssociation.
  *
  * @generated from message chainguard.platform.iam.v2beta1.UpdateAccountAssociationRequest
  */
 export declare type UpdateAccountAssociationRequest = Message<"chainguard.platform.iam.v2beta1.UpdateAccountAssociationRequest"> & {
   /**
-   * New values; `uid` inside names the group whose association to change.
+   * New values. `uid` identifies the group whose association to update.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.AccountAssociation account_association = 1;
    */
   accountAssociation?: AccountAssociation | undefined;
 
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -453,20 +452,20 @@ export declare type UpdateAccountAssociationRequest = Message<"chainguard.platfo
 export declare const UpdateAccountAssociationRequestSchema: GenMessage<UpdateAccountAssociationRequest>;
 
 /**
- * Request of CheckAccountAssociation.
+ * Request message for CheckAccountAssociation.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CheckAccountAssociationRequest
  */
 export declare type CheckAccountAssociationRequest = Message<"chainguard.platform.iam.v2beta1.CheckAccountAssociationRequest"> & {
   /**
-   * UID of the group whose association to try out.
+   * UID of the group whose association to check.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Cloud provider to try.
+   * Cloud provider to check.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.AccountProviderType provider_type = 2;
    */
@@ -480,28 +479,28 @@ export declare type CheckAccountAssociationRequest = Message<"chainguard.platfor
 export declare const CheckAccountAssociationRequestSchema: GenMessage<CheckAccountAssociationRequest>;
 
 /**
- * Answer of CheckAccountAssociation.
+ * Response message for CheckAccountAssociation.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CheckAccountAssociationResponse
  */
 export declare type CheckAccountAssociationResponse = Message<"chainguard.platform.iam.v2beta1.CheckAccountAssociationResponse"> & {
   /**
-   * Whether the association works.
+   * Result of the check.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.CheckStatus status = 1;
    */
   status: CheckStatus;
 
   /**
-   * The reason in a few words: `not configured`, `refused by the provider`, `unreachable` or
-   * `unexpected answer`. Empty when it works.
+   * Short reason: `not configured`, `refused by the provider`, `unreachable` or `unexpected answer`. Empty if
+   * the association works.
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
 
   /**
-   * What is wrong and, where that is known, what would mend it. Empty when it works.
+   * Description of the problem and, if known, how to fix it. Empty if the association works.
    *
    * @generated from field: string message = 3;
    */
@@ -515,13 +514,13 @@ export declare type CheckAccountAssociationResponse = Message<"chainguard.platfo
 export declare const CheckAccountAssociationResponseSchema: GenMessage<CheckAccountAssociationResponse>;
 
 /**
- * Cloud providers whose association can be tried out.
+ * Cloud providers whose association can be checked.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.AccountProviderType
  */
 export enum AccountProviderType {
   /**
-   * No provider; INVALID_ARGUMENT in a request.
+   * Not specified. INVALID_ARGUMENT in a request.
    *
    * @generated from enum value: ACCOUNT_PROVIDER_TYPE_UNSPECIFIED = 0;
    */
@@ -555,27 +554,27 @@ export enum AccountProviderType {
 export declare const AccountProviderTypeSchema: GenEnum<AccountProviderType>;
 
 /**
- * Outcomes of trying out an association.
+ * Results of an association check.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.CheckStatus
  */
 export enum CheckStatus {
   /**
-   * No outcome.
+   * Not specified.
    *
    * @generated from enum value: CHECK_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Credentials could be obtained.
+   * Credentials were obtained.
    *
    * @generated from enum value: CHECK_STATUS_READY = 1;
    */
   READY = 1,
 
   /**
-   * Credentials could not be obtained, or nothing is configured.
+   * Credentials were not obtained, or nothing is configured.
    *
    * @generated from enum value: CHECK_STATUS_NOT_READY = 2;
    */
@@ -588,14 +587,14 @@ export enum CheckStatus {
 export declare const CheckStatusSchema: GenEnum<CheckStatus>;
 
 /**
- * Account associations tie a group to its accounts at cloud providers and code hosts, so that the
- * platform can act there without stored secrets. A group has at most one.
+ * Manages account associations, which link a group to its accounts at cloud providers and code hosts, so that
+ * the platform can act there without stored secrets. A group has at most one association.
  *
  * @generated from service chainguard.platform.iam.v2beta1.AccountAssociationsService
  */
 export declare const AccountAssociationsService: GenService<{
   /**
-   * Reads the association of a group. Fails with NOT_FOUND when the group has none.
+   * Returns the association of a group. Fails with NOT_FOUND if the group has none.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.AccountAssociationsService.GetAccountAssociation
    */
@@ -605,7 +604,7 @@ export declare const AccountAssociationsService: GenService<{
     output: typeof AccountAssociationSchema;
   },
   /**
-   * Creates the association of a group. Fails with ALREADY_EXISTS when the group has one.
+   * Creates the association of a group. Fails with ALREADY_EXISTS if the group has one.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.AccountAssociationsService.CreateAccountAssociation
    */
@@ -615,7 +614,7 @@ export declare const AccountAssociationsService: GenService<{
     output: typeof AccountAssociationSchema;
   },
   /**
-   * Removes the association of a group. Fails with NOT_FOUND when the group has none.
+   * Deletes the association of a group. Fails with NOT_FOUND if the group has none.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.AccountAssociationsService.DeleteAccountAssociation
    */
@@ -625,8 +624,8 @@ export declare const AccountAssociationsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the associations of the groups in which the caller may read associations. The sort keys are
-   * `group`, `uid`, `name`, `created_at` and `updated_at`.
+   * Lists the associations of the groups in which the caller can read associations. Sort keys: `group`,
+   * `uid`, `name`, `created_at`, `updated_at`.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.AccountAssociationsService.ListAccountAssociations
    */
@@ -636,8 +635,7 @@ export declare const AccountAssociationsService: GenService<{
     output: typeof ListAccountAssociationsResponseSchema;
   },
   /**
-   * Changes the association of a group and returns it as it is afterwards. Fails with NOT_FOUND when
-   * the group has none.
+   * Updates the association of a group and returns the result. Fails with NOT_FOUND if the group has none.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.AccountAssociationsService.UpdateAccountAssociation
    */
@@ -647,8 +645,8 @@ export declare const AccountAssociationsService: GenService<{
     output: typeof AccountAssociationSchema;
   },
   /**
-   * Tries out whether the platform can obtain credentials at one cloud provider. An association that
-   * does not work is an answer, not an error.
+   * Checks whether the platform can obtain credentials at one cloud provider. An association that does not
+   * work is reported in the response, not as an error.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.AccountAssociationsService.CheckAccountAssociation
    */

@@ -137,7 +137,7 @@ export const AccountProviderTypeSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_v2beta1_account_associations, 0);
 
 /**
- * Cloud providers whose association can be tried out.
+ * Cloud providers whose association can be checked.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.AccountProviderType
  */
@@ -151,7 +151,7 @@ export const CheckStatusSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_v2beta1_account_associations, 1);
 
 /**
- * Outcomes of trying out an association.
+ * Results of an association check.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.CheckStatus
  */
@@ -159,8 +159,8 @@ export const CheckStatus = /*@__PURE__*/
   tsEnum(CheckStatusSchema);
 
 /**
- * Account associations tie a group to its accounts at cloud providers and code hosts, so that the
- * platform can act there without stored secrets. A group has at most one.
+ * Manages account associations, which link a group to its accounts at cloud providers and code hosts, so that
+ * the platform can act there without stored secrets. A group has at most one association.
  *
  * @generated from service chainguard.platform.iam.v2beta1.AccountAssociationsService
  */

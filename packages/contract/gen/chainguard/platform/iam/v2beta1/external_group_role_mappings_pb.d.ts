@@ -13,13 +13,13 @@ import type { UIDPFilter } from "../../../../platform/common/v1/uidp.platform_pb
 export declare const file_chainguard_platform_iam_v2beta1_external_group_role_mappings: GenFile;
 
 /**
- * A role for the members of a group that an identity provider knows.
+ * Role for the members of a group at an identity provider.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ExternalGroupRoleMapping
  */
 export declare type ExternalGroupRoleMapping = Message<"chainguard.platform.iam.v2beta1.ExternalGroupRoleMapping"> & {
   /**
-   * UID of the provider, a slash and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the UID of the provider plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
@@ -33,28 +33,28 @@ export declare type ExternalGroupRoleMapping = Message<"chainguard.platform.iam.
   identityProviderUid: string;
 
   /**
-   * The group as the provider names it: one value of the claim that holds its groups.
+   * Group as the provider names it: one value of its groups claim.
    *
    * @generated from field: string external_group_id = 3;
    */
   externalGroupId: string;
 
   /**
-   * UID of the role that members get.
+   * UID of the role that members receive.
    *
    * @generated from field: string role_uid = 4;
    */
   roleUid: string;
 
   /**
-   * UID of the group in which they get it: the organization of the provider.
+   * UID of the group in which members receive the role: the organization of the provider.
    *
    * @generated from field: string scope = 5;
    */
   scope: string;
 
   /**
-   * When the mapping was created.
+   * Time when the mapping was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
@@ -68,7 +68,7 @@ export declare type ExternalGroupRoleMapping = Message<"chainguard.platform.iam.
 export declare const ExternalGroupRoleMappingSchema: GenMessage<ExternalGroupRoleMapping>;
 
 /**
- * Request of CreateExternalGroupRoleMapping.
+ * Request message for CreateExternalGroupRoleMapping.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CreateExternalGroupRoleMappingRequest
  */
@@ -81,7 +81,7 @@ export declare type CreateExternalGroupRoleMappingRequest = Message<"chainguard.
   parent: string;
 
   /**
-   * Mapping to create: its external group, role and scope are needed.
+   * Mapping to create. `external_group_id`, `role_uid` and `scope` are required.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.ExternalGroupRoleMapping external_group_role_mapping = 2;
    */
@@ -95,13 +95,13 @@ export declare type CreateExternalGroupRoleMappingRequest = Message<"chainguard.
 export declare const CreateExternalGroupRoleMappingRequestSchema: GenMessage<CreateExternalGroupRoleMappingRequest>;
 
 /**
- * Request of GetExternalGroupRoleMapping.
+ * Request message for GetExternalGroupRoleMapping.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GetExternalGroupRoleMappingRequest
  */
 export declare type GetExternalGroupRoleMappingRequest = Message<"chainguard.platform.iam.v2beta1.GetExternalGroupRoleMappingRequest"> & {
   /**
-   * UID of the mapping to read.
+   * UID of the mapping to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -115,7 +115,7 @@ export declare type GetExternalGroupRoleMappingRequest = Message<"chainguard.pla
 export declare const GetExternalGroupRoleMappingRequestSchema: GenMessage<GetExternalGroupRoleMappingRequest>;
 
 /**
- * Request of DeleteExternalGroupRoleMapping.
+ * Request message for DeleteExternalGroupRoleMapping.
  *
  * @generated from message chainguard.platform.iam.v2beta1.DeleteExternalGroupRoleMappingRequest
  */
@@ -135,13 +135,13 @@ export declare type DeleteExternalGroupRoleMappingRequest = Message<"chainguard.
 export declare const DeleteExternalGroupRoleMappingRequestSchema: GenMessage<DeleteExternalGroupRoleMappingRequest>;
 
 /**
- * Request of BatchDeleteExternalGroupRoleMappings.
+ * Request message for BatchDeleteExternalGroupRoleMappings.
  *
  * @generated from message chainguard.platform.iam.v2beta1.BatchDeleteExternalGroupRoleMappingsRequest
  */
 export declare type BatchDeleteExternalGroupRoleMappingsRequest = Message<"chainguard.platform.iam.v2beta1.BatchDeleteExternalGroupRoleMappingsRequest"> & {
   /**
-   * UID of the identity provider that all the mappings belong to.
+   * UID of the identity provider that all mappings belong to.
    *
    * @generated from field: string parent = 1;
    */
@@ -162,7 +162,7 @@ export declare type BatchDeleteExternalGroupRoleMappingsRequest = Message<"chain
 export declare const BatchDeleteExternalGroupRoleMappingsRequestSchema: GenMessage<BatchDeleteExternalGroupRoleMappingsRequest>;
 
 /**
- * Answer of BatchDeleteExternalGroupRoleMappings.
+ * Response message for BatchDeleteExternalGroupRoleMappings.
  *
  * @generated from message chainguard.platform.iam.v2beta1.BatchDeleteExternalGroupRoleMappingsResponse
  */
@@ -175,7 +175,7 @@ export declare type BatchDeleteExternalGroupRoleMappingsResponse = Message<"chai
   parent: string;
 
   /**
-   * The mappings that this call deleted, as they were.
+   * Deleted mappings.
    *
    * @generated from field: repeated chainguard.platform.iam.v2beta1.ExternalGroupRoleMapping external_group_role_mappings = 2;
    */
@@ -189,52 +189,51 @@ export declare type BatchDeleteExternalGroupRoleMappingsResponse = Message<"chai
 export declare const BatchDeleteExternalGroupRoleMappingsResponseSchema: GenMessage<BatchDeleteExternalGroupRoleMappingsResponse>;
 
 /**
- * Request of ListExternalGroupRoleMappings. Filters that are set must all hold.
+ * Request message for ListExternalGroupRoleMappings. All filters that are set must match.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListExternalGroupRoleMappingsRequest
  */
 export declare type ListExternalGroupRoleMappingsRequest = Message<"chainguard.platform.iam.v2beta1.ListExternalGroupRoleMappingsRequest"> & {
   /**
-   * Part of the tree to look in.
+   * Part of the tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps the mappings of this identity provider; empty keeps all.
+   * Returns only mappings of this identity provider. Empty returns all.
    *
    * @generated from field: string identity_provider_uid = 2;
    */
   identityProviderUid: string;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -248,34 +247,34 @@ export declare type ListExternalGroupRoleMappingsRequest = Message<"chainguard.p
 export declare const ListExternalGroupRoleMappingsRequestSchema: GenMessage<ListExternalGroupRoleMappingsRequest>;
 
 /**
- * Answer of ListExternalGroupRoleMappings.
+ * Response message for ListExternalGroupRoleMappings.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListExternalGroupRoleMappingsResponse
  */
 export declare type ListExternalGroupRoleMappingsResponse = Message<"chainguard.platform.iam.v2beta1.ListExternalGroupRoleMappingsResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated chainguard.platform.iam.v2beta1.ExternalGroupRoleMapping external_group_role_mappings = 1;
    */
   externalGroupRoleMappings: ExternalGroupRoleMapping[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -289,14 +288,14 @@ export declare type ListExternalGroupRoleMappingsResponse = Message<"chainguard.
 export declare const ListExternalGroupRoleMappingsResponseSchema: GenMessage<ListExternalGroupRoleMappingsResponse>;
 
 /**
- * Mappings give a role to everyone whom an identity provider reports as a member of one of its own
- * groups. A mapping never changes: delete it and create another.
+ * Manages mappings, which give a role to all users that an identity provider reports as members of one of its
+ * groups. A mapping cannot be updated; delete it and create another one.
  *
  * @generated from service chainguard.platform.iam.v2beta1.ExternalGroupRoleMappingsService
  */
 export declare const ExternalGroupRoleMappingsService: GenService<{
   /**
-   * Reads one mapping. Fails with NOT_FOUND when there is no such mapping.
+   * Returns a mapping. Fails with NOT_FOUND if the mapping does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.ExternalGroupRoleMappingsService.GetExternalGroupRoleMapping
    */
@@ -306,9 +305,9 @@ export declare const ExternalGroupRoleMappingsService: GenService<{
     output: typeof ExternalGroupRoleMappingSchema;
   },
   /**
-   * Creates a mapping under an identity provider. Needs the right to bind roles too, and fails with
-   * PERMISSION_DENIED when the role, or a person of the provider's issuer in the organization, holds a
-   * capability that the caller does not hold there.
+   * Creates a mapping for an identity provider. Also requires the right to create role bindings. Fails with
+   * PERMISSION_DENIED if the role, or a user of the provider's issuer in the organization, has a capability
+   * that the caller does not have there.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.ExternalGroupRoleMappingsService.CreateExternalGroupRoleMapping
    */
@@ -318,8 +317,8 @@ export declare const ExternalGroupRoleMappingsService: GenService<{
     output: typeof ExternalGroupRoleMappingSchema;
   },
   /**
-   * Deletes a mapping; members of the group lose the role with their next sign-in or refresh. Fails
-   * with NOT_FOUND when it is already gone.
+   * Deletes a mapping. Members of the group lose the role at their next sign-in or refresh. Fails with
+   * NOT_FOUND if the mapping does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.ExternalGroupRoleMappingsService.DeleteExternalGroupRoleMapping
    */
@@ -329,8 +328,8 @@ export declare const ExternalGroupRoleMappingsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Deletes several mappings of one identity provider together. Ones that are already gone are passed
-   * over; one of another provider is INVALID_ARGUMENT and nothing is deleted.
+   * Deletes several mappings of one identity provider in one transaction. Mappings that do not exist are
+   * ignored. A mapping of another provider fails with INVALID_ARGUMENT and nothing is deleted.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.ExternalGroupRoleMappingsService.BatchDeleteExternalGroupRoleMappings
    */
@@ -340,8 +339,8 @@ export declare const ExternalGroupRoleMappingsService: GenService<{
     output: typeof BatchDeleteExternalGroupRoleMappingsResponseSchema;
   },
   /**
-   * Lists the mappings of the organizations in which the caller may read identity providers. The sort
-   * keys are `uid` and `created_at`.
+   * Lists the mappings of the organizations in which the caller can read identity providers. Sort keys:
+   * `uid`, `created_at`.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.ExternalGroupRoleMappingsService.ListExternalGroupRoleMappings
    */

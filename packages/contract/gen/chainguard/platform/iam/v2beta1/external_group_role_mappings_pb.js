@@ -75,8 +75,8 @@ export const ListExternalGroupRoleMappingsResponseSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_iam_v2beta1_external_group_role_mappings, 7);
 
 /**
- * Mappings give a role to everyone whom an identity provider reports as a member of one of its own
- * groups. A mapping never changes: delete it and create another.
+ * Manages mappings, which give a role to all users that an identity provider reports as members of one of its
+ * groups. A mapping cannot be updated; delete it and create another one.
  *
  * @generated from service chainguard.platform.iam.v2beta1.ExternalGroupRoleMappingsService
  */

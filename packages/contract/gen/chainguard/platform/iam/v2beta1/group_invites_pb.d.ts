@@ -14,79 +14,79 @@ import type { UIDPFilter } from "../../../../platform/common/v1/uidp.platform_pb
 export declare const file_chainguard_platform_iam_v2beta1_group_invites: GenFile;
 
 /**
- * A standing offer to join a group with a certain role.
+ * Invitation to join a group with a role.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GroupInvite
  */
 export declare type GroupInvite = Message<"chainguard.platform.iam.v2beta1.GroupInvite"> & {
   /**
-   * Identifier, given by the server: the group's UID plus `/` and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * UID of the role given to whoever accepts.
+   * UID of the role that the invite grants.
    *
    * @generated from field: string role_uid = 2;
    */
   roleUid: string;
 
   /**
-   * The role given to whoever accepts. Unset when that role no longer exists.
+   * Role that the invite grants. Unset if the role no longer exists.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.GroupInviteRole role = 10;
    */
   role?: GroupInviteRole | undefined;
 
   /**
-   * The one e-mail address that may accept, without a display name; upper and lower case count as the
-   * same. Empty lets anyone accept who has the code.
+   * Only e-mail address that can accept the invite, without a display name; not case-sensitive. If empty,
+   * anyone with the code can accept.
    *
    * @generated from field: string email = 3;
    */
   email: string;
 
   /**
-   * How long the invite stays open, counted from the request that sends it: at least a millisecond, at
-   * most 365 days; what is finer than a millisecond is cut off. It is never returned. An update without
-   * it leaves `expiration_time` as it is, unless its mask names `ttl` or is `*`: then it is needed.
+   * Lifetime of the invite, from the time of the request: at least 1 millisecond, at most 365 days, truncated
+   * to milliseconds. Never returned. An update without it leaves `expiration_time` unchanged; it is required
+   * if the mask names `ttl` or is `*`.
    *
    * @generated from field: google.protobuf.Duration ttl = 4;
    */
   ttl?: Duration | undefined;
 
   /**
-   * When the invite closes.
+   * Time when the invite expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_time = 5;
    */
   expirationTime?: Timestamp | undefined;
 
   /**
-   * Whether the invite is used up by the first person who accepts.
+   * Whether the invite can be accepted only once.
    *
    * @generated from field: bool single_use = 6;
    */
   singleUse: boolean;
 
   /**
-   * The code to accept with. Only the answer of CreateGroupInvite carries it.
+   * Code with which to accept the invite. Returned by CreateGroupInvite only.
    *
    * @generated from field: string code = 7;
    */
   code: string;
 
   /**
-   * Identifier of the key that proves the code genuine.
+   * Identifier of the key that authenticates the code.
    *
    * @generated from field: string key_id = 8;
    */
   keyId: string;
 
   /**
-   * When the invite was created.
+   * Time when the invite was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
@@ -100,7 +100,7 @@ export declare type GroupInvite = Message<"chainguard.platform.iam.v2beta1.Group
 export declare const GroupInviteSchema: GenMessage<GroupInvite>;
 
 /**
- * What an invite shows of its role.
+ * Role of an invite.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GroupInviteRole
  */
@@ -127,7 +127,7 @@ export declare type GroupInviteRole = Message<"chainguard.platform.iam.v2beta1.G
   description: string;
 
   /**
-   * What the role allows, in ascending number.
+   * Capabilities of the role, in ascending order of their numbers.
    *
    * @generated from field: repeated chainguard.capabilities.Capability capabilities = 4;
    */
@@ -141,20 +141,20 @@ export declare type GroupInviteRole = Message<"chainguard.platform.iam.v2beta1.G
 export declare const GroupInviteRoleSchema: GenMessage<GroupInviteRole>;
 
 /**
- * Request of CreateGroupInvite.
+ * Request message for CreateGroupInvite.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CreateGroupInviteRequest
  */
 export declare type CreateGroupInviteRequest = Message<"chainguard.platform.iam.v2beta1.CreateGroupInviteRequest"> & {
   /**
-   * UID of the group to invite to.
+   * UID of the group to which to invite.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * Invite to create. Its `role_uid` and `ttl` are needed; fields the server sets are ignored.
+   * Invite to create. `role_uid` and `ttl` are required; fields that the server sets are ignored.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.GroupInvite group_invite = 2;
    */
@@ -168,13 +168,13 @@ export declare type CreateGroupInviteRequest = Message<"chainguard.platform.iam.
 export declare const CreateGroupInviteRequestSchema: GenMessage<CreateGroupInviteRequest>;
 
 /**
- * Request of GetGroupInvite.
+ * Request message for GetGroupInvite.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GetGroupInviteRequest
  */
 export declare type GetGroupInviteRequest = Message<"chainguard.platform.iam.v2beta1.GetGroupInviteRequest"> & {
   /**
-   * UID of the invite to read.
+   * UID of the invite to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -188,13 +188,13 @@ export declare type GetGroupInviteRequest = Message<"chainguard.platform.iam.v2b
 export declare const GetGroupInviteRequestSchema: GenMessage<GetGroupInviteRequest>;
 
 /**
- * Request of DeleteGroupInvite.
+ * Request message for DeleteGroupInvite.
  *
  * @generated from message chainguard.platform.iam.v2beta1.DeleteGroupInviteRequest
  */
 export declare type DeleteGroupInviteRequest = Message<"chainguard.platform.iam.v2beta1.DeleteGroupInviteRequest"> & {
   /**
-   * UID of the invite to withdraw.
+   * UID of the invite to delete.
    *
    * @generated from field: string uid = 1;
    */
@@ -208,52 +208,51 @@ export declare type DeleteGroupInviteRequest = Message<"chainguard.platform.iam.
 export declare const DeleteGroupInviteRequestSchema: GenMessage<DeleteGroupInviteRequest>;
 
 /**
- * Request of ListGroupInvites. Filters that are set must all hold.
+ * Request message for ListGroupInvites. All filters that are set must match.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListGroupInvitesRequest
  */
 export declare type ListGroupInvitesRequest = Message<"chainguard.platform.iam.v2beta1.ListGroupInvitesRequest"> & {
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps invites with exactly this `key_id`; empty keeps all.
+   * Returns only invites with exactly this `key_id`. Empty returns all.
    *
    * @generated from field: string key_id = 2;
    */
   keyId: string;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `created_at desc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `created_at desc`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -267,34 +266,34 @@ export declare type ListGroupInvitesRequest = Message<"chainguard.platform.iam.v
 export declare const ListGroupInvitesRequestSchema: GenMessage<ListGroupInvitesRequest>;
 
 /**
- * Answer of ListGroupInvites.
+ * Response message for ListGroupInvites.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListGroupInvitesResponse
  */
 export declare type ListGroupInvitesResponse = Message<"chainguard.platform.iam.v2beta1.ListGroupInvitesResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated chainguard.platform.iam.v2beta1.GroupInvite group_invites = 1;
    */
   groupInvites: GroupInvite[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -308,21 +307,21 @@ export declare type ListGroupInvitesResponse = Message<"chainguard.platform.iam.
 export declare const ListGroupInvitesResponseSchema: GenMessage<ListGroupInvitesResponse>;
 
 /**
- * Request of UpdateGroupInvite.
+ * Request message for UpdateGroupInvite.
  *
  * @generated from message chainguard.platform.iam.v2beta1.UpdateGroupInviteRequest
  */
 export declare type UpdateGroupInviteRequest = Message<"chainguard.platform.iam.v2beta1.UpdateGroupInviteRequest"> & {
   /**
-   * New values; `uid` inside names the invite to change.
+   * New values. `uid` identifies the invite to update.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.GroupInvite group_invite = 1;
    */
   groupInvite?: GroupInvite | undefined;
 
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -336,15 +335,14 @@ export declare type UpdateGroupInviteRequest = Message<"chainguard.platform.iam.
 export declare const UpdateGroupInviteRequestSchema: GenMessage<UpdateGroupInviteRequest>;
 
 /**
- * Group invites let people join a group with a code: whoever accepts one is given its role at the
- * group.
+ * Manages group invites. A user who accepts an invite with its code receives its role in the group.
  *
  * @generated from service chainguard.platform.iam.v2beta1.GroupInvitesService
  */
 export declare const GroupInvitesService: GenService<{
   /**
-   * Creates an invite and shows its code once. Needs the right to bind roles too, and fails with
-   * PERMISSION_DENIED when the role holds a capability that the caller does not hold there.
+   * Creates an invite and returns its code, once. Also requires the right to create role bindings. Fails with
+   * PERMISSION_DENIED if the role has a capability that the caller does not have in the group.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupInvitesService.CreateGroupInvite
    */
@@ -354,7 +352,7 @@ export declare const GroupInvitesService: GenService<{
     output: typeof GroupInviteSchema;
   },
   /**
-   * Reads one invite, without its code. Fails with NOT_FOUND when there is no such invite.
+   * Returns an invite, without its code. Fails with NOT_FOUND if the invite does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupInvitesService.GetGroupInvite
    */
@@ -364,7 +362,7 @@ export declare const GroupInvitesService: GenService<{
     output: typeof GroupInviteSchema;
   },
   /**
-   * Withdraws an invite; its code stops working at once. Fails with NOT_FOUND when it is already gone.
+   * Deletes an invite. Its code stops working immediately. Fails with NOT_FOUND if the invite does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupInvitesService.DeleteGroupInvite
    */
@@ -374,8 +372,8 @@ export declare const GroupInvitesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the invites of the groups in which the caller may read invites, also those that have closed.
-   * The sort keys are `created_at` and `uid`.
+   * Lists the invites of the groups in which the caller can read invites, including closed ones. Sort keys:
+   * `created_at`, `uid`.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupInvitesService.ListGroupInvites
    */
@@ -385,9 +383,9 @@ export declare const GroupInvitesService: GenService<{
     output: typeof ListGroupInvitesResponseSchema;
   },
   /**
-   * Changes an invite that is still open and returns it as it is afterwards, without its code, which
-   * stays the same. Needs the same rights as creating one, because it may promise another role. Fails
-   * with FAILED_PRECONDITION, type INVITE_EXPIRED, when the invite has closed.
+   * Updates an open invite and returns the result, without the code, which does not change. Requires the same
+   * rights as CreateGroupInvite, because the role can change. Fails with FAILED_PRECONDITION, type
+   * INVITE_EXPIRED, if the invite is closed.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite
    */

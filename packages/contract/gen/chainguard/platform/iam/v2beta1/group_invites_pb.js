@@ -76,8 +76,7 @@ export const UpdateGroupInviteRequestSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_iam_v2beta1_group_invites, 7);
 
 /**
- * Group invites let people join a group with a code: whoever accepts one is given its role at the
- * group.
+ * Manages group invites. A user who accepts an invite with its code receives its role in the group.
  *
  * @generated from service chainguard.platform.iam.v2beta1.GroupInvitesService
  */

@@ -13,73 +13,73 @@ import type { UIDPFilter } from "../../../../platform/common/v1/uidp.platform_pb
 export declare const file_chainguard_platform_iam_v2beta1_groups: GenFile;
 
 /**
- * A node of the tree that rights and resources hang on. A group without a parent is an organization.
+ * Group: a node of the resource tree. A group without a parent is an organization.
  *
  * @generated from message chainguard.platform.iam.v2beta1.Group
  */
 export declare type Group = Message<"chainguard.platform.iam.v2beta1.Group"> & {
   /**
-   * Identifier, given by the server: 40 hexadecimal digits for an organization, and the parent's UID
-   * plus `/` and 16 hexadecimal digits below it.
+   * Identifier, assigned by the server: 40 hexadecimal digits for an organization; for other groups, the
+   * parent's UID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Name, matching `^[a-z0-9 ._-]{1,}$`. Two groups under one parent never share a name.
+   * Name, matching `^[a-z0-9 ._-]{1,}$`. Unique in the parent group.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Free text of at most 512 characters, without control characters.
+   * Free text, at most 512 characters, without control characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * How many resources of a kind the organization may hold, by kind. A kind that is not named has no
-   * ceiling here.
+   * Maximum number of resources in the organization, keyed by kind. A kind that is not listed has no limit
+   * here.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */
   resourceLimits: { [key: string]: number };
 
   /**
-   * Whether the operator has confirmed who stands behind the organization. Only the operator sets it,
-   * and only on organizations; false at first.
+   * Whether the operator has verified the organization. Only the operator can set it, and only on
+   * organizations. The default is false.
    *
    * @generated from field: bool verified = 5;
    */
   verified: boolean;
 
   /**
-   * When the group was created.
+   * Time when the group was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the group was last changed.
+   * Time when the group was last updated.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 7;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * What sort of organization this is. Only the operator sets it, and only on organizations, where it
-   * is needed to create one as verified; groups below show the value of their organization.
+   * Kind of organization. Only the operator can set it, and only on organizations. Required to create a
+   * verified organization. Other groups report the value of their organization.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.OrgKind kind = 8;
    */
   kind: OrgKind;
 
   /**
-   * Whether the organization is in service. Groups below show the value of their organization.
+   * Status of the organization. Other groups report the value of their organization.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.OrgStatus status = 9;
    */
@@ -93,13 +93,13 @@ export declare type Group = Message<"chainguard.platform.iam.v2beta1.Group"> & {
 export declare const GroupSchema: GenMessage<Group>;
 
 /**
- * Request of GetGroup.
+ * Request message for GetGroup.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GetGroupRequest
  */
 export declare type GetGroupRequest = Message<"chainguard.platform.iam.v2beta1.GetGroupRequest"> & {
   /**
-   * UID of the group to read.
+   * UID of the group to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -113,13 +113,13 @@ export declare type GetGroupRequest = Message<"chainguard.platform.iam.v2beta1.G
 export declare const GetGroupRequestSchema: GenMessage<GetGroupRequest>;
 
 /**
- * Request of DeleteGroup.
+ * Request message for DeleteGroup.
  *
  * @generated from message chainguard.platform.iam.v2beta1.DeleteGroupRequest
  */
 export declare type DeleteGroupRequest = Message<"chainguard.platform.iam.v2beta1.DeleteGroupRequest"> & {
   /**
-   * UID of the group to remove.
+   * UID of the group to delete.
    *
    * @generated from field: string uid = 1;
    */
@@ -133,52 +133,51 @@ export declare type DeleteGroupRequest = Message<"chainguard.platform.iam.v2beta
 export declare const DeleteGroupRequestSchema: GenMessage<DeleteGroupRequest>;
 
 /**
- * Request of ListGroups. Filters that are set must all hold.
+ * Request message for ListGroups. All filters that are set must match.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListGroupsRequest
  */
 export declare type ListGroupsRequest = Message<"chainguard.platform.iam.v2beta1.ListGroupsRequest"> & {
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps groups with exactly this name; empty keeps all.
+   * Returns only groups with exactly this name. Empty returns all.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -192,34 +191,34 @@ export declare type ListGroupsRequest = Message<"chainguard.platform.iam.v2beta1
 export declare const ListGroupsRequestSchema: GenMessage<ListGroupsRequest>;
 
 /**
- * Answer of ListGroups.
+ * Response message for ListGroups.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListGroupsResponse
  */
 export declare type ListGroupsResponse = Message<"chainguard.platform.iam.v2beta1.ListGroupsResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated chainguard.platform.iam.v2beta1.Group groups = 1;
    */
   groups: Group[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -233,21 +232,21 @@ export declare type ListGroupsResponse = Message<"chainguard.platform.iam.v2beta
 export declare const ListGroupsResponseSchema: GenMessage<ListGroupsResponse>;
 
 /**
- * Request of CreateGroup.
+ * Request message for CreateGroup.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CreateGroupRequest
  */
 export declare type CreateGroupRequest = Message<"chainguard.platform.iam.v2beta1.CreateGroupRequest"> & {
   /**
-   * Group to create below: its UID, the last part of its UID, or its name among the groups the caller
-   * can reach. Empty creates an organization.
+   * Parent group: its UID, the last segment of its UID, or its name among the groups that the caller can
+   * access. Empty creates an organization.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * Group to create. Its `name` is needed; fields the server sets are ignored.
+   * Group to create. `name` is required; fields that the server sets are ignored.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.Group group = 2;
    */
@@ -261,21 +260,21 @@ export declare type CreateGroupRequest = Message<"chainguard.platform.iam.v2beta
 export declare const CreateGroupRequestSchema: GenMessage<CreateGroupRequest>;
 
 /**
- * Request of UpdateGroup.
+ * Request message for UpdateGroup.
  *
  * @generated from message chainguard.platform.iam.v2beta1.UpdateGroupRequest
  */
 export declare type UpdateGroupRequest = Message<"chainguard.platform.iam.v2beta1.UpdateGroupRequest"> & {
   /**
-   * New values; `uid` inside names the group to change.
+   * New values. `uid` identifies the group to update.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.Group group = 1;
    */
   group?: Group | undefined;
 
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -289,7 +288,7 @@ export declare type UpdateGroupRequest = Message<"chainguard.platform.iam.v2beta
 export declare const UpdateGroupRequestSchema: GenMessage<UpdateGroupRequest>;
 
 /**
- * Request of LookupGroup. The caller's token says all there is to say.
+ * Request message for LookupGroup. The caller's token supplies the e-mail address.
  *
  * @generated from message chainguard.platform.iam.v2beta1.LookupGroupRequest
  */
@@ -303,7 +302,7 @@ export declare type LookupGroupRequest = Message<"chainguard.platform.iam.v2beta
 export declare const LookupGroupRequestSchema: GenMessage<LookupGroupRequest>;
 
 /**
- * Answer of LookupGroup.
+ * Response message for LookupGroup.
  *
  * @generated from message chainguard.platform.iam.v2beta1.LookupGroupResponse
  */
@@ -323,14 +322,14 @@ export declare type LookupGroupResponse = Message<"chainguard.platform.iam.v2bet
 export declare const LookupGroupResponseSchema: GenMessage<LookupGroupResponse>;
 
 /**
- * Request of RequestGroupAccess.
+ * Request message for RequestGroupAccess.
  *
  * @generated from message chainguard.platform.iam.v2beta1.RequestGroupAccessRequest
  */
 export declare type RequestGroupAccessRequest = Message<"chainguard.platform.iam.v2beta1.RequestGroupAccessRequest"> & {
   /**
-   * UID of the organization to ask, which must match the caller's e-mail domain at the time of the
-   * call. Empty is INVALID_ARGUMENT.
+   * UID of the organization to ask. It must match the caller's e-mail domain at the time of the call. Empty
+   * fails with INVALID_ARGUMENT.
    *
    * @generated from field: string group_uid = 1;
    */
@@ -344,7 +343,7 @@ export declare type RequestGroupAccessRequest = Message<"chainguard.platform.iam
 export declare const RequestGroupAccessRequestSchema: GenMessage<RequestGroupAccessRequest>;
 
 /**
- * Answer of RequestGroupAccess: the owners have been asked, nothing has been granted.
+ * Response message for RequestGroupAccess. The owners have been asked; no access has been granted.
  *
  * @generated from message chainguard.platform.iam.v2beta1.RequestGroupAccessResponse
  */
@@ -358,7 +357,7 @@ export declare type RequestGroupAccessResponse = Message<"chainguard.platform.ia
 export declare const RequestGroupAccessResponseSchema: GenMessage<RequestGroupAccessResponse>;
 
 /**
- * Request of CheckEligibility. The caller's token says all there is to say.
+ * Request message for CheckEligibility. The caller's token supplies the e-mail address.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CheckEligibilityRequest
  */
@@ -372,13 +371,13 @@ export declare type CheckEligibilityRequest = Message<"chainguard.platform.iam.v
 export declare const CheckEligibilityRequestSchema: GenMessage<CheckEligibilityRequest>;
 
 /**
- * Answer of CheckEligibility.
+ * Response message for CheckEligibility.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CheckEligibilityResponse
  */
 export declare type CheckEligibilityResponse = Message<"chainguard.platform.iam.v2beta1.CheckEligibilityResponse"> & {
   /**
-   * True when the caller's e-mail domain may be used to find an organization.
+   * Whether the caller's e-mail domain can be used to find an organization.
    *
    * @generated from field: bool eligible = 1;
    */
@@ -392,13 +391,13 @@ export declare type CheckEligibilityResponse = Message<"chainguard.platform.iam.
 export declare const CheckEligibilityResponseSchema: GenMessage<CheckEligibilityResponse>;
 
 /**
- * Sorts of organization.
+ * Kinds of organizations.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.OrgKind
  */
 export enum OrgKind {
   /**
-   * No sort has been chosen.
+   * Not specified.
    *
    * @generated from enum value: ORG_KIND_UNSPECIFIED = 0;
    */
@@ -433,7 +432,7 @@ export enum OrgKind {
   INFRA = 4,
 
   /**
-   * Came with an AWS Marketplace subscription. It may later become a customer organization.
+   * Created through an AWS Marketplace subscription. It can later become a customer organization.
    *
    * @generated from enum value: ORG_KIND_AWS_MARKETPLACE = 5;
    */
@@ -446,34 +445,34 @@ export enum OrgKind {
 export declare const OrgKindSchema: GenEnum<OrgKind>;
 
 /**
- * Stages in the life of an organization.
+ * Statuses of an organization.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.OrgStatus
  */
 export enum OrgStatus {
   /**
-   * The stage is not known.
+   * Not specified.
    *
    * @generated from enum value: ORG_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Being set up and not yet usable.
+   * Being created and not yet usable.
    *
    * @generated from enum value: ORG_STATUS_INITIALIZING = 1;
    */
   INITIALIZING = 1,
 
   /**
-   * In service.
+   * Active.
    *
    * @generated from enum value: ORG_STATUS_READY = 2;
    */
   READY = 2,
 
   /**
-   * Closed to its members until the operator opens it again.
+   * Suspended: closed to its members until the operator reactivates it.
    *
    * @generated from enum value: ORG_STATUS_SUSPENDED = 3;
    */
@@ -486,14 +485,14 @@ export enum OrgStatus {
 export declare const OrgStatusSchema: GenEnum<OrgStatus>;
 
 /**
- * Groups form the tree that everything else hangs on: a root group is an organization, and every
- * resource belongs to one group. Rights granted at a group hold for all that lies below it.
+ * Manages groups, the tree that all other resources belong to. A root group is an organization, and every
+ * resource belongs to one group. A role in a group applies to the group and all its descendants.
  *
  * @generated from service chainguard.platform.iam.v2beta1.GroupsService
  */
 export declare const GroupsService: GenService<{
   /**
-   * Reads one group. Fails with NOT_FOUND when there is no such group.
+   * Returns a group. Fails with NOT_FOUND if the group does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupsService.GetGroup
    */
@@ -503,8 +502,8 @@ export declare const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Removes an empty group. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) while anything still
-   * belongs to it, and with NOT_FOUND when it is already gone.
+   * Deletes an empty group. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) if the group contains
+   * resources, and with NOT_FOUND if it does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupsService.DeleteGroup
    */
@@ -514,8 +513,7 @@ export declare const GroupsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the groups in which the caller may read groups. The sort keys are `uid`, `name`,
-   * `created_at` and `updated_at`.
+   * Lists the groups that the caller can read. Sort keys: `uid`, `name`, `created_at`, `updated_at`.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupsService.ListGroups
    */
@@ -525,8 +523,8 @@ export declare const GroupsService: GenService<{
     output: typeof ListGroupsResponseSchema;
   },
   /**
-   * Creates a group below a parent or, with an empty parent, a new organization whose creator becomes
-   * its owner. Creating an organization may be limited to administrators of the platform.
+   * Creates a group in a parent group. If the parent is empty, creates an organization that the caller owns.
+   * The operator can restrict who creates organizations.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupsService.CreateGroup
    */
@@ -536,8 +534,8 @@ export declare const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Changes a group and returns it as it is afterwards. A group cannot be moved to another parent. Renaming
-   * a group that contains repos with policies, at any depth, requires CAP_REPO_POLICIES_UPDATE too.
+   * Updates a group and returns the result. A group cannot be moved to another parent. Renaming a group that
+   * contains repos with policies, at any depth, also requires CAP_REPO_POLICIES_UPDATE.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupsService.UpdateGroup
    */
@@ -547,10 +545,10 @@ export declare const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Finds the verified organization that is named after the domain of the caller's e-mail address. An
-   * address that an organization's identity provider verified finds this organization only.
-   * Fails with the same NOT_FOUND whether none matches, the domain is blocked, or the caller's sign-in
-   * is not trusted for this.
+   * Finds the verified organization whose name is the domain of the caller's e-mail address. An address that
+   * was verified by the identity provider of an organization finds only this organization. Fails with the
+   * same NOT_FOUND if no organization matches, if the domain is blocked, and if the caller's sign-in is not
+   * trusted for this lookup.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupsService.LookupGroup
    */
@@ -560,8 +558,8 @@ export declare const GroupsService: GenService<{
     output: typeof LookupGroupResponseSchema;
   },
   /**
-   * Asks the owners of the organization that matches the caller's e-mail domain to let the caller in.
-   * Fails with NOT_FOUND as LookupGroup does, and with RESOURCE_EXHAUSTED when repeated too soon.
+   * Asks the owners of the organization that matches the caller's e-mail domain to give the caller access.
+   * Fails with NOT_FOUND as LookupGroup does, and with RESOURCE_EXHAUSTED if repeated too soon.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupsService.RequestGroupAccess
    */
@@ -571,8 +569,7 @@ export declare const GroupsService: GenService<{
     output: typeof RequestGroupAccessResponseSchema;
   },
   /**
-   * Tells whether the caller's e-mail domain is one that LookupGroup and RequestGroupAccess would act
-   * on.
+   * Reports whether LookupGroup and RequestGroupAccess accept the caller's e-mail domain.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupsService.CheckEligibility
    */

@@ -116,7 +116,7 @@ export const OrgKindSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_v2beta1_groups, 0);
 
 /**
- * Sorts of organization.
+ * Kinds of organizations.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.OrgKind
  */
@@ -130,7 +130,7 @@ export const OrgStatusSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_v2beta1_groups, 1);
 
 /**
- * Stages in the life of an organization.
+ * Statuses of an organization.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.OrgStatus
  */
@@ -138,8 +138,8 @@ export const OrgStatus = /*@__PURE__*/
   tsEnum(OrgStatusSchema);
 
 /**
- * Groups form the tree that everything else hangs on: a root group is an organization, and every
- * resource belongs to one group. Rights granted at a group hold for all that lies below it.
+ * Manages groups, the tree that all other resources belong to. A root group is an organization, and every
+ * resource belongs to one group. A role in a group applies to the group and all its descendants.
  *
  * @generated from service chainguard.platform.iam.v2beta1.GroupsService
  */

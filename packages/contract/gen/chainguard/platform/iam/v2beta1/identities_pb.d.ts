@@ -13,84 +13,83 @@ import type { UIDPFilter } from "../../../../platform/common/v1/uidp.platform_pb
 export declare const file_chainguard_platform_iam_v2beta1_identities: GenFile;
 
 /**
- * A person or a workload that can hold roles.
+ * User or workload that can have roles.
  *
  * @generated from message chainguard.platform.iam.v2beta1.Identity
  */
 export declare type Identity = Message<"chainguard.platform.iam.v2beta1.Identity"> & {
   /**
-   * Identifier, given by the server: the group's UID plus `/` and 16 hexadecimal digits, or 40
-   * hexadecimal digits for a person.
+   * Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits, or 40 hexadecimal
+   * digits for a user.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Name, matching `^[a-z0-9 ._-]{1,}$`. Several identities may share one.
+   * Name, matching `^[a-z0-9 ._-]{1,}$`. Not unique.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Free text of at most 512 characters, without control characters.
+   * Free text, at most 512 characters, without control characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * E-mail address that the issuer of the person's token vouches for.
+   * E-mail address that the issuer of the user's token has verified.
    *
    * @generated from field: string email = 4;
    */
   email: string;
 
   /**
-   * E-mail address found in the person's token that the issuer does not vouch for. It is for display
-   * and decides nothing.
+   * E-mail address in the user's token that the issuer has not verified. For display only.
    *
    * @generated from field: string email_unverified = 5;
    */
   emailUnverified: string;
 
   /**
-   * Company the person works for, as free text.
+   * Company of the user, as free text.
    *
    * @generated from field: string company = 6;
    */
   company: string;
 
   /**
-   * When the identity was last taken on through a token exchange; at first the time of creation.
+   * Time when the identity was last assumed by a token exchange; initially the creation time.
    *
    * @generated from field: google.protobuf.Timestamp last_seen_time = 8;
    */
   lastSeenTime?: Timestamp | undefined;
 
   /**
-   * When the identity was created.
+   * Time when the identity was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the identity was last changed.
+   * Time when the identity was last updated.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 10;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * Who may take the identity on. A created identity has exactly one.
+   * Rule that decides who can assume the identity. Exactly one member is required to create an identity.
    *
    * @generated from oneof chainguard.platform.iam.v2beta1.Identity.relationship
    */
   relationship: {
     /**
-     * Whoever holds a token of a public OpenID Connect issuer with matching claims.
+     * Tokens of a public OpenID Connect issuer whose claims match.
      *
      * @generated from field: chainguard.platform.iam.v2beta1.Identity.ClaimMatch claim_match = 20;
      */
@@ -98,7 +97,7 @@ export declare type Identity = Message<"chainguard.platform.iam.v2beta1.Identity
     case: "claimMatch";
   } | {
     /**
-     * Whoever holds a token signed with keys that are stored here, for issuers that cannot be reached.
+     * Tokens signed with keys that are stored here, for issuers that cannot be reached.
      *
      * @generated from field: chainguard.platform.iam.v2beta1.Identity.StaticKeys static_keys = 21;
      */
@@ -106,7 +105,7 @@ export declare type Identity = Message<"chainguard.platform.iam.v2beta1.Identity
     case: "staticKeys";
   } | {
     /**
-     * Whoever proves to be a certain principal of an AWS account.
+     * A principal of an AWS account.
      *
      * @generated from field: chainguard.platform.iam.v2beta1.Identity.AWSIdentity aws_identity = 22;
      */
@@ -114,7 +113,7 @@ export declare type Identity = Message<"chainguard.platform.iam.v2beta1.Identity
     case: "awsIdentity";
   } | {
     /**
-     * One of the platform's own services.
+     * A service of the platform.
      *
      * @generated from field: chainguard.platform.iam.v2beta1.ServicePrincipal service_principal = 23;
      */
@@ -130,20 +129,20 @@ export declare type Identity = Message<"chainguard.platform.iam.v2beta1.Identity
 export declare const IdentitySchema: GenMessage<Identity>;
 
 /**
- * Rules on the claims of an OpenID Connect token. Exact values compare character by character;
- * patterns are RE2 regular expressions that must match the whole value.
+ * Conditions on the claims of an OpenID Connect token. Exact values are case-sensitive. Patterns are RE2
+ * regular expressions that must match the whole value.
  *
  * @generated from message chainguard.platform.iam.v2beta1.Identity.ClaimMatch
  */
 export declare type Identity_ClaimMatch = Message<"chainguard.platform.iam.v2beta1.Identity.ClaimMatch"> & {
   /**
-   * Rule on the `iss` claim. One of its members is needed.
+   * Condition on the `iss` claim. One member is required.
    *
    * @generated from oneof chainguard.platform.iam.v2beta1.Identity.ClaimMatch.iss
    */
   iss: {
     /**
-     * The exact issuer, an absolute URL.
+     * Exact issuer, an absolute URL.
      *
      * @generated from field: string issuer = 1;
      */
@@ -160,13 +159,13 @@ export declare type Identity_ClaimMatch = Message<"chainguard.platform.iam.v2bet
   } | { case: undefined; value?: undefined };
 
   /**
-   * Rule on the `sub` claim. One of its members is needed.
+   * Condition on the `sub` claim. One member is required.
    *
    * @generated from oneof chainguard.platform.iam.v2beta1.Identity.ClaimMatch.sub
    */
   sub: {
     /**
-     * The exact subject.
+     * Exact subject.
      *
      * @generated from field: string subject = 3;
      */
@@ -183,13 +182,13 @@ export declare type Identity_ClaimMatch = Message<"chainguard.platform.iam.v2bet
   } | { case: undefined; value?: undefined };
 
   /**
-   * Rule on the `aud` claim. Without one, the token must be meant for this platform's issuer.
+   * Condition on the `aud` claim. If unset, the audience must be this platform's issuer.
    *
    * @generated from oneof chainguard.platform.iam.v2beta1.Identity.ClaimMatch.aud
    */
   aud: {
     /**
-     * The exact audience.
+     * Exact audience.
      *
      * @generated from field: string audience = 5;
      */
@@ -206,14 +205,14 @@ export declare type Identity_ClaimMatch = Message<"chainguard.platform.iam.v2bet
   } | { case: undefined; value?: undefined };
 
   /**
-   * Further claims by name, each with the exact value it must have.
+   * Exact values of other claims, keyed by claim name.
    *
    * @generated from field: map<string, string> claims = 7;
    */
   claims: { [key: string]: string };
 
   /**
-   * Further claims by name, each with a pattern that its value must match.
+   * Patterns for the values of other claims, keyed by claim name.
    *
    * @generated from field: map<string, string> claim_patterns = 8;
    */
@@ -227,43 +226,42 @@ export declare type Identity_ClaimMatch = Message<"chainguard.platform.iam.v2bet
 export declare const Identity_ClaimMatchSchema: GenMessage<Identity_ClaimMatch>;
 
 /**
- * A token issuer whose public keys are stored with the identity.
+ * Token issuer whose public keys are stored with the identity.
  *
  * @generated from message chainguard.platform.iam.v2beta1.Identity.StaticKeys
  */
 export declare type Identity_StaticKeys = Message<"chainguard.platform.iam.v2beta1.Identity.StaticKeys"> & {
   /**
-   * The exact `iss` claim, an absolute URL.
+   * Exact `iss` claim, an absolute URL.
    *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
-   * The exact `sub` claim.
+   * Exact `sub` claim.
    *
    * @generated from field: string subject = 2;
    */
   subject: string;
 
   /**
-   * The issuer's public keys: a JSON Web Key Set as text.
+   * Public keys of the issuer: a JSON Web Key Set as text.
    *
    * @generated from field: string issuer_keys = 3;
    */
   issuerKeys: string;
 
   /**
-   * When the keys stop being accepted. The default is 365 days after creation, which is also the
-   * latest allowed.
+   * Time when the keys expire. The default and the maximum is 365 days after creation.
    *
    * @generated from field: google.protobuf.Timestamp expiration_time = 4;
    */
   expirationTime?: Timestamp | undefined;
 
   /**
-   * Audience that tokens must carry: none, or exactly one. Without one, the platform's own audiences
-   * are accepted.
+   * Audience that tokens must have: none, or exactly one. If empty, the platform's own audiences are
+   * accepted.
    *
    * @generated from field: repeated string audiences = 5;
    */
@@ -277,8 +275,8 @@ export declare type Identity_StaticKeys = Message<"chainguard.platform.iam.v2bet
 export declare const Identity_StaticKeysSchema: GenMessage<Identity_StaticKeys>;
 
 /**
- * A principal of an AWS account, as reported by the AWS call GetCallerIdentity. Patterns are RE2
- * regular expressions that must match the whole value.
+ * Principal of an AWS account, as the AWS call GetCallerIdentity reports it. Patterns are RE2 regular
+ * expressions that must match the whole value.
  *
  * @generated from message chainguard.platform.iam.v2beta1.Identity.AWSIdentity
  */
@@ -291,13 +289,13 @@ export declare type Identity_AWSIdentity = Message<"chainguard.platform.iam.v2be
   awsAccount: string;
 
   /**
-   * Rule on the principal's resource name.
+   * Condition on the principal's ARN.
    *
    * @generated from oneof chainguard.platform.iam.v2beta1.Identity.AWSIdentity.aws_arn
    */
   awsArn: {
     /**
-     * The exact `Arn`.
+     * Exact `Arn`.
      *
      * @generated from field: string arn = 2;
      */
@@ -314,13 +312,13 @@ export declare type Identity_AWSIdentity = Message<"chainguard.platform.iam.v2be
   } | { case: undefined; value?: undefined };
 
   /**
-   * Rule on the principal's unique id.
+   * Condition on the principal's unique ID.
    *
    * @generated from oneof chainguard.platform.iam.v2beta1.Identity.AWSIdentity.aws_user_id
    */
   awsUserId: {
     /**
-     * The exact `UserId`.
+     * Exact `UserId`.
      *
      * @generated from field: string user_id = 4;
      */
@@ -344,7 +342,7 @@ export declare type Identity_AWSIdentity = Message<"chainguard.platform.iam.v2be
 export declare const Identity_AWSIdentitySchema: GenMessage<Identity_AWSIdentity>;
 
 /**
- * What a person tells about themselves and how they found the platform.
+ * Details about a user and how the user found the platform.
  *
  * @generated from message chainguard.platform.iam.v2beta1.IdentityMetadata
  */
@@ -357,7 +355,7 @@ export declare type IdentityMetadata = Message<"chainguard.platform.iam.v2beta1.
   uid: string;
 
   /**
-   * Full name, from the token the person signed in with.
+   * Full name, from the token with which the user signed in.
    *
    * @generated from field: string name = 2;
    */
@@ -378,35 +376,35 @@ export declare type IdentityMetadata = Message<"chainguard.platform.iam.v2beta1.
   familyName: string;
 
   /**
-   * Company the person works for.
+   * Company of the user.
    *
    * @generated from field: string company = 5;
    */
   company: string;
 
   /**
-   * Whether the person wants news by mail.
+   * Whether the user wants news by e-mail.
    *
    * @generated from field: bool updates_opt_in = 6;
    */
   updatesOptIn: boolean;
 
   /**
-   * Product the person is interested in.
+   * Product that the user is interested in.
    *
    * @generated from field: string product = 7;
    */
   product: string;
 
   /**
-   * The person's job title.
+   * Job title of the user.
    *
    * @generated from field: string job_title = 8;
    */
   jobTitle: string;
 
   /**
-   * Campaign the visit belongs to.
+   * Campaign of the visit.
    *
    * @generated from field: string utm_campaign = 9;
    */
@@ -420,14 +418,14 @@ export declare type IdentityMetadata = Message<"chainguard.platform.iam.v2beta1.
   utmContent: string;
 
   /**
-   * Channel of the campaign, such as mail.
+   * Channel of the campaign, for example mail.
    *
    * @generated from field: string utm_medium = 11;
    */
   utmMedium: string;
 
   /**
-   * Site or sender the visit came from.
+   * Site or sender that the visit came from.
    *
    * @generated from field: string utm_source = 12;
    */
@@ -441,28 +439,28 @@ export declare type IdentityMetadata = Message<"chainguard.platform.iam.v2beta1.
   utmTerm: string;
 
   /**
-   * Address of the form that was sent last.
+   * URL of the form that was submitted last.
    *
    * @generated from field: string latest_form_submit_url = 14;
    */
   latestFormSubmitUrl: string;
 
   /**
-   * Address of the platform's own page that led here last.
+   * URL of the platform's page that last led here.
    *
    * @generated from field: string latest_internal_referring_url = 15;
    */
   latestInternalReferringUrl: string;
 
   /**
-   * Visitor mark of a customer relations system. It is passed on and never stored.
+   * Visitor ID of a customer relationship management system. Passed on and never stored.
    *
    * @generated from field: string hubspot_utk = 16;
    */
   hubspotUtk: string;
 
   /**
-   * Whether the person came through self-service sign-up.
+   * Whether the user came through self-service sign-up.
    *
    * @generated from field: bool self_serve = 17;
    */
@@ -476,7 +474,7 @@ export declare type IdentityMetadata = Message<"chainguard.platform.iam.v2beta1.
 export declare const IdentityMetadataSchema: GenMessage<IdentityMetadata>;
 
 /**
- * Request of CreateIdentity.
+ * Request message for CreateIdentity.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CreateIdentityRequest
  */
@@ -489,8 +487,8 @@ export declare type CreateIdentityRequest = Message<"chainguard.platform.iam.v2b
   parent: string;
 
   /**
-   * Identity to create. Its `name` and one member of `relationship` are needed; fields the server sets
-   * are ignored.
+   * Identity to create. `name` and one member of `relationship` are required; fields that the server sets are
+   * ignored.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.Identity identity = 2;
    */
@@ -504,13 +502,13 @@ export declare type CreateIdentityRequest = Message<"chainguard.platform.iam.v2b
 export declare const CreateIdentityRequestSchema: GenMessage<CreateIdentityRequest>;
 
 /**
- * Request of GetIdentity.
+ * Request message for GetIdentity.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GetIdentityRequest
  */
 export declare type GetIdentityRequest = Message<"chainguard.platform.iam.v2beta1.GetIdentityRequest"> & {
   /**
-   * UID of the identity to read.
+   * UID of the identity to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -524,13 +522,13 @@ export declare type GetIdentityRequest = Message<"chainguard.platform.iam.v2beta
 export declare const GetIdentityRequestSchema: GenMessage<GetIdentityRequest>;
 
 /**
- * Request of DeleteIdentity.
+ * Request message for DeleteIdentity.
  *
  * @generated from message chainguard.platform.iam.v2beta1.DeleteIdentityRequest
  */
 export declare type DeleteIdentityRequest = Message<"chainguard.platform.iam.v2beta1.DeleteIdentityRequest"> & {
   /**
-   * UID of the identity to remove.
+   * UID of the identity to delete.
    *
    * @generated from field: string uid = 1;
    */
@@ -544,21 +542,21 @@ export declare type DeleteIdentityRequest = Message<"chainguard.platform.iam.v2b
 export declare const DeleteIdentityRequestSchema: GenMessage<DeleteIdentityRequest>;
 
 /**
- * Request of UpdateIdentity.
+ * Request message for UpdateIdentity.
  *
  * @generated from message chainguard.platform.iam.v2beta1.UpdateIdentityRequest
  */
 export declare type UpdateIdentityRequest = Message<"chainguard.platform.iam.v2beta1.UpdateIdentityRequest"> & {
   /**
-   * New values; `uid` inside names the identity to change.
+   * New values. `uid` identifies the identity to update.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.Identity identity = 1;
    */
   identity?: Identity | undefined;
 
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -572,59 +570,58 @@ export declare type UpdateIdentityRequest = Message<"chainguard.platform.iam.v2b
 export declare const UpdateIdentityRequestSchema: GenMessage<UpdateIdentityRequest>;
 
 /**
- * Request of ListIdentities. Filters that are set must all hold.
+ * Request message for ListIdentities. All filters that are set must match.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListIdentitiesRequest
  */
 export declare type ListIdentitiesRequest = Message<"chainguard.platform.iam.v2beta1.ListIdentitiesRequest"> & {
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps identities with exactly this name; empty keeps all.
+   * Returns only identities with exactly this name. Empty returns all.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Keeps identities that are taken on in this way; unset keeps all.
+   * Returns only identities that are assumed by this method. Unset returns all.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.RelationshipType relationship_type = 3;
    */
   relationshipType: RelationshipType;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    *
    * @generated from field: string order_by = 6;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 7;
    */
@@ -638,34 +635,34 @@ export declare type ListIdentitiesRequest = Message<"chainguard.platform.iam.v2b
 export declare const ListIdentitiesRequestSchema: GenMessage<ListIdentitiesRequest>;
 
 /**
- * Answer of ListIdentities.
+ * Response message for ListIdentities.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListIdentitiesResponse
  */
 export declare type ListIdentitiesResponse = Message<"chainguard.platform.iam.v2beta1.ListIdentitiesResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated chainguard.platform.iam.v2beta1.Identity identities = 1;
    */
   identities: Identity[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -679,20 +676,20 @@ export declare type ListIdentitiesResponse = Message<"chainguard.platform.iam.v2
 export declare const ListIdentitiesResponseSchema: GenMessage<ListIdentitiesResponse>;
 
 /**
- * Request of LookupIdentity.
+ * Request message for LookupIdentity.
  *
  * @generated from message chainguard.platform.iam.v2beta1.LookupIdentityRequest
  */
 export declare type LookupIdentityRequest = Message<"chainguard.platform.iam.v2beta1.LookupIdentityRequest"> & {
   /**
-   * Issuer of the person's tokens, a URL.
+   * Issuer of the user's tokens, a URL.
    *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
-   * Subject under which the issuer knows the person.
+   * Subject of the user at the issuer.
    *
    * @generated from field: string subject = 2;
    */
@@ -706,13 +703,13 @@ export declare type LookupIdentityRequest = Message<"chainguard.platform.iam.v2b
 export declare const LookupIdentityRequestSchema: GenMessage<LookupIdentityRequest>;
 
 /**
- * Answer of LookupIdentity.
+ * Response message for LookupIdentity.
  *
  * @generated from message chainguard.platform.iam.v2beta1.LookupIdentityResponse
  */
 export declare type LookupIdentityResponse = Message<"chainguard.platform.iam.v2beta1.LookupIdentityResponse"> & {
   /**
-   * UID of the person's identity, or the one it will have from the first sign-in on.
+   * UID of the user's identity, or the UID that it will have from the first sign-in.
    *
    * @generated from field: string uid = 1;
    */
@@ -726,20 +723,20 @@ export declare type LookupIdentityResponse = Message<"chainguard.platform.iam.v2
 export declare const LookupIdentityResponseSchema: GenMessage<LookupIdentityResponse>;
 
 /**
- * Request of UpdateIdentityMetadata.
+ * Request message for UpdateIdentityMetadata.
  *
  * @generated from message chainguard.platform.iam.v2beta1.UpdateIdentityMetadataRequest
  */
 export declare type UpdateIdentityMetadataRequest = Message<"chainguard.platform.iam.v2beta1.UpdateIdentityMetadataRequest"> & {
   /**
-   * Values to hand over about the caller.
+   * Values to publish about the caller.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.IdentityMetadata identity_metadata = 1;
    */
   identityMetadata?: IdentityMetadata | undefined;
 
   /**
-   * Fields to hand over. Without it, the fields that are present are.
+   * Fields to publish. If unset, the fields that are present are published.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -753,41 +750,41 @@ export declare type UpdateIdentityMetadataRequest = Message<"chainguard.platform
 export declare const UpdateIdentityMetadataRequestSchema: GenMessage<UpdateIdentityMetadataRequest>;
 
 /**
- * Ways in which an identity can be taken on, as a filter.
+ * Methods to assume an identity, as a filter.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.RelationshipType
  */
 export enum RelationshipType {
   /**
-   * Any way.
+   * Any method.
    *
    * @generated from enum value: RELATIONSHIP_TYPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * By matching claims (`claim_match`).
+   * Matching claims (`claim_match`).
    *
    * @generated from enum value: RELATIONSHIP_TYPE_CLAIM_MATCH = 1;
    */
   CLAIM_MATCH = 1,
 
   /**
-   * By stored keys (`static_keys`).
+   * Stored keys (`static_keys`).
    *
    * @generated from enum value: RELATIONSHIP_TYPE_STATIC = 2;
    */
   STATIC = 2,
 
   /**
-   * By an AWS principal (`aws_identity`).
+   * An AWS principal (`aws_identity`).
    *
    * @generated from enum value: RELATIONSHIP_TYPE_AWS_IDENTITY = 3;
    */
   AWS_IDENTITY = 3,
 
   /**
-   * By a service of the platform (`service_principal`).
+   * A service of the platform (`service_principal`).
    *
    * @generated from enum value: RELATIONSHIP_TYPE_SERVICE_PRINCIPAL = 4;
    */
@@ -800,104 +797,104 @@ export enum RelationshipType {
 export declare const RelationshipTypeSchema: GenEnum<RelationshipType>;
 
 /**
- * The platform's own services that may take on an identity.
+ * Services of the platform that can assume an identity.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.ServicePrincipal
  */
 export enum ServicePrincipal {
   /**
-   * No service.
+   * Not specified.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The service that admits workloads to clusters by their signatures.
+   * Service that admits workloads to clusters by their signatures.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_COSIGNED = 1;
    */
   COSIGNED = 1,
 
   /**
-   * The service that takes in records about running workloads.
+   * Service that ingests records of running workloads.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_INGESTER = 2;
    */
   INGESTER = 2,
 
   /**
-   * The service that copies catalog images into organizations.
+   * Service that copies catalog images to organizations.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_CATALOG_SYNCER = 3;
    */
   CATALOG_SYNCER = 3,
 
   /**
-   * The service that builds images from packages.
+   * Service that builds images from packages.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_APKO_BUILDER = 4;
    */
   APKO_BUILDER = 4,
 
   /**
-   * The service that keeps entitlements up to date.
+   * Service that updates entitlements.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_ENTITLEMENT_SYNCER = 5;
    */
   ENTITLEMENT_SYNCER = 5,
 
   /**
-   * The service that scans the images of an organization.
+   * Service that scans the images of an organization.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_TENANT_SCANNER = 6;
    */
   TENANT_SCANNER = 6,
 
   /**
-   * The service named sedimentology.
+   * Service named sedimentology.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_SEDIMENTOLOGY = 7;
    */
   SEDIMENTOLOGY = 7,
 
   /**
-   * The service named skillup.
+   * Service named skillup.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_SKILLUP = 8;
    */
   SKILLUP = 8,
 
   /**
-   * The service named materializer.
+   * Service named materializer.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_MATERIALIZER = 9;
    */
   MATERIALIZER = 9,
 
   /**
-   * The service named microflow.
+   * Service named microflow.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_MICROFLOW = 10;
    */
   MICROFLOW = 10,
 
   /**
-   * The service named guardener.
+   * Service named guardener.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_GUARDENER = 11;
    */
   GUARDENER = 11,
 
   /**
-   * The service named microvm.
+   * Service named microvm.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_MICROVM = 12;
    */
   MICROVM = 12,
 
   /**
-   * The service named skills.
+   * Service named skills.
    *
    * @generated from enum value: SERVICE_PRINCIPAL_SKILLS = 13;
    */
@@ -910,15 +907,14 @@ export enum ServicePrincipal {
 export declare const ServicePrincipalSchema: GenEnum<ServicePrincipal>;
 
 /**
- * Identities are who acts: people who signed in, and workloads that prove themselves with a token of
- * another issuer instead of a stored secret.
+ * Manages identities: users who signed in, and workloads that authenticate with a token of another issuer
+ * instead of a stored secret.
  *
  * @generated from service chainguard.platform.iam.v2beta1.IdentitiesService
  */
 export declare const IdentitiesService: GenService<{
   /**
-   * Creates an identity in a group, together with the rule that says which outside party may take it
-   * on.
+   * Creates an identity in a group, with the rule that decides which external tokens can assume it.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentitiesService.CreateIdentity
    */
@@ -928,7 +924,7 @@ export declare const IdentitiesService: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Reads one identity. Fails with NOT_FOUND when there is no such identity.
+   * Returns an identity. Fails with NOT_FOUND if the identity does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentitiesService.GetIdentity
    */
@@ -938,8 +934,8 @@ export declare const IdentitiesService: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Removes an identity. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) while role bindings name
-   * it, and with NOT_FOUND when it is already gone.
+   * Deletes an identity. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) if role bindings refer to it, and
+   * with NOT_FOUND if it does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentitiesService.DeleteIdentity
    */
@@ -949,8 +945,7 @@ export declare const IdentitiesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Changes an identity and returns it as it is afterwards. Who may take the identity on changes with
-   * the next token exchange.
+   * Updates an identity and returns the result. A changed rule applies from the next token exchange.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentitiesService.UpdateIdentity
    */
@@ -960,8 +955,8 @@ export declare const IdentitiesService: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Lists the identities of the groups in which the caller may read identities. The sort keys are
-   * `uid`, `name`, `created_at` and `updated_at`.
+   * Lists the identities of the groups in which the caller can read identities. Sort keys: `uid`, `name`,
+   * `created_at`, `updated_at`.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentitiesService.ListIdentities
    */
@@ -971,8 +966,8 @@ export declare const IdentitiesService: GenService<{
     output: typeof ListIdentitiesResponseSchema;
   },
   /**
-   * Tells the UID that belongs to a person's issuer and subject, whether or not they have signed in
-   * before. Roles can therefore be granted ahead of a first sign-in.
+   * Returns the UID for a user's issuer and subject, even before the first sign-in. This makes it possible to
+   * grant roles in advance.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentitiesService.LookupIdentity
    */
@@ -982,8 +977,7 @@ export declare const IdentitiesService: GenService<{
     output: typeof LookupIdentityResponseSchema;
   },
   /**
-   * Hands over details about the caller's own identity. The values go out with the event; keeping them
-   * is not promised.
+   * Publishes details about the caller's own identity with an event. The values are not necessarily stored.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentitiesService.UpdateIdentityMetadata
    */

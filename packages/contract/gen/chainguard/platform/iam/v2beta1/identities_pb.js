@@ -123,7 +123,7 @@ export const RelationshipTypeSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_v2beta1_identities, 0);
 
 /**
- * Ways in which an identity can be taken on, as a filter.
+ * Methods to assume an identity, as a filter.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.RelationshipType
  */
@@ -137,7 +137,7 @@ export const ServicePrincipalSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_v2beta1_identities, 1);
 
 /**
- * The platform's own services that may take on an identity.
+ * Services of the platform that can assume an identity.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.ServicePrincipal
  */
@@ -145,8 +145,8 @@ export const ServicePrincipal = /*@__PURE__*/
   tsEnum(ServicePrincipalSchema);
 
 /**
- * Identities are who acts: people who signed in, and workloads that prove themselves with a token of
- * another issuer instead of a stored secret.
+ * Manages identities: users who signed in, and workloads that authenticate with a token of another issuer
+ * instead of a stored secret.
  *
  * @generated from service chainguard.platform.iam.v2beta1.IdentitiesService
  */

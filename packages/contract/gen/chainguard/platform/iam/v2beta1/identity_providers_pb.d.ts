@@ -13,13 +13,13 @@ import type { UIDPFilter } from "../../../../platform/common/v1/uidp.platform_pb
 export declare const file_chainguard_platform_iam_v2beta1_identity_providers: GenFile;
 
 /**
- * An account system through which the people of an organization sign in.
+ * Account system through which the users of an organization sign in.
  *
  * @generated from message chainguard.platform.iam.v2beta1.IdentityProvider
  */
 export declare type IdentityProvider = Message<"chainguard.platform.iam.v2beta1.IdentityProvider"> & {
   /**
-   * Identifier, given by the server: the organization's UID plus `/` and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the organization's UID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
@@ -33,42 +33,42 @@ export declare type IdentityProvider = Message<"chainguard.platform.iam.v2beta1.
   name: string;
 
   /**
-   * Free text of at most 512 characters, without control characters.
+   * Free text, at most 512 characters, without control characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * When the provider was created.
+   * Time when the provider was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the provider was last changed.
+   * Time when the provider was last updated.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 5;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * UID of the role given to a person at the first sign-in. People who already had an identity keep
-   * what they have.
+   * UID of the role that a user receives at the first sign-in. Users who already have an identity keep their
+   * roles.
    *
    * @generated from field: string default_role = 6;
    */
   defaultRole: string;
 
   /**
-   * How people sign in. Exactly one member is set.
+   * Protocol. Exactly one member is set.
    *
    * @generated from oneof chainguard.platform.iam.v2beta1.IdentityProvider.configuration
    */
   configuration: {
     /**
-     * Through OpenID Connect.
+     * OpenID Connect.
      *
      * @generated from field: chainguard.platform.iam.v2beta1.IdentityProvider.OIDC oidc = 20;
      */
@@ -77,32 +77,31 @@ export declare type IdentityProvider = Message<"chainguard.platform.iam.v2beta1.
   } | { case: undefined; value?: undefined };
 
   /**
-   * State of account provisioning. Values sent in a request are ignored, so a provider that was read
-   * can be sent back.
+   * State of SCIM provisioning. Ignored in requests, so that a provider that was read can be sent back.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.IdentityProvider.SCIM scim = 21;
    */
   scim?: IdentityProvider_SCIM | undefined;
 
   /**
-   * Which redirect URI sign-ins through this provider use. A new provider always has CALLBACK_OWN. An
-   * update can change CALLBACK_SHARED to CALLBACK_OWN; the other direction is refused. Unset keeps the
-   * stored value. A change of the issuer changes it to CALLBACK_OWN.
+   * Redirect URI of sign-ins through this provider. A new provider always has CALLBACK_OWN. An update can
+   * change CALLBACK_SHARED to CALLBACK_OWN, but not the reverse. Unset keeps the stored value. Changing the
+   * issuer sets it to CALLBACK_OWN.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.IdentityProvider.Callback callback = 1000;
    */
   callback: IdentityProvider_Callback;
 
   /**
-   * The provider's own redirect URI, to be registered at the provider exactly as it is here.
+   * Redirect URI of this provider. Register it at the provider exactly as returned.
    *
    * @generated from field: string redirect_uri = 1001;
    */
   redirectUri: string;
 
   /**
-   * Why sign-in through this provider is refused, and what to do. Empty if it is not refused. Reported
-   * by GetIdentityProvider only.
+   * Reason why sign-in through this provider is rejected, and what to do. Empty if sign-in is possible.
+   * Returned by GetIdentityProvider only.
    *
    * @generated from field: string sign_in_problem = 1002;
    */
@@ -116,58 +115,58 @@ export declare type IdentityProvider = Message<"chainguard.platform.iam.v2beta1.
 export declare const IdentityProviderSchema: GenMessage<IdentityProvider>;
 
 /**
- * Settings of an OpenID Connect provider. It needs a client secret, proof keys, or both.
+ * Settings of an OpenID Connect provider. A client secret, PKCE, or both are required.
  *
  * @generated from message chainguard.platform.iam.v2beta1.IdentityProvider.OIDC
  */
 export declare type IdentityProvider_OIDC = Message<"chainguard.platform.iam.v2beta1.IdentityProvider.OIDC"> & {
   /**
-   * Issuer, an absolute URL under which the provider publishes its discovery document.
+   * Issuer, an absolute URL at which the provider publishes its discovery document.
    *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
-   * Client identifier that the provider assigned. It is not a secret.
+   * Client ID, assigned by the provider. Not a secret.
    *
    * @generated from field: string client_id = 2;
    */
   clientId: string;
 
   /**
-   * Client secret that the provider assigned. It is never returned; an update that sends it empty
-   * keeps the stored one unless the mask names this field.
+   * Client secret, assigned by the provider. Never returned. An update with an empty value keeps the stored
+   * secret unless the mask names this field.
    *
    * @generated from field: string client_secret = 3;
    */
   clientSecret: string;
 
   /**
-   * Scopes to ask for after `openid`, which is always asked for, in this order.
+   * Scopes to request in addition to `openid`, which is always requested first.
    *
    * @generated from field: repeated string additional_scopes = 4;
    */
   additionalScopes: string[];
 
   /**
-   * Claim that holds the person's groups at the provider. Empty reads no groups.
+   * Claim that contains the user's groups at the provider. Empty means that groups are not read.
    *
    * @generated from field: string groups_claim = 5;
    */
   groupsClaim: string;
 
   /**
-   * How a sign-in finds the account that provisioning created. Fixed when the provider is created:
-   * changing it is refused, repeating it is not.
+   * Rule that matches a sign-in to the account that SCIM created. It cannot change after the provider is
+   * created; an update can repeat the same value.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule correlation_rule = 6;
    */
   correlationRule: IdentityProvider_OIDC_CorrelationRule;
 
   /**
-   * Whether to use proof keys (RFC 7636) towards the provider. Refused when the provider's discovery
-   * document rules them out.
+   * Whether to use PKCE (RFC 7636) with the provider. Rejected if the provider's discovery document
+   * excludes it.
    *
    * @generated from field: bool pkce_enabled = 7;
    */
@@ -181,28 +180,28 @@ export declare type IdentityProvider_OIDC = Message<"chainguard.platform.iam.v2b
 export declare const IdentityProvider_OIDCSchema: GenMessage<IdentityProvider_OIDC>;
 
 /**
- * Claims that can tie a sign-in to a provisioned account.
+ * Claims that can match a sign-in to a SCIM account.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule
  */
 export enum IdentityProvider_OIDC_CorrelationRule {
   /**
-   * Means the same as CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID.
+   * Same as CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID.
    *
    * @generated from enum value: CORRELATION_RULE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The token's `sub` equals the account's `externalId` at this provider.
+   * `sub` of the token equals `externalId` of the account at this provider.
    *
    * @generated from enum value: CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID = 1;
    */
   SUB_EQUALS_EXTERNAL_ID = 1,
 
   /**
-   * The token's `oid` equals the account's `externalId` at this provider, as with Microsoft Entra
-   * ID.
+   * `oid` of the token equals `externalId` of the account at this provider, for example with Microsoft
+   * Entra ID.
    *
    * @generated from enum value: CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID = 2;
    */
@@ -215,49 +214,48 @@ export enum IdentityProvider_OIDC_CorrelationRule {
 export declare const IdentityProvider_OIDC_CorrelationRuleSchema: GenEnum<IdentityProvider_OIDC_CorrelationRule>;
 
 /**
- * State of account provisioning by SCIM (RFC 7644).
+ * State of SCIM provisioning (RFC 7644).
  *
  * @generated from message chainguard.platform.iam.v2beta1.IdentityProvider.SCIM
  */
 export declare type IdentityProvider_SCIM = Message<"chainguard.platform.iam.v2beta1.IdentityProvider.SCIM"> & {
   /**
-   * Whether the provider may manage accounts. Only SetScimEnabled changes it.
+   * Whether the provider can manage accounts. Changed by SetScimEnabled only.
    *
    * @generated from field: bool enabled = 1;
    */
   enabled: boolean;
 
   /**
-   * Address the provider sends its requests to, derived from the provider's UID.
+   * URL to which the provider sends its requests, derived from the provider's UID.
    *
    * @generated from field: string endpoint_url = 3;
    */
   endpointUrl: string;
 
   /**
-   * When the current token ends, or ended if that is past. Unset when there is none, when it never
-   * ends, and in lists.
+   * Expiration time of the current token. Unset if there is no token, if it never expires, and in lists.
    *
    * @generated from field: google.protobuf.Timestamp token_expire_time = 4;
    */
   tokenExpireTime?: Timestamp | undefined;
 
   /**
-   * When the replaced token stops, or stopped, working. Unset when there is none.
+   * Expiration time of the replaced token. Unset if there is none.
    *
    * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 5;
    */
   previousTokenExpireTime?: Timestamp | undefined;
 
   /**
-   * What can be said of the current token. Not reported in lists.
+   * State of the current token. Not returned in lists.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.IdentityProvider.SCIM.CredentialState credential_state = 6;
    */
   credentialState: IdentityProvider_SCIM_CredentialState;
 
   /**
-   * Version of this state, to be sent back with RegenerateScimToken and SetScimEnabled.
+   * Version of this state, to send with RegenerateScimToken and SetScimEnabled.
    *
    * @generated from field: string etag = 7;
    */
@@ -271,48 +269,48 @@ export declare type IdentityProvider_SCIM = Message<"chainguard.platform.iam.v2b
 export declare const IdentityProvider_SCIMSchema: GenMessage<IdentityProvider_SCIM>;
 
 /**
- * Conditions of the provisioning token.
+ * States of the SCIM token.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.IdentityProvider.SCIM.CredentialState
  */
 export enum IdentityProvider_SCIM_CredentialState {
   /**
-   * Not reported.
+   * Not returned.
    *
    * @generated from enum value: CREDENTIAL_STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * No token was ever issued.
+   * No token was ever created.
    *
    * @generated from enum value: CREDENTIAL_STATE_NOT_ISSUED = 1;
    */
   NOT_ISSUED = 1,
 
   /**
-   * The current token works.
+   * The current token is valid.
    *
    * @generated from enum value: CREDENTIAL_STATE_LIVE = 2;
    */
   LIVE = 2,
 
   /**
-   * The current token has reached its end.
+   * The current token has expired.
    *
    * @generated from enum value: CREDENTIAL_STATE_EXPIRED = 3;
    */
   EXPIRED = 3,
 
   /**
-   * The token was revoked, and none works until a new one is issued.
+   * The token was revoked. No token is valid until a new one is created.
    *
    * @generated from enum value: CREDENTIAL_STATE_REVOKED = 4;
    */
   REVOKED = 4,
 
   /**
-   * The current token works, and so for a while does the one before it.
+   * The current token is valid, and the previous one is still valid for a while.
    *
    * @generated from enum value: CREDENTIAL_STATE_ROTATING = 5;
    */
@@ -331,21 +329,21 @@ export declare const IdentityProvider_SCIM_CredentialStateSchema: GenEnum<Identi
  */
 export enum IdentityProvider_Callback {
   /**
-   * In requests: the stored value, or CALLBACK_OWN for a new provider.
+   * Not specified. In requests: the stored value, or CALLBACK_OWN for a new provider.
    *
    * @generated from enum value: CALLBACK_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The provider's own, `redirect_uri`.
+   * The provider's own redirect URI, `redirect_uri`.
    *
    * @generated from enum value: CALLBACK_OWN = 1;
    */
   OWN = 1,
 
   /**
-   * `/oauth/callback`, which providers shared in Berth 0.6 and earlier. Sign-in is refused unless the
+   * `/oauth/callback`, which providers shared in Berth 0.6 and earlier. Sign-in is rejected unless the
    * provider's discovery document sets `authorization_response_iss_parameter_supported` (RFC 9207).
    *
    * @generated from enum value: CALLBACK_SHARED = 2;
@@ -359,52 +357,51 @@ export enum IdentityProvider_Callback {
 export declare const IdentityProvider_CallbackSchema: GenEnum<IdentityProvider_Callback>;
 
 /**
- * Request of ListIdentityProviders. Filters that are set must all hold.
+ * Request message for ListIdentityProviders. All filters that are set must match.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListIdentityProvidersRequest
  */
 export declare type ListIdentityProvidersRequest = Message<"chainguard.platform.iam.v2beta1.ListIdentityProvidersRequest"> & {
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps providers with exactly this name; empty keeps all.
+   * Returns only providers with exactly this name. Empty returns all.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 10;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 11;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    *
    * @generated from field: string order_by = 12;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 13;
    */
@@ -418,34 +415,34 @@ export declare type ListIdentityProvidersRequest = Message<"chainguard.platform.
 export declare const ListIdentityProvidersRequestSchema: GenMessage<ListIdentityProvidersRequest>;
 
 /**
- * Answer of ListIdentityProviders.
+ * Response message for ListIdentityProviders.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListIdentityProvidersResponse
  */
 export declare type ListIdentityProvidersResponse = Message<"chainguard.platform.iam.v2beta1.ListIdentityProvidersResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated chainguard.platform.iam.v2beta1.IdentityProvider identity_providers = 1;
    */
   identityProviders: IdentityProvider[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -459,13 +456,13 @@ export declare type ListIdentityProvidersResponse = Message<"chainguard.platform
 export declare const ListIdentityProvidersResponseSchema: GenMessage<ListIdentityProvidersResponse>;
 
 /**
- * Request of GetIdentityProvider.
+ * Request message for GetIdentityProvider.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GetIdentityProviderRequest
  */
 export declare type GetIdentityProviderRequest = Message<"chainguard.platform.iam.v2beta1.GetIdentityProviderRequest"> & {
   /**
-   * UID of the provider to read.
+   * UID of the provider to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -479,20 +476,20 @@ export declare type GetIdentityProviderRequest = Message<"chainguard.platform.ia
 export declare const GetIdentityProviderRequestSchema: GenMessage<GetIdentityProviderRequest>;
 
 /**
- * Request of CreateIdentityProvider.
+ * Request message for CreateIdentityProvider.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CreateIdentityProviderRequest
  */
 export declare type CreateIdentityProviderRequest = Message<"chainguard.platform.iam.v2beta1.CreateIdentityProviderRequest"> & {
   /**
-   * UID of the organization that the provider will serve. A group below an organization is refused.
+   * UID of the organization that the provider serves. A group in an organization is rejected.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * Provider to create. Its `name`, `default_role` and `oidc` are needed; fields the server sets are
+   * Provider to create. `name`, `default_role` and `oidc` are required; fields that the server sets are
    * ignored.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.IdentityProvider identity_provider = 2;
@@ -507,21 +504,21 @@ export declare type CreateIdentityProviderRequest = Message<"chainguard.platform
 export declare const CreateIdentityProviderRequestSchema: GenMessage<CreateIdentityProviderRequest>;
 
 /**
- * Request of UpdateIdentityProvider.
+ * Request message for UpdateIdentityProvider.
  *
  * @generated from message chainguard.platform.iam.v2beta1.UpdateIdentityProviderRequest
  */
 export declare type UpdateIdentityProviderRequest = Message<"chainguard.platform.iam.v2beta1.UpdateIdentityProviderRequest"> & {
   /**
-   * New values; `uid` inside names the provider to change.
+   * New values. `uid` identifies the provider to update.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.IdentityProvider identity_provider = 1;
    */
   identityProvider?: IdentityProvider | undefined;
 
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -535,13 +532,13 @@ export declare type UpdateIdentityProviderRequest = Message<"chainguard.platform
 export declare const UpdateIdentityProviderRequestSchema: GenMessage<UpdateIdentityProviderRequest>;
 
 /**
- * Request of DeleteIdentityProvider.
+ * Request message for DeleteIdentityProvider.
  *
  * @generated from message chainguard.platform.iam.v2beta1.DeleteIdentityProviderRequest
  */
 export declare type DeleteIdentityProviderRequest = Message<"chainguard.platform.iam.v2beta1.DeleteIdentityProviderRequest"> & {
   /**
-   * UID of the provider to remove.
+   * UID of the provider to delete.
    *
    * @generated from field: string uid = 1;
    */
@@ -555,7 +552,7 @@ export declare type DeleteIdentityProviderRequest = Message<"chainguard.platform
 export declare const DeleteIdentityProviderRequestSchema: GenMessage<DeleteIdentityProviderRequest>;
 
 /**
- * Request of GenerateScimToken.
+ * Request message for GenerateScimToken.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GenerateScimTokenRequest
  */
@@ -568,14 +565,14 @@ export declare type GenerateScimTokenRequest = Message<"chainguard.platform.iam.
   identityProviderUid: string;
 
   /**
-   * When the token ends: at most two years from now, one year when unset.
+   * Expiration time of the token: at most two years from now. The default is one year.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 2;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * True issues a token without an end. Together with `expire_time` it is INVALID_ARGUMENT.
+   * Whether the token never expires. Together with `expire_time` it fails with INVALID_ARGUMENT.
    *
    * @generated from field: bool never_expires = 3;
    */
@@ -589,28 +586,27 @@ export declare type GenerateScimTokenRequest = Message<"chainguard.platform.iam.
 export declare const GenerateScimTokenRequestSchema: GenMessage<GenerateScimTokenRequest>;
 
 /**
- * Answer of GenerateScimToken.
+ * Response message for GenerateScimToken.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GenerateScimTokenResponse
  */
 export declare type GenerateScimTokenResponse = Message<"chainguard.platform.iam.v2beta1.GenerateScimTokenResponse"> & {
   /**
-   * The token in full, shown this once: `cgscim_` and 64 hexadecimal digits. Only a digest of it is
-   * kept.
+   * Token, returned only once: `cgscim_` and 64 hexadecimal digits. The server stores only its hash.
    *
    * @generated from field: string token = 1;
    */
   token: string;
 
   /**
-   * Address to enter at the provider.
+   * URL to enter at the provider.
    *
    * @generated from field: string endpoint_url = 2;
    */
   endpointUrl: string;
 
   /**
-   * When the token ends. Unset for one without an end.
+   * Expiration time of the token. Unset if it never expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -624,7 +620,7 @@ export declare type GenerateScimTokenResponse = Message<"chainguard.platform.iam
   identityProviderUid: string;
 
   /**
-   * Version of the provisioning state after this call.
+   * Version of the SCIM state after this call.
    *
    * @generated from field: string etag = 5;
    */
@@ -638,7 +634,7 @@ export declare type GenerateScimTokenResponse = Message<"chainguard.platform.iam
 export declare const GenerateScimTokenResponseSchema: GenMessage<GenerateScimTokenResponse>;
 
 /**
- * Request of RegenerateScimToken.
+ * Request message for RegenerateScimToken.
  *
  * @generated from message chainguard.platform.iam.v2beta1.RegenerateScimTokenRequest
  */
@@ -651,30 +647,29 @@ export declare type RegenerateScimTokenRequest = Message<"chainguard.platform.ia
   identityProviderUid: string;
 
   /**
-   * How long the old token works on: one hour when unset, not at all when 0, at most 24 hours. A token
-   * that no longer works stays that way.
+   * Time for which the old token stays valid: one hour if unset, at most 24 hours; 0 ends it immediately. A
+   * token that is no longer valid is not affected.
    *
    * @generated from field: google.protobuf.Duration overlap = 2;
    */
   overlap?: Duration | undefined;
 
   /**
-   * When the new token ends: at most two years from now, one year when unset.
+   * Expiration time of the new token: at most two years from now. The default is one year.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * Version of the provisioning state that the caller has seen. The call fails when it is not the
-   * current one.
+   * Version of the SCIM state that the caller has read. The call fails if it is not the current version.
    *
    * @generated from field: string etag = 4;
    */
   etag: string;
 
   /**
-   * True issues a token without an end. Together with `expire_time` it is INVALID_ARGUMENT.
+   * Whether the token never expires. Together with `expire_time` it fails with INVALID_ARGUMENT.
    *
    * @generated from field: bool never_expires = 5;
    */
@@ -688,28 +683,27 @@ export declare type RegenerateScimTokenRequest = Message<"chainguard.platform.ia
 export declare const RegenerateScimTokenRequestSchema: GenMessage<RegenerateScimTokenRequest>;
 
 /**
- * Answer of RegenerateScimToken.
+ * Response message for RegenerateScimToken.
  *
  * @generated from message chainguard.platform.iam.v2beta1.RegenerateScimTokenResponse
  */
 export declare type RegenerateScimTokenResponse = Message<"chainguard.platform.iam.v2beta1.RegenerateScimTokenResponse"> & {
   /**
-   * The new token in full, shown this once: `cgscim_` and 64 hexadecimal digits. Only a digest of it
-   * is kept.
+   * New token, returned only once: `cgscim_` and 64 hexadecimal digits. The server stores only its hash.
    *
    * @generated from field: string token = 1;
    */
   token: string;
 
   /**
-   * Address to enter at the provider.
+   * URL to enter at the provider.
    *
    * @generated from field: string endpoint_url = 2;
    */
   endpointUrl: string;
 
   /**
-   * When the new token ends. Unset for one without an end.
+   * Expiration time of the new token. Unset if it never expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -723,21 +717,21 @@ export declare type RegenerateScimTokenResponse = Message<"chainguard.platform.i
   identityProviderUid: string;
 
   /**
-   * Version of the provisioning state after this call.
+   * Version of the SCIM state after this call.
    *
    * @generated from field: string etag = 5;
    */
   etag: string;
 
   /**
-   * When the old token stops working. Unset when it had stopped before.
+   * Expiration time of the old token. Unset if it was already invalid.
    *
    * @generated from field: google.protobuf.Timestamp previous_token_expire_time = 6;
    */
   previousTokenExpireTime?: Timestamp | undefined;
 
   /**
-   * The overlap that was asked for, with the default filled in. The effective end may come earlier.
+   * Requested overlap, with the default applied. The old token can expire earlier.
    *
    * @generated from field: google.protobuf.Duration requested_overlap = 7;
    */
@@ -751,7 +745,7 @@ export declare type RegenerateScimTokenResponse = Message<"chainguard.platform.i
 export declare const RegenerateScimTokenResponseSchema: GenMessage<RegenerateScimTokenResponse>;
 
 /**
- * Request of RevokeScimToken. It takes no version, so that a token can always be stopped.
+ * Request message for RevokeScimToken. It has no version, so that a token can always be revoked.
  *
  * @generated from message chainguard.platform.iam.v2beta1.RevokeScimTokenRequest
  */
@@ -771,7 +765,7 @@ export declare type RevokeScimTokenRequest = Message<"chainguard.platform.iam.v2
 export declare const RevokeScimTokenRequestSchema: GenMessage<RevokeScimTokenRequest>;
 
 /**
- * Answer of RevokeScimToken.
+ * Response message for RevokeScimToken.
  *
  * @generated from message chainguard.platform.iam.v2beta1.RevokeScimTokenResponse
  */
@@ -784,21 +778,21 @@ export declare type RevokeScimTokenResponse = Message<"chainguard.platform.iam.v
   identityProviderUid: string;
 
   /**
-   * Version of the provisioning state after this call.
+   * Version of the SCIM state after this call.
    *
    * @generated from field: string etag = 2;
    */
   etag: string;
 
   /**
-   * Whether provisioning is switched on, which this call does not change.
+   * Whether SCIM is enabled. This call does not change it.
    *
    * @generated from field: bool enabled = 3;
    */
   enabled: boolean;
 
   /**
-   * From when on no token works.
+   * Time from which no token is valid.
    *
    * @generated from field: google.protobuf.Timestamp revoke_time = 4;
    */
@@ -812,7 +806,7 @@ export declare type RevokeScimTokenResponse = Message<"chainguard.platform.iam.v
 export declare const RevokeScimTokenResponseSchema: GenMessage<RevokeScimTokenResponse>;
 
 /**
- * Request of SetScimEnabled.
+ * Request message for SetScimEnabled.
  *
  * @generated from message chainguard.platform.iam.v2beta1.SetScimEnabledRequest
  */
@@ -825,16 +819,15 @@ export declare type SetScimEnabledRequest = Message<"chainguard.platform.iam.v2b
   identityProviderUid: string;
 
   /**
-   * Whether provisioning shall be on. Turning it on needs no working token; turning it off keeps the
-   * token, the accounts and their roles.
+   * Whether to enable SCIM. Enabling requires no valid token; disabling keeps the token, the accounts and
+   * their roles.
    *
    * @generated from field: bool enabled = 2;
    */
   enabled: boolean;
 
   /**
-   * Version of the provisioning state that the caller has seen. The call fails when it is not the
-   * current one.
+   * Version of the SCIM state that the caller has read. The call fails if it is not the current version.
    *
    * @generated from field: string etag = 3;
    */
@@ -848,7 +841,7 @@ export declare type SetScimEnabledRequest = Message<"chainguard.platform.iam.v2b
 export declare const SetScimEnabledRequestSchema: GenMessage<SetScimEnabledRequest>;
 
 /**
- * Answer of SetScimEnabled.
+ * Response message for SetScimEnabled.
  *
  * @generated from message chainguard.platform.iam.v2beta1.SetScimEnabledResponse
  */
@@ -861,14 +854,14 @@ export declare type SetScimEnabledResponse = Message<"chainguard.platform.iam.v2
   identityProviderUid: string;
 
   /**
-   * Whether provisioning is on now.
+   * Whether SCIM is enabled.
    *
    * @generated from field: bool enabled = 2;
    */
   enabled: boolean;
 
   /**
-   * Version of the provisioning state after this call.
+   * Version of the SCIM state after this call.
    *
    * @generated from field: string etag = 3;
    */
@@ -882,15 +875,15 @@ export declare type SetScimEnabledResponse = Message<"chainguard.platform.iam.v2
 export declare const SetScimEnabledResponseSchema: GenMessage<SetScimEnabledResponse>;
 
 /**
- * Identity providers let the people of an organization sign in with the organization's own account
- * system, and let that system create and remove their accounts (SCIM).
+ * Manages identity providers, through which the users of an organization sign in with the organization's own
+ * accounts, and which can create and delete these accounts (SCIM).
  *
  * @generated from service chainguard.platform.iam.v2beta1.IdentityProvidersService
  */
 export declare const IdentityProvidersService: GenService<{
   /**
-   * Lists the providers of the organizations in which the caller may read providers. The sort keys are
-   * `uid`, `name`, `created_at` and `updated_at`.
+   * Lists the providers of the organizations in which the caller can read providers. Sort keys: `uid`,
+   * `name`, `created_at`, `updated_at`.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentityProvidersService.ListIdentityProviders
    */
@@ -900,8 +893,8 @@ export declare const IdentityProvidersService: GenService<{
     output: typeof ListIdentityProvidersResponseSchema;
   },
   /**
-   * Reads one provider, including the state of its provisioning token. Fails with NOT_FOUND when there
-   * is no such provider.
+   * Returns a provider, including the state of its SCIM token. Fails with NOT_FOUND if the provider does not
+   * exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentityProvidersService.GetIdentityProvider
    */
@@ -911,9 +904,9 @@ export declare const IdentityProvidersService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Creates a provider in an organization. Needs the right to bind roles too, because everyone who
-   * signs in through it is given its default role. Fails with PERMISSION_DENIED when this role, or a person
-   * of the issuer in the organization, holds a capability that the caller does not hold there.
+   * Creates a provider in an organization. Also requires the right to create role bindings, because all users
+   * who sign in through it receive its default role. Fails with PERMISSION_DENIED if this role, or a user of
+   * the issuer in the organization, has a capability that the caller does not have there.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentityProvidersService.CreateIdentityProvider
    */
@@ -923,8 +916,9 @@ export declare const IdentityProvidersService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Changes a provider and returns it as it is afterwards. Needs the right to bind roles too, and fails as
-   * CreateIdentityProvider does. Another issuer or client ends the sessions that came through the provider.
+   * Updates a provider and returns the result. Also requires the right to create role bindings, and fails as
+   * CreateIdentityProvider does. Changing the issuer or the client ends the sessions that were created
+   * through the provider.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentityProvidersService.UpdateIdentityProvider
    */
@@ -934,8 +928,7 @@ export declare const IdentityProvidersService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Removes a provider, after which nobody can sign in through it. Fails with NOT_FOUND when it is
-   * already gone.
+   * Deletes a provider, after which no one can sign in through it. Fails with NOT_FOUND if it does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentityProvidersService.DeleteIdentityProvider
    */
@@ -945,8 +938,8 @@ export declare const IdentityProvidersService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Issues the first provisioning token of a provider and shows it once. Provisioning stays off until
-   * SetScimEnabled; fails with FAILED_PRECONDITION when a token has been issued before.
+   * Creates the first SCIM token of a provider and returns it, once. SCIM stays disabled until
+   * SetScimEnabled. Fails with FAILED_PRECONDITION if a token was created before.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentityProvidersService.GenerateScimToken
    */
@@ -956,8 +949,8 @@ export declare const IdentityProvidersService: GenService<{
     output: typeof GenerateScimTokenResponseSchema;
   },
   /**
-   * Replaces the provisioning token by a new one, shown once, while the old one may work on for a
-   * while. Fails with NOT_FOUND when no token was ever issued.
+   * Replaces the SCIM token and returns the new one, once. The old token can stay valid for a while. Fails
+   * with NOT_FOUND if no token was ever created.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentityProvidersService.RegenerateScimToken
    */
@@ -967,8 +960,8 @@ export declare const IdentityProvidersService: GenService<{
     output: typeof RegenerateScimTokenResponseSchema;
   },
   /**
-   * Ends the current provisioning token, and an older one that still works, at once. Leaves the
-   * provisioning switch as it is.
+   * Revokes the current SCIM token, and an older one that is still valid, immediately. Does not change
+   * whether SCIM is enabled.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentityProvidersService.RevokeScimToken
    */
@@ -978,8 +971,8 @@ export declare const IdentityProvidersService: GenService<{
     output: typeof RevokeScimTokenResponseSchema;
   },
   /**
-   * Turns provisioning on or off. Turning it on fails with FAILED_PRECONDITION while the organization
-   * has fewer than two owners bound by hand.
+   * Enables or disables SCIM. Enabling fails with FAILED_PRECONDITION if the organization has fewer than two
+   * owners bound by hand.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentityProvidersService.SetScimEnabled
    */

@@ -39,7 +39,7 @@ export const IdentityProvider_OIDC_CorrelationRuleSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_v2beta1_identity_providers, 0, 0, 0);
 
 /**
- * Claims that can tie a sign-in to a provisioned account.
+ * Claims that can match a sign-in to a SCIM account.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule
  */
@@ -60,7 +60,7 @@ export const IdentityProvider_SCIM_CredentialStateSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_iam_v2beta1_identity_providers, 0, 1, 0);
 
 /**
- * Conditions of the provisioning token.
+ * States of the SCIM token.
  *
  * @generated from enum chainguard.platform.iam.v2beta1.IdentityProvider.SCIM.CredentialState
  */
@@ -180,8 +180,8 @@ export const SetScimEnabledResponseSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_iam_v2beta1_identity_providers, 14);
 
 /**
- * Identity providers let the people of an organization sign in with the organization's own account
- * system, and let that system create and remove their accounts (SCIM).
+ * Manages identity providers, through which the users of an organization sign in with the organization's own
+ * accounts, and which can create and delete these accounts (SCIM).
  *
  * @generated from service chainguard.platform.iam.v2beta1.IdentityProvidersService
  */

@@ -13,55 +13,55 @@ import type { UIDPFilter } from "../../../../platform/common/v1/uidp.platform_pb
 export declare const file_chainguard_platform_iam_v2beta1_role_bindings: GenFile;
 
 /**
- * One identity holding one role at one group.
+ * Role of an identity in a group.
  *
  * @generated from message chainguard.platform.iam.v2beta1.RoleBinding
  */
 export declare type RoleBinding = Message<"chainguard.platform.iam.v2beta1.RoleBinding"> & {
   /**
-   * Identifier, given by the server: the group's UID plus `/` and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * The identity that holds the role.
+   * Identity that has the role.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.RoleBindingIdentity identity = 2;
    */
   identity?: RoleBindingIdentity | undefined;
 
   /**
-   * The group at which the role is held. It is always the parent in `uid`.
+   * Group in which the identity has the role. Always the parent in `uid`.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.RoleBindingGroup group = 3;
    */
   group?: RoleBindingGroup | undefined;
 
   /**
-   * The role that is held.
+   * Role that the identity has.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.RoleBindingRole role = 4;
    */
   role?: RoleBindingRole | undefined;
 
   /**
-   * When the binding was created.
+   * Time when the binding was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * UID of the identity to bind. Answers carry it, too; what it stands for is in `identity`.
+   * UID of the identity to bind. Responses contain it too, with details in `identity`.
    *
    * @generated from field: string identity_uid = 6;
    */
   identityUid: string;
 
   /**
-   * UID of the role to bind, managed or custom. Answers carry it, too; what it stands for is in `role`.
+   * UID of the role to bind, managed or custom. Responses contain it too, with details in `role`.
    *
    * @generated from field: string role_uid = 7;
    */
@@ -69,9 +69,9 @@ export declare type RoleBinding = Message<"chainguard.platform.iam.v2beta1.RoleB
 
   /**
    * Identity provider of an organization through which the identity accepted the binding. A sign-in through
-   * an identity provider of another organization has the role only if it is this provider. Unset for
-   * bindings that an administrator created, that were accepted with a local account or through a
-   * provider of the operator, or that are older than version 0.7.
+   * the identity provider of another organization has the role only if it is this provider. Unset if an
+   * administrator created the binding, if it was accepted with a local account or through a provider of the
+   * operator, or if it is older than version 0.7.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.RoleBindingProvider accepted_through = 1000;
    */
@@ -85,27 +85,27 @@ export declare type RoleBinding = Message<"chainguard.platform.iam.v2beta1.RoleB
 export declare const RoleBindingSchema: GenMessage<RoleBinding>;
 
 /**
- * What a binding shows of the identity provider through which it was accepted.
+ * Identity provider through which a binding was accepted.
  *
  * @generated from message chainguard.platform.iam.v2beta1.RoleBindingProvider
  */
 export declare type RoleBindingProvider = Message<"chainguard.platform.iam.v2beta1.RoleBindingProvider"> & {
   /**
-   * UID of the identity provider. Its root is the organization of the provider.
+   * UID of the identity provider. Its first segment is the organization of the provider.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Name of the identity provider; empty if the provider was deleted.
+   * Name of the identity provider. Empty if the provider was deleted.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Issuer of the identity provider; empty if the provider was deleted.
+   * Issuer of the identity provider. Empty if the provider was deleted.
    *
    * @generated from field: string issuer = 3;
    */
@@ -119,7 +119,7 @@ export declare type RoleBindingProvider = Message<"chainguard.platform.iam.v2bet
 export declare const RoleBindingProviderSchema: GenMessage<RoleBindingProvider>;
 
 /**
- * What a binding shows of its identity.
+ * Identity of a binding.
  *
  * @generated from message chainguard.platform.iam.v2beta1.RoleBindingIdentity
  */
@@ -146,21 +146,21 @@ export declare type RoleBindingIdentity = Message<"chainguard.platform.iam.v2bet
   description: string;
 
   /**
-   * Exact subject by which the identity is matched; empty when it is matched otherwise.
+   * Exact subject of the identity's rule. Empty if the rule has none.
    *
    * @generated from field: string subject = 4;
    */
   subject: string;
 
   /**
-   * Exact issuer by which the identity is matched; empty when it is matched otherwise.
+   * Exact issuer of the identity's rule. Empty if the rule has none.
    *
    * @generated from field: string issuer = 5;
    */
   issuer: string;
 
   /**
-   * Confirmed e-mail address of the identity; empty when there is none.
+   * Verified e-mail address of the identity. Empty if there is none.
    *
    * @generated from field: string email = 6;
    */
@@ -174,7 +174,7 @@ export declare type RoleBindingIdentity = Message<"chainguard.platform.iam.v2bet
 export declare const RoleBindingIdentitySchema: GenMessage<RoleBindingIdentity>;
 
 /**
- * What a binding shows of its group.
+ * Group of a binding.
  *
  * @generated from message chainguard.platform.iam.v2beta1.RoleBindingGroup
  */
@@ -208,7 +208,7 @@ export declare type RoleBindingGroup = Message<"chainguard.platform.iam.v2beta1.
 export declare const RoleBindingGroupSchema: GenMessage<RoleBindingGroup>;
 
 /**
- * What a binding shows of its role.
+ * Role of a binding.
  *
  * @generated from message chainguard.platform.iam.v2beta1.RoleBindingRole
  */
@@ -242,20 +242,20 @@ export declare type RoleBindingRole = Message<"chainguard.platform.iam.v2beta1.R
 export declare const RoleBindingRoleSchema: GenMessage<RoleBindingRole>;
 
 /**
- * Request of CreateRoleBinding, and one entry of a batch.
+ * Request message for CreateRoleBinding, and an entry of a batch.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CreateRoleBindingRequest
  */
 export declare type CreateRoleBindingRequest = Message<"chainguard.platform.iam.v2beta1.CreateRoleBindingRequest"> & {
   /**
-   * UID of the group at which the role will be held. An entry of a batch may leave it to the batch.
+   * UID of the group in which the identity receives the role. Optional in an entry of a batch.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * Binding to create. Only `identity_uid` and `role_uid` are read.
+   * Binding to create. Only `identity_uid` and `role_uid` are used.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.RoleBinding role_binding = 2;
    */
@@ -269,13 +269,13 @@ export declare type CreateRoleBindingRequest = Message<"chainguard.platform.iam.
 export declare const CreateRoleBindingRequestSchema: GenMessage<CreateRoleBindingRequest>;
 
 /**
- * Request of DeleteRoleBinding.
+ * Request message for DeleteRoleBinding.
  *
  * @generated from message chainguard.platform.iam.v2beta1.DeleteRoleBindingRequest
  */
 export declare type DeleteRoleBindingRequest = Message<"chainguard.platform.iam.v2beta1.DeleteRoleBindingRequest"> & {
   /**
-   * UID of the binding to remove.
+   * UID of the binding to delete.
    *
    * @generated from field: string uid = 1;
    */
@@ -289,13 +289,13 @@ export declare type DeleteRoleBindingRequest = Message<"chainguard.platform.iam.
 export declare const DeleteRoleBindingRequestSchema: GenMessage<DeleteRoleBindingRequest>;
 
 /**
- * Request of GetRoleBinding.
+ * Request message for GetRoleBinding.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GetRoleBindingRequest
  */
 export declare type GetRoleBindingRequest = Message<"chainguard.platform.iam.v2beta1.GetRoleBindingRequest"> & {
   /**
-   * UID of the binding to read.
+   * UID of the binding to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -309,66 +309,65 @@ export declare type GetRoleBindingRequest = Message<"chainguard.platform.iam.v2b
 export declare const GetRoleBindingRequestSchema: GenMessage<GetRoleBindingRequest>;
 
 /**
- * Request of ListRoleBindings. Filters that are set must all hold.
+ * Request message for ListRoleBindings. All filters that are set must match.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListRoleBindingsRequest
  */
 export declare type ListRoleBindingsRequest = Message<"chainguard.platform.iam.v2beta1.ListRoleBindingsRequest"> & {
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps bindings of the identity with this UID; empty keeps all.
+   * Returns only bindings of the identity with this UID. Empty returns all.
    *
    * @generated from field: string identity = 2;
    */
   identity: string;
 
   /**
-   * Keeps bindings at the group with this UID, not below it; empty keeps all.
+   * Returns only bindings in the group with this UID, without its descendants. Empty returns all.
    *
    * @generated from field: string group = 3;
    */
   group: string;
 
   /**
-   * Keeps bindings of the role with this UID; empty keeps all.
+   * Returns only bindings of the role with this UID. Empty returns all.
    *
    * @generated from field: string role = 4;
    */
   role: string;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    *
    * @generated from field: string order_by = 7;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 8;
    */
@@ -382,34 +381,34 @@ export declare type ListRoleBindingsRequest = Message<"chainguard.platform.iam.v
 export declare const ListRoleBindingsRequestSchema: GenMessage<ListRoleBindingsRequest>;
 
 /**
- * Answer of ListRoleBindings.
+ * Response message for ListRoleBindings.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListRoleBindingsResponse
  */
 export declare type ListRoleBindingsResponse = Message<"chainguard.platform.iam.v2beta1.ListRoleBindingsResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated chainguard.platform.iam.v2beta1.RoleBinding role_bindings = 1;
    */
   roleBindings: RoleBinding[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -423,21 +422,21 @@ export declare type ListRoleBindingsResponse = Message<"chainguard.platform.iam.
 export declare const ListRoleBindingsResponseSchema: GenMessage<ListRoleBindingsResponse>;
 
 /**
- * Request of UpdateRoleBinding.
+ * Request message for UpdateRoleBinding.
  *
  * @generated from message chainguard.platform.iam.v2beta1.UpdateRoleBindingRequest
  */
 export declare type UpdateRoleBindingRequest = Message<"chainguard.platform.iam.v2beta1.UpdateRoleBindingRequest"> & {
   /**
-   * New values; `uid` inside names the binding to change.
+   * New values. `uid` identifies the binding to update.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.RoleBinding role_binding = 1;
    */
   roleBinding?: RoleBinding | undefined;
 
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -451,13 +450,13 @@ export declare type UpdateRoleBindingRequest = Message<"chainguard.platform.iam.
 export declare const UpdateRoleBindingRequestSchema: GenMessage<UpdateRoleBindingRequest>;
 
 /**
- * Request of BatchCreateRoleBindings.
+ * Request message for BatchCreateRoleBindings.
  *
  * @generated from message chainguard.platform.iam.v2beta1.BatchCreateRoleBindingsRequest
  */
 export declare type BatchCreateRoleBindingsRequest = Message<"chainguard.platform.iam.v2beta1.BatchCreateRoleBindingsRequest"> & {
   /**
-   * UID of the group for the whole batch. An entry that names another group is INVALID_ARGUMENT.
+   * UID of the group for the whole batch. An entry with another group fails with INVALID_ARGUMENT.
    *
    * @generated from field: string parent = 1;
    */
@@ -471,7 +470,7 @@ export declare type BatchCreateRoleBindingsRequest = Message<"chainguard.platfor
   requests: CreateRoleBindingRequest[];
 
   /**
-   * UID of the role for entries that name none. An entry that names another role is INVALID_ARGUMENT.
+   * UID of the role for entries that name none. An entry with another role fails with INVALID_ARGUMENT.
    *
    * @generated from field: string role_uid = 3;
    */
@@ -485,13 +484,13 @@ export declare type BatchCreateRoleBindingsRequest = Message<"chainguard.platfor
 export declare const BatchCreateRoleBindingsRequestSchema: GenMessage<BatchCreateRoleBindingsRequest>;
 
 /**
- * Answer of BatchCreateRoleBindings.
+ * Response message for BatchCreateRoleBindings.
  *
  * @generated from message chainguard.platform.iam.v2beta1.BatchCreateRoleBindingsResponse
  */
 export declare type BatchCreateRoleBindingsResponse = Message<"chainguard.platform.iam.v2beta1.BatchCreateRoleBindingsResponse"> & {
   /**
-   * The new bindings, in the order of the request.
+   * Created bindings, in the order of the request.
    *
    * @generated from field: repeated chainguard.platform.iam.v2beta1.RoleBinding role_bindings = 1;
    */
@@ -505,14 +504,14 @@ export declare type BatchCreateRoleBindingsResponse = Message<"chainguard.platfo
 export declare const BatchCreateRoleBindingsResponseSchema: GenMessage<BatchCreateRoleBindingsResponse>;
 
 /**
- * Role bindings give an identity a role at a group, and so at everything below that group. They take
- * effect, and cease to, at once.
+ * Manages role bindings, which give an identity a role in a group and all its descendants. Changes take
+ * effect immediately.
  *
  * @generated from service chainguard.platform.iam.v2beta1.RoleBindingsService
  */
 export declare const RoleBindingsService: GenService<{
   /**
-   * Reads one binding. Fails with NOT_FOUND when there is no such binding.
+   * Returns a binding. Fails with NOT_FOUND if the binding does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.RoleBindingsService.GetRoleBinding
    */
@@ -522,9 +521,8 @@ export declare const RoleBindingsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Gives an identity a role at a group. Fails with PERMISSION_DENIED when the role holds a capability
-   * that the caller does not hold there, and with ALREADY_EXISTS when the same binding is already in
-   * place.
+   * Binds an identity to a role in a group. Fails with PERMISSION_DENIED if the role has a capability that
+   * the caller does not have there, and with ALREADY_EXISTS if the same binding exists.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.RoleBindingsService.CreateRoleBinding
    */
@@ -534,7 +532,7 @@ export declare const RoleBindingsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Takes the role away again. Fails with NOT_FOUND when the binding is already gone.
+   * Deletes a binding, and with it the identity's role. Fails with NOT_FOUND if the binding does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.RoleBindingsService.DeleteRoleBinding
    */
@@ -544,8 +542,7 @@ export declare const RoleBindingsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the bindings of the groups in which the caller may read bindings. The sort keys are `uid`
-   * and `created_at`.
+   * Lists the bindings of the groups in which the caller can read bindings. Sort keys: `uid`, `created_at`.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.RoleBindingsService.ListRoleBindings
    */
@@ -555,8 +552,7 @@ export declare const RoleBindingsService: GenService<{
     output: typeof ListRoleBindingsResponseSchema;
   },
   /**
-   * Creates up to 25 bindings in one group, all of them or none. The rules of CreateRoleBinding hold
-   * for each.
+   * Creates up to 25 bindings in one group, all or none. The rules of CreateRoleBinding apply to each.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.RoleBindingsService.BatchCreateRoleBindings
    */
@@ -566,8 +562,8 @@ export declare const RoleBindingsService: GenService<{
     output: typeof BatchCreateRoleBindingsResponseSchema;
   },
   /**
-   * Changes which identity or which role a binding names, and returns it as it is afterwards. Its
-   * group stays; a role beyond what the caller holds is refused.
+   * Updates the identity or the role of a binding and returns the result. The group cannot change. Fails with
+   * PERMISSION_DENIED if the role has a capability that the caller does not have there.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.RoleBindingsService.UpdateRoleBinding
    */

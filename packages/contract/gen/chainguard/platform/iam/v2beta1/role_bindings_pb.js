@@ -110,8 +110,8 @@ export const BatchCreateRoleBindingsResponseSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_iam_v2beta1_role_bindings, 12);
 
 /**
- * Role bindings give an identity a role at a group, and so at everything below that group. They take
- * effect, and cease to, at once.
+ * Manages role bindings, which give an identity a role in a group and all its descendants. Changes take
+ * effect immediately.
  *
  * @generated from service chainguard.platform.iam.v2beta1.RoleBindingsService
  */

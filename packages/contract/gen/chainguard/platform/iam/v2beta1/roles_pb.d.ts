@@ -14,14 +14,14 @@ import type { UIDPFilter } from "../../../../platform/common/v1/uidp.platform_pb
 export declare const file_chainguard_platform_iam_v2beta1_roles: GenFile;
 
 /**
- * A named set of capabilities.
+ * Named set of capabilities.
  *
  * @generated from message chainguard.platform.iam.v2beta1.Role
  */
 export declare type Role = Message<"chainguard.platform.iam.v2beta1.Role"> & {
   /**
-   * Identifier, given by the server: 40 hexadecimal digits for a managed role, and the group's UID
-   * plus `/` and 16 hexadecimal digits for a custom one.
+   * Identifier, assigned by the server: 40 hexadecimal digits for a managed role; for a custom role, the
+   * group's UID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
@@ -35,29 +35,29 @@ export declare type Role = Message<"chainguard.platform.iam.v2beta1.Role"> & {
   name: string;
 
   /**
-   * Free text of at most 512 characters, without control characters. Managed roles always have one.
+   * Free text, at most 512 characters, without control characters. Managed roles always have a description.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * What the role allows, in ascending number and without repeats. Creating a role needs at least one;
-   * an update that leaves them out keeps them.
+   * Capabilities, in ascending order of their numbers and without duplicates. At least one is required to
+   * create a role. An update without capabilities keeps them.
    *
    * @generated from field: repeated chainguard.capabilities.Capability capabilities = 4;
    */
   capabilities: Capability[];
 
   /**
-   * When the role was created.
+   * Time when the role was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the role was last changed.
+   * Time when the role was last updated.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 6;
    */
@@ -71,13 +71,13 @@ export declare type Role = Message<"chainguard.platform.iam.v2beta1.Role"> & {
 export declare const RoleSchema: GenMessage<Role>;
 
 /**
- * Request of GetRole.
+ * Request message for GetRole.
  *
  * @generated from message chainguard.platform.iam.v2beta1.GetRoleRequest
  */
 export declare type GetRoleRequest = Message<"chainguard.platform.iam.v2beta1.GetRoleRequest"> & {
   /**
-   * UID of the role to read.
+   * UID of the role to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -91,52 +91,51 @@ export declare type GetRoleRequest = Message<"chainguard.platform.iam.v2beta1.Ge
 export declare const GetRoleRequestSchema: GenMessage<GetRoleRequest>;
 
 /**
- * Request of ListRoles. Filters that are set must all hold.
+ * Request message for ListRoles. All filters that are set must match.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListRolesRequest
  */
 export declare type ListRolesRequest = Message<"chainguard.platform.iam.v2beta1.ListRolesRequest"> & {
   /**
-   * Part of the group tree to look in. Managed roles lie at the root level.
+   * Part of the group tree to list. Managed roles are at the root level.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps roles with exactly this name; empty keeps all.
+   * Returns only roles with exactly this name. Empty returns all.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -150,34 +149,34 @@ export declare type ListRolesRequest = Message<"chainguard.platform.iam.v2beta1.
 export declare const ListRolesRequestSchema: GenMessage<ListRolesRequest>;
 
 /**
- * Answer of ListRoles.
+ * Response message for ListRoles.
  *
  * @generated from message chainguard.platform.iam.v2beta1.ListRolesResponse
  */
 export declare type ListRolesResponse = Message<"chainguard.platform.iam.v2beta1.ListRolesResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated chainguard.platform.iam.v2beta1.Role roles = 1;
    */
   roles: Role[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -191,7 +190,7 @@ export declare type ListRolesResponse = Message<"chainguard.platform.iam.v2beta1
 export declare const ListRolesResponseSchema: GenMessage<ListRolesResponse>;
 
 /**
- * Request of CreateRole.
+ * Request message for CreateRole.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CreateRoleRequest
  */
@@ -204,7 +203,7 @@ export declare type CreateRoleRequest = Message<"chainguard.platform.iam.v2beta1
   parent: string;
 
   /**
-   * Role to create. Its `name` and `capabilities` are needed; fields the server sets are ignored.
+   * Role to create. `name` and `capabilities` are required; fields that the server sets are ignored.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.Role role = 2;
    */
@@ -218,21 +217,21 @@ export declare type CreateRoleRequest = Message<"chainguard.platform.iam.v2beta1
 export declare const CreateRoleRequestSchema: GenMessage<CreateRoleRequest>;
 
 /**
- * Request of UpdateRole.
+ * Request message for UpdateRole.
  *
  * @generated from message chainguard.platform.iam.v2beta1.UpdateRoleRequest
  */
 export declare type UpdateRoleRequest = Message<"chainguard.platform.iam.v2beta1.UpdateRoleRequest"> & {
   /**
-   * New values; `uid` inside names the role to change.
+   * New values. `uid` identifies the role to update.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.Role role = 1;
    */
   role?: Role | undefined;
 
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -246,13 +245,13 @@ export declare type UpdateRoleRequest = Message<"chainguard.platform.iam.v2beta1
 export declare const UpdateRoleRequestSchema: GenMessage<UpdateRoleRequest>;
 
 /**
- * Request of DeleteRole.
+ * Request message for DeleteRole.
  *
  * @generated from message chainguard.platform.iam.v2beta1.DeleteRoleRequest
  */
 export declare type DeleteRoleRequest = Message<"chainguard.platform.iam.v2beta1.DeleteRoleRequest"> & {
   /**
-   * UID of the custom role to remove.
+   * UID of the custom role to delete.
    *
    * @generated from field: string uid = 1;
    */
@@ -266,15 +265,15 @@ export declare type DeleteRoleRequest = Message<"chainguard.platform.iam.v2beta1
 export declare const DeleteRoleRequestSchema: GenMessage<DeleteRoleRequest>;
 
 /**
- * Roles are named sets of capabilities. Managed roles come with the platform and never change; custom
+ * Manages roles, which are named sets of capabilities. Managed roles are built in and never change; custom
  * roles belong to a group.
  *
  * @generated from service chainguard.platform.iam.v2beta1.RolesService
  */
 export declare const RolesService: GenService<{
   /**
-   * Reads one role. Managed roles can be read by everyone who may read roles anywhere; fails with
-   * NOT_FOUND when there is no such role.
+   * Returns a role. A caller who can read roles in any group can read managed roles. Fails with NOT_FOUND if
+   * the role does not exist.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.RolesService.GetRole
    */
@@ -284,8 +283,8 @@ export declare const RolesService: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Lists the managed roles and the custom roles of the groups in which the caller may read roles. The
-   * sort keys are `uid`, `name`, `created_at` and `updated_at`.
+   * Lists the managed roles and the custom roles of the groups in which the caller can read roles. Sort keys:
+   * `uid`, `name`, `created_at`, `updated_at`.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.RolesService.ListRoles
    */
@@ -295,8 +294,8 @@ export declare const RolesService: GenService<{
     output: typeof ListRolesResponseSchema;
   },
   /**
-   * Creates a custom role in a group. Fails with PERMISSION_DENIED when the role holds a capability
-   * that the caller does not hold there.
+   * Creates a custom role in a group. Fails with PERMISSION_DENIED if the role has a capability that the
+   * caller does not have there.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.RolesService.CreateRole
    */
@@ -306,8 +305,8 @@ export declare const RolesService: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Changes a custom role for everyone bound to it, and returns it as it is afterwards. Managed roles
-   * are refused, and so are capabilities that the caller does not hold.
+   * Updates a custom role for all identities that have it, and returns the result. Managed roles are
+   * rejected, and so are capabilities that the caller does not have.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.RolesService.UpdateRole
    */
@@ -317,8 +316,8 @@ export declare const RolesService: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Removes a custom role. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) while role bindings name
-   * it, and with NOT_FOUND when it is already gone; managed roles are refused.
+   * Deletes a custom role. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) if role bindings refer to it,
+   * and with NOT_FOUND if it does not exist. Managed roles are rejected.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.RolesService.DeleteRole
    */

@@ -69,7 +69,7 @@ export const DeleteRoleRequestSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_iam_v2beta1_roles, 6);
 
 /**
- * Roles are named sets of capabilities. Managed roles come with the platform and never change; custom
+ * Manages roles, which are named sets of capabilities. Managed roles are built in and never change; custom
  * roles belong to a group.
  *
  * @generated from service chainguard.platform.iam.v2beta1.RolesService

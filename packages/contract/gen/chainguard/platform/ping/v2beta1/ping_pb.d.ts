@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_chainguard_platform_ping_v2beta1_ping: GenFile;
 
 /**
- * Request of Ping.
+ * Request message for Ping.
  *
  * @generated from message chainguard.platform.ping.v2beta1.PingRequest
  */
@@ -25,13 +25,13 @@ export declare type PingRequest = Message<"chainguard.platform.ping.v2beta1.Ping
 export declare const PingRequestSchema: GenMessage<PingRequest>;
 
 /**
- * Answer of Ping.
+ * Response message for Ping.
  *
  * @generated from message chainguard.platform.ping.v2beta1.PingResponse
  */
 export declare type PingResponse = Message<"chainguard.platform.ping.v2beta1.PingResponse"> & {
   /**
-   * A word of greeting; its wording is not fixed.
+   * Greeting. The wording can change.
    *
    * @generated from field: string response = 1;
    */
@@ -45,13 +45,13 @@ export declare type PingResponse = Message<"chainguard.platform.ping.v2beta1.Pin
 export declare const PingResponseSchema: GenMessage<PingResponse>;
 
 /**
- * Tells whether the platform can be reached.
+ * Checks whether the platform is reachable.
  *
  * @generated from service chainguard.platform.ping.v2beta1.PingService
  */
 export declare const PingService: GenService<{
   /**
-   * Answers whoever asks, signed in or not.
+   * Returns a greeting. Requires no authentication.
    *
    * @generated from rpc chainguard.platform.ping.v2beta1.PingService.Ping
    */

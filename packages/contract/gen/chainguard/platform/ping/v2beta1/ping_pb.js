@@ -28,7 +28,7 @@ export const PingResponseSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_ping_v2beta1_ping, 1);
 
 /**
- * Tells whether the platform can be reached.
+ * Checks whether the platform is reachable.
  *
  * @generated from service chainguard.platform.ping.v2beta1.PingService
  */

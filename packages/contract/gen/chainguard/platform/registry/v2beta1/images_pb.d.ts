@@ -11,13 +11,13 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_chainguard_platform_registry_v2beta1_images: GenFile;
 
 /**
- * Request of GetArchitectures.
+ * Request message for GetArchitectures.
  *
  * @generated from message chainguard.platform.registry.v2beta1.GetArchitecturesRequest
  */
 export declare type GetArchitecturesRequest = Message<"chainguard.platform.registry.v2beta1.GetArchitecturesRequest"> & {
   /**
-   * UID of the repo that holds the image.
+   * UID of the repo that contains the image.
    *
    * @generated from field: string repo_uid = 1;
    */
@@ -38,13 +38,13 @@ export declare type GetArchitecturesRequest = Message<"chainguard.platform.regis
 export declare const GetArchitecturesRequestSchema: GenMessage<GetArchitecturesRequest>;
 
 /**
- * Answer of GetArchitectures.
+ * Response message for GetArchitectures.
  *
  * @generated from message chainguard.platform.registry.v2beta1.Architectures
  */
 export declare type Architectures = Message<"chainguard.platform.registry.v2beta1.Architectures"> & {
   /**
-   * Architectures by their OCI names, such as `amd64` and `arm64`.
+   * OCI names of the architectures, for example `amd64` and `arm64`.
    *
    * @generated from field: repeated string architectures = 1;
    */
@@ -58,13 +58,13 @@ export declare type Architectures = Message<"chainguard.platform.registry.v2beta
 export declare const ArchitecturesSchema: GenMessage<Architectures>;
 
 /**
- * Request of GetSize.
+ * Request message for GetSize.
  *
  * @generated from message chainguard.platform.registry.v2beta1.GetSizeRequest
  */
 export declare type GetSizeRequest = Message<"chainguard.platform.registry.v2beta1.GetSizeRequest"> & {
   /**
-   * UID of the repo that holds the image.
+   * UID of the repo that contains the image.
    *
    * @generated from field: string repo_uid = 1;
    */
@@ -78,7 +78,7 @@ export declare type GetSizeRequest = Message<"chainguard.platform.registry.v2bet
   digest: string;
 
   /**
-   * Architecture to measure, by its OCI name. Empty means `amd64`.
+   * OCI name of the architecture. Empty means `amd64`.
    *
    * @generated from field: string architecture = 3;
    */
@@ -92,20 +92,20 @@ export declare type GetSizeRequest = Message<"chainguard.platform.registry.v2bet
 export declare const GetSizeRequestSchema: GenMessage<GetSizeRequest>;
 
 /**
- * Answer of GetSize.
+ * Response message for GetSize.
  *
  * @generated from message chainguard.platform.registry.v2beta1.Size
  */
 export declare type Size = Message<"chainguard.platform.registry.v2beta1.Size"> & {
   /**
-   * Bytes of all layers, as they are transferred, and of the configuration.
+   * Size of all layers as transferred, plus the configuration, in bytes.
    *
    * @generated from field: int64 size = 1;
    */
   size: bigint;
 
   /**
-   * The architecture that was measured.
+   * Architecture whose size is returned.
    *
    * @generated from field: string architecture = 2;
    */
@@ -119,14 +119,13 @@ export declare type Size = Message<"chainguard.platform.registry.v2beta1.Size"> 
 export declare const SizeSchema: GenMessage<Size>;
 
 /**
- * Answers questions about images without pulling them.
+ * Returns facts about images without pulling them.
  *
  * @generated from service chainguard.platform.registry.v2beta1.ImagesService
  */
 export declare const ImagesService: GenService<{
   /**
-   * Tells which architectures an image index offers. Fails with NOT_FOUND when the repo holds no such
-   * index.
+   * Lists the architectures of an image index. Fails with NOT_FOUND if the repo does not contain the index.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.ImagesService.GetArchitectures
    */
@@ -136,8 +135,8 @@ export declare const ImagesService: GenService<{
     output: typeof ArchitecturesSchema;
   },
   /**
-   * Tells how large an image is on one architecture. Fails with NOT_FOUND when the repo holds no such
-   * index, or the index not that architecture.
+   * Returns the size of an image for one architecture. Fails with NOT_FOUND if the repo does not contain the
+   * index, or the index does not contain the architecture.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.ImagesService.GetSize
    */

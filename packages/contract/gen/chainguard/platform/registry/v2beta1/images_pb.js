@@ -43,7 +43,7 @@ export const SizeSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_registry_v2beta1_images, 3);
 
 /**
- * Answers questions about images without pulling them.
+ * Returns facts about images without pulling them.
  *
  * @generated from service chainguard.platform.registry.v2beta1.ImagesService
  */

@@ -13,89 +13,89 @@ import type { UIDPFilter } from "../../../../platform/common/v1/uidp.platform_pb
 export declare const file_chainguard_platform_registry_v2beta1_repos: GenFile;
 
 /**
- * A place in the registry that holds the versions of one image.
+ * Repository that contains the versions of one image.
  *
  * @generated from message chainguard.platform.registry.v2beta1.Repo
  */
 export declare type Repo = Message<"chainguard.platform.registry.v2beta1.Repo"> & {
   /**
-   * Identifier, given by the server: the group's UID plus `/` and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Name, matching `^[a-z0-9 ._-]{1,}$`. Two repos of one group never share a name.
+   * Name, matching `^[a-z0-9 ._-]{1,}$`. Unique in the group.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Free text of at most 512 characters, without control characters. A repo that copies another one
-   * starts with the description of its source.
+   * Free text, at most 512 characters, without control characters. A repo that copies another one initially
+   * has the description of its source.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * Class of the image in the catalog, set by the operator. A repo that copies another one has the
-   * class of its source, and changing it is INVALID_ARGUMENT.
+   * Tier of the image in the catalog, set by the operator. A repo that copies another one has the tier of its
+   * source; changing it fails with INVALID_ARGUMENT.
    *
    * @generated from field: chainguard.platform.registry.v2beta1.CatalogTier catalog_tier = 4;
    */
   catalogTier: CatalogTier;
 
   /**
-   * Labels under which the image is offered, set by the operator. A repo that copies another one has
-   * those of its source, and changing them is INVALID_ARGUMENT.
+   * Labels under which the image is offered, set by the operator. A repo that copies another one has the
+   * labels of its source; changing them fails with INVALID_ARGUMENT.
    *
    * @generated from field: repeated string bundles = 5;
    */
   bundles: string[];
 
   /**
-   * Image references elsewhere that stand for the same software, each with a tag; set by the operator.
-   * A repo that copies another one has those of its source, and changing them is INVALID_ARGUMENT.
+   * External image references to the same software, each with a tag, set by the operator. A repo that copies
+   * another one has the references of its source; changing them fails with INVALID_ARGUMENT.
    *
    * @generated from field: repeated string aliases = 7;
    */
   aliases: string[];
 
   /**
-   * Tags that still receive updates, set by the operator. A repo that copies another one has those of
-   * its source, and changing them is INVALID_ARGUMENT.
+   * Tags that still receive updates, set by the operator. A repo that copies another one has the tags of its
+   * source; changing them fails with INVALID_ARGUMENT.
    *
    * @generated from field: repeated string active_tags = 8;
    */
   activeTags: string[];
 
   /**
-   * How the repo copies another one. Unset for a repo that is filled by pushing.
+   * Configuration for copying another repo. Unset for a repo to which images are pushed.
    *
    * @generated from field: chainguard.platform.registry.v2beta1.SyncConfig sync_config = 9 [json_name = "sync_config"];
    */
   syncConfig?: SyncConfig | undefined;
 
   /**
-   * Changes to make to images as they are built for this repo. Fails with FAILED_PRECONDITION where
-   * such builds are not enabled.
+   * Changes to apply when images are built for this repo. Fails with FAILED_PRECONDITION if such builds are
+   * not enabled.
    *
    * @generated from field: chainguard.platform.registry.v2beta1.CustomOverlay custom_overlay = 10;
    */
   customOverlay?: CustomOverlay | undefined;
 
   /**
-   * When the repo was created.
+   * Time when the repo was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 11;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the repo was last changed.
+   * Time when the repo was last updated.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 12;
    */
@@ -109,65 +109,64 @@ export declare type Repo = Message<"chainguard.platform.registry.v2beta1.Repo"> 
 export declare const RepoSchema: GenMessage<Repo>;
 
 /**
- * How a repo copies another one.
+ * Configuration for copying another repo.
  *
  * @generated from message chainguard.platform.registry.v2beta1.SyncConfig
  */
 export declare type SyncConfig = Message<"chainguard.platform.registry.v2beta1.SyncConfig"> & {
   /**
-   * Repo to copy from: its UID, its catalog name as `organization/repo`, or a full image reference. It
-   * is kept and returned as a UID; the caller needs a claim to the source or the right to pull from
-   * it.
+   * Repo to copy from: its UID, its catalog name as `organization/repo`, or a full image reference. Stored
+   * and returned as a UID. The caller needs a claim to the source or the right to pull from it.
    *
    * @generated from field: string source = 1;
    */
   source: string;
 
   /**
-   * Whether copied tags are given a suffix that makes them unique, as the organization has it set.
+   * Whether copied tags get a suffix that makes them unique, as set by the organization.
    *
    * @generated from field: bool unique_tags = 2;
    */
   uniqueTags: boolean;
 
   /**
-   * When copying ends: 14 days after creation unless the operator sets another time.
+   * Time when copying ends: 14 days after creation unless the operator sets another time.
    *
    * @generated from field: google.protobuf.Timestamp expiration_time = 3;
    */
   expirationTime?: Timestamp | undefined;
 
   /**
-   * Repository at Google Artifact Registry that receives the images as well.
+   * Repository at Google Artifact Registry to which the images are also copied.
    *
    * @generated from field: string google = 4;
    */
   google: string;
 
   /**
-   * Repository at Amazon ECR that receives the images as well.
+   * Repository at Amazon ECR to which the images are also copied.
    *
    * @generated from field: string amazon = 5;
    */
   amazon: string;
 
   /**
-   * Repository at Azure Container Registry that receives the images as well.
+   * Repository at Azure Container Registry to which the images are also copied.
    *
    * @generated from field: string azure = 6;
    */
   azure: string;
 
   /**
-   * Build changes that the operator applies while copying, as a JSON document.
+   * Build changes that the operator applies when copying, as a JSON document.
    *
    * @generated from field: string apko_overlay = 7;
    */
   apkoOverlay: string;
 
   /**
-   * Whether copying goes on for a while after the source reaches its end of life, as the organization
-   * has it set.
+   * Whether copying continues for a grace period after the end of life of the source, as set by the
+   * organization.
    *
    * @generated from field: bool grace_period = 8;
    */
@@ -181,28 +180,29 @@ export declare type SyncConfig = Message<"chainguard.platform.registry.v2beta1.S
 export declare const SyncConfigSchema: GenMessage<SyncConfig>;
 
 /**
- * Changes to make to an image as it is built.
+ * Changes to apply when an image is built.
  *
  * @generated from message chainguard.platform.registry.v2beta1.CustomOverlay
  */
 export declare type CustomOverlay = Message<"chainguard.platform.registry.v2beta1.CustomOverlay"> & {
   /**
-   * Packages to add, and where they come from.
+   * Packages to add, and their sources.
    *
    * @generated from field: chainguard.platform.registry.v2beta1.CustomOverlay.ImageContents contents = 1;
    */
   contents?: CustomOverlay_ImageContents | undefined;
 
   /**
-   * Environment variables to set, by name. A name that begins with `CHAINGUARD_` is INVALID_ARGUMENT.
+   * Environment variables to set, keyed by name. Names that start with `CHAINGUARD_` fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: map<string, string> environment = 2;
    */
   environment: { [key: string]: string };
 
   /**
-   * OCI annotations to add, by key. A key that begins with `dev.chainguard.` or `org.opencontainers.`
-   * is INVALID_ARGUMENT.
+   * OCI annotations to add, keyed by name. Names that start with `dev.chainguard.` or `org.opencontainers.`
+   * fail with INVALID_ARGUMENT.
    *
    * @generated from field: map<string, string> annotations = 3;
    */
@@ -236,15 +236,14 @@ export declare const CustomOverlaySchema: GenMessage<CustomOverlay>;
  */
 export declare type CustomOverlay_ImageContents = Message<"chainguard.platform.registry.v2beta1.CustomOverlay.ImageContents"> & {
   /**
-   * Names of packages to install after those of the image.
+   * Names of packages to install after the packages of the image.
    *
    * @generated from field: repeated string packages = 1;
    */
   packages: string[];
 
   /**
-   * Addresses of package repositories for `/etc/apk/repositories`. When any is given, they take the
-   * place of the usual ones.
+   * URLs of package repositories for `/etc/apk/repositories`. If set, they replace the default ones.
    *
    * @generated from field: repeated string runtime_repositories = 2;
    */
@@ -265,21 +264,21 @@ export declare type CustomOverlay_ImageContents = Message<"chainguard.platform.r
 export declare const CustomOverlay_ImageContentsSchema: GenMessage<CustomOverlay_ImageContents>;
 
 /**
- * A public key that package repositories are signed with.
+ * Public key that signs package repositories.
  *
  * @generated from message chainguard.platform.registry.v2beta1.CustomOverlay.ImageContents.RuntimeKeyringEntry
  */
 export declare type CustomOverlay_ImageContents_RuntimeKeyringEntry = Message<"chainguard.platform.registry.v2beta1.CustomOverlay.ImageContents.RuntimeKeyringEntry"> & {
   /**
-   * File name of the key, without slashes and not starting with a dot. It must be the name that
-   * the repository's signature gives.
+   * File name of the key, without slashes and without a leading dot. It must be the name in the
+   * repository's signature.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The RSA public key itself, as PEM text.
+   * RSA public key, as PEM text.
    *
    * @generated from field: string content = 2;
    */
@@ -327,7 +326,7 @@ export declare type CustomOverlay_Accounts = Message<"chainguard.platform.regist
 export declare const CustomOverlay_AccountsSchema: GenMessage<CustomOverlay_Accounts>;
 
 /**
- * A user inside the image.
+ * User in the image.
  *
  * @generated from message chainguard.platform.registry.v2beta1.CustomOverlay.Accounts.User
  */
@@ -340,14 +339,14 @@ export declare type CustomOverlay_Accounts_User = Message<"chainguard.platform.r
   username: string;
 
   /**
-   * Numeric user id, which has nothing to do with UIDs of the platform.
+   * Numeric user ID. Unrelated to UIDs of the platform.
    *
    * @generated from field: int32 uid = 2;
    */
   uid: number;
 
   /**
-   * Numeric id of the primary group.
+   * Numeric ID of the primary group.
    *
    * @generated from field: int32 gid = 3;
    */
@@ -382,7 +381,7 @@ export declare type CustomOverlay_Accounts_User = Message<"chainguard.platform.r
 export declare const CustomOverlay_Accounts_UserSchema: GenMessage<CustomOverlay_Accounts_User>;
 
 /**
- * A group inside the image.
+ * Group in the image.
  *
  * @generated from message chainguard.platform.registry.v2beta1.CustomOverlay.Accounts.Group
  */
@@ -395,14 +394,14 @@ export declare type CustomOverlay_Accounts_Group = Message<"chainguard.platform.
   groupname: string;
 
   /**
-   * Numeric group id.
+   * Numeric group ID.
    *
    * @generated from field: int32 gid = 2;
    */
   gid: number;
 
   /**
-   * Login names of its members.
+   * Login names of the members.
    *
    * @generated from field: repeated string members = 3;
    */
@@ -422,14 +421,14 @@ export declare const CustomOverlay_Accounts_GroupSchema: GenMessage<CustomOverla
  */
 export declare type CustomOverlay_Certificates = Message<"chainguard.platform.registry.v2beta1.CustomOverlay.Certificates"> & {
   /**
-   * Certificates given here.
+   * Certificates to add.
    *
    * @generated from field: repeated chainguard.platform.registry.v2beta1.CustomOverlay.Certificates.AdditionalEntry additional = 1;
    */
   additional: CustomOverlay_Certificates_AdditionalEntry[];
 
   /**
-   * Names of packages that bring certificates.
+   * Names of packages that contain certificates.
    *
    * @generated from field: repeated string providers = 2;
    */
@@ -443,7 +442,7 @@ export declare type CustomOverlay_Certificates = Message<"chainguard.platform.re
 export declare const CustomOverlay_CertificatesSchema: GenMessage<CustomOverlay_Certificates>;
 
 /**
- * One certificate.
+ * Certificate.
  *
  * @generated from message chainguard.platform.registry.v2beta1.CustomOverlay.Certificates.AdditionalEntry
  */
@@ -456,7 +455,7 @@ export declare type CustomOverlay_Certificates_AdditionalEntry = Message<"chaing
   name: string;
 
   /**
-   * The certificate itself, as PEM text.
+   * Certificate, as PEM text.
    *
    * @generated from field: string content = 2;
    */
@@ -470,7 +469,7 @@ export declare type CustomOverlay_Certificates_AdditionalEntry = Message<"chaing
 export declare const CustomOverlay_Certificates_AdditionalEntrySchema: GenMessage<CustomOverlay_Certificates_AdditionalEntry>;
 
 /**
- * The page that introduces a repo.
+ * Readme of a repo.
  *
  * @generated from message chainguard.platform.registry.v2beta1.RepoReadme
  */
@@ -483,7 +482,7 @@ export declare type RepoReadme = Message<"chainguard.platform.registry.v2beta1.R
   uid: string;
 
   /**
-   * Markdown text. A repo that copies another one shows the text of its source.
+   * Markdown text. A repo that copies another one returns the readme of its source.
    *
    * @generated from field: string content = 2;
    */
@@ -497,13 +496,13 @@ export declare type RepoReadme = Message<"chainguard.platform.registry.v2beta1.R
 export declare const RepoReadmeSchema: GenMessage<RepoReadme>;
 
 /**
- * Request of GetRepo.
+ * Request message for GetRepo.
  *
  * @generated from message chainguard.platform.registry.v2beta1.GetRepoRequest
  */
 export declare type GetRepoRequest = Message<"chainguard.platform.registry.v2beta1.GetRepoRequest"> & {
   /**
-   * UID of the repo to read.
+   * UID of the repo to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -517,7 +516,7 @@ export declare type GetRepoRequest = Message<"chainguard.platform.registry.v2bet
 export declare const GetRepoRequestSchema: GenMessage<GetRepoRequest>;
 
 /**
- * Request of CreateRepo.
+ * Request message for CreateRepo.
  *
  * @generated from message chainguard.platform.registry.v2beta1.CreateRepoRequest
  */
@@ -530,7 +529,7 @@ export declare type CreateRepoRequest = Message<"chainguard.platform.registry.v2
   parent: string;
 
   /**
-   * Repo to create. Its `name` is needed; fields the server sets are ignored.
+   * Repo to create. `name` is required; fields that the server sets are ignored.
    *
    * @generated from field: chainguard.platform.registry.v2beta1.Repo repo = 2;
    */
@@ -544,21 +543,21 @@ export declare type CreateRepoRequest = Message<"chainguard.platform.registry.v2
 export declare const CreateRepoRequestSchema: GenMessage<CreateRepoRequest>;
 
 /**
- * Request of UpdateRepo.
+ * Request message for UpdateRepo.
  *
  * @generated from message chainguard.platform.registry.v2beta1.UpdateRepoRequest
  */
 export declare type UpdateRepoRequest = Message<"chainguard.platform.registry.v2beta1.UpdateRepoRequest"> & {
   /**
-   * New values; `uid` inside names the repo to change.
+   * New values. `uid` identifies the repo to update.
    *
    * @generated from field: chainguard.platform.registry.v2beta1.Repo repo = 1;
    */
   repo?: Repo | undefined;
 
   /**
-   * Fields to write. Without it, the fields that are present are written; `*` writes all that can be
-   * written. An unknown path is INVALID_ARGUMENT.
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -572,13 +571,13 @@ export declare type UpdateRepoRequest = Message<"chainguard.platform.registry.v2
 export declare const UpdateRepoRequestSchema: GenMessage<UpdateRepoRequest>;
 
 /**
- * Request of DeleteRepo.
+ * Request message for DeleteRepo.
  *
  * @generated from message chainguard.platform.registry.v2beta1.DeleteRepoRequest
  */
 export declare type DeleteRepoRequest = Message<"chainguard.platform.registry.v2beta1.DeleteRepoRequest"> & {
   /**
-   * UID of the repo to remove.
+   * UID of the repo to delete.
    *
    * @generated from field: string uid = 1;
    */
@@ -592,52 +591,51 @@ export declare type DeleteRepoRequest = Message<"chainguard.platform.registry.v2
 export declare const DeleteRepoRequestSchema: GenMessage<DeleteRepoRequest>;
 
 /**
- * Request of ListRepos. Filters that are set must all hold.
+ * Request message for ListRepos. All filters that are set must match.
  *
  * @generated from message chainguard.platform.registry.v2beta1.ListReposRequest
  */
 export declare type ListReposRequest = Message<"chainguard.platform.registry.v2beta1.ListReposRequest"> & {
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps repos with exactly this name; unset or empty keeps all.
+   * Returns only repos with exactly this name. Unset or empty returns all.
    *
    * @generated from field: optional string name = 2;
    */
   name?: string | undefined;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    *
    * @generated from field: string order_by = 6;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 7;
    */
@@ -651,34 +649,34 @@ export declare type ListReposRequest = Message<"chainguard.platform.registry.v2b
 export declare const ListReposRequestSchema: GenMessage<ListReposRequest>;
 
 /**
- * Answer of ListRepos.
+ * Response message for ListRepos.
  *
  * @generated from message chainguard.platform.registry.v2beta1.ListReposResponse
  */
 export declare type ListReposResponse = Message<"chainguard.platform.registry.v2beta1.ListReposResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated chainguard.platform.registry.v2beta1.Repo repos = 1;
    */
   repos: Repo[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -692,13 +690,13 @@ export declare type ListReposResponse = Message<"chainguard.platform.registry.v2
 export declare const ListReposResponseSchema: GenMessage<ListReposResponse>;
 
 /**
- * Request of GetRepoReadme.
+ * Request message for GetRepoReadme.
  *
  * @generated from message chainguard.platform.registry.v2beta1.GetRepoReadmeRequest
  */
 export declare type GetRepoReadmeRequest = Message<"chainguard.platform.registry.v2beta1.GetRepoReadmeRequest"> & {
   /**
-   * UID of the repo whose page to read.
+   * UID of the repo whose readme to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -712,21 +710,20 @@ export declare type GetRepoReadmeRequest = Message<"chainguard.platform.registry
 export declare const GetRepoReadmeRequestSchema: GenMessage<GetRepoReadmeRequest>;
 
 /**
- * Request of UpdateRepoReadme.
+ * Request message for UpdateRepoReadme.
  *
  * @generated from message chainguard.platform.registry.v2beta1.UpdateRepoReadmeRequest
  */
 export declare type UpdateRepoReadmeRequest = Message<"chainguard.platform.registry.v2beta1.UpdateRepoReadmeRequest"> & {
   /**
-   * New page; `uid` inside names the repo.
+   * New readme. `uid` identifies the repo.
    *
    * @generated from field: chainguard.platform.registry.v2beta1.RepoReadme repo_readme = 1;
    */
   repoReadme?: RepoReadme | undefined;
 
   /**
-   * Fields to write, of which `content` is the only one. Without it, the fields that are present are
-   * written.
+   * Fields to update. `content` is the only one. If unset, the fields that are present are updated.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -740,13 +737,13 @@ export declare type UpdateRepoReadmeRequest = Message<"chainguard.platform.regis
 export declare const UpdateRepoReadmeRequestSchema: GenMessage<UpdateRepoReadmeRequest>;
 
 /**
- * Classes of images in the catalog.
+ * Tiers of images in the catalog.
  *
  * @generated from enum chainguard.platform.registry.v2beta1.CatalogTier
  */
 export enum CatalogTier {
   /**
-   * No class has been chosen.
+   * Not specified.
    *
    * @generated from enum value: CATALOG_TIER_UNSPECIFIED = 0;
    */
@@ -760,7 +757,7 @@ export enum CatalogTier {
   APPLICATION = 1,
 
   /**
-   * Bases to build other images on.
+   * Base images for building other images.
    *
    * @generated from enum value: CATALOG_TIER_BASE = 2;
    */
@@ -801,14 +798,13 @@ export enum CatalogTier {
 export declare const CatalogTierSchema: GenEnum<CatalogTier>;
 
 /**
- * Repos hold the images of a group. This service manages what is known about a repo; images themselves
- * are pushed and pulled through the registry.
+ * Manages repos, which hold the images of a group. Images are pushed and pulled through the registry.
  *
  * @generated from service chainguard.platform.registry.v2beta1.ReposService
  */
 export declare const ReposService: GenService<{
   /**
-   * Reads one repo. Fails with NOT_FOUND when there is no such repo.
+   * Returns a repo. Fails with NOT_FOUND if the repo does not exist.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.ReposService.GetRepo
    */
@@ -818,7 +814,7 @@ export declare const ReposService: GenService<{
     output: typeof RepoSchema;
   },
   /**
-   * Creates a repo in a group. Fails with ALREADY_EXISTS when the group has a repo of that name.
+   * Creates a repo in a group. Fails with ALREADY_EXISTS if the group has a repo with this name.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.ReposService.CreateRepo
    */
@@ -828,9 +824,9 @@ export declare const ReposService: GenService<{
     output: typeof RepoSchema;
   },
   /**
-   * Changes a repo and returns it as it is afterwards. Some fields are for the operator alone, and
-   * changing one of them without that right is PERMISSION_DENIED. Renaming a repo that has a policy requires
-   * CAP_REPO_POLICIES_UPDATE too.
+   * Updates a repo and returns the result. Some fields can be changed by the operator only; for other
+   * callers, changing them fails with PERMISSION_DENIED. Renaming a repo that has a policy also requires
+   * CAP_REPO_POLICIES_UPDATE.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.ReposService.UpdateRepo
    */
@@ -840,9 +836,9 @@ export declare const ReposService: GenService<{
     output: typeof RepoSchema;
   },
   /**
-   * Removes a repo. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) while it has tags, and with
-   * NOT_FOUND when it is already gone. Deleting a repo that has a policy requires CAP_REPO_POLICIES_UPDATE
-   * too, and deletes the tags that the policy makes immutable if no other tags are left.
+   * Deletes a repo. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) if it has tags, and with NOT_FOUND
+   * if it does not exist. Deleting a repo that has a policy also requires CAP_REPO_POLICIES_UPDATE, and
+   * deletes the tags that the policy makes immutable if no other tags are left.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.ReposService.DeleteRepo
    */
@@ -852,8 +848,8 @@ export declare const ReposService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the repos of the groups in which the caller may read repos. The sort keys are `uid`, `name`,
-   * `created_at` and `updated_at`.
+   * Lists the repos of the groups in which the caller can read repos. Sort keys: `uid`, `name`, `created_at`,
+   * `updated_at`.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.ReposService.ListRepos
    */
@@ -863,7 +859,7 @@ export declare const ReposService: GenService<{
     output: typeof ListReposResponseSchema;
   },
   /**
-   * Reads the page that introduces a repo. A repo without one has an empty page.
+   * Returns the readme of a repo. A repo without a readme returns an empty one.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.ReposService.GetRepoReadme
    */
@@ -873,8 +869,8 @@ export declare const ReposService: GenService<{
     output: typeof RepoReadmeSchema;
   },
   /**
-   * Replaces the page that introduces a repo. Only the operator may, and text that would render to
-   * unsafe HTML is INVALID_ARGUMENT.
+   * Replaces the readme of a repo. Requires the operator's rights. Fails with INVALID_ARGUMENT if the text
+   * renders to unsafe HTML.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.ReposService.UpdateRepoReadme
    */

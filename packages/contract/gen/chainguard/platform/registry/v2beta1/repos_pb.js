@@ -158,7 +158,7 @@ export const CatalogTierSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_registry_v2beta1_repos, 0);
 
 /**
- * Classes of images in the catalog.
+ * Tiers of images in the catalog.
  *
  * @generated from enum chainguard.platform.registry.v2beta1.CatalogTier
  */
@@ -166,8 +166,7 @@ export const CatalogTier = /*@__PURE__*/
   tsEnum(CatalogTierSchema);
 
 /**
- * Repos hold the images of a group. This service manages what is known about a repo; images themselves
- * are pushed and pulled through the registry.
+ * Manages repos, which hold the images of a group. Images are pushed and pulled through the registry.
  *
  * @generated from service chainguard.platform.registry.v2beta1.ReposService
  */

@@ -13,49 +13,49 @@ import type { UIDPFilter } from "../../../../platform/common/v1/uidp.platform_pb
 export declare const file_chainguard_platform_registry_v2beta1_tags: GenFile;
 
 /**
- * A name for one manifest of a repo.
+ * Name for a manifest of a repo.
  *
  * @generated from message chainguard.platform.registry.v2beta1.Tag
  */
 export declare type Tag = Message<"chainguard.platform.registry.v2beta1.Tag"> & {
   /**
-   * Identifier, given by the server: the repo's UID plus `/` and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the repo's UID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`; unique within the repo.
+   * Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`. Unique in the repo.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lower case.
+   * Digest of the manifest: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128, in lowercase.
    *
    * @generated from field: string digest = 3;
    */
   digest: string;
 
   /**
-   * When the tag was last changed.
+   * Time when the tag was last updated.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * Whether the version behind the tag has reached its end of life.
+   * Whether the version has reached its end of life.
    *
    * @generated from field: bool deprecated = 5;
    */
   deprecated: boolean;
 
   /**
-   * Labels under which the version is offered, each once: `application`, `base`, `byol`, `ai`, `ai-gpu`,
-   * `featured`, `fips`, `commercial`, `emeritoss`.
+   * Labels under which the version is offered, without duplicates: `application`, `base`, `byol`, `ai`,
+   * `ai-gpu`, `featured`, `fips`, `commercial`, `emeritoss`.
    *
    * @generated from field: repeated string bundles = 6;
    */
@@ -69,13 +69,13 @@ export declare type Tag = Message<"chainguard.platform.registry.v2beta1.Tag"> & 
 export declare const TagSchema: GenMessage<Tag>;
 
 /**
- * Request of GetTag.
+ * Request message for GetTag.
  *
  * @generated from message chainguard.platform.registry.v2beta1.GetTagRequest
  */
 export declare type GetTagRequest = Message<"chainguard.platform.registry.v2beta1.GetTagRequest"> & {
   /**
-   * UID of the tag to read.
+   * UID of the tag to return.
    *
    * @generated from field: string uid = 1;
    */
@@ -89,7 +89,7 @@ export declare type GetTagRequest = Message<"chainguard.platform.registry.v2beta
 export declare const GetTagRequestSchema: GenMessage<GetTagRequest>;
 
 /**
- * Request of CreateTag.
+ * Request message for CreateTag.
  *
  * @generated from message chainguard.platform.registry.v2beta1.CreateTagRequest
  */
@@ -102,7 +102,7 @@ export declare type CreateTagRequest = Message<"chainguard.platform.registry.v2b
   parent: string;
 
   /**
-   * Tag to create or to move. Its `name` and `digest` are needed; fields the server sets are ignored.
+   * Tag to create or to move. `name` and `digest` are required; fields that the server sets are ignored.
    *
    * @generated from field: chainguard.platform.registry.v2beta1.Tag tag = 2;
    */
@@ -116,13 +116,13 @@ export declare type CreateTagRequest = Message<"chainguard.platform.registry.v2b
 export declare const CreateTagRequestSchema: GenMessage<CreateTagRequest>;
 
 /**
- * Request of DeleteTag.
+ * Request message for DeleteTag.
  *
  * @generated from message chainguard.platform.registry.v2beta1.DeleteTagRequest
  */
 export declare type DeleteTagRequest = Message<"chainguard.platform.registry.v2beta1.DeleteTagRequest"> & {
   /**
-   * UID of the tag to remove.
+   * UID of the tag to delete.
    *
    * @generated from field: string uid = 1;
    */
@@ -136,89 +136,88 @@ export declare type DeleteTagRequest = Message<"chainguard.platform.registry.v2b
 export declare const DeleteTagRequestSchema: GenMessage<DeleteTagRequest>;
 
 /**
- * Request of ListTags. Filters that are set must all hold.
+ * Request message for ListTags. All filters that are set must match.
  *
  * @generated from message chainguard.platform.registry.v2beta1.ListTagsRequest
  */
 export declare type ListTagsRequest = Message<"chainguard.platform.registry.v2beta1.ListTagsRequest"> & {
   /**
-   * Part of the tree to look in; `children_of` with a repo's UID lists the tags of that repo.
+   * Part of the tree to list. `children_of` with a repo's UID lists the tags of that repo.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps tags with exactly this name; empty keeps all. A name of a form that is left out by default
-   * still needs its switch.
+   * Returns only tags with exactly this name. Empty returns all. Tags that are excluded by default still need
+   * their `include` field.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Keeps tags that were changed later than this.
+   * Returns only tags that were updated after this time.
    *
    * @generated from field: google.protobuf.Timestamp updated_since = 3;
    */
   updatedSince?: Timestamp | undefined;
 
   /**
-   * Also returns tags whose name begins with `sha256-`, which attach signatures and the like to a
-   * digest.
+   * Whether to include tags whose name starts with `sha256-`, which attach signatures and similar artifacts
+   * to a digest.
    *
    * @generated from field: bool include_referrers = 4;
    */
   includeReferrers: boolean;
 
   /**
-   * Also returns tags whose name ends in a date, as in `-20yymmdd`.
+   * Whether to include tags whose name ends with a date, for example `-20yymmdd`.
    *
    * @generated from field: bool include_dates = 5;
    */
   includeDates: boolean;
 
   /**
-   * Also returns tags whose name ends in a package revision, as in `-r` and a number.
+   * Whether to include tags whose name ends with a package revision, for example `-r` and a number.
    *
    * @generated from field: bool include_epochs = 6;
    */
   includeEpochs: boolean;
 
   /**
-   * Keeps tags that point at this digest; empty keeps all.
+   * Returns only tags that point to this digest. Empty returns all.
    *
    * @generated from field: string digest = 7;
    */
   digest: string;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 10;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 11;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    *
    * @generated from field: string order_by = 12;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 13;
    */
@@ -232,34 +231,34 @@ export declare type ListTagsRequest = Message<"chainguard.platform.registry.v2be
 export declare const ListTagsRequestSchema: GenMessage<ListTagsRequest>;
 
 /**
- * Answer of ListTags.
+ * Response message for ListTags.
  *
  * @generated from message chainguard.platform.registry.v2beta1.ListTagsResponse
  */
 export declare type ListTagsResponse = Message<"chainguard.platform.registry.v2beta1.ListTagsResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated chainguard.platform.registry.v2beta1.Tag tags = 1;
    */
   tags: Tag[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -273,14 +272,13 @@ export declare type ListTagsResponse = Message<"chainguard.platform.registry.v2b
 export declare const ListTagsResponseSchema: GenMessage<ListTagsResponse>;
 
 /**
- * Tags name the manifests of a repo. A tag points at one digest at a time and may be pointed elsewhere
- * later.
+ * Manages tags, which name the manifests of a repo. A tag points to one digest at a time and can be moved.
  *
  * @generated from service chainguard.platform.registry.v2beta1.TagsService
  */
 export declare const TagsService: GenService<{
   /**
-   * Reads one tag. Fails with NOT_FOUND when there is no such tag.
+   * Returns a tag. Fails with NOT_FOUND if the tag does not exist.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.TagsService.GetTag
    */
@@ -290,8 +288,8 @@ export declare const TagsService: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Lists the tags of the repos in which the caller may read tags; by default without those that only
-   * machines use. The sort keys are `uid`, `name` and `updated_at`.
+   * Lists the tags of the repos in which the caller can read tags. By default, tags that only machines use
+   * are excluded. Sort keys: `uid`, `name`, `updated_at`.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.TagsService.ListTags
    */
@@ -301,9 +299,9 @@ export declare const TagsService: GenService<{
     output: typeof ListTagsResponseSchema;
   },
   /**
-   * Creates a tag in a repo, or changes the tag of that name to what is given, keeping its UID; for a
-   * change, CAP_TAG_UPDATE is needed too. What is given already changes nothing. Fails with NOT_FOUND
-   * when there is no such repo.
+   * Creates a tag in a repo, or updates the tag with this name and keeps its UID. An update also requires
+   * CAP_TAG_UPDATE. Values that do not change have no effect. Fails with NOT_FOUND if the repo does not
+   * exist.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.TagsService.CreateTag
    */
@@ -313,7 +311,7 @@ export declare const TagsService: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Removes a tag; the manifest it points at stays. Fails with NOT_FOUND when the tag is already gone.
+   * Deletes a tag, but not the manifest that it points to. Fails with NOT_FOUND if the tag does not exist.
    *
    * @generated from rpc chainguard.platform.registry.v2beta1.TagsService.DeleteTag
    */

@@ -61,8 +61,7 @@ export const ListTagsResponseSchema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_registry_v2beta1_tags, 5);
 
 /**
- * Tags name the manifests of a repo. A tag points at one digest at a time and may be pointed elsewhere
- * later.
+ * Manages tags, which name the manifests of a repo. A tag points to one digest at a time and can be moved.
  *
  * @generated from service chainguard.platform.registry.v2beta1.TagsService
  */

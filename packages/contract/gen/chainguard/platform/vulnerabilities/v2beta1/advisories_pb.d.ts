@@ -13,48 +13,48 @@ import type { UIDPFilter } from "../../../../platform/common/v1/uidp.platform_pb
 export declare const file_chainguard_platform_vulnerabilities_v2beta1_advisories: GenFile;
 
 /**
- * What is known about one vulnerability of one component in one artifact.
+ * Information about one vulnerability of one component in one artifact.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.Advisory
  */
 export declare type Advisory = Message<"chainguard.platform.vulnerabilities.v2beta1.Advisory"> & {
   /**
-   * Identifier, given by the server: the group's UID plus `/` and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Public number of the advisory, as `CGA-xxxx-xxxx-xxxx`.
+   * Public ID of the advisory, for example `CGA-xxxx-xxxx-xxxx`.
    *
    * @generated from field: string advisory_id = 2;
    */
   advisoryId: string;
 
   /**
-   * When the advisory was created.
+   * Time when the advisory was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the advisory or its history was last changed.
+   * Time when the advisory or its events last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * When the advisory was deleted. Unset for one that stands.
+   * Time when the advisory was deleted. Unset if it is not deleted.
    *
    * @generated from field: optional google.protobuf.Timestamp delete_time = 5;
    */
   deleteTime?: Timestamp | undefined;
 
   /**
-   * Person or service that wrote the advisory.
+   * User or service that wrote the advisory.
    *
    * @generated from field: string author = 6;
    */
@@ -68,63 +68,63 @@ export declare type Advisory = Message<"chainguard.platform.vulnerabilities.v2be
   artifactName: string;
 
   /**
-   * Sort of artifact, such as `apk`, `image` or `library`.
+   * Type of artifact, for example `apk`, `image` or `library`.
    *
    * @generated from field: string artifact_type = 8;
    */
   artifactType: string;
 
   /**
-   * Architecture of the artifact, such as `x86_64` or `aarch64`.
+   * Architecture of the artifact, for example `x86_64` or `aarch64`.
    *
    * @generated from field: string artifact_architecture = 9;
    */
   artifactArchitecture: string;
 
   /**
-   * Component inside the artifact that the vulnerability was matched to.
+   * Component in the artifact that the vulnerability was matched to.
    *
    * @generated from field: string component_name = 10;
    */
   componentName: string;
 
   /**
-   * Path of the component inside the artifact.
+   * Path of the component in the artifact.
    *
    * @generated from field: string component_location = 11;
    */
   componentLocation: string;
 
   /**
-   * Ecosystem of the component, such as `go-module` or `python`.
+   * Ecosystem of the component, for example `go-module` or `python`.
    *
    * @generated from field: string component_type = 12;
    */
   componentType: string;
 
   /**
-   * Numbers of the vulnerability elsewhere, such as those of CVE and GHSA.
+   * Other IDs of the vulnerability, for example CVE and GHSA IDs.
    *
    * @generated from field: repeated string aliases = 13;
    */
   aliases: string[];
 
   /**
-   * History of the advisory, oldest first.
+   * Events of the advisory, oldest first.
    *
    * @generated from field: repeated chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent events = 14;
    */
   events: AdvisoryEvent[];
 
   /**
-   * Number that the advisory had in an older collection. Unset when it was in none.
+   * ID of the advisory in an older database. Unset if there is none.
    *
    * @generated from field: optional string legacy_advisory_id = 15;
    */
   legacyAdvisoryId?: string | undefined;
 
   /**
-   * Scores of the vulnerability, found through `aliases`. Empty when none is known.
+   * Severity scores of the vulnerability, found through `aliases`. Empty if none is known.
    *
    * @generated from field: repeated chainguard.platform.vulnerabilities.v2beta1.Severity severities = 16;
    */
@@ -138,20 +138,20 @@ export declare type Advisory = Message<"chainguard.platform.vulnerabilities.v2be
 export declare const AdvisorySchema: GenMessage<Advisory>;
 
 /**
- * One score of a vulnerability.
+ * Severity score of a vulnerability.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.Severity
  */
 export declare type Severity = Message<"chainguard.platform.vulnerabilities.v2beta1.Severity"> & {
   /**
-   * Method that the score follows.
+   * Scoring method.
    *
    * @generated from field: chainguard.platform.vulnerabilities.v2beta1.Severity.Type type = 1;
    */
   type: Severity_Type;
 
   /**
-   * The score: a vector or a number, as the method has it.
+   * Score: a vector or a number, depending on the method.
    *
    * @generated from field: string score = 2;
    */
@@ -171,7 +171,7 @@ export declare const SeveritySchema: GenMessage<Severity>;
  */
 export enum Severity_Type {
   /**
-   * Not stated.
+   * Not specified.
    *
    * @generated from enum value: TYPE_UNSPECIFIED = 0;
    */
@@ -205,68 +205,68 @@ export enum Severity_Type {
 export declare const Severity_TypeSchema: GenEnum<Severity_Type>;
 
 /**
- * One entry in the history of an advisory.
+ * Event in the history of an advisory.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent
  */
 export declare type AdvisoryEvent = Message<"chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent"> & {
   /**
-   * Identifier, given by the server: the advisory's UID plus `/` and 16 hexadecimal digits.
+   * Identifier, assigned by the server: the advisory's UID plus `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * When the entry was made.
+   * Time when the event was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 2;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * What a scanner reported, as a JSON document.
+   * Findings of a scanner, as a JSON document.
    *
    * @generated from field: bytes findings = 3;
    */
   findings: Uint8Array;
 
   /**
-   * Person or service that made the entry.
+   * User or service that created the event.
    *
    * @generated from field: string author = 4;
    */
   author: string;
 
   /**
-   * Person or service that reviewed the entry. Empty before a review.
+   * User or service that reviewed the event. Empty before a review.
    *
    * @generated from field: string reviewer = 5;
    */
   reviewer: string;
 
   /**
-   * How far the review has come.
+   * State of the review.
    *
    * @generated from field: chainguard.platform.vulnerabilities.v2beta1.ReviewState review_state = 6;
    */
   reviewState: ReviewState;
 
   /**
-   * Reference to the issue in which the matter is tracked.
+   * Reference to the issue that tracks the vulnerability.
    *
    * @generated from field: optional string issue = 7;
    */
   issue?: string | undefined;
 
   /**
-   * What the entry states. Exactly one member is set.
+   * Statement of the event. Exactly one member is set.
    *
    * @generated from oneof chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.type
    */
   type: {
     /**
-     * The vulnerability was found.
+     * The vulnerability was detected.
      *
      * @generated from field: chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection detection = 10;
      */
@@ -290,7 +290,7 @@ export declare type AdvisoryEvent = Message<"chainguard.platform.vulnerabilities
     case: "falsePositiveDetermination";
   } | {
     /**
-     * Nobody is going to look into it.
+     * No analysis is planned.
      *
      * @generated from field: chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.AnalysisNotPlanned analysis_not_planned = 13;
      */
@@ -298,7 +298,7 @@ export declare type AdvisoryEvent = Message<"chainguard.platform.vulnerabilities
     case: "analysisNotPlanned";
   } | {
     /**
-     * Nobody is going to fix it.
+     * No fix is planned.
      *
      * @generated from field: chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.FixNotPlanned fix_not_planned = 14;
      */
@@ -306,7 +306,7 @@ export declare type AdvisoryEvent = Message<"chainguard.platform.vulnerabilities
     case: "fixNotPlanned";
   } | {
     /**
-     * A fix has to come from the authors of the component.
+     * A fix must come from the authors of the component.
      *
      * @generated from field: chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.PendingUpstreamFix pending_upstream_fix = 15;
      */
@@ -322,7 +322,7 @@ export declare type AdvisoryEvent = Message<"chainguard.platform.vulnerabilities
     case: "truePositiveDetermination";
   } | {
     /**
-     * Versions carry a patch for it.
+     * Versions contain a patch.
      *
      * @generated from field: chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Patched patched = 17;
      */
@@ -338,19 +338,19 @@ export declare type AdvisoryEvent = Message<"chainguard.platform.vulnerabilities
 export declare const AdvisoryEventSchema: GenMessage<AdvisoryEvent>;
 
 /**
- * States that the vulnerability was found.
+ * Event: the vulnerability was detected.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection
  */
 export declare type AdvisoryEvent_Detection = Message<"chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection"> & {
   /**
-   * How it was found. Exactly one member is set.
+   * Method of detection. Exactly one member is set.
    *
    * @generated from oneof chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.type
    */
   type: {
     /**
-     * By searching the database NVD.
+     * Search in the NVD.
      *
      * @generated from field: chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.NVDAPI nvdapi = 1;
      */
@@ -358,7 +358,7 @@ export declare type AdvisoryEvent_Detection = Message<"chainguard.platform.vulne
     case: "nvdapi";
   } | {
     /**
-     * By a person.
+     * Manual detection.
      *
      * @generated from field: chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.Manual manual = 2;
      */
@@ -366,7 +366,7 @@ export declare type AdvisoryEvent_Detection = Message<"chainguard.platform.vulne
     case: "manual";
   } | {
     /**
-     * By a scanner.
+     * Detection by a scanner.
      *
      * @generated from field: chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.ScanV1 scanv1 = 3;
      */
@@ -382,13 +382,13 @@ export declare type AdvisoryEvent_Detection = Message<"chainguard.platform.vulne
 export declare const AdvisoryEvent_DetectionSchema: GenMessage<AdvisoryEvent_Detection>;
 
 /**
- * A match in the database NVD.
+ * Match in the NVD.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.NVDAPI
  */
 export declare type AdvisoryEvent_Detection_NVDAPI = Message<"chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.NVDAPI"> & {
   /**
-   * Name or keyword that was searched for.
+   * Name or keyword that was searched.
    *
    * @generated from field: string cpe_searched = 1;
    */
@@ -409,7 +409,7 @@ export declare type AdvisoryEvent_Detection_NVDAPI = Message<"chainguard.platfor
 export declare const AdvisoryEvent_Detection_NVDAPISchema: GenMessage<AdvisoryEvent_Detection_NVDAPI>;
 
 /**
- * A finding by a person, which needs no further data.
+ * Manual detection, which needs no further data.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.Manual
  */
@@ -423,7 +423,7 @@ export declare type AdvisoryEvent_Detection_Manual = Message<"chainguard.platfor
 export declare const AdvisoryEvent_Detection_ManualSchema: GenMessage<AdvisoryEvent_Detection_Manual>;
 
 /**
- * A finding by a scanner.
+ * Detection by a scanner.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.ScanV1
  */
@@ -436,14 +436,14 @@ export declare type AdvisoryEvent_Detection_ScanV1 = Message<"chainguard.platfor
   scanner: string;
 
   /**
-   * Package that was scanned; the same as the artifact's name.
+   * Scanned package, the same as the artifact's name.
    *
    * @generated from field: string subpackage = 2;
    */
   subpackage: string;
 
   /**
-   * Identifier that the scanner gave to the component.
+   * Component ID, assigned by the scanner.
    *
    * @generated from field: string component_id = 3;
    */
@@ -471,14 +471,14 @@ export declare type AdvisoryEvent_Detection_ScanV1 = Message<"chainguard.platfor
   componentType: string;
 
   /**
-   * Path of the component inside the package.
+   * Path of the component in the package.
    *
    * @generated from field: string component_location = 7;
    */
   componentLocation: string;
 
   /**
-   * Version of the artifact that was scanned.
+   * Version of the scanned artifact.
    *
    * @generated from field: string artifact_version = 8;
    */
@@ -492,7 +492,7 @@ export declare type AdvisoryEvent_Detection_ScanV1 = Message<"chainguard.platfor
   scannerVersion: string;
 
   /**
-   * When the scanner's database was built, as RFC 3339 text.
+   * Build time of the scanner's database, as RFC 3339 text.
    *
    * @generated from field: string grype_db_built = 10;
    */
@@ -513,34 +513,34 @@ export declare type AdvisoryEvent_Detection_ScanV1 = Message<"chainguard.platfor
 export declare const AdvisoryEvent_Detection_ScanV1Schema: GenMessage<AdvisoryEvent_Detection_ScanV1>;
 
 /**
- * States that a version fixes the vulnerability.
+ * Event: a version fixes the vulnerability.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Fixed
  */
 export declare type AdvisoryEvent_Fixed = Message<"chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Fixed"> & {
   /**
-   * First version of the artifact that counts as fixed.
+   * First version of the artifact that contains the fix.
    *
    * @generated from field: string fixed_version = 1;
    */
   fixedVersion: string;
 
   /**
-   * Remark for readers.
+   * Note for readers.
    *
    * @generated from field: string note = 2;
    */
   note: string;
 
   /**
-   * Version of the scanner that confirmed it.
+   * Version of the scanner that confirmed the fix.
    *
    * @generated from field: string scanner_version = 3;
    */
   scannerVersion: string;
 
   /**
-   * When that scanner's database was built, as RFC 3339 text.
+   * Build time of that scanner's database, as RFC 3339 text.
    *
    * @generated from field: string grype_db_built = 4;
    */
@@ -561,13 +561,13 @@ export declare type AdvisoryEvent_Fixed = Message<"chainguard.platform.vulnerabi
 export declare const AdvisoryEvent_FixedSchema: GenMessage<AdvisoryEvent_Fixed>;
 
 /**
- * States that the artifact is affected.
+ * Event: the artifact is affected.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.TruePositiveDetermination
  */
 export declare type AdvisoryEvent_TruePositiveDetermination = Message<"chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.TruePositiveDetermination"> & {
   /**
-   * Remark for readers.
+   * Note for readers.
    *
    * @generated from field: string note = 1;
    */
@@ -581,20 +581,20 @@ export declare type AdvisoryEvent_TruePositiveDetermination = Message<"chainguar
 export declare const AdvisoryEvent_TruePositiveDeterminationSchema: GenMessage<AdvisoryEvent_TruePositiveDetermination>;
 
 /**
- * States that the artifact is not affected, and why.
+ * Event: the artifact is not affected.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination
  */
 export declare type AdvisoryEvent_FalsePositiveDetermination = Message<"chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination"> & {
   /**
-   * Why it is not affected.
+   * Reason why the artifact is not affected.
    *
    * @generated from field: chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination.Type type = 1;
    */
   type: AdvisoryEvent_FalsePositiveDetermination_Type;
 
   /**
-   * Remark for readers.
+   * Note for readers.
    *
    * @generated from field: string note = 2;
    */
@@ -608,28 +608,27 @@ export declare type AdvisoryEvent_FalsePositiveDetermination = Message<"chaingua
 export declare const AdvisoryEvent_FalsePositiveDeterminationSchema: GenMessage<AdvisoryEvent_FalsePositiveDetermination>;
 
 /**
- * Reasons for not being affected, each with its justification in VEX terms.
+ * Reasons why an artifact is not affected, each with its VEX justification.
  *
  * @generated from enum chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination.Type
  */
 export enum AdvisoryEvent_FalsePositiveDetermination_Type {
   /**
-   * Not stated.
+   * Not specified.
    *
    * @generated from enum value: TYPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The maintainers dispute the record of the vulnerability. In VEX:
-   * `vulnerable_code_not_present`.
+   * The maintainers dispute the vulnerability record. VEX: `vulnerable_code_not_present`.
    *
    * @generated from enum value: TYPE_VULNERABILITY_RECORD_ANALYSIS_CONTESTED = 1;
    */
   VULNERABILITY_RECORD_ANALYSIS_CONTESTED = 1,
 
   /**
-   * The record is about some other component, for instance one of the same name. In VEX:
+   * The record is about another component, for example one with the same name. VEX:
    * `component_not_present`.
    *
    * @generated from enum value: TYPE_COMPONENT_VULNERABILITY_MISMATCH = 2;
@@ -637,7 +636,7 @@ export enum AdvisoryEvent_FalsePositiveDetermination_Type {
   COMPONENT_VULNERABILITY_MISMATCH = 2,
 
   /**
-   * The component is right, but no affected version of it was ever delivered. In VEX:
+   * The component is correct, but no affected version was ever shipped. VEX:
    * `vulnerable_code_not_present`.
    *
    * @generated from enum value: TYPE_VULNERABLE_CODE_VERSION_NOT_USED = 3;
@@ -645,22 +644,21 @@ export enum AdvisoryEvent_FalsePositiveDetermination_Type {
   VULNERABLE_CODE_VERSION_NOT_USED = 3,
 
   /**
-   * The affected code exists in the source but does not get into the package. In VEX:
-   * `vulnerable_code_not_present`.
+   * The affected code is in the source but not in the package. VEX: `vulnerable_code_not_present`.
    *
    * @generated from enum value: TYPE_VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE = 4;
    */
   VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE = 4,
 
   /**
-   * The affected code is there but can never run. In VEX: `vulnerable_code_not_in_execute_path`.
+   * The affected code is present but can never run. VEX: `vulnerable_code_not_in_execute_path`.
    *
    * @generated from enum value: TYPE_VULNERABLE_CODE_NOT_IN_EXECUTION_PATH = 5;
    */
   VULNERABLE_CODE_NOT_IN_EXECUTION_PATH = 5,
 
   /**
-   * The affected code can run, but an attacker has no hold on it. In VEX:
+   * The affected code can run, but an attacker cannot control it. VEX:
    * `vulnerable_code_cannot_be_controlled_by_adversary`.
    *
    * @generated from enum value: TYPE_VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY = 6;
@@ -668,7 +666,7 @@ export enum AdvisoryEvent_FalsePositiveDetermination_Type {
   VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY = 6,
 
   /**
-   * Other parts of the package ward the attack off. In VEX: `inline_mitigations_already_exist`.
+   * Other parts of the package prevent the attack. VEX: `inline_mitigations_already_exist`.
    *
    * @generated from enum value: TYPE_INLINE_MITIGATIONS_EXIST = 7;
    */
@@ -681,13 +679,13 @@ export enum AdvisoryEvent_FalsePositiveDetermination_Type {
 export declare const AdvisoryEvent_FalsePositiveDetermination_TypeSchema: GenEnum<AdvisoryEvent_FalsePositiveDetermination_Type>;
 
 /**
- * States that nobody is going to look into it.
+ * Event: no analysis is planned.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.AnalysisNotPlanned
  */
 export declare type AdvisoryEvent_AnalysisNotPlanned = Message<"chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.AnalysisNotPlanned"> & {
   /**
-   * Remark for readers.
+   * Note for readers.
    *
    * @generated from field: string note = 1;
    */
@@ -701,13 +699,13 @@ export declare type AdvisoryEvent_AnalysisNotPlanned = Message<"chainguard.platf
 export declare const AdvisoryEvent_AnalysisNotPlannedSchema: GenMessage<AdvisoryEvent_AnalysisNotPlanned>;
 
 /**
- * States that nobody is going to fix it.
+ * Event: no fix is planned.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.FixNotPlanned
  */
 export declare type AdvisoryEvent_FixNotPlanned = Message<"chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.FixNotPlanned"> & {
   /**
-   * Remark for readers.
+   * Note for readers.
    *
    * @generated from field: string note = 1;
    */
@@ -721,13 +719,13 @@ export declare type AdvisoryEvent_FixNotPlanned = Message<"chainguard.platform.v
 export declare const AdvisoryEvent_FixNotPlannedSchema: GenMessage<AdvisoryEvent_FixNotPlanned>;
 
 /**
- * States that a fix has to come from the authors of the component.
+ * Event: a fix must come from the authors of the component.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.PendingUpstreamFix
  */
 export declare type AdvisoryEvent_PendingUpstreamFix = Message<"chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.PendingUpstreamFix"> & {
   /**
-   * Remark for readers.
+   * Note for readers.
    *
    * @generated from field: string note = 1;
    */
@@ -741,20 +739,20 @@ export declare type AdvisoryEvent_PendingUpstreamFix = Message<"chainguard.platf
 export declare const AdvisoryEvent_PendingUpstreamFixSchema: GenMessage<AdvisoryEvent_PendingUpstreamFix>;
 
 /**
- * States that versions carry a patch.
+ * Event: versions contain a patch.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Patched
  */
 export declare type AdvisoryEvent_Patched = Message<"chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.Patched"> & {
   /**
-   * Versions of the artifact that carry the patch.
+   * Versions of the artifact that contain the patch.
    *
    * @generated from field: repeated string patched_versions = 1;
    */
   patchedVersions: string[];
 
   /**
-   * Remark for readers.
+   * Note for readers.
    *
    * @generated from field: string note = 2;
    */
@@ -768,13 +766,13 @@ export declare type AdvisoryEvent_Patched = Message<"chainguard.platform.vulnera
 export declare const AdvisoryEvent_PatchedSchema: GenMessage<AdvisoryEvent_Patched>;
 
 /**
- * Request of GetAdvisory.
+ * Request message for GetAdvisory.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.GetAdvisoryRequest
  */
 export declare type GetAdvisoryRequest = Message<"chainguard.platform.vulnerabilities.v2beta1.GetAdvisoryRequest"> & {
   /**
-   * UID of the advisory to read; its public number will not do.
+   * UID of the advisory. The public ID is not accepted.
    *
    * @generated from field: string uid = 1;
    */
@@ -788,167 +786,166 @@ export declare type GetAdvisoryRequest = Message<"chainguard.platform.vulnerabil
 export declare const GetAdvisoryRequestSchema: GenMessage<GetAdvisoryRequest>;
 
 /**
- * Request of ListAdvisories. Filters that are set must all hold, a filter with several values holds
- * for any of them, and different entries of a history may satisfy different filters.
+ * Request message for ListAdvisories. All filters that are set must match; a filter with several values
+ * matches any of them. Different events of an advisory can match different filters.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.ListAdvisoriesRequest
  */
 export declare type ListAdvisoriesRequest = Message<"chainguard.platform.vulnerabilities.v2beta1.ListAdvisoriesRequest"> & {
   /**
-   * Part of the group tree to look in.
+   * Part of the group tree to list.
    *
    * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Keeps advisories with one of these public numbers.
+   * Returns only advisories with one of these public IDs.
    *
    * @generated from field: repeated string advisory_ids = 2;
    */
   advisoryIds: string[];
 
   /**
-   * Keeps advisories with one of these numbers in an older collection.
+   * Returns only advisories with one of these IDs in an older database.
    *
    * @generated from field: repeated string legacy_advisory_ids = 3;
    */
   legacyAdvisoryIds: string[];
 
   /**
-   * Keeps advisories about one of these artifacts. Ignored when `origin` is set.
+   * Returns only advisories for one of these artifacts. Ignored if `origin` is set.
    *
    * @generated from field: repeated string artifact_names = 4;
    */
   artifactNames: string[];
 
   /**
-   * Keeps advisories about artifacts of one of these sorts.
+   * Returns only advisories for artifacts of one of these types.
    *
    * @generated from field: repeated string artifact_types = 5;
    */
   artifactTypes: string[];
 
   /**
-   * Keeps advisories about artifacts for one of these architectures.
+   * Returns only advisories for artifacts of one of these architectures.
    *
    * @generated from field: repeated string artifact_architectures = 6;
    */
   artifactArchitectures: string[];
 
   /**
-   * Keeps advisories about one of these components.
+   * Returns only advisories for one of these components.
    *
    * @generated from field: repeated string component_names = 7;
    */
   componentNames: string[];
 
   /**
-   * Keeps advisories about components of one of these ecosystems.
+   * Returns only advisories for components of one of these ecosystems.
    *
    * @generated from field: repeated string component_types = 8;
    */
   componentTypes: string[];
 
   /**
-   * Keeps advisories about components at one of these paths.
+   * Returns only advisories for components at one of these paths.
    *
    * @generated from field: repeated string component_locations = 9;
    */
   componentLocations: string[];
 
   /**
-   * Keeps advisories that carry at least one of these numbers, such as a CVE's.
+   * Returns only advisories with at least one of these IDs, for example a CVE ID.
    *
    * @generated from field: repeated string aliases = 10;
    */
   aliases: string[];
 
   /**
-   * Keeps advisories about the package of this name and the packages that are built from it. Unset or
-   * empty keeps all.
+   * Returns only advisories for the package with this name and the packages that are built from it. Unset or
+   * empty returns all.
    *
    * @generated from field: optional string origin = 11;
    */
   origin?: string | undefined;
 
   /**
-   * Keeps advisories with an entry in one of these stages of review.
+   * Returns only advisories with an event in one of these review states.
    *
    * @generated from field: repeated chainguard.platform.vulnerabilities.v2beta1.ReviewState event_review_states = 21;
    */
   eventReviewStates: ReviewState[];
 
   /**
-   * Keeps advisories with an entry by one of these authors.
+   * Returns only advisories with an event by one of these authors.
    *
    * @generated from field: repeated string event_authors = 22;
    */
   eventAuthors: string[];
 
   /**
-   * Drops advisories with an entry by any of these authors.
+   * Excludes advisories with an event by any of these authors.
    *
    * @generated from field: repeated string exclude_event_authors = 23;
    */
   excludeEventAuthors: string[];
 
   /**
-   * Keeps advisories with an entry reviewed by one of these people.
+   * Returns only advisories with an event reviewed by one of these reviewers.
    *
    * @generated from field: repeated string event_reviewers = 24;
    */
   eventReviewers: string[];
 
   /**
-   * Keeps advisories with an entry of one of these sorts.
+   * Returns only advisories with an event of one of these types.
    *
    * @generated from field: repeated chainguard.platform.vulnerabilities.v2beta1.EventTypeFilter event_types = 25;
    */
   eventTypes: EventTypeFilter[];
 
   /**
-   * Keeps advisories whose newest approved entry is of this sort.
+   * Returns only advisories whose latest approved event has this type.
    *
    * @generated from field: optional chainguard.platform.vulnerabilities.v2beta1.EventTypeFilter latest_event_type = 26;
    */
   latestEventType?: EventTypeFilter | undefined;
 
   /**
-   * How many results one page may hold. 0 or unset means 50; more than 200 counts as 200; a negative
-   * value is INVALID_ARGUMENT.
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
    *
    * @generated from field: int32 page_size = 30;
    */
   pageSize: number;
 
   /**
-   * Cursor taken from `next_page_token` of the page before; empty starts at the first page. It is
-   * valid for three days, and only for the same caller, filters and order; an expired one starts over.
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 31;
    */
   pageToken: string;
 
   /**
-   * Sort key, optionally followed by a space and `asc` or `desc`; ascending when no direction is
-   * given. Unset means `uid asc`.
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
    *
    * @generated from field: string order_by = 32;
    */
   orderBy: string;
 
   /**
-   * Results to pass over before the page begins, counted from the cursor when `page_token` is given. 0
-   * or more; a negative value is INVALID_ARGUMENT.
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
    *
    * @generated from field: int32 skip = 34;
    */
   skip: number;
 
   /**
-   * Keeps advisories in which the artifact's name, the component's name or an alias contains this
-   * text, upper and lower case alike; empty keeps all.
+   * Returns only advisories whose artifact name, component name or an alias contains this text; not
+   * case-sensitive. Empty returns all.
    *
    * @generated from field: string query = 35;
    */
@@ -962,34 +959,34 @@ export declare type ListAdvisoriesRequest = Message<"chainguard.platform.vulnera
 export declare const ListAdvisoriesRequestSchema: GenMessage<ListAdvisoriesRequest>;
 
 /**
- * Answer of ListAdvisories.
+ * Response message for ListAdvisories.
  *
  * @generated from message chainguard.platform.vulnerabilities.v2beta1.ListAdvisoriesResponse
  */
 export declare type ListAdvisoriesResponse = Message<"chainguard.platform.vulnerabilities.v2beta1.ListAdvisoriesResponse"> & {
   /**
-   * The results of this page, in the requested order.
+   * Results of this page, in the requested order.
    *
    * @generated from field: repeated chainguard.platform.vulnerabilities.v2beta1.Advisory advisories = 1;
    */
   advisories: Advisory[];
 
   /**
-   * Cursor for the page that follows; empty on the last page.
+   * Token for the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of results over all pages. Always set in an answer.
+   * Total number of results over all pages. Always set in a response.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * Number of results passed over by `skip` up to and including this page.
+   * Number of results skipped by `skip`, up to and including this page.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -1003,13 +1000,13 @@ export declare type ListAdvisoriesResponse = Message<"chainguard.platform.vulner
 export declare const ListAdvisoriesResponseSchema: GenMessage<ListAdvisoriesResponse>;
 
 /**
- * Stages in the review of an entry.
+ * States of the review of an event.
  *
  * @generated from enum chainguard.platform.vulnerabilities.v2beta1.ReviewState
  */
 export enum ReviewState {
   /**
-   * No stage; never found on an entry.
+   * Not specified. Never set on an event.
    *
    * @generated from enum value: REVIEW_STATE_UNSPECIFIED = 0;
    */
@@ -1023,21 +1020,21 @@ export enum ReviewState {
   PENDING = 1,
 
   /**
-   * Accepted, for good.
+   * Approved. Final.
    *
    * @generated from enum value: REVIEW_STATE_APPROVED = 2;
    */
   APPROVED = 2,
 
   /**
-   * Sent back for changes.
+   * Changes requested.
    *
    * @generated from enum value: REVIEW_STATE_REQUEST_CHANGES = 3;
    */
   REQUEST_CHANGES = 3,
 
   /**
-   * Turned down, for good.
+   * Rejected. Final.
    *
    * @generated from enum value: REVIEW_STATE_REJECTED = 4;
    */
@@ -1050,69 +1047,69 @@ export enum ReviewState {
 export declare const ReviewStateSchema: GenEnum<ReviewState>;
 
 /**
- * Sorts of entries, as a filter.
+ * Types of events, as a filter.
  *
  * @generated from enum chainguard.platform.vulnerabilities.v2beta1.EventTypeFilter
  */
 export enum EventTypeFilter {
   /**
-   * No sort; INVALID_ARGUMENT in a filter.
+   * Not specified. INVALID_ARGUMENT in a filter.
    *
    * @generated from enum value: EVENT_TYPE_FILTER_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Entries with `detection`.
+   * Events with `detection`.
    *
    * @generated from enum value: EVENT_TYPE_FILTER_DETECTION = 1;
    */
   DETECTION = 1,
 
   /**
-   * Entries with `true_positive_determination`.
+   * Events with `true_positive_determination`.
    *
    * @generated from enum value: EVENT_TYPE_FILTER_TRUE_POSITIVE_DETERMINATION = 2;
    */
   TRUE_POSITIVE_DETERMINATION = 2,
 
   /**
-   * Entries with `fixed`.
+   * Events with `fixed`.
    *
    * @generated from enum value: EVENT_TYPE_FILTER_FIXED = 3;
    */
   FIXED = 3,
 
   /**
-   * Entries with `false_positive_determination`.
+   * Events with `false_positive_determination`.
    *
    * @generated from enum value: EVENT_TYPE_FILTER_FALSE_POSITIVE_DETERMINATION = 4;
    */
   FALSE_POSITIVE_DETERMINATION = 4,
 
   /**
-   * Entries with `analysis_not_planned`.
+   * Events with `analysis_not_planned`.
    *
    * @generated from enum value: EVENT_TYPE_FILTER_ANALYSIS_NOT_PLANNED = 5;
    */
   ANALYSIS_NOT_PLANNED = 5,
 
   /**
-   * Entries with `fix_not_planned`.
+   * Events with `fix_not_planned`.
    *
    * @generated from enum value: EVENT_TYPE_FILTER_FIX_NOT_PLANNED = 6;
    */
   FIX_NOT_PLANNED = 6,
 
   /**
-   * Entries with `pending_upstream_fix`.
+   * Events with `pending_upstream_fix`.
    *
    * @generated from enum value: EVENT_TYPE_FILTER_PENDING_UPSTREAM_FIX = 7;
    */
   PENDING_UPSTREAM_FIX = 7,
 
   /**
-   * Entries with `patched`.
+   * Events with `patched`.
    *
    * @generated from enum value: EVENT_TYPE_FILTER_PATCHED = 8;
    */
@@ -1125,15 +1122,15 @@ export enum EventTypeFilter {
 export declare const EventTypeFilterSchema: GenEnum<EventTypeFilter>;
 
 /**
- * Advisories say what is known about a vulnerability in one particular artifact: found, fixed, not
- * affected, and so on. They are read here and written by importing feeds.
+ * Reads advisories, which describe a vulnerability in one artifact: detected, fixed, not affected, and so on.
+ * Advisories are written by importing documents and feeds.
  *
  * @generated from service chainguard.platform.vulnerabilities.v2beta1.AdvisoriesService
  */
 export declare const AdvisoriesService: GenService<{
   /**
-   * Reads one advisory by its UID, deleted ones included. Fails with NOT_FOUND when there is no such
-   * advisory.
+   * Returns an advisory by its UID, including deleted ones. Fails with NOT_FOUND if the advisory does not
+   * exist.
    *
    * @generated from rpc chainguard.platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisory
    */
@@ -1143,9 +1140,8 @@ export declare const AdvisoriesService: GenService<{
     output: typeof AdvisorySchema;
   },
   /**
-   * Lists the advisories of the groups in which the caller may read advisories, without deleted ones.
-   * The sort keys are `uid`, `advisory_id`, `artifact_name`, `component_name`, `created_at` and
-   * `updated_at`.
+   * Lists the advisories of the groups in which the caller can read advisories, without deleted ones. Sort
+   * keys: `uid`, `advisory_id`, `artifact_name`, `component_name`, `created_at`, `updated_at`.
    *
    * @generated from rpc chainguard.platform.vulnerabilities.v2beta1.AdvisoriesService.ListAdvisories
    */

@@ -108,7 +108,7 @@ export const AdvisoryEvent_FalsePositiveDetermination_TypeSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_vulnerabilities_v2beta1_advisories, 2, 3, 0);
 
 /**
- * Reasons for not being affected, each with its justification in VEX terms.
+ * Reasons why an artifact is not affected, each with its VEX justification.
  *
  * @generated from enum chainguard.platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination.Type
  */
@@ -171,7 +171,7 @@ export const ReviewStateSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_vulnerabilities_v2beta1_advisories, 0);
 
 /**
- * Stages in the review of an entry.
+ * States of the review of an event.
  *
  * @generated from enum chainguard.platform.vulnerabilities.v2beta1.ReviewState
  */
@@ -185,7 +185,7 @@ export const EventTypeFilterSchema = /*@__PURE__*/
   enumDesc(file_chainguard_platform_vulnerabilities_v2beta1_advisories, 1);
 
 /**
- * Sorts of entries, as a filter.
+ * Types of events, as a filter.
  *
  * @generated from enum chainguard.platform.vulnerabilities.v2beta1.EventTypeFilter
  */
@@ -193,8 +193,8 @@ export const EventTypeFilter = /*@__PURE__*/
   tsEnum(EventTypeFilterSchema);
 
 /**
- * Advisories say what is known about a vulnerability in one particular artifact: found, fixed, not
- * affected, and so on. They are read here and written by importing feeds.
+ * Reads advisories, which describe a vulnerability in one artifact: detected, fixed, not affected, and so on.
+ * Advisories are written by importing documents and feeds.
  *
  * @generated from service chainguard.platform.vulnerabilities.v2beta1.AdvisoriesService
  */
