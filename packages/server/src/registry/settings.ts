@@ -50,7 +50,7 @@ const redirect = setting('BERTH_BLOBS_REDIRECT', {
   fallback: false,
 })
 const gcInterval = setting('BERTH_COLLECTION_INTERVAL', {
-  help: 'time between two [garbage collections](registry.md#collection) of the registry, such as `12h`; `off`: only by `berth admin collect`',
+  help: 'time between two [garbage collections](registry.md#garbage-collection) of the registry, such as `12h`; `off`: only by `berth admin collect`',
   default: '`1d`',
   expected: 'a duration such as 12h or 7d, or off',
   parse: parseInterval,
