@@ -4,14 +4,11 @@ import { test } from 'node:test'
 import type { AdvisoryRecord, Format } from '@berth/advisory-formats/advisory-record.ts'
 import { osvRecord } from '@berth/advisory-formats/osv/write-osv.ts'
 import { defaultPublicationSettings } from '@berth/advisory-formats/publishing/publication-settings.ts'
-import {
-  type PublishedAdvisory,
-  packageOf,
-  toPublishedAdvisory,
-} from '@berth/advisory-formats/publishing/published-advisory.ts'
+import { type PublishedAdvisory, packageOf } from '@berth/advisory-formats/publishing/published-advisory.ts'
 import { readDocument } from '@berth/advisory-formats/read-document.ts'
 import { secdbEntry, secdbFooter, secdbHeader } from '@berth/advisory-formats/secdb/write-secdb.ts'
 import { hasStatements, openVexDocument } from '@berth/advisory-formats/vex/write-openvex.ts'
+import { toPublishedAdvisory } from '@berth/server/advisories/publish/published-row.ts'
 import { hashRecord, toAdvisoryRow } from '@berth/server/advisories/storage/stored-advisory.ts'
 import type { Uid } from '@berth/server/api/uid.ts'
 import fc from 'fast-check'

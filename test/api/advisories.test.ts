@@ -228,7 +228,7 @@ onEveryDatabase('advisories', (cast) => {
       ['event_review_states', '77'],
       ['aliases', long, 'aliases[0]'],
       ['aliases', many],
-      ['query', 'x'.repeat(129)],
+      ['query', 'x'.repeat(limits.advisorySuffixCharsMax + 1)],
       ['order_by', 'aliases'],
     ] as const)
       assertError(await admin.get(PATH, { [field]: value as string }), invalidFieldError(named))

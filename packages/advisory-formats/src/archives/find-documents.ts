@@ -1,6 +1,6 @@
 import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import { documentsInFile } from './archive.ts'
 import { type FoundFile, isArchiveName, isDocumentName, refusedFile } from './found-file.ts'
 import { createUnpackBudget, type UnpackLimits } from './unpack-budget.ts'
@@ -29,7 +29,7 @@ export async function* findDocuments(
     if (found.kind === 'document' && looksLikeSecdb(found.content)) {
       bytes += found.content.byteLength
       // What is too much to be kept has to come now.
-      if (bytes <= limits.advisoryDocumentBytesMax) {
+      if (bytes <= formatLimits.advisoryDocumentBytesMax) {
         deferred.push(found)
         continue
       }
@@ -74,7 +74,7 @@ async function* documentsOf(
   path: string,
   name: string,
   bytes: number,
-  { bounds = limits, signal, onRead }: SearchOptions,
+  { bounds = formatLimits, signal, onRead }: SearchOptions,
 ): AsyncGenerator<FoundFile> {
   const budget = createUnpackBudget(bytes, bounds, signal)
   yield* documentsInFile({ name, source: path, ...(onRead && { onRead }) }, budget)

@@ -1,4 +1,4 @@
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 
 /** What is found where documents are looked for: documents, what cannot be taken for one, and all the rest. */
 
@@ -30,7 +30,9 @@ function isHidden(path: string): boolean {
 /** Where something lies in an archive, with no more characters than a name may have: the end tells more than the beginning. */
 export function entryName(archive: string, entry: string): string {
   const name = `${archive}:${entry}`
-  return name.length <= limits.nameCharsMax ? name : `…${name.slice(1 - limits.nameCharsMax)}`
+  return name.length <= formatLimits.advisoryNameCharsMax
+    ? name
+    : `…${name.slice(1 - formatLimits.advisoryNameCharsMax)}`
 }
 
 /** Why a name in an archive is none that files have, or undefined. Nothing is ever written there; an honest archive has none. */

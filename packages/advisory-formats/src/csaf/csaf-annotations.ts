@@ -1,4 +1,4 @@
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import type { DocumentBudget } from '../reading/document-budget.ts'
 import { compareInstants, type Instant } from '../reading/instants.ts'
 import { type Fields, problemWith, type Value } from '../syntax/source-value.ts'
@@ -74,10 +74,10 @@ export function createNoteJoiner(): (annotations: readonly Fields[]) => string {
     const known = notes.get(key)
     if (known !== undefined) return known
     const parts = [...new Set(annotations.map((annotation) => details.get(annotation) ?? ''))]
-    if (parts.reduce((chars, part) => chars + part.length + 2, 0) > limits.advisoryNoteCharsMax) {
+    if (parts.reduce((chars, part) => chars + part.length + 2, 0) > formatLimits.advisoryNoteCharsMax) {
       throw problemWith(
         first,
-        `and others about one product have more than ${limits.advisoryNoteCharsMax} characters`,
+        `and others about one product have more than ${formatLimits.advisoryNoteCharsMax} characters`,
       )
     }
     const note = parts.join('\n\n')

@@ -1,4 +1,4 @@
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import { type Fields, problemWith, type Value } from '../syntax/source-value.ts'
 import {
   field,
@@ -79,10 +79,10 @@ function chain(
 ): Relationship[] {
   const steps: Relationship[] = []
   for (let next = relationships.get(id); next !== undefined; next = relationships.get(next[end])) {
-    if (steps.length === limits.advisoryProductChainMax) {
+    if (steps.length === formatLimits.advisoryProductChainMax) {
       throw problemWith(
         next.fields,
-        `is one of more than ${limits.advisoryProductChainMax} relationships in a row`,
+        `is one of more than ${formatLimits.advisoryProductChainMax} relationships in a row`,
       )
     }
     steps.push(next)

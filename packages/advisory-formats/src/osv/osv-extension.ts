@@ -1,6 +1,6 @@
 import { deflateSync, inflateSync } from 'node:zlib'
-import { limits } from '@berth/server/config/limits.ts'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { formatLimits } from '../limits.ts'
 
 /**
  * What an OSV record says of one package beyond the fields of an advisory, above all which versions it affects. It is kept with the
@@ -23,5 +23,7 @@ export function compressOsvExtension(json: string): Uint8Array {
 export function decompressOsvExtension(packed: Uint8Array): OsvExtension | undefined {
   if (packed.length === 0) return undefined
   // A character of UTF-16 has at most 3 bytes in UTF-8.
-  return JSON.parse(inflateSync(packed, { maxOutputLength: 3 * limits.advisoryExtensionCharsMax }).toString())
+  return JSON.parse(
+    inflateSync(packed, { maxOutputLength: 3 * formatLimits.advisoryExtensionCharsMax }).toString(),
+  )
 }

@@ -1,5 +1,5 @@
-import { limits } from '@berth/server/config/limits.ts'
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
+import { formatLimits } from '../limits.ts'
 import { type Fields, problemWith, type Value } from '../syntax/source-value.ts'
 import type { OsvExtension } from './osv-extension.ts'
 
@@ -16,7 +16,7 @@ export function createOsvExtensionWriter(
   root: Fields,
   advisories: number,
 ): (entries: readonly ExtensionEntry[]) => string {
-  const { advisoryExtensionCharsMax: max, advisoryDocumentNoteCharsMax: allMax } = limits
+  const { advisoryExtensionCharsMax: max, advisoryDocumentNoteCharsMax: allMax } = formatLimits
   const fullRecord = recordOf(root)
   const chars = JSON.stringify(fullRecord).length
   const record = chars <= max / 2 && chars * advisories <= allMax / 2 ? fullRecord : shortenRecord(fullRecord)

@@ -1,5 +1,5 @@
-import { limits } from '@berth/server/config/limits.ts'
 import type { AdvisoryRecord, ScoreRecord } from '../advisory-record.ts'
+import { formatLimits } from '../limits.ts'
 import { parsePackageUrl } from '../package-url/parse-package-url.ts'
 import { distinctScores, osvScores } from '../reading/cvss-scores.ts'
 import type { DocumentBudget } from '../reading/document-budget.ts'
@@ -173,8 +173,8 @@ function scoresOf(
       const own = osvScores(entry)
       if (own.length === 0) continue
       const all = distinctScores([...(byComponent.get(name) ?? []), ...own])
-      if (all.length > limits.advisoryScoresMax) {
-        throw problemWith(entry, `has one of more than ${limits.advisoryScoresMax} scores of ${name}`)
+      if (all.length > formatLimits.advisoryScoresMax) {
+        throw problemWith(entry, `has one of more than ${formatLimits.advisoryScoresMax} scores of ${name}`)
       }
       byComponent.set(name, all)
     }

@@ -5,10 +5,10 @@ import {
   type Severity,
   Severity_Type as SeverityType,
 } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { latestApprovedEvent } from '@berth/server/advisories/search/facets.ts'
-import { timestampMs } from '@berth/server/api/messages.ts'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { type JsonObject, type JsonValue, toJson } from '@bufbuild/protobuf'
 import { basePackageUrl, productUrl } from '../package-url/write-package-url.ts'
+import { latestApprovedEvent } from '../publishing/latest-event.ts'
 import type { Distribution } from '../publishing/publication-settings.ts'
 import { eventMs, fixedVersions, formatMs, type PublishedAdvisory } from '../publishing/published-advisory.ts'
 import { ecosystemOf, rangeTypeOf } from './ecosystems.ts'

@@ -1,11 +1,8 @@
-import {
-  type Advisory,
-  type AdvisoryEvent,
-  ReviewState,
+import type {
+  Advisory,
+  AdvisoryEvent,
 } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { type AdvisoryContentRow, toAdvisory } from '@berth/server/advisories/storage/stored-advisory.ts'
-import { timestampMs } from '@berth/server/api/messages.ts'
-import type { AdvisoryRow } from '@berth/server/storage/schema/tables.ts'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 
 /** An advisory as the writers of all formats get it: what is not approved stays inside. */
@@ -20,18 +17,6 @@ export interface PublishedAdvisory {
   readonly osv?: Uint8Array
   /** When a document that says how severe its vulnerability is was last read; 0 for none, or where nobody asks. */
   scoredMs?: number
-}
-
-/** What is read of a row; `deleted_ms` of those that were taken back. */
-export type PublishedRow = AdvisoryContentRow &
-  Pick<AdvisoryRow, 'origin' | 'product' | 'component_product'> &
-  Partial<Pick<AdvisoryRow, 'osv'>>
-
-export function toPublishedAdvisory(row: PublishedRow): PublishedAdvisory {
-  const advisory = toAdvisory(row)
-  advisory.events = advisory.events.filter(({ reviewState }) => reviewState === ReviewState.APPROVED)
-  const { origin, product, component_product: componentProduct, osv } = row
-  return { advisory, origin, product, componentProduct, ...(osv !== undefined && { osv }) }
 }
 
 /** The package that an advisory is about. */

@@ -1,6 +1,6 @@
 import { Severity_Type as SeverityType } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { limits } from '@berth/server/config/limits.ts'
 import type { Score } from '../advisory-record.ts'
+import { formatLimits } from '../limits.ts'
 import { type Fields, problemWith } from '../syntax/source-value.ts'
 import { field, markRead, objectsIn, peek, readName, requireField } from '../syntax/value-fields.ts'
 
@@ -15,8 +15,9 @@ const osvTypes = new Map([
 /** The `severity` of an OSV record or of what it affects. */
 export function osvScores(fields: Fields): Score[] {
   const severities = objectsIn(fields, 'severity')
-  const tooMany = severities[limits.advisoryScoresMax]
-  if (tooMany !== undefined) throw problemWith(tooMany, `is more than ${limits.advisoryScoresMax} scores`)
+  const tooMany = severities[formatLimits.advisoryScoresMax]
+  if (tooMany !== undefined)
+    throw problemWith(tooMany, `is more than ${formatLimits.advisoryScoresMax} scores`)
   return distinctScores(
     severities.flatMap((severity) => {
       const type = osvTypes.get(peek(severity, 'type'))

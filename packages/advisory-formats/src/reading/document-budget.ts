@@ -1,4 +1,4 @@
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import { problemWith, type Value } from '../syntax/source-value.ts'
 
 /**
@@ -27,20 +27,20 @@ export function createDocumentBudget(): DocumentBudget {
     }
   }
   const advisories = total(
-    limits.advisoriesPerDocumentMax,
-    `is more than the ${limits.advisoriesPerDocumentMax} advisories that a document may have`,
+    formatLimits.advisoriesPerDocumentMax,
+    `is more than the ${formatLimits.advisoriesPerDocumentMax} advisories that a document may have`,
   )
   const events = total(
-    limits.advisoryDocumentEventsMax,
-    `makes more than the ${limits.advisoryDocumentEventsMax} events that a document may have`,
+    formatLimits.advisoryDocumentEventsMax,
+    `makes more than the ${formatLimits.advisoryDocumentEventsMax} events that a document may have`,
   )
   const chars = total(
-    limits.advisoryDocumentNoteCharsMax,
-    `repeats notes to more than ${limits.advisoryDocumentNoteCharsMax} characters`,
+    formatLimits.advisoryDocumentNoteCharsMax,
+    `repeats notes to more than ${formatLimits.advisoryDocumentNoteCharsMax} characters`,
   )
   const names = total(
-    limits.advisoryDocumentNamesMax,
-    `repeats ids and remarks for more than ${limits.advisoryDocumentNamesMax} products`,
+    formatLimits.advisoryDocumentNamesMax,
+    `repeats ids and remarks for more than ${formatLimits.advisoryDocumentNamesMax} products`,
   )
   return {
     advisory: (source) => advisories(1, source),
@@ -53,8 +53,8 @@ export function createDocumentBudget(): DocumentBudget {
     aliases: (aliases, source) => {
       names(aliases.length, source)
       const distinct = [...new Set(aliases)]
-      if (distinct.length > limits.advisoryAliasesMax) {
-        throw problemWith(source, `has more than ${limits.advisoryAliasesMax} aliases`)
+      if (distinct.length > formatLimits.advisoryAliasesMax) {
+        throw problemWith(source, `has more than ${formatLimits.advisoryAliasesMax} aliases`)
       }
       return distinct
     },

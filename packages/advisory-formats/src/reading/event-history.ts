@@ -1,7 +1,7 @@
 import { AdvisoryEventSchema } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { limits } from '@berth/server/config/limits.ts'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { EventRecord } from '../advisory-record.ts'
+import { formatLimits } from '../limits.ts'
 import { pathOf, problemWith, type Value } from '../syntax/source-value.ts'
 import { compareInstants, type Instant } from './instants.ts'
 import type { UnmappedTally } from './unmapped-fields.ts'
@@ -31,11 +31,11 @@ export function manualDetection(): EventRecord['type'] {
 
 /** The events of one advisory in the order of time, of one time in that of the document. Equal ones count once. */
 export function buildHistory(sourceEvents: readonly SourceEvent[], tally: UnmappedTally): EventRecord[] {
-  const tooMany = sourceEvents[limits.advisoryEventsMax]
+  const tooMany = sourceEvents[formatLimits.advisoryEventsMax]
   if (tooMany !== undefined) {
     throw problemWith(
       tooMany.source,
-      `is more than the ${limits.advisoryEventsMax} events that an advisory may have`,
+      `is more than the ${formatLimits.advisoryEventsMax} events that an advisory may have`,
     )
   }
   const known = new Set<string>()

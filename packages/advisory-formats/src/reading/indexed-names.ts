@@ -1,6 +1,5 @@
-import { SUFFIX_CHARS_MAX } from '@berth/server/advisories/search/facets.ts'
-import { limits } from '@berth/server/config/limits.ts'
 import type { ParsedDocument } from '../advisory-record.ts'
+import { formatLimits } from '../limits.ts'
 import { problemWith, type Value } from '../syntax/source-value.ts'
 
 type IndexedFields = Pick<ParsedDocument, 'id' | 'advisories' | 'scores'>
@@ -10,7 +9,7 @@ type IndexedFields = Pick<ParsedDocument, 'id' | 'advisories' | 'scores'>
  * found by every part of it. Throws a DocumentProblem.
  */
 export function checkIndexedNames(root: Value, { id, advisories, scores }: IndexedFields): void {
-  const { advisoryDocumentIdBytesMax, advisoryIndexedNameBytesMax, advisoryAliasBytesMax } = limits
+  const { advisoryDocumentIdBytesMax, advisoryIndexedNameBytesMax, advisoryAliasBytesMax } = formatLimits
   checkBytes(root, id, advisoryDocumentIdBytesMax)
   const productNames = new Set<string>()
   const aliases = new Set<string>()
@@ -30,10 +29,10 @@ export function checkIndexedNames(root: Value, { id, advisories, scores }: Index
     for (const text of texts) {
       checkBytes(root, text, max)
       bytes += suffixBytes(text)
-      if (bytes > limits.advisoryDocumentSuffixBytesMax)
+      if (bytes > formatLimits.advisoryDocumentSuffixBytesMax)
         throw problemWith(
           sourceOf(root, text) ?? root,
-          `is too much: what finds the names of a document by their parts may have ${limits.advisoryDocumentSuffixBytesMax} bytes`,
+          `is too much: what finds the names of a document by their parts may have ${formatLimits.advisoryDocumentSuffixBytesMax} bytes`,
         )
     }
 }
@@ -46,11 +45,12 @@ function checkBytes(root: Value, text: string, max: number): void {
 /** What a row has beside its text. */
 const ROW_BYTES = 64
 
-/** Of all ends of a name, which are as many as its characters and cut off at SUFFIX_CHARS_MAX. */
+/** Of all ends of a name, which are as many as its characters and cut off at advisorySuffixCharsMax. */
 function suffixBytes(text: string): number {
   const { length } = text
-  const last = Math.min(length, SUFFIX_CHARS_MAX)
-  const chars = (length - last) * SUFFIX_CHARS_MAX + (last * (last + 1)) / 2
+  const max = formatLimits.advisorySuffixCharsMax
+  const last = Math.min(length, max)
+  const chars = (length - last) * max + (last * (last + 1)) / 2
   return chars * (Buffer.byteLength(text) / Math.max(length, 1)) + length * ROW_BYTES
 }
 

@@ -1,5 +1,5 @@
-import { limits } from '@berth/server/config/limits.ts'
 import type { UnmappedPath } from '../advisory-record.ts'
+import { formatLimits } from '../limits.ts'
 import { excerpt, pathStep, type Scalar, type Value } from '../syntax/source-value.ts'
 
 /** Counts what the schema has no field for. */
@@ -18,7 +18,7 @@ const VALUE_CHARS_MAX = 60
 export function createUnmappedTally(): UnmappedTally {
   const counts = new Map<string, number>()
   const add = (path: string, count = 1) => {
-    const known = counts.has(path) || counts.size < limits.advisoryUnmappedPathsMax
+    const known = counts.has(path) || counts.size < formatLimits.advisoryUnmappedPathsMax
     const key = known ? path : OTHERS
     counts.set(key, (counts.get(key) ?? 0) + count)
   }

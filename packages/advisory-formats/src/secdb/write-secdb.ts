@@ -1,5 +1,5 @@
 import type { AdvisoryEvent } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { latestApprovedEvent } from '@berth/server/advisories/search/facets.ts'
+import { latestApprovedEvent } from '../publishing/latest-event.ts'
 import type { SecdbSettings } from '../publishing/publication-settings.ts'
 import { eventMs, fixedVersions, type PublishedAdvisory } from '../publishing/published-advisory.ts'
 

@@ -1,15 +1,15 @@
 import { hasNul } from '@berth/contract/nul.ts'
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import { DocumentProblem, NO_OFFSET } from './source-value.ts'
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /** The text of a document in UTF-8, without a byte order mark. Throws a DocumentProblem that says what else it is. */
 export function decodeDocument(content: Uint8Array): string {
-  if (content.length > limits.advisoryDocumentBytesMax) {
+  if (content.length > formatLimits.advisoryDocumentBytesMax) {
     throw new DocumentProblem(
       NO_OFFSET,
-      `the document has more than ${limits.advisoryDocumentBytesMax} bytes`,
+      `the document has more than ${formatLimits.advisoryDocumentBytesMax} bytes`,
     )
   }
   if (isUtf16OrUtf32(content))

@@ -1,4 +1,3 @@
-import { limits } from '@berth/server/config/limits.ts'
 import {
   Composer,
   type Document,
@@ -11,6 +10,7 @@ import {
   Parser,
   type Scalar as YamlScalar,
 } from 'yaml'
+import { formatLimits } from '../limits.ts'
 import { DocumentProblem, type Entries, excerpt, type Fields, NO_OFFSET, type Value } from './source-value.ts'
 import { createTreeBuilder } from './tree-builder.ts'
 
@@ -20,10 +20,10 @@ import { createTreeBuilder } from './tree-builder.ts'
  * or repetition by aliases than the limits allow.
  */
 export function parseYaml(text: string): Value {
-  if (text.length > limits.advisoryYamlCharsMax) {
+  if (text.length > formatLimits.advisoryYamlCharsMax) {
     throw new DocumentProblem(
       NO_OFFSET,
-      `the document is YAML of more than ${limits.advisoryYamlCharsMax} characters: write it as JSON, or split it`,
+      `the document is YAML of more than ${formatLimits.advisoryYamlCharsMax} characters: write it as JSON, or split it`,
     )
   }
   const document = compose(text)
@@ -73,17 +73,17 @@ function compose(text: string): Document.Parsed {
   let lexemes = 0
   for (const lexeme of new Lexer().lex(text)) {
     for (const token of parser.next(lexeme)) consume(token)
-    if (++lexemes > limits.advisoryYamlLexemesMax) {
+    if (++lexemes > formatLimits.advisoryYamlLexemesMax) {
       throw new DocumentProblem(
         parser.offset,
-        `the document has more than ${limits.advisoryYamlLexemesMax} words of YAML: split it`,
+        `the document has more than ${formatLimits.advisoryYamlLexemesMax} words of YAML: split it`,
       )
     }
     // Each level has at most two tokens that are not finished; the exact depth is checked below.
-    if (parser.stack.length > 2 * limits.advisoryDepthMax + 2) {
+    if (parser.stack.length > 2 * formatLimits.advisoryDepthMax + 2) {
       throw new DocumentProblem(
         parser.offset,
-        `the document is nested deeper than ${limits.advisoryDepthMax} levels`,
+        `the document is nested deeper than ${formatLimits.advisoryDepthMax} levels`,
       )
     }
   }
@@ -114,8 +114,8 @@ function treeOf(contents: Node): Value {
     if (isAlias(node)) return expandAlias(node.source, at, position)
     checkTag(node, at)
     if ('anchor' in node && node.anchor !== undefined) anchors.set(node.anchor, node)
-    if (repeating > 0 && ++repeated > limits.advisoryYamlRepeatedValuesMax) {
-      const most = limits.advisoryYamlRepeatedValuesMax
+    if (repeating > 0 && ++repeated > formatLimits.advisoryYamlRepeatedValuesMax) {
+      const most = formatLimits.advisoryYamlRepeatedValuesMax
       throw new DocumentProblem(at, `aliases repeat more than ${most} values: write them out`)
     }
     const { parent, name, depth } = position
@@ -134,8 +134,11 @@ function treeOf(contents: Node): Value {
     const node = anchors.get(source)
     if (node === undefined) throw new DocumentProblem(at, `${alias} has no anchor`)
     if (open.has(node)) throw new DocumentProblem(at, `${alias} is inside of what it repeats`)
-    if (++aliases > limits.advisoryYamlAliasesMax) {
-      throw new DocumentProblem(at, `the document has more than ${limits.advisoryYamlAliasesMax} aliases`)
+    if (++aliases > formatLimits.advisoryYamlAliasesMax) {
+      throw new DocumentProblem(
+        at,
+        `the document has more than ${formatLimits.advisoryYamlAliasesMax} aliases`,
+      )
     }
     repeating++
     const value = walk(node, position)

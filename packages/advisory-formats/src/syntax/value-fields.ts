@@ -1,5 +1,5 @@
 import { hasNul, NUL_VIOLATION } from '@berth/contract/nul.ts'
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import { type Instant, parseInstant } from '../reading/instants.ts'
 import { excerpt, type Fields, problemWith, type Scalar, type Value } from './source-value.ts'
 
@@ -45,7 +45,7 @@ export function peek(fields: Fields | undefined, name: string): string {
 
 /** A name, version, path or id: one line. */
 export function readName(value: Value): string {
-  const { text } = readText(value, limits.advisoryNameCharsMax)
+  const { text } = readText(value, formatLimits.advisoryNameCharsMax)
   if (text === '') throw problemWith(value, 'must not be empty')
   if (!isOneLine(text)) throw problemWith(value, 'must be one line without control characters')
   return text
@@ -58,11 +58,11 @@ export function isOneLine(text: string): boolean {
 
 /** What people say, of any number of lines. */
 export function readNote(value: Value): string {
-  return readText(value, limits.advisoryNoteCharsMax).text
+  return readText(value, formatLimits.advisoryNoteCharsMax).text
 }
 
 export function readInstant(value: Value): Instant {
-  const { text } = readText(value, limits.advisoryNameCharsMax)
+  const { text } = readText(value, formatLimits.advisoryNameCharsMax)
   const instant = parseInstant(text)
   if (instant === undefined) {
     throw problemWith(

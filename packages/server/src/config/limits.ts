@@ -1,4 +1,6 @@
-/** Every limit of the product, with its unit and where it comes from. A test names each. */
+import { formatLimits } from '@berth/advisory-formats/limits.ts'
+
+/** All limits, with their units and sources. Each is named in a test or a document. Those of advisory documents are in their package. */
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -9,6 +11,8 @@ const MIB = 1024 * KIB
 const GIB = 1024 * MIB
 
 export const limits = {
+  ...formatLimits,
+
   // Lists (the spec, "Limits").
   pageSizeDefault: 50,
   pageSizeMax: 200,
@@ -317,10 +321,8 @@ export const limits = {
   idempotencyKeyCharsMax: 255,
   idempotencyKeyMaxAgeMs: DAY_MS,
 
-  // Advisory documents: the largest that are published stay below, and reading the worst takes a few seconds.
-  advisoryDocumentBytesMax: 64 * MIB,
-  /** Of one request: its bytes, and how many documents. */
-  documentsRequestBytesMax: 8 * MIB,
+  // Advisories.
+  /** Documents of one request. */
   advisoryDocumentsMax: 1000,
   /** Reading one document takes no longer, and no more memory. */
   documentParseMsMax: 30 * SECOND_MS,
@@ -328,12 +330,6 @@ export const limits = {
   /** Documents that tell of the same advisories as one that comes in, and advisories of theirs that stay in memory. */
   documentsReparsedMax: 100,
   recordsCachedMax: 50_000,
-  /** Files in an archive of documents, what they unpack to in all, and how many times more that is than the archive. */
-  archiveEntriesMax: 1_000_000,
-  archiveBytesMax: 32 * GIB,
-  archiveRatioMax: 100,
-  /** Archives in archives: one that lies deeper is not opened. */
-  archiveNestingMax: 2,
   /** A file of documents that is fetched, and how long that takes. */
   downloadBytesMax: 8 * GIB,
   downloadMsMax: 2 * HOUR_MS,
@@ -368,42 +364,6 @@ export const limits = {
   /** A gauge of /metrics that the database has: time to read it, and how long its last value stands in for one that cannot be read. */
   metricReadMsMax: 2 * SECOND_MS,
   metricCacheMsMax: 10 * MINUTE_MS,
-  advisoryDepthMax: 64,
-  /** Scalars, lists and maps of one document. */
-  advisoryValuesMax: 2_000_000,
-  /** YAML takes more time and memory than JSON of the same size: characters, and what its grammar makes of them. */
-  advisoryYamlCharsMax: 8 * MIB,
-  advisoryYamlLexemesMax: 1_000_000,
-  advisoryYamlAliasesMax: 1000,
-  /** Values that all aliases of a document stand for. */
-  advisoryYamlRepeatedValuesMax: 10_000,
-  advisoriesPerDocumentMax: 200_000,
-  /** Events of all advisories of a document, the characters of their notes, and their aliases, scores and remarks together. */
-  advisoryDocumentEventsMax: 1_000_000,
-  advisoryDocumentNoteCharsMax: 128 * MIB,
-  advisoryDocumentNamesMax: 4_000_000,
-  /** Scores of one record by as many methods. */
-  advisoryScoresMax: 100,
-  /** Events and aliases of one advisory: records of whole kernels name the most. */
-  advisoryEventsMax: 1000,
-  advisoryAliasesMax: 2000,
-  /** What an OSV record says of one package beyond the fields of advisories, as JSON. */
-  advisoryExtensionCharsMax: 4 * MIB,
-  /** Names, versions, paths and ids, and of everything that people say about them. */
-  advisoryNameCharsMax: KIB,
-  advisoryNoteCharsMax: 64 * KIB,
-  /** Products of CSAF that are components of components. */
-  advisoryProductChainMax: 16,
-  /** Parts of index keys, of which PostgreSQL takes some 2700 bytes together: the name of a record in its group, and of a document. */
-  advisoryKeyBytesMax: 768,
-  advisoryDocumentIdBytesMax: 512,
-  /** Names of packages and components, and of vulnerabilities: found by every part of them. Published ones have up to 100 bytes. */
-  advisoryIndexedNameBytesMax: 512,
-  advisoryAliasBytesMax: 256,
-  /** What finds the names of one document by their parts. */
-  advisoryDocumentSuffixBytesMax: 128 * MIB,
-  /** Different paths of what a document says and the schema has no field for. */
-  advisoryUnmappedPathsMax: 500,
 
   // Rate limits.
   /** Longest window in which calls are counted. */

@@ -1,13 +1,10 @@
-import {
-  type PublishedAdvisory,
-  type PublishedRow,
-  toPublishedAdvisory,
-} from '@berth/advisory-formats/publishing/published-advisory.ts'
+import type { PublishedAdvisory } from '@berth/advisory-formats/publishing/published-advisory.ts'
 import type { UidRange } from '../../api/uid.ts'
 import { descendantRange, rootOf, type Uid } from '../../api/uid.ts'
 import type { DatabaseReader } from '../../storage/snapshot.ts'
 import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { addSeverities, readSeverityTimes } from '../storage/severities.ts'
+import { type PublishedRow, toPublishedAdvisory } from './published-row.ts'
 
 /**
  * The advisories of a group and of all groups below it, in the order that a format needs them in: a page at a time, so that

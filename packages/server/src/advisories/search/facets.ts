@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
+import { latestApprovedEvent } from '@berth/advisory-formats/publishing/latest-event.ts'
 import {
   type Advisory,
   type AdvisoryEvent,
   EventTypeFilter,
   EventTypeFilterSchema,
-  ReviewState,
   ReviewStateSchema,
 } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { DescEnum } from '@bufbuild/protobuf'
-import { timestampMs } from '../../api/messages.ts'
+import { limits } from '../../config/limits.ts'
 
 /** What advisories are found by. The numbers are in stored keys: one that was given to a property is never given to another. */
 
@@ -69,9 +69,6 @@ export function indexKeysOf(advisory: Advisory, origin: string): Buffer[] {
     [...new Set(texts)].filter((text) => text !== '').map((text) => indexKey(facet, text)),
   )
 }
-
-/** The longest part of a text that can be looked for. */
-export const SUFFIX_CHARS_MAX = 128
 
 /** Properties whose values many advisories have. Their numbers are kept, so that nobody has to count. */
 const countedFacets: ReadonlySet<number> = new Set([
@@ -172,7 +169,9 @@ export function searchableTexts({
 /** Every end of a text, the whole text first: a part of the text begins one of them. */
 export function suffixesOf(text: string): string[] {
   const characters = Array.from(text)
-  return [...new Set(characters.map((_, at) => characters.slice(at, at + SUFFIX_CHARS_MAX).join('')))]
+  return [
+    ...new Set(characters.map((_, at) => characters.slice(at, at + limits.advisorySuffixCharsMax).join(''))),
+  ]
 }
 
 /** Stands between the texts: no query has it, since names and ids hold no control character. */
@@ -196,17 +195,4 @@ const eventTypeFilters: Readonly<Record<NonNullable<AdvisoryEvent['type']['case'
 
 function eventTypeOf({ type }: Pick<AdvisoryEvent, 'type'>): EventTypeFilter {
   return type.case === undefined ? EventTypeFilter.UNSPECIFIED : eventTypeFilters[type.case]
-}
-
-/** The newest approved event: of several at one time the last in the list. */
-export function latestApprovedEvent(events: readonly AdvisoryEvent[]): AdvisoryEvent | undefined {
-  let latest: AdvisoryEvent | undefined
-  let latestMs = Number.NEGATIVE_INFINITY
-  for (const event of events) {
-    const ms = event.createTime === undefined ? 0 : timestampMs(event.createTime)
-    if (event.reviewState !== ReviewState.APPROVED || ms < latestMs) continue
-    latest = event
-    latestMs = ms
-  }
-  return latest
 }

@@ -17,7 +17,7 @@ import { listPage } from '../../storage/list/list.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { WithdrawnAdvisoryRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
-import { countedKeys, facets, indexKey, SUFFIX_CHARS_MAX } from '../search/facets.ts'
+import { countedKeys, facets, indexKey } from '../search/facets.ts'
 import type { IndexCondition, ValueCondition } from '../search/inverted-index.ts'
 import { addSeverities } from '../storage/severities.ts'
 import { toAdvisory } from '../storage/stored-advisory.ts'
@@ -156,9 +156,9 @@ function violationsIn(request: ListAdvisoriesRequest): (FieldViolation | undefin
     latestEventType === undefined || isEnumValue(EventTypeFilterSchema, latestEventType)
       ? undefined
       : enumViolation('latest_event_type', 'type of event'),
-    Array.from(query.toLowerCase()).length <= SUFFIX_CHARS_MAX
+    Array.from(query.toLowerCase()).length <= limits.advisorySuffixCharsMax
       ? undefined
-      : { field: 'query', description: `must have at most ${SUFFIX_CHARS_MAX} characters` },
+      : { field: 'query', description: `must have at most ${limits.advisorySuffixCharsMax} characters` },
   ]
 }
 

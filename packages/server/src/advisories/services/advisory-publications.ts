@@ -4,11 +4,12 @@ import {
   AdvisoryPublicationSchema,
   AdvisoryPublicationsService,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/publications_pb.js'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { create, equals } from '@bufbuild/protobuf'
 import { type FieldViolation, notFound } from '../../api/errors.ts'
 import { requireEtagMatch } from '../../api/etag.ts'
 import { requireValid } from '../../api/fields.ts'
-import { applyUpdate, timestampMs, timestampOf } from '../../api/messages.ts'
+import { applyUpdate, timestampOf } from '../../api/messages.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { GROUP_TYPE, lockGroup } from '../../iam/groups/parent-group.ts'

@@ -8,8 +8,9 @@ import {
   AdvisorySchema,
   ReviewState,
 } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { timestampMs, timestampOf } from '../../api/messages.ts'
+import { timestampOf } from '../../api/messages.ts'
 import { parentOf, rootOf } from '../../api/uid.ts'
 import type { AdvisoryRow, WithdrawnAdvisoryRow } from '../../storage/schema/tables.ts'
 import { searchText } from '../search/facets.ts'
