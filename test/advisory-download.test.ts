@@ -85,7 +85,7 @@ test('a transfer that breaks goes on where it ended, in the same run and in the 
   }
   await assert.rejects(fetch(`${server.url}/feed.zip`), (error: DownloadError) => {
     assert.equal(error.retryAfterMs, 90_000)
-    return failing(/^the server answered with status 503$/)(error)
+    return failing(/^the server responded with status 503$/)(error)
   })
   assert.equal(readdirSync(directory).length, 2)
   server.answer = undefined
@@ -116,7 +116,7 @@ test('the rest of another version is never put behind the beginning of this one'
     delete request.headers['if-range']
     sendFile(request, response, fresh)
   }
-  await assert.rejects(fetch(`${server.url}/feed.zip`), failing(/another part of the file/))
+  await assert.rejects(fetch(`${server.url}/feed.zip`), failing(/a different range of the file/))
 })
 
 test('what came whole in a run that was killed is not fetched again', async (t) => {
@@ -159,7 +159,7 @@ test('transfers without an end are ended: too large, too slow, stalled, too long
     response.writeHead(200, { 'content-length': 50_000 })
     timer = setInterval(() => response.write('.'), 20)
   }
-  await assert.rejects(fetch(`${server.url}/slow`), failing(/too slowly, or nothing any more/))
+  await assert.rejects(fetch(`${server.url}/slow`), failing(/too slow or has stalled/))
   server.answer = (_, response) =>
     void response.writeHead(200, { 'content-length': 50_000 }).write('beginning')
   await assert.rejects(fetch(`${server.url}/stalled`), failing(/too slowly, or nothing any more|broke/))
@@ -239,7 +239,7 @@ test('two programs do not write one file', async (t) => {
   const first = await fetch(`${server.url}/feed.zip`)
   await assert.rejects(
     fetch(`${server.url}/feed.zip`),
-    failing(/^another program fetches the same file now$/),
+    failing(/^another process is downloading the same file$/),
   )
   await first?.remove()
   await (await fetch(`${server.url}/feed.zip`))?.remove()

@@ -63,7 +63,7 @@ onEveryDatabase(
         [rejections.length, name, line, accepted],
         [1, `${server.url}${path}:20.json`, 1, false],
       )
-      assert.match(reason, /is no Wolfi, OSV, secdb, OpenVEX or CSAF document/)
+      assert.match(reason, /is not a Wolfi, OSV, secdb, OpenVEX or CSAF document/)
       assert.equal(first.sourceEtag, etagOf(server.files.get(path) ?? Buffer.alloc(0)))
       assert.equal(await countAdvisories(api, group), 20)
       const waitsMs = Date.parse(first.nextAttemptTime) - Date.parse(first.lastSuccessTime)
@@ -124,7 +124,7 @@ onEveryDatabase(
           uid,
           (one) => one.state === 'STATE_FAILED' && one.failures === failures,
         )
-        assert.equal(feed.lastError, 'the server answered with status 404')
+        assert.equal(feed.lastError, 'the server responded with status 404')
         const waitsMs = Date.parse(feed.nextAttemptTime) - Date.parse(feed.lastAttemptTime)
         const mostMs = MINUTE_MS * 2 ** (failures - 1)
         assert.ok(waitsMs >= mostMs / 2 && waitsMs <= mostMs + 5000, `${failures}: ${waitsMs}`)
@@ -138,7 +138,7 @@ onEveryDatabase(
       }
       await api.create(`${FEEDS}/${uid}:sync`, {})
       const asked = await waitForFeed(api, uid, ({ failures }) => failures === 6)
-      assert.equal(asked.lastError, 'the server answered with status 429')
+      assert.equal(asked.lastError, 'the server responded with status 429')
       assert.ok(Date.parse(asked.nextAttemptTime) - Date.parse(asked.lastAttemptTime) >= 86_400_000)
       server.answer = undefined
       server.files.set(path, archive(some(3)))
@@ -150,11 +150,11 @@ onEveryDatabase(
 
     test('what is no feed at all is a failure, and says why', async () => {
       for (const [content, reason] of [
-        [Buffer.from('<html>not here</html>'), /^nothing of it could be taken: /],
+        [Buffer.from('<html>not here</html>'), /^no document could be imported: /],
         [Buffer.from('PK\x03\x04 and no more'), /^the file cannot be unpacked: End of central directory/],
         [
           buildZip([{ name: 'a.json', content: '{}' }]),
-          /^nothing of it could be taken: the document is no Wolfi, OSV/,
+          /^no document could be imported: the document is not a Wolfi, OSV/,
         ],
       ] as const) {
         const { api, path, add } = await prepare()

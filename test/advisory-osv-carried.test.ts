@@ -164,6 +164,6 @@ test('what all advisories of a record repeat stays bounded', () => {
   const versions = Array.from({ length: 60_000 }, (_, at) => `${at}`.repeat(20))
   assert.match(
     rejectionOf(example([{ package: pkg, versions }]), 'osv'),
-    /affected\[0\] says more than 4194304 characters of one package/,
+    /affected\[0\] has more than 4194304 characters about one package/,
   )
 })

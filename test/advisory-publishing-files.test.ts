@@ -132,25 +132,25 @@ describe('feeds', () => {
   }
   const setUp = (directory: string, waitMs: number) => {
     const processes = createFeedBuilder(berth.berth.installation.store.db)
-    let makings = 0
+    let builds = 0
     const counted = {
       ...processes,
-      make: (job: Parameters<typeof processes.build>[0]) => {
-        makings++
+      build: (job: Parameters<typeof processes.build>[0]) => {
+        builds++
         return processes.build(job)
       },
     }
     const files = createFeedCache({ directory, clock: Date.now })
     return {
       processes,
-      made: () => makings,
+      buildCount: () => builds,
       ...createPublishedFeeds({ cache: files, builder: counted, waitMs }),
     }
   }
 
   test('are made once for all who ask, and sent while they are made', async (t) => {
     const directory = temporaryDirectory(t)
-    const { serve, made, processes } = setUp(directory, 0)
+    const { serve, buildCount, processes } = setUp(directory, 0)
     const served = await Promise.all(
       Array.from({ length: 10 }, () => serve('a', request(), { compressed: false })),
     )
@@ -163,7 +163,7 @@ describe('feeds', () => {
     assert.ok(whole.length > 100_000)
     for (const body of bodies) assert.ok(whole.equals(body))
     assert.equal((await serve('a', request(), { compressed: false }))?.bytes, whole.length)
-    assert.equal(made(), 1)
+    assert.equal(buildCount(), 1)
     await processes.close()
   })
 
@@ -187,12 +187,12 @@ describe('feeds', () => {
 
   test('a file that is thrown away before it is sent is made again', async (t) => {
     const directory = temporaryDirectory(t)
-    const { serve, made, processes } = setUp(directory, 60_000)
+    const { serve, buildCount, processes } = setUp(directory, 60_000)
     const served = await serve('a', request(), { compressed: false })
-    assert.equal(made(), 1)
+    assert.equal(buildCount(), 1)
     rmSync(join(directory, 'a'))
     assert.equal((await read(served?.body)).length, served?.bytes)
-    assert.equal(made(), 2)
+    assert.equal(buildCount(), 2)
     await processes.close()
   })
 

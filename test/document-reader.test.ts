@@ -30,14 +30,14 @@ test('a document that takes too long is refused, and those that wait behind it a
     reader.read('slow.json', '', large),
     reader.read('next.json', '', small),
   ])
-  assert.equal(reasonOf(slow), 'takes longer than 0.4 s to be read')
+  assert.equal(reasonOf(slow), 'takes longer than 0.4 s to parse')
   assert.equal(reasonOf(next), '')
 })
 
 test('a document that takes too much memory is refused, and the next is read', async (t) => {
   const reader = createDocumentReader({ ...limits, documentParseMemoryMib: 64 })
   t.after(() => reader.close())
-  assert.match(reasonOf(await reader.read('large.json', '', large)), /^needs more than 64 MiB to be read$/)
+  assert.match(reasonOf(await reader.read('large.json', '', large)), /^needs more than 64 MiB to parse$/)
   assert.equal(reasonOf(await reader.read('next.json', '', small)), '')
 })
 

@@ -149,7 +149,7 @@ onEveryDatabase('advisory documents', (cast) => {
     assert.deepEqual(
       answers.map(({ accepted, line, created, reason }) => [accepted, line, created, reason]),
       [
-        [false, 1, 0, 'statements[0].products[0].@id gives a name of more than 512 bytes'],
+        [false, 1, 0, 'statements[0].products[0].@id has a name of more than 512 bytes'],
         [true, 0, 1, ''],
         [true, 0, 1, ''],
       ],
@@ -174,7 +174,7 @@ onEveryDatabase('advisory documents', (cast) => {
       },
     )
     assert.deepEqual(imported, {
-      rejection: { line: 0, reason: 'has something that the database does not take' },
+      rejection: { line: 0, reason: 'has a value that the database cannot store' },
     })
   })
 
@@ -284,7 +284,7 @@ onEveryDatabase('advisory documents', (cast) => {
       [other.accepted, other.reason],
       [
         false,
-        `is about git like ${there}, which is there, and has none of its ids: import it into another group, or delete the other one first`,
+        `has the same id git as the stored document ${there}, but no advisory in common: import it into another group, or delete the stored document first`,
       ],
     )
     assert.equal((await sent('moved/git.advisories.yaml', wolfi('git', first, second))).created, 1)

@@ -211,9 +211,9 @@ onEveryDatabase(
       )
       assert.deepEqual(told.counts, [1, 4])
       const why = reasons((await preview()).verdicts)
-      assert.equal(why[inNew.digest], 'an index needs it')
-      assert.equal(why[sbomOfNew.digest], 'its subject is there')
-      assert.equal(why[loose.digest], 'it was pushed or tagged lately')
+      assert.equal(why[inNew.digest], 'an index references it')
+      assert.equal(why[sbomOfNew.digest], 'its subject exists')
+      assert.equal(why[loose.digest], 'it was pushed or tagged recently')
       const second = await run()
       assert.deepEqual([second.deletedTags, second.deletedManifests], [1, 4])
       for (const image of [images['latest'] as TestImage, inNew, sbomOfNew, kept, loose])
@@ -242,7 +242,7 @@ onEveryDatabase(
       const why = reasons(verdicts)
       assert.deepEqual(
         names.map((tag) => why[tag]),
-        ['it belongs to a manifest that goes', 'rule 1 keeps it', 'immutable'],
+        ['it is attached to a manifest that is deleted', 'rule 1 keeps it', 'immutable'],
       )
       assert.deepEqual(counts, [1, 1])
       const { deletedTags, deletedManifests } = await run()

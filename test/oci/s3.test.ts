@@ -71,11 +71,11 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
     const saying = (text: RegExp) => (error: Error) => error instanceof SetupError && text.test(error.message)
     await assert.rejects(
       start({ BERTH_BLOBS_S3_BUCKET: 'nobody-made-this' }),
-      saying(/NoSuchBucket.*make the bucket, or name another one with BERTH_BLOBS_S3_BUCKET/),
+      saying(/NoSuchBucket.*create the bucket, or set BERTH_BLOBS_S3_BUCKET to another one/),
     )
     await assert.rejects(
       start({ BERTH_BLOBS_S3_ENDPOINT: 'http://127.0.0.1:9' }),
-      saying(/^the bucket berth-\w+ cannot be reached: ECONNREFUSED/),
+      saying(/^cannot connect to bucket berth-\w+: ECONNREFUSED/),
     )
     const { AWS_SECRET_ACCESS_KEY: secret, AWS_ACCESS_KEY_ID: id } = process.env
     t.after(() => {
@@ -158,7 +158,7 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
     const { findings } = await runScrub(berth)
     assert.deepEqual(
       findings.map(({ kind, what, reason }) => ({ kind, what, reason })),
-      [{ kind: 'orphan', what: 'upload', reason: 'the registry gives nothing such a name: it stays' }],
+      [{ kind: 'orphan', what: 'upload', reason: 'the registry does not use this name: it is kept' }],
     )
   })
 

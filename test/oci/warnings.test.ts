@@ -37,7 +37,7 @@ onEveryDatabase('registry: warnings', (cast) => {
     for (const method of ['GET', 'HEAD'])
       assert.equal(
         warningsOf(await owner.request(method, `${name}/manifests/v1`)),
-        '299 - "the tag v1 is deprecated"',
+        '299 - "tag v1 is deprecated"',
       )
     assert.equal(warningsOf(await owner.request('GET', `${name}/manifests/${image.digest}`)), null)
   })
@@ -51,7 +51,7 @@ onEveryDatabase('registry: warnings', (cast) => {
     await organizationSettings(installation, root, { limits: new Map([['storage_mib', 1]]) })
     const full = await putManifest(owner, name, 'v1', image)
     assert.equal(full.status, 201)
-    assert.equal(warningsOf(full), '299 - "the organization stores 1 MiB of the 1 that it may (storage_mib)"')
+    assert.equal(warningsOf(full), '299 - "the organization stores 1 of at most 1 MiB (storage_mib)"')
     const [{ uid: repo }] = (await api.get('registry/repos', { 'uidp.descendants_of': root })).body.repos
     const rules = [
       { newest: 10, youngerThan: '86400s' },
@@ -62,7 +62,7 @@ onEveryDatabase('registry: warnings', (cast) => {
     assert.equal(warningsOf(await putManifest(owner, name, 'latest', image)), warningsOf(full))
     assert.equal(
       warningsOf(await putManifest(owner, name, 'v1', image)),
-      `${warningsOf(full)}, 299 - "retention deletes the tag v1 unless it is one of the newest 10 and younger than 1 d, or one of the newest 3"`,
+      `${warningsOf(full)}, 299 - "retention deletes tag v1 unless it is one of the newest 10 and younger than 1 d, or one of the newest 3"`,
     )
   })
 })

@@ -5,8 +5,8 @@ import { problemWith, type Value } from '../syntax/source-value.ts'
 type IndexedFields = Pick<ParsedDocument, 'id' | 'advisories' | 'scores'>
 
 /**
- * What becomes part of an index must be short, and all that a document has of it must not become too much: each name of a thing is
- * found by every part of it. Throws a DocumentProblem.
+ * Checks that indexed values are short, and that the index entries of one document are not too many: names have an entry for each
+ * suffix. Throws a DocumentProblem.
  */
 export function checkIndexedNames(root: Value, { id, advisories, scores }: IndexedFields): void {
   const { advisoryDocumentIdBytesMax, advisoryIndexedNameBytesMax, advisoryAliasBytesMax } = formatLimits
@@ -32,20 +32,20 @@ export function checkIndexedNames(root: Value, { id, advisories, scores }: Index
       if (bytes > formatLimits.advisoryDocumentSuffixBytesMax)
         throw problemWith(
           sourceOf(root, text) ?? root,
-          `is too much: what finds the names of a document by their parts may have ${formatLimits.advisoryDocumentSuffixBytesMax} bytes`,
+          `exceeds the limit of ${formatLimits.advisoryDocumentSuffixBytesMax} bytes in the search index for the names of one document`,
         )
     }
 }
 
 function checkBytes(root: Value, text: string, max: number): void {
   if (Buffer.byteLength(text) <= max) return
-  throw problemWith(sourceOf(root, text) ?? root, `gives a name of more than ${max} bytes`)
+  throw problemWith(sourceOf(root, text) ?? root, `has a name of more than ${max} bytes`)
 }
 
-/** What a row has beside its text. */
+/** Size of an index row without its text. */
 const ROW_BYTES = 64
 
-/** Of all ends of a name, which are as many as its characters and cut off at advisorySuffixCharsMax. */
+/** Returns the size of all suffixes of a name: one for each character, each cut at advisorySuffixCharsMax. */
 function suffixBytes(text: string): number {
   const { length } = text
   const max = formatLimits.advisorySuffixCharsMax
@@ -54,7 +54,7 @@ function suffixBytes(text: string): number {
   return chars * (Buffer.byteLength(text) / Math.max(length, 1)) + length * ROW_BYTES
 }
 
-/** Where a name comes from, which may be decoded or a part of what is there: else the first text that is long enough to hold it. */
+/** Finds the value that contains a name. A decoded name may not occur literally: then the first text that is long enough. */
 function sourceOf(root: Value, name: string): Value | undefined {
   let found: Value | undefined
   for (const value of valuesIn(root)) {

@@ -1,9 +1,9 @@
 import { formatLimits } from '../limits.ts'
 import { DocumentProblem, type Fields, type Value } from './source-value.ts'
 
-/** The rules for trees of values, whichever the syntax: how many, how deep, and what names fields may have. */
+/** Checks that apply to the trees of every syntax: number of values, depth, and names of fields. */
 export interface TreeBuilder {
-  /** Puts a value into its parent, if it has one. */
+  /** Adds a value to its parent, if it has one. */
   readonly add: <V extends Value>(value: V) => V
   readonly checkDepth: (depth: number, at: number) => void
   readonly checkName: (fields: Fields, name: string, at: number) => void
@@ -38,13 +38,13 @@ export function createTreeBuilder(): TreeBuilder {
           `the name of a field has more than ${formatLimits.advisoryNameCharsMax} characters`,
         )
       }
-      // Whatever makes plain objects of the document later must not give them another prototype.
+      // Later code that creates plain objects from the document must not change their prototype.
       if (name === '__proto__') throw new DocumentProblem(at, 'a field must not be named __proto__')
       if (name.includes('\0') || !name.isWellFormed()) {
         throw new DocumentProblem(at, 'the name of a field is not Unicode text without U+0000')
       }
       if (fields.byName.has(name))
-        throw new DocumentProblem(at, `the field ${JSON.stringify(name)} is there twice`)
+        throw new DocumentProblem(at, `the field ${JSON.stringify(name)} occurs twice`)
     },
   }
 }

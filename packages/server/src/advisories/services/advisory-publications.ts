@@ -21,7 +21,7 @@ import { readPublicationState } from '../publish/publication-state.ts'
 import { type StoredPublication, serializePublication } from '../publish/stored-publication.ts'
 import { lockAdvisories } from '../storage/advisory-groups.ts'
 
-/** Publications: who may read what a group publishes, and what it says of itself. */
+/** The API of publications: who can read what a group publishes, and its settings. */
 
 export function advisoryPublicationsService(store: Store) {
   const { db, clock } = store
@@ -126,13 +126,13 @@ function violationsIn({
       ? undefined
       : {
           field: 'distribution.ecosystem',
-          description: 'must be an ecosystem of OSV, such as Wolfi or Alpine:v3.20',
+          description: 'must be an OSV ecosystem, such as Wolfi or Alpine:v3.20',
         },
     /^[a-z0-9][a-z0-9.+-]{0,63}$/.test(namespace)
       ? undefined
       : {
           field: 'distribution.namespace',
-          description: 'must be 1 to 64 lower-case letters, digits, dots, plus signs and hyphens',
+          description: 'must be 1 to 64 lowercase letters, digits, dots, plus signs and hyphens',
         },
   ]
 }

@@ -24,11 +24,11 @@ import { ociError } from '../errors.ts'
 import { getOrCreateRepo, lockRepoForShare } from '../push-repo.ts'
 
 /**
- * Pushing a blob: in one request, or as an upload that its identity goes on with as often as it likes, after a connection or a token
- * has ended too. One request at a time writes an upload.
+ * Pushes blobs: in one request, or as an upload that its identity can continue after a closed connection or an expired token. Only one
+ * request at a time writes an upload.
  */
 
-/** What is known of an upload that is not finished: after a power loss its client begins another one. */
+/** Unfinished uploads need no durability: after a power loss the client starts another one. */
 const UNFINISHED = { mayBeLost: true }
 
 export function startUpload(registry: OciServices, context: OciContext): Promise<HttpReply> {
@@ -67,7 +67,7 @@ async function createUpload(registry: OciServices, context: OciContext): Promise
   return { ...progressReply(202, context, row), body: undefined }
 }
 
-/** The whole blob with the request that begins it. */
+/** Pushes a complete blob with the request that starts it. */
 async function pushMonolithic(
   registry: OciServices,
   context: OciContext,
@@ -97,7 +97,7 @@ async function pushMonolithic(
   return blobCreatedReply(context, digest)
 }
 
-/** PATCH: more of the blob. */
+/** PATCH: appends a chunk. */
 export async function continueUpload(
   registry: OciServices,
   context: OciContext,
@@ -116,7 +116,7 @@ export async function continueUpload(
   }
 }
 
-/** PUT: the rest of the blob, if there is any, and what it was meant to be. */
+/** PUT: appends the rest of the blob, if any, and checks its digest. */
 export async function finishUpload(
   registry: OciServices,
   context: OciContext,
@@ -153,7 +153,7 @@ async function commitClaim(
   }
   try {
     const actual = await digestOfUpload(registry, written, digest, hash)
-    // These bytes will never be what they were meant to be.
+    // These bytes will never match the digest.
     if (actual !== digest.text) await discardUpload()
     requireDigest(digest, actual)
     quota.requireBytes(written.size)
@@ -165,11 +165,11 @@ async function commitClaim(
     })
   } catch (error) {
     if (error instanceof ApiError && error.code === Code.RESOURCE_EXHAUSTED && !isStorageFull(error)) {
-      // Too many, or others have filled the room meanwhile.
+      // The quota is exceeded, or concurrent uploads have used it up.
       await discardUpload()
       throw error
     }
-    // Another request may finish it, where there is still something to finish.
+    // Another request may finish the upload if it still exists.
     const expiresMs = store.clock() + limits.uploadIdleMsMax
     const released = { expiresMs, writer: '', confirmed: written.size }
     if ((await releaseUpload(store.db, written, released)) && hash !== undefined)
@@ -179,7 +179,7 @@ async function commitClaim(
   return blobCreatedReply(context, digest)
 }
 
-/** GET: how much of it is there. */
+/** GET: returns how many bytes are stored. */
 export async function uploadStatus(
   registry: OciServices,
   context: OciContext,
@@ -189,7 +189,7 @@ export async function uploadStatus(
   return progressReply(204, context, row.writer === '' ? row : await registry.blobs.readProgress(row))
 }
 
-/** DELETE. */
+/** DELETE: cancels the upload. */
 export async function cancelUpload(
   registry: OciServices,
   context: OciContext,
@@ -206,7 +206,7 @@ function newId(): string {
   return randomBytes(16).toString('hex')
 }
 
-/** An upload as its own identity sees it; for everybody else there is none. */
+/** Returns an upload of the caller's identity; other identities get BLOB_UPLOAD_UNKNOWN. */
 async function readUpload(
   { store }: OciServices,
   { repoRef, access }: OciContext,
@@ -227,26 +227,26 @@ async function readUpload(
 }
 
 function uploadUnknownError() {
-  return ociError('BLOB_UPLOAD_UNKNOWN', 'there is no such upload; begin another one')
+  return ociError('BLOB_UPLOAD_UNKNOWN', 'upload not found: start a new one')
 }
 
-/** A store may have given up what nobody went on with for long; no further attempt brings that back. */
+/** Maps an upload that the store discarded as abandoned: retrying does not help. */
 function toUploadError(error: unknown): unknown {
   return error instanceof MissingBytes ? uploadUnknownError() : error
 }
 
-/** An upload that no other request writes. */
+/** An upload without a writer. */
 interface IdleUpload {
   readonly row: UploadRow
-  /** With what is stored of it, which may be more than the row knows after a writer died. */
+  /** The stored bytes: more than in the row if a writer died. */
   readonly stored: Upload
-  /** Bytes that a response has confirmed. The client of a request that was cut off knows of any number up to `stored.size`. */
+  /** Bytes that a response has confirmed. After an interrupted request, the client may assume any number up to `stored.size`. */
   readonly confirmed: number
 }
 
 /**
- * Waits for the request that writes an upload: its connection may be gone, and what it has received is about to be stored.
- * @throws BLOB_UPLOAD_INVALID (409) if that still goes on after `uploadLockWaitMsMax`
+ * Waits for the request that writes an upload: its connection may be closed while its bytes are still being stored.
+ * @throws BLOB_UPLOAD_INVALID (409) if it still writes after `uploadLockWaitMsMax`
  */
 async function waitForWriter(registry: OciServices, context: OciContext, id: string): Promise<IdleUpload> {
   const { clock } = registry.store
@@ -264,8 +264,8 @@ async function waitForWriter(registry: OciServices, context: OciContext, id: str
 const WRITER_POLL_MS_MAX = 250
 
 /**
- * 416 for a chunk that does not begin where the upload ends. One that begins between what was confirmed and the end repeats bytes that a
- * request brought which was cut off.
+ * Returns 416 for a chunk that does not start where the upload ends. A chunk that starts between the confirmed bytes and the end repeats
+ * bytes of an interrupted request.
  */
 function checkChunkStart(context: OciContext, { stored, confirmed }: IdleUpload): HttpReply | undefined {
   const chunk = parseChunkRange(context)
@@ -273,7 +273,7 @@ function checkChunkStart(context: OciContext, { stored, confirmed }: IdleUpload)
   return progressReply(416, context, stored)
 }
 
-/** Where a chunk lies in its upload, if it says so. Throws BLOB_UPLOAD_INVALID for what is no range. */
+/** Returns the range of a chunk, if declared. Throws BLOB_UPLOAD_INVALID for a malformed range. */
 function parseChunkRange({
   request,
 }: OciContext): { readonly start: number; readonly length: number } | undefined {
@@ -285,7 +285,7 @@ function parseChunkRange({
   return { start: Number(from), length: Number(to) - Number(from) + 1 }
 }
 
-/** Where an upload is, and how far. */
+/** Returns the location of an upload and its progress. */
 function progressReply(
   status: number,
   { repoRef }: OciContext,
@@ -307,18 +307,18 @@ function blobCreatedReply({ repoRef }: OciContext, { text }: Digest): HttpReply 
   return { status: 201, headers: { location, 'docker-content-digest': text }, body: undefined }
 }
 
-/** An upload that a request writes. */
+/** An upload that this request has claimed for writing. */
 interface UploadClaim extends IdleUpload {
   readonly writer: string
-  /** Whether another request wrote it before and may not know that it lost it. */
+  /** Whether another request wrote it before and may not know that it lost its claim. */
   readonly isTakenOver: boolean
-  /** Bytes of the client, as long as the upload is this request's. A client that sends nothing lets its lease expire. */
+  /** Passes on the client's bytes while the claim is valid. The lease expires if the client sends nothing. */
   guardBytes(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
   /** Stops renewing the lease. */
   stopRenewal(): void
 }
 
-/** @throws BLOB_UPLOAD_INVALID (409) if another request was faster */
+/** @throws BLOB_UPLOAD_INVALID (409) if another request claimed it first */
 async function claimUpload(registry: OciServices, { row, confirmed }: IdleUpload): Promise<UploadClaim> {
   const { store, blobs } = registry
   const writer = newId()
@@ -333,14 +333,14 @@ async function claimUpload(registry: OciServices, { row, confirmed }: IdleUpload
   const timer = setInterval(() => {
     const isAlive = !isWaiting || hasReceivedBytes
     hasReceivedBytes = false
-    // Where this fails the lease expires, and is asked for before the next bytes are taken.
+    // If this fails, the lease expires; it is checked before the next bytes are accepted.
     if (isAlive && !isLost) renew().catch(() => undefined)
   }, limits.uploadLeaseMs / 3)
   const isTakenOver = row.writer !== ''
   try {
     return {
       row,
-      // Anew: its writer may have lived until now.
+      // Read it again: the previous writer may have written until now.
       stored: isTakenOver ? await blobs.readProgress(row) : row,
       confirmed,
       writer,
@@ -372,8 +372,8 @@ async function claimUpload(registry: OciServices, { row, confirmed }: IdleUpload
 }
 
 /**
- * Adds the body of a request to an upload, which is this request's alone meanwhile. What came before a connection broke is kept.
- * `holdOn`: it stays this request's, which is going to finish it. `confirmed`: where the client's bytes end.
+ * Appends the body of a request to a claimed upload. Bytes that arrived before a connection broke are kept.
+ * `holdOn`: keep the claim, to finish the upload. `confirmed`: where the client's bytes end.
  */
 async function writeUpload(
   registry: OciServices,
@@ -403,7 +403,7 @@ async function writeUpload(
   const upload = { ...row, size: end.size, state: end.state, writer }
   const confirmed = start + received.bytes
   const isClaimKept = keepClaim && failure === undefined
-  // The request that finishes an upload seldom brings more of it.
+  // The request that finishes an upload rarely has a body.
   if (isClaimKept && end.size === row.size) return storeHash()
   const isSaved = await releaseUpload(store.db, upload, {
     expiresMs: store.clock() + limits.uploadIdleMsMax,
@@ -432,7 +432,7 @@ async function* countBytes(
   }
 }
 
-/** The bytes behind the first `skip`: those are stored, and the digest of the whole shows whether they are the same. */
+/** Skips bytes that are already stored; the digest of the whole shows whether they were the same. */
 async function* skipBytes(bytes: AsyncIterable<Uint8Array>, skip: number): AsyncGenerator<Uint8Array> {
   let left = skip
   for await (const chunk of bytes) {
@@ -442,7 +442,7 @@ async function* skipBytes(bytes: AsyncIterable<Uint8Array>, skip: number): Async
   }
 }
 
-/** Throws BLOB_UPLOAD_INVALID while another request than the one that the row tells of, or that one, writes the upload. */
+/** Throws BLOB_UPLOAD_INVALID if a request other than the writer in the row, or that one still, writes the upload. */
 async function acquireClaim({ store }: OciServices, row: UploadRow, writer: string): Promise<void> {
   const { db, clock } = store
   const now = clock()
@@ -456,16 +456,12 @@ async function acquireClaim({ store }: OciServices, row: UploadRow, writer: stri
 }
 
 function uploadBusyError(): ApiError {
-  return ociError(
-    'BLOB_UPLOAD_INVALID',
-    'another request writes this upload; ask for its status and try again',
-    {
-      status: 409,
-    },
-  )
+  return ociError('BLOB_UPLOAD_INVALID', 'another request is writing this upload: get its status and retry', {
+    status: 409,
+  })
 }
 
-/** What a request has written, if the upload is still its own. */
+/** Stores the progress of a request and releases its claim, if it still has it. */
 function releaseUpload(
   db: Db,
   upload: UploadRow,
@@ -476,7 +472,7 @@ function releaseUpload(
   return updateUpload(db, upload, next.writer === '' ? { ...row, lease_ms: next.confirmed } : row)
 }
 
-/** False when the upload is gone, or another request's. */
+/** Returns false if the upload is deleted or claimed by another request. */
 async function updateUpload(
   db: Db,
   { root, repo, id, writer }: UploadRow,
@@ -498,7 +494,7 @@ async function updateUpload(
   return numUpdatedRows > 0n
 }
 
-/** False when it is gone, or another request's. */
+/** Returns false if it is deleted or claimed by another request. */
 async function deleteUpload(tx: Tx, { root, repo, id, writer }: UploadRow): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('uploads')
@@ -510,7 +506,7 @@ async function deleteUpload(tx: Tx, { root, repo, id, writer }: UploadRow): Prom
   return numDeletedRows > 0n
 }
 
-/** Bytes that end where they fail, and why they did: what came before is worth keeping. */
+/** Ends the stream when it fails, and remembers the error: the bytes that arrived before are kept. */
 function captureFailure(bytes: AsyncIterable<Uint8Array>): {
   readonly bytes: AsyncIterable<Uint8Array>
   failure(): unknown
@@ -533,14 +529,14 @@ async function* hashBytes(bytes: AsyncIterable<Uint8Array>, hash: Hash): AsyncGe
   }
 }
 
-/** Throws SIZE_INVALID where a request brought another number of bytes than it said. */
+/** Throws SIZE_INVALID if the request had more or fewer bytes than declared. */
 function requireLength(context: OciContext, bytes: number): void {
   for (const declared of [context.request.headers['content-length'], parseChunkRange(context)?.length])
     if (declared !== undefined && Number(declared) !== bytes)
-      throw ociError('SIZE_INVALID', `${bytes} bytes came, of ${declared}`)
+      throw ociError('SIZE_INVALID', `received ${bytes} bytes instead of ${declared}`)
 }
 
-/** From the hash that went along with the upload, or from its bytes. */
+/** Returns the digest from the hash state of the upload, or else from its bytes. */
 async function digestOfUpload(
   { blobs }: OciServices,
   upload: Upload,
