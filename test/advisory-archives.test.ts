@@ -13,7 +13,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import { buildTar, buildTarGz, buildZip } from './support/advisories/archives.ts'
 import { temporaryDirectory } from './support/server/process.ts'
 
-/** What is found in files, folders and archives, and what is not taken from strangers. */
+/** What is found in files, folders and archives, and what is rejected from untrusted sources. */
 
 async function found(path: string, searching?: SearchOptions): Promise<string[]> {
   const lines = []
@@ -30,7 +30,7 @@ function file(t: TestContext, content: Uint8Array | string): string {
   return path
 }
 
-test('a folder gives its documents in the order of names, and tells what it leaves out', async (t) => {
+test('a folder yields its documents in the order of names, and reports what it skips', async (t) => {
   const folder = temporaryDirectory(t)
   mkdirSync(join(folder, 'b', '.git'), { recursive: true })
   writeFileSync(join(folder, 'b', '.git', 'config.json'), '{}')
@@ -71,7 +71,7 @@ test('security databases come after all other documents, from folders and archiv
   ])
 })
 
-test('a file is opened by what it is, whatever it is called', async (t) => {
+test('a file is opened by its content, whatever its name', async (t) => {
   const member = { name: 'a.json', content: '{"a":1}' }
   assert.deepEqual(await found(file(t, '{"a":1}')), ['IN = {"a":1}'])
   assert.deepEqual(await found(file(t, gzipSync('{"a":1}'))), ['IN = {"a":1}'])
@@ -97,7 +97,7 @@ const paths = [
   ['new\nline.json', 'has an invalid file name'],
 ] as const
 
-test('of an archive, what no feed has is told of and left out, and the rest is taken', async (t) => {
+test('invalid entries of an archive are reported and skipped, and the rest is read', async (t) => {
   const here = readdirSync('.')
   const bad = (as: (name: string) => string) =>
     paths.map(([name, problem]) => `IN:${as(name)} rejected: ${problem}`)
@@ -174,7 +174,7 @@ test('archives in archives are opened down to archiveNestingMax, and no deeper',
   ])
 })
 
-test('what unpacks to too much, or to too many files, ends where its limit is', async (t) => {
+test('an archive that unpacks to too many bytes or files ends at its limit', async (t) => {
   const bounds = {
     ...limits,
     advisoryDocumentBytesMax: 1024 ** 2,
@@ -212,7 +212,7 @@ test('what unpacks to too much, or to too many files, ends where its limit is', 
   assert.match(lines.at(-1) ?? '', /^IN rejected: unpacks to more than 0.004 GiB$/)
 })
 
-test('archives that are cut or damaged give what they have, and say that it is not all', async (t) => {
+test('truncated or damaged archives yield what they have, and report that it is incomplete', async (t) => {
   const content = () => JSON.stringify({ noise: randomBytes(20_000).toString('base64') })
   const members = [1, 2, 3, 4].map((at) => ({ name: `${at}.json`, content: content() }))
   const whole = await buildTarGz(members)
@@ -240,7 +240,7 @@ test('archives that are cut or damaged give what they have, and say that it is n
   ])
 })
 
-test('a search that is told to stop stops in the middle of an archive', async (t) => {
+test('an aborted search stops in the middle of an archive', async (t) => {
   const stop = new AbortController()
   const path = file(t, buildZip([1, 2, 3].map((at) => ({ name: `${at}.json`, content: '{}' }))))
   const names: string[] = []

@@ -9,7 +9,7 @@ import { startFeedServer } from './support/advisories/feed-server.ts'
 import { FEEDS, osvRecord, waitForFeed } from './support/advisories/feeds.ts'
 import { apiOf } from './support/api/api-fixture.ts'
 
-/** Feeds of people who mean harm: each ends in bounded time and memory, and says in a line why. */
+/** Malicious feeds: each ends in bounded time and memory, with a reason in one line. */
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -246,7 +246,7 @@ function peakOf(pid: number): number {
   return Math.round(Number(kib) / 1024)
 }
 
-test('feeds that mean harm end soon, take little and say why', async (t) => {
+test('malicious feeds end soon, with little memory and a reason', async (t) => {
   const server = await startFeedServer(t)
   const bounds = {
     downloadBytesMax: 210 * MIB,

@@ -7,7 +7,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import fc from 'fast-check'
 import { rejectionOf } from './support/advisories/advisory-documents.ts'
 
-/** Documents that are not taken: the line and the reason of each, and that the worst of them take seconds and no more. */
+/** Rejected documents: the line and reason of each; the worst of them take seconds at most. */
 
 const wolfi = (advisories: string, version = '2.0.2') =>
   `schema-version: ${version}\npackage:\n  name: a\nadvisories:\n${advisories}`
@@ -327,13 +327,13 @@ for (const [what, content, reason, format = ''] of rejections) {
   test(`refuses ${what}`, () => assert.match(rejectionOf(content, format), reason))
 }
 
-test('takes a byte order mark, lines that end as on Windows, and aliases that repeat little', () => {
+test('accepts a byte order mark, CRLF line ends, and aliases with little repetition', () => {
   const text = `\ufeffid: &id DSA-1-1\r\nmodified: "2024-01-01T00:00:00Z"\r\naliases: [*id]\r\n`
   assert.equal(rejectionOf(text), 'taken')
   assert.equal(rejectionOf(osv('"a": [1.10, 1e3, -0.5, 9007199254740991, 0.1, 123456.7890]')), 'taken')
 })
 
-test('tells of no more paths than the limit, however many names there are', () => {
+test('reports no more paths than the limit, however many names there are', () => {
   const names = Array.from({ length: 1000 }, (_, index) => `"name${index}": "a"`).join()
   const result = readDocument('made', '', Buffer.from(osv(`"database_specific": {${names}}`)))
   assert.ok('document' in result)
@@ -366,7 +366,7 @@ const floods: Readonly<Record<string, string>> = {
   'blank lines': repeat('\n'),
 }
 
-test('the worst takes seconds, and is never more than a rejection', () => {
+test('the worst case takes seconds, and is only rejected', () => {
   for (const [what, text] of Object.entries(floods)) {
     const startMs = performance.now()
     assert.notEqual(rejectionOf(text), 'taken', what)
@@ -375,7 +375,7 @@ test('the worst takes seconds, and is never more than a rejection', () => {
   }
 })
 
-test('takes the JSON that JSON.parse takes, but for what loses digits or names a field twice', () => {
+test('accepts the same JSON as JSON.parse, except numbers that lose digits and duplicate names', () => {
   const piece = fc.constantFrom(
     ...[
       '{',
@@ -448,7 +448,7 @@ test('takes the JSON that JSON.parse takes, but for what loses digits or names a
   )
 })
 
-test('answers to any content with a document or a reason', () => {
+test('returns a document or a reason for any content', () => {
   const words = fc.constantFrom(
     ...[
       'id',

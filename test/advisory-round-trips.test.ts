@@ -21,7 +21,7 @@ import {
 import { formatProblems } from './support/advisories/format-schemas.ts'
 import { record } from './support/advisories/random-documents.ts'
 
-/** What is published says the same when it is imported and published again, byte for byte. */
+/** Published content is the same after it is imported and published again, byte for byte. */
 
 const { distribution, secdb } = defaultPublicationSettings
 const settings = { ...secdb, urlprefix: 'https://packages.wolfi.dev' }
@@ -134,7 +134,7 @@ for (const collection of corpora) {
   })
 }
 
-test('what breaks a rule of a format is found', () => {
+test('violations of a format are detected', () => {
   const score = { type: 'CVSS_V3', score: '9.8' }
   assert.match(formatProblems('osv', { id: 'EX-1', modified: 'yesterday', severity: [score] }), /pattern/)
   assert.match(

@@ -15,7 +15,7 @@ import {
 
 const KIB = 1024
 
-test('a warning is 299, no agent, and text in quotes; not too long and not too many', () => {
+test('a warning is 299, no agent, and quoted text, limited in length and number', () => {
   assert.equal(formatWarning('all is well'), '299 - "all is well"')
   assert.equal(formatWarning('a "b"\\\r\nwarning: 299'), `299 - "a 'b''??warning: 299"`)
   assert.equal(formatWarning('x'.repeat(1000)).length, limits.registryWarningCharsMax + '299 - ""'.length)
@@ -27,7 +27,7 @@ test('a warning is 299, no agent, and text in quotes; not too long and not too m
 onEveryDatabase('registry: warnings', (cast) => {
   const warningsOf = ({ headers }: OciReply) => headers.get('warning')
 
-  test('who pulls a deprecated tag is told so', async () => {
+  test('a pull of a deprecated tag has a warning', async () => {
     const { owner, name, organization, root } = await createRegistryFixture(cast())
     const { api } = organization.owner
     const image = await pushImage(owner, name, testImage(), 'v1')
@@ -42,7 +42,7 @@ onEveryDatabase('registry: warnings', (cast) => {
     assert.equal(warningsOf(await owner.request('GET', `${name}/manifests/${image.digest}`)), null)
   })
 
-  test('who pushes hears that the organization is nearly full, and that retention may delete the tag', async () => {
+  test('a push warns that a quota is nearly reached, and that retention may delete the tag', async () => {
     const { owner, name, organization, root } = await createRegistryFixture(cast())
     const { api } = organization.owner
     const image = await pushImage(owner, name, testImage(), 'v1')

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { lock } from 'proper-lockfile'
@@ -11,17 +11,23 @@ import {
   type StreamedResponse,
 } from '../../runtime/outbound/outbound.ts'
 import { makePrivateDirectory } from '../../storage/db.ts'
+import {
+  type FileVersion,
+  isContinuationOf,
+  newPart,
+  type Part,
+  rangeCondition,
+  rangeOf,
+  readPart,
+  removePart,
+  removeStaleParts,
+  writeMetadata,
+} from './partial-file.ts'
 
 /**
  * Downloads a file into a directory, up to a size limit: only if it changed since the last time, and resuming a broken transfer. It does
  * not check the content.
  */
-
-/** The version of a file that the server stated; '' if it did not. */
-export interface FileVersion {
-  readonly etag: string
-  readonly lastModified: string
-}
 
 export type DownloadLimits = Pick<
   { readonly [Name in keyof typeof limits]: number },
@@ -75,7 +81,6 @@ export function displayUrl(url: string): string {
   return origin + pathname
 }
 
-const PART_MAX_AGE_MS = 7 * 24 * 60 * 60 * 1000
 const RESUME_PAUSE_MS = 500
 /** A process that did not refresh its lock for this long was killed. The last attempt to lock comes later. */
 const LOCK_STALE_MS = 5000
@@ -145,17 +150,6 @@ async function fetchWithResume(
   }
 }
 
-/** A partial download and its version. */
-interface Part {
-  readonly path: string
-  readonly bytes: number
-  /** 0 if unknown. */
-  readonly total: number
-  readonly version: FileVersion
-  /** Whether the modification time identifies the version. */
-  readonly isDated: boolean
-}
-
 async function transfer(
   url: string,
   part: Part,
@@ -216,25 +210,6 @@ async function transfer(
   }
 }
 
-function newPart(path: string, response: StreamedResponse): Part {
-  return {
-    path,
-    bytes: 0,
-    total: Number(response.header('content-length') || 0),
-    version: { etag: response.header('etag'), lastModified: response.header('last-modified') },
-    isDated: isDated(response),
-  }
-}
-
-/** Whether the response continues the partial file: the same version, from its end. */
-function isContinuationOf({ bytes, version }: Part, response: StreamedResponse): boolean {
-  const { etag, lastModified } = version
-  // A conditional request matched one validator; the response need not repeat the other.
-  const isSame =
-    etag === '' ? response.header('last-modified') === lastModified : response.header('etag') === etag
-  return isSame && rangeOf(response)?.from === bytes
-}
-
 /** Appends the body to the partial file. */
 async function writeBody(
   part: Part,
@@ -252,7 +227,7 @@ async function writeBody(
   const file = await open(path, from === 0 ? 'w' : 'r+', 0o600)
   try {
     await file.truncate(from)
-    await writeFile(metadataPath(path), JSON.stringify({ ...part.version, total, isDated: part.isDated }))
+    await writeMetadata(part)
     let bytes = from
     for await (const chunk of response.body) {
       onChunk(chunk.byteLength)
@@ -295,63 +270,9 @@ function tooLarge({ downloadBytesMax }: DownloadLimits): DownloadError {
   return new DownloadError(`the file has more than ${downloadBytesMax} bytes`)
 }
 
-const METADATA_SUFFIX = '.about'
-
-const metadataPath = (path: string) => path + METADATA_SUFFIX
-
-async function readPart(path: string): Promise<Part> {
-  try {
-    const { size } = await stat(path)
-    const metadata = JSON.parse(await readFile(metadataPath(path), 'utf8')) as FileVersion & {
-      readonly total: number
-      readonly isDated: boolean
-    }
-    const { etag, lastModified, total, isDated } = metadata
-    return { path, bytes: size, total, version: { etag, lastModified }, isDated }
-  } catch {
-    return { path, bytes: 0, total: 0, version: { etag: '', lastModified: '' }, isDated: false }
-  }
-}
-
-async function removePart(path: string): Promise<void> {
-  await rm(path, { force: true })
-  await rm(metadataPath(path), { force: true })
-}
-
-/** Returns the If-Range value (RFC 9110, section 13.1.5), or '' if there is none: a weak tag cannot be used. */
-function rangeCondition({ bytes, version, isDated }: Part): string {
-  if (bytes === 0) return ''
-  if (version.etag !== '') return version.etag.startsWith('W/') ? '' : version.etag
-  return isDated ? version.lastModified : ''
-}
-
-const MINUTE_MS = 60_000
-
-/** Whether the modification time identifies the version: it has whole seconds, and the file may have changed twice in one. */
-function isDated(response: StreamedResponse): boolean {
-  const age = Date.parse(response.header('date')) - Date.parse(response.header('last-modified'))
-  return age >= MINUTE_MS
-}
-
-/** Parses `bytes 100-199/200`, or `bytes * /200` of a response without a range. */
-function rangeOf(response: StreamedResponse): { readonly from: number; readonly total: number } | undefined {
-  const [, from, total] =
-    /^bytes (?:([0-9]+)-[0-9]+|\*)\/([0-9]+)$/.exec(response.header('content-range')) ?? []
-  return total === undefined ? undefined : { from: Number(from ?? -1), total: Number(total) }
-}
-
 function retryAfterOf(response: StreamedResponse): number {
   const text = response.header('retry-after')
   if (/^[0-9]{1,9}$/.test(text)) return Number(text) * 1000
   const ms = Date.parse(text) - Date.now()
   return ms > 0 ? ms : 0
-}
-
-/** Deletes partial files that were not resumed. */
-async function removeStaleParts(directory: string): Promise<void> {
-  for (const name of await readdir(directory)) {
-    const path = join(directory, name)
-    const found = await stat(path).catch(() => undefined)
-    if (found?.isFile() && Date.now() - found.mtimeMs > PART_MAX_AGE_MS) await rm(path, { force: true })
-  }
 }

@@ -9,7 +9,8 @@ import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
 import { importDocument } from '../import/import-documents.ts'
-import { type DownloadLimits, displayUrl, download, type FileVersion } from './download.ts'
+import { type DownloadLimits, displayUrl, download } from './download.ts'
+import type { FileVersion } from './partial-file.ts'
 
 /** One run of a feed: downloads its file and imports every document in it, each in its own transaction. */
 

@@ -6,24 +6,9 @@ import type { Db, Tx } from '../../storage/db.ts'
 import type { AdvisoryDocumentRow, AdvisoryScoreRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { type RecordsOf, requireRecords } from '../documents/stored-documents.ts'
-import {
-  deleteAdvisories,
-  equalBytes,
-  readInBatches,
-  readRows,
-  withdrawAdvisories,
-  writeRecords,
-} from './advisory-rows.ts'
+import { writeDetailedRecords, writeSecdbRecords } from './advisory-changes.ts'
+import { equalBytes, readInBatches } from './advisory-rows.ts'
 import { mergeRecords, type RecordVersion } from './merge-records.ts'
-import {
-  coverageBy,
-  isSecdbRecord,
-  isSuperseded,
-  readRelatedAdvisories,
-  readSecdbDocuments,
-  removedCoverage,
-  subjectOf,
-} from './secdb-supersession.ts'
 
 /**
  * Writes the contents of a document to the advisories of a group. An advisory is the merged contents of all documents that have a
@@ -184,90 +169,6 @@ async function replaceContents(
   await insertRows(db, tx, 'advisory_sources', [...keys].map(source), { ifAbsent: true })
   const scored = await writeScores(db, tx, documentKey, contents.scores)
   return { ...noChanges, ...written, scored }
-}
-
-interface DocumentChange {
-  readonly parent: Uid
-  /** Keys of the document's previous records. */
-  readonly before: readonly string[]
-  /** Its new records, and other documents' records of the advisories that it no longer has. */
-  readonly merged: readonly AdvisoryRecord[]
-  /** Keys of advisories that no document has any more. */
-  readonly orphanedKeys: readonly string[]
-  readonly now: number
-}
-
-type AdvisoryChanges = Pick<WrittenDocument, 'created' | 'updated' | 'unchanged' | 'withdrawn' | 'covered'>
-
-/** Writes the entries of a security database, except superseded ones. */
-async function writeSecdbRecords(
-  store: Pick<Store, 'db' | 'uids'>,
-  tx: Tx,
-  { parent, merged, orphanedKeys: left, now }: DocumentChange,
-): Promise<AdvisoryChanges> {
-  const { db } = store
-  const known = await readRelatedAdvisories(
-    db,
-    tx,
-    parent,
-    merged.map(({ artifactName }) => artifactName),
-  )
-  const coverage = coverageBy(known)
-  const supersededKeys = merged.filter((record) => isSuperseded(record, coverage)).map(({ key }) => key)
-  const superseded = new Set(supersededKeys)
-  const records = merged.filter(({ key }) => !superseded.has(key))
-  const changes = await writeRecords(store, tx, parent, records, now)
-  await deleteAdvisories(db, tx, parent, supersededKeys)
-  const withdrawn = await withdrawAdvisories(db, tx, parent, left, now)
-  return { ...changes, withdrawn, covered: supersededKeys.length }
-}
-
-/** Writes the records of any other document, and updates which entries of security databases are superseded. */
-async function writeDetailedRecords(
-  store: Pick<Store, 'db' | 'uids'>,
-  tx: Tx,
-  { parent, before, merged, orphanedKeys: left, now }: DocumentChange,
-  recordsOf: RecordsOf,
-): Promise<AdvisoryChanges> {
-  const { db } = store
-  const write = async () => {
-    const changes = await writeRecords(store, tx, parent, merged, now)
-    return { ...changes, withdrawn: await withdrawAdvisories(db, tx, parent, left, now) }
-  }
-  const databases = await readSecdbDocuments(tx, parent)
-  if (databases.length === 0) return { ...(await write()), covered: 0 }
-
-  const rows = [
-    ...(await readRows(tx, parent, [...new Set([...before, ...merged.map(({ key }) => key)])])).values(),
-  ]
-  const subjects = rows.filter((row) => row.deleted_ms === undefined).map(subjectOf)
-  const lostCoverage = removedCoverage(
-    coverageBy(subjects),
-    coverageBy(merged.filter(({ withdrawnMs }) => withdrawnMs === undefined)),
-  )
-  const entries = lostCoverage.size === 0 ? [] : requireRecords(databases, recordsOf)
-  const written = await write()
-
-  const packageNames = [...subjects, ...merged].flatMap(({ artifactName, origin }) => [artifactName, origin])
-  const known = await readRelatedAdvisories(db, tx, parent, packageNames)
-  const coverage = coverageBy(known)
-  const isRecordSuperseded = (entry: Parameters<typeof isSuperseded>[0]) => isSuperseded(entry, coverage)
-  const supersededKeys = known
-    .filter((teller) => isSecdbRecord(teller) && isRecordSuperseded(teller))
-    .map(({ key }) => key)
-  await deleteAdvisories(db, tx, parent, supersededKeys)
-  const versions = entries.flatMap(({ document, records }) =>
-    records
-      .filter((record) => isSuperseded(record, lostCoverage) && !isRecordSuperseded(record))
-      .map((record): RecordVersion => ({ record, document })),
-  )
-  const restored = await writeRecords(store, tx, parent, mergeRecords(versions), now)
-  return {
-    ...written,
-    created: written.created + restored.created,
-    updated: written.updated + restored.updated,
-    covered: supersededKeys.length,
-  }
 }
 
 async function deleteDocumentRow(tx: Tx, { root, parent, format, id }: DocumentKey): Promise<void> {

@@ -1,14 +1,12 @@
-import { type Hash, randomBytes } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
+import type { Hash } from 'node:crypto'
 import { ApiError, Code } from '../../../api/errors.ts'
 import { isStorageFull } from '../../../api/storage-faults.ts'
 import { rootOf, type Uid } from '../../../api/uid.ts'
 import { limits } from '../../../config/limits.ts'
 import type { HttpReply } from '../../../port/http.ts'
 import { requireUnchangedRights } from '../../../storage/changes/mutation.ts'
-import { type Db, inTransaction, type Tx } from '../../../storage/db.ts'
+import { inTransaction, type Tx } from '../../../storage/db.ts'
 import type { UploadRow } from '../../../storage/schema/tables.ts'
-import { runInTransaction, sqlText } from '../../../storage/sql-text.ts'
 import { MissingBytes, type Upload } from '../../blobs/blob-store.ts'
 import { commitUpload, linkBlob } from '../../blobs/stored-blobs.ts'
 import {
@@ -19,17 +17,34 @@ import {
   requireDigest,
 } from '../../manifests/digests.ts'
 import { declaredLength, readUploadQuota, type UploadQuota } from '../../quota/upload-quota.ts'
-import { type OciContext, type OciServices, requireRepo } from '../context.ts'
-import { ociError } from '../errors.ts'
+import type { OciContext, OciServices } from '../context.ts'
 import { getOrCreateRepo, lockRepoForShare } from '../push-repo.ts'
+import {
+  captureFailure,
+  countBytes,
+  hashBytes,
+  parseChunkRange,
+  requireLength,
+  skipBytes,
+} from './upload-bytes.ts'
+import {
+  claimUpload,
+  deleteUpload,
+  type IdleUpload,
+  newId,
+  readUpload,
+  releaseUpload,
+  toUploadError,
+  UNFINISHED,
+  type UploadClaim,
+  uploadBusyError,
+  waitForWriter,
+} from './upload-claims.ts'
 
 /**
  * Pushes blobs: in one request, or as an upload that its identity can continue after a closed connection or an expired token. Only one
  * request at a time writes an upload.
  */
-
-/** Unfinished uploads need no durability: after a power loss the client starts another one. */
-const UNFINISHED = { mayBeLost: true }
 
 export function startUpload(registry: OciServices, context: OciContext): Promise<HttpReply> {
   const digest = context.query.get('digest')
@@ -202,67 +217,6 @@ export async function cancelUpload(
   return { status: 204, headers: {}, body: undefined }
 }
 
-function newId(): string {
-  return randomBytes(16).toString('hex')
-}
-
-/** Returns an upload of the caller's identity; other identities get BLOB_UPLOAD_UNKNOWN. */
-async function readUpload(
-  { store }: OciServices,
-  { repoRef, access }: OciContext,
-  id: string,
-): Promise<UploadRow> {
-  const { db, clock } = store
-  const repo = requireRepo(repoRef)
-  const row = await db.kysely
-    .selectFrom('uploads')
-    .selectAll()
-    .where('root', '=', rootOf(repo))
-    .where('repo', '=', repo)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (row === undefined || row.identity !== access.caller.identity || Number(row.expires_ms) <= clock())
-    throw uploadUnknownError()
-  return { ...row, size: Number(row.size), lease_ms: Number(row.lease_ms) }
-}
-
-function uploadUnknownError() {
-  return ociError('BLOB_UPLOAD_UNKNOWN', 'upload not found: start a new one')
-}
-
-/** Maps an upload that the store discarded as abandoned: retrying does not help. */
-function toUploadError(error: unknown): unknown {
-  return error instanceof MissingBytes ? uploadUnknownError() : error
-}
-
-/** An upload without a writer. */
-interface IdleUpload {
-  readonly row: UploadRow
-  /** The stored bytes: more than in the row if a writer died. */
-  readonly stored: Upload
-  /** Bytes that a response has confirmed. After an interrupted request, the client may assume any number up to `stored.size`. */
-  readonly confirmed: number
-}
-
-/**
- * Waits for the request that writes an upload: its connection may be closed while its bytes are still being stored.
- * @throws BLOB_UPLOAD_INVALID (409) if it still writes after `uploadLockWaitMsMax`
- */
-async function waitForWriter(registry: OciServices, context: OciContext, id: string): Promise<IdleUpload> {
-  const { clock } = registry.store
-  const endMs = clock() + limits.uploadLockWaitMsMax
-  for (let waitMs = 10; ; waitMs = Math.min(2 * waitMs, WRITER_POLL_MS_MAX)) {
-    const row = await readUpload(registry, context, id)
-    if (row.writer === '') return { row, stored: row, confirmed: Math.min(row.lease_ms, row.size) }
-    if (row.lease_ms <= clock())
-      return { row, stored: { ...row, ...(await registry.blobs.readProgress(row)) }, confirmed: row.size }
-    if (clock() >= endMs) throw uploadBusyError()
-    await pause(Math.max(1, Math.min(waitMs, endMs - clock(), row.lease_ms - clock())))
-  }
-}
-
-const WRITER_POLL_MS_MAX = 250
-
 /**
  * Returns 416 for a chunk that does not start where the upload ends. A chunk that starts between the confirmed bytes and the end repeats
  * bytes of an interrupted request.
@@ -271,18 +225,6 @@ function checkChunkStart(context: OciContext, { stored, confirmed }: IdleUpload)
   const chunk = parseChunkRange(context)
   if (chunk === undefined || (chunk.start >= confirmed && chunk.start <= stored.size)) return undefined
   return progressReply(416, context, stored)
-}
-
-/** Returns the range of a chunk, if declared. Throws BLOB_UPLOAD_INVALID for a malformed range. */
-function parseChunkRange({
-  request,
-}: OciContext): { readonly start: number; readonly length: number } | undefined {
-  const range = request.headers['content-range']
-  if (range === undefined) return undefined
-  const [, from, to] = /^(?:bytes[ =])?(\d{1,15})-(\d{1,15})(?:\/\S*)?$/.exec(range) ?? []
-  if (from === undefined || Number(to) < Number(from))
-    throw ociError('BLOB_UPLOAD_INVALID', 'Content-Range must be <first byte>-<last byte>')
-  return { start: Number(from), length: Number(to) - Number(from) + 1 }
 }
 
 /** Returns the location of an upload and its progress. */
@@ -305,70 +247,6 @@ function progressReply(
 function blobCreatedReply({ repoRef }: OciContext, { text }: Digest): HttpReply {
   const location = `/v2/${repoRef.name.text}/blobs/${text}`
   return { status: 201, headers: { location, 'docker-content-digest': text }, body: undefined }
-}
-
-/** An upload that this request has claimed for writing. */
-interface UploadClaim extends IdleUpload {
-  readonly writer: string
-  /** Whether another request wrote it before and may not know that it lost its claim. */
-  readonly isTakenOver: boolean
-  /** Passes on the client's bytes while the claim is valid. The lease expires if the client sends nothing. */
-  guardBytes(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
-  /** Stops renewing the lease. */
-  stopRenewal(): void
-}
-
-/** @throws BLOB_UPLOAD_INVALID (409) if another request claimed it first */
-async function claimUpload(registry: OciServices, { row, confirmed }: IdleUpload): Promise<UploadClaim> {
-  const { store, blobs } = registry
-  const writer = newId()
-  await acquireClaim(registry, row, writer)
-  let [isWaiting, isLost, leasedMs, hasReceivedBytes] = [false, false, performance.now(), false]
-  const renew = async () => {
-    const nowMs = performance.now()
-    const changed = { lease_ms: store.clock() + limits.uploadLeaseMs }
-    if (await updateUpload(store.db, { ...row, writer }, changed)) leasedMs = nowMs
-    else isLost = true
-  }
-  const timer = setInterval(() => {
-    const isAlive = !isWaiting || hasReceivedBytes
-    hasReceivedBytes = false
-    // If this fails, the lease expires; it is checked before the next bytes are accepted.
-    if (isAlive && !isLost) renew().catch(() => undefined)
-  }, limits.uploadLeaseMs / 3)
-  const isTakenOver = row.writer !== ''
-  try {
-    return {
-      row,
-      // Read it again: the previous writer may have written until now.
-      stored: isTakenOver ? await blobs.readProgress(row) : row,
-      confirmed,
-      writer,
-      isTakenOver,
-      async *guardBytes(source) {
-        const iterator = source[Symbol.asyncIterator]()
-        try {
-          for (;;) {
-            isWaiting = true
-            const next = await iterator.next()
-            isWaiting = false
-            if (next.done === true) return
-            hasReceivedBytes = true
-            if (performance.now() - leasedMs > limits.uploadLeaseMs) await renew()
-            if (isLost) throw uploadBusyError()
-            yield next.value
-          }
-        } finally {
-          isWaiting = false
-          await iterator.return?.()
-        }
-      },
-      stopRenewal: () => clearInterval(timer),
-    }
-  } catch (error) {
-    clearInterval(timer)
-    throw error
-  }
 }
 
 /**
@@ -420,120 +298,6 @@ async function writeUpload(
     if (hash !== undefined) hashes.put(row.id, end.size, hash)
     return { upload, confirmed }
   }
-}
-
-async function* countBytes(
-  bytes: AsyncIterable<Uint8Array>,
-  count: { bytes: number },
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of bytes) {
-    count.bytes += chunk.length
-    yield chunk
-  }
-}
-
-/** Skips bytes that are already stored; the digest of the whole shows whether they were the same. */
-async function* skipBytes(bytes: AsyncIterable<Uint8Array>, skip: number): AsyncGenerator<Uint8Array> {
-  let left = skip
-  for await (const chunk of bytes) {
-    const rest = chunk.subarray(left)
-    left = Math.max(0, left - chunk.length)
-    if (rest.length > 0) yield rest
-  }
-}
-
-/** Throws BLOB_UPLOAD_INVALID if a request other than the writer in the row, or that one still, writes the upload. */
-async function acquireClaim({ store }: OciServices, row: UploadRow, writer: string): Promise<void> {
-  const { db, clock } = store
-  const now = clock()
-  const sql = sqlText(db.engine)
-  const text = `update uploads set writer = ${sql.bind(writer)}, lease_ms = ${sql.bind(now + limits.uploadLeaseMs)}
-    where root = ${sql.bind(row.root)} and repo = ${sql.bind(row.repo)} and id = ${sql.bind(row.id)}
-      and size = ${sql.bind(row.size)}
-      and (writer = '' or (writer = ${sql.bind(row.writer)} and lease_ms <= ${sql.bind(now)})) returning id`
-  const claimed = await inTransaction(db, (tx) => runInTransaction(tx, text, sql), UNFINISHED)
-  if (claimed.length === 0) throw uploadBusyError()
-}
-
-function uploadBusyError(): ApiError {
-  return ociError('BLOB_UPLOAD_INVALID', 'another request is writing this upload: get its status and retry', {
-    status: 409,
-  })
-}
-
-/** Stores the progress of a request and releases its claim, if it still has it. */
-function releaseUpload(
-  db: Db,
-  upload: UploadRow,
-  next: { readonly expiresMs: number; readonly writer: string; readonly confirmed: number },
-): Promise<boolean> {
-  const { size, state } = upload
-  const row = { size, state, writer: next.writer, expires_ms: next.expiresMs }
-  return updateUpload(db, upload, next.writer === '' ? { ...row, lease_ms: next.confirmed } : row)
-}
-
-/** Returns false if the upload is deleted or claimed by another request. */
-async function updateUpload(
-  db: Db,
-  { root, repo, id, writer }: UploadRow,
-  changed: Partial<UploadRow>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await inTransaction(
-    db,
-    (tx) =>
-      tx
-        .updateTable('uploads')
-        .set(changed)
-        .where('root', '=', root)
-        .where('repo', '=', repo)
-        .where('id', '=', id)
-        .where('writer', '=', writer)
-        .executeTakeFirst(),
-    UNFINISHED,
-  )
-  return numUpdatedRows > 0n
-}
-
-/** Returns false if it is deleted or claimed by another request. */
-async function deleteUpload(tx: Tx, { root, repo, id, writer }: UploadRow): Promise<boolean> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('uploads')
-    .where('root', '=', root)
-    .where('repo', '=', repo)
-    .where('id', '=', id)
-    .where('writer', '=', writer)
-    .executeTakeFirst()
-  return numDeletedRows > 0n
-}
-
-/** Ends the stream when it fails, and remembers the error: the bytes that arrived before are kept. */
-function captureFailure(bytes: AsyncIterable<Uint8Array>): {
-  readonly bytes: AsyncIterable<Uint8Array>
-  failure(): unknown
-} {
-  let failure: unknown
-  async function* read() {
-    try {
-      yield* bytes
-    } catch (error) {
-      failure = error
-    }
-  }
-  return { bytes: read(), failure: () => failure }
-}
-
-async function* hashBytes(bytes: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
-  for await (const chunk of bytes) {
-    hash.update(chunk)
-    yield chunk
-  }
-}
-
-/** Throws SIZE_INVALID if the request had more or fewer bytes than declared. */
-function requireLength(context: OciContext, bytes: number): void {
-  for (const declared of [context.request.headers['content-length'], parseChunkRange(context)?.length])
-    if (declared !== undefined && Number(declared) !== bytes)
-      throw ociError('SIZE_INVALID', `received ${bytes} bytes instead of ${declared}`)
 }
 
 /** Returns the digest from the hash state of the upload, or else from its bytes. */
