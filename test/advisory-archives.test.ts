@@ -13,13 +13,13 @@ import { limits } from '@berth/server/config/limits.ts'
 import { buildTar, buildTarGz, buildZip } from './support/advisories/archives.ts'
 import { temporaryDirectory } from './support/server/process.ts'
 
-/** What is found in files, folders and archives, and what is not taken from strangers. */
+/** What is found in files, folders and archives, and what is rejected from untrusted sources. */
 
 async function found(path: string, searching?: SearchOptions): Promise<string[]> {
   const lines = []
   for await (const one of findDocuments(path, 'IN', searching)) {
     if (one.kind === 'document') lines.push(`${one.name} = ${Buffer.from(one.content)}`)
-    else lines.push(`${one.name} ${one.kind}${one.kind === 'refused' ? `: ${one.reason}` : ''}`)
+    else lines.push(`${one.name} ${one.kind}${one.kind === 'rejected' ? `: ${one.reason}` : ''}`)
   }
   return lines
 }
@@ -30,7 +30,7 @@ function file(t: TestContext, content: Uint8Array | string): string {
   return path
 }
 
-test('a folder gives its documents in the order of names, and tells what it leaves out', async (t) => {
+test('a folder yields its documents in the order of names, and reports what it skips', async (t) => {
   const folder = temporaryDirectory(t)
   mkdirSync(join(folder, 'b', '.git'), { recursive: true })
   writeFileSync(join(folder, 'b', '.git', 'config.json'), '{}')
@@ -43,7 +43,7 @@ test('a folder gives its documents in the order of names, and tells what it leav
   assert.deepEqual(await found(folder), [
     'IN/README.md skipped',
     'IN/b/two.yml = b: 2',
-    'IN/link.json refused: is a link, which is not followed',
+    'IN/link.json rejected: is a link; links are not followed',
     'IN/one.JSON = {}',
     'IN/three.json.gz = {"c":3}',
   ])
@@ -71,7 +71,7 @@ test('security databases come after all other documents, from folders and archiv
   ])
 })
 
-test('a file is opened by what it is, whatever it is called', async (t) => {
+test('a file is opened by its content, whatever its name', async (t) => {
   const member = { name: 'a.json', content: '{"a":1}' }
   assert.deepEqual(await found(file(t, '{"a":1}')), ['IN = {"a":1}'])
   assert.deepEqual(await found(file(t, gzipSync('{"a":1}'))), ['IN = {"a":1}'])
@@ -83,24 +83,24 @@ test('a file is opened by what it is, whatever it is called', async (t) => {
   assert.deepEqual(await found(file(t, buildZip([]))), [])
   for (const start of ['28b52ffd', 'fd377a585a00', '425a6839', '377abcaf271c', '526172211a07'])
     assert.deepEqual(await found(file(t, Buffer.from(`${start}0000`, 'hex'))), [
-      'IN refused: is compressed in a way that is not read: use zip or gzip',
+      'IN rejected: has an unsupported compression: use zip or gzip',
     ])
 })
 
 const paths = [
-  ['../up.json', 'has a path that leads out of the archive'],
-  ['a/../../up.json', 'has a path that leads out of the archive'],
-  ['a\\..\\up.json', 'has a path that leads out of the archive'],
+  ['../up.json', 'has a path outside the archive'],
+  ['a/../../up.json', 'has a path outside the archive'],
+  ['a\\..\\up.json', 'has a path outside the archive'],
   ['/abs.json', 'has an absolute path'],
   ['\\abs.json', 'has an absolute path'],
   ['C:/abs.json', 'has an absolute path'],
-  ['new\nline.json', 'has a name that no file has'],
+  ['new\nline.json', 'has an invalid file name'],
 ] as const
 
-test('of an archive, what no feed has is told of and left out, and the rest is taken', async (t) => {
+test('invalid entries of an archive are reported and skipped, and the rest is read', async (t) => {
   const here = readdirSync('.')
   const bad = (as: (name: string) => string) =>
-    paths.map(([name, problem]) => `IN:${as(name)} refused: ${problem}`)
+    paths.map(([name, problem]) => `IN:${as(name)} rejected: ${problem}`)
   const zip = buildZip([
     { name: 'dir/', content: '' },
     ...paths.map(([name]) => ({ name, content: '{}' })),
@@ -118,11 +118,11 @@ test('of an archive, what no feed has is told of and left out, and the rest is t
     // Programs for Windows write backslashes into zip archives.
     ...bad((name) => name.replaceAll('\\', '/')),
     'IN:one.json = 1',
-    'IN:one.json refused: is there twice',
-    'IN:link.json refused: is a link, which is not followed',
-    'IN:pipe.json refused: is neither a file nor a folder',
-    'IN:secret.json refused: cannot be unpacked: is encrypted',
-    'IN:lying.json refused: cannot be unpacked: too many bytes in the stream. expected 3. got at least 13',
+    'IN:one.json rejected: occurs twice',
+    'IN:link.json rejected: is a link; links are not followed',
+    'IN:pipe.json rejected: is neither a file nor a folder',
+    'IN:secret.json rejected: cannot be unpacked: is encrypted',
+    'IN:lying.json rejected: cannot be unpacked: too many bytes in the stream. expected 3. got at least 13',
     'IN:notes.md skipped',
     'IN:.github/workflow.yaml skipped',
     'IN:dir/last.yaml = z: 26',
@@ -142,11 +142,11 @@ test('of an archive, what no feed has is told of and left out, and the rest is t
   assert.deepEqual(await found(file(t, tar)), [
     ...bad((name) => name),
     'IN:one.json = 1',
-    'IN:one.json refused: is there twice',
-    'IN:soft.json refused: is a link, which is not followed',
-    'IN:hard.json refused: is a link, which is not followed',
-    'IN:tty.json refused: is neither a file nor a folder',
-    'IN:pipe.json refused: is neither a file nor a folder',
+    'IN:one.json rejected: occurs twice',
+    'IN:soft.json rejected: is a link; links are not followed',
+    'IN:hard.json rejected: is a link; links are not followed',
+    'IN:tty.json rejected: is neither a file nor a folder',
+    'IN:pipe.json rejected: is neither a file nor a folder',
     `IN:${'long/'.repeat(60)}name.json = 3`,
   ])
   assert.deepEqual(readdirSync('.'), here)
@@ -158,7 +158,7 @@ test('archives in archives are opened down to archiveNestingMax, and no deeper',
   assert.equal(limits.archiveNestingMax, 2)
   assert.deepEqual(await found(file(t, within(within(document)))), ['IN:in.zip:in.zip:a.json = {}'])
   assert.deepEqual(await found(file(t, within(within(within(document))))), [
-    'IN:in.zip:in.zip:in.zip refused: lies in more than 2 archives',
+    'IN:in.zip:in.zip:in.zip rejected: is nested in more than 2 archives',
   ])
   const many = buildZip([
     { name: 'a.tar.gz', content: await buildTarGz([{ name: 'b.json', content: '1' }]) },
@@ -169,12 +169,12 @@ test('archives in archives are opened down to archiveNestingMax, and no deeper',
   assert.deepEqual(await found(file(t, many)), [
     'IN:a.tar.gz:b.json = 1',
     'IN:c.json.gz = 2',
-    'IN:broken.zip refused: cannot be unpacked: End of central directory record signature not found. Either not a zip file, or file is truncated.',
+    'IN:broken.zip rejected: cannot be unpacked: End of central directory record signature not found. Either not a zip file, or file is truncated.',
     'IN:d.json = 3',
   ])
 })
 
-test('what unpacks to too much, or to too many files, ends where its limit is', async (t) => {
+test('an archive that unpacks to too many bytes or files ends at its limit', async (t) => {
   const bounds = {
     ...limits,
     advisoryDocumentBytesMax: 1024 ** 2,
@@ -191,36 +191,36 @@ test('what unpacks to too much, or to too many files, ends where its limit is', 
   ])
   assert.deepEqual(await found(file(t, bomb), { bounds }), [
     'IN:one.json = 1',
-    'IN:bomb.json refused: must have at most 1 MiB',
-    'IN:lying.json refused: cannot be unpacked: too many bytes in the stream. expected 1. got at least 16384',
+    'IN:bomb.json rejected: must have at most 1 MiB',
+    'IN:lying.json rejected: cannot be unpacked: too many bytes in the stream. expected 1. got at least 16384',
   ])
   assert.equal(limits.archiveRatioMax, 100)
   const tar = await buildTarGz([one, { name: 'bomb.json', content: zeros.toString() }, one])
   assert.deepEqual(await found(file(t, tar), { bounds }), [
     'IN:one.json = 1',
-    'IN:bomb.json refused: must have at most 1 MiB',
-    'IN refused: unpacks to more than 100 times its size, as no feed does',
+    'IN:bomb.json rejected: must have at most 1 MiB',
+    'IN rejected: unpacks to more than 100 times its size',
   ])
   assert.deepEqual(await found(file(t, gzipSync(zeros)), { bounds }), [
-    'IN refused: unpacks to more than 100 times its size, as no feed does',
+    'IN rejected: unpacks to more than 100 times its size',
   ])
   const files = buildZip([1, 2, 3, 4, 5, 6].map((at) => ({ name: `${at}.md`, content: '' })))
-  assert.equal((await found(file(t, files), { bounds })).at(-1), 'IN refused: has more than 5 files')
+  assert.equal((await found(file(t, files), { bounds })).at(-1), 'IN rejected: has more than 5 files')
   const large = buildZip([1, 2, 3, 4, 5].map((at) => ({ name: `${at}.json`, content: noise })))
   const lines = await found(file(t, large), { bounds })
   assert.equal(lines.length, 5)
-  assert.match(lines.at(-1) ?? '', /^IN refused: unpacks to more than 0.004 GiB$/)
+  assert.match(lines.at(-1) ?? '', /^IN rejected: unpacks to more than 0.004 GiB$/)
 })
 
-test('archives that are cut or damaged give what they have, and say that it is not all', async (t) => {
+test('truncated or damaged archives yield what they have, and report that it is incomplete', async (t) => {
   const content = () => JSON.stringify({ noise: randomBytes(20_000).toString('base64') })
   const members = [1, 2, 3, 4].map((at) => ({ name: `${at}.json`, content: content() }))
   const whole = await buildTarGz(members)
   for (const [bytes, reason] of [
-    [whole.subarray(0, whole.length / 2), /^IN refused: is cut off: it is not a whole gzip file$/],
+    [whole.subarray(0, whole.length / 2), /^IN rejected: is truncated: not a complete gzip file$/],
     [
       Buffer.concat([whole.subarray(0, 50_000), randomBytes(100), whole.subarray(50_100)]),
-      /^IN refused: (is damaged|cannot be unpacked)/,
+      /^IN rejected: (is damaged|cannot be unpacked)/,
     ],
   ] as const) {
     const lines = await found(file(t, bytes))
@@ -231,7 +231,7 @@ test('archives that are cut or damaged give what they have, and say that it is n
   const tar = await buildTar(members)
   assert.match(
     (await found(file(t, tar.subarray(0, 60_000)))).at(-1) ?? '',
-    /^IN refused: cannot be unpacked: Unexpected end/,
+    /^IN rejected: cannot be unpacked: Unexpected end/,
   )
   const zip = buildZip(members)
   zip.fill(0xff, 1000, 1200)
@@ -240,7 +240,7 @@ test('archives that are cut or damaged give what they have, and say that it is n
   ])
 })
 
-test('a search that is told to stop stops in the middle of an archive', async (t) => {
+test('an aborted search stops in the middle of an archive', async (t) => {
   const stop = new AbortController()
   const path = file(t, buildZip([1, 2, 3].map((at) => ({ name: `${at}.json`, content: '{}' }))))
   const names: string[] = []

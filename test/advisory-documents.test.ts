@@ -211,7 +211,7 @@ const carried: Readonly<Record<Format, RegExp>> = {
 }
 
 for (const collection of corpora) {
-  test(`says of everything in ${collection.root} where it went`, () => {
+  test(`accounts for every value in ${collection.root}`, () => {
     for (const { path: file, content, document } of read(collection)) {
       const told = new Map(document.unmapped.map(({ path, count }) => [path, count]))
       const records = JSON.stringify([document.id, document.advisories, document.scores])

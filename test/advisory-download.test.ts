@@ -9,7 +9,7 @@ import { createOutbound } from '@berth/server/runtime/outbound/outbound.ts'
 import { etagOf, sendFile, startFeedServer, trustedCertificate } from './support/advisories/feed-server.ts'
 import { temporaryDirectory } from './support/server/process.ts'
 
-/** Files of advisories are fetched whole, in parts, or not at all. */
+/** Downloads of advisory files: complete, resumed, or failed. */
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128']
 
@@ -30,7 +30,7 @@ const failing = (message: RegExp) => (error: unknown) => {
   return true
 }
 
-test('a file is fetched over TLS, and a second time only when it is another', async (t) => {
+test('a file is downloaded over TLS, and again only if it changed', async (t) => {
   const server = await startFeedServer(t, trustedCertificate())
   const { fetch, directory } = fetcher(t)
   const content = randomBytes(300_000)
@@ -56,7 +56,7 @@ function cutAfter(bytes: number, response: ServerResponse, content: Uint8Array):
   response.write(content.subarray(0, bytes), () => setTimeout(() => response.destroy(), 200))
 }
 
-test('a transfer that breaks goes on where it ended, in the same run and in the next', async (t) => {
+test('an interrupted transfer is resumed where it ended, in the same run and in the next', async (t) => {
   const server = await startFeedServer(t)
   const { fetch, directory } = fetcher(t)
   const content = randomBytes(500_000)
@@ -85,7 +85,7 @@ test('a transfer that breaks goes on where it ended, in the same run and in the 
   }
   await assert.rejects(fetch(`${server.url}/feed.zip`), (error: DownloadError) => {
     assert.equal(error.retryAfterMs, 90_000)
-    return failing(/^the server answered with status 503$/)(error)
+    return failing(/^the server responded with status 503$/)(error)
   })
   assert.equal(readdirSync(directory).length, 2)
   server.answer = undefined
@@ -96,7 +96,7 @@ test('a transfer that breaks goes on where it ended, in the same run and in the 
   await later?.remove()
 })
 
-test('the rest of another version is never put behind the beginning of this one', async (t) => {
+test('the rest of another version is never appended to a partial file', async (t) => {
   const server = await startFeedServer(t)
   const { fetch } = fetcher(t)
   const [old, fresh] = [randomBytes(400_000), randomBytes(400_000)]
@@ -116,10 +116,10 @@ test('the rest of another version is never put behind the beginning of this one'
     delete request.headers['if-range']
     sendFile(request, response, fresh)
   }
-  await assert.rejects(fetch(`${server.url}/feed.zip`), failing(/another part of the file/))
+  await assert.rejects(fetch(`${server.url}/feed.zip`), failing(/a different range of the file/))
 })
 
-test('what came whole in a run that was killed is not fetched again', async (t) => {
+test('a file that was complete in a killed run is not downloaded again', async (t) => {
   const server = await startFeedServer(t)
   const { fetch } = fetcher(t)
   const content = randomBytes(50_000)
@@ -133,7 +133,7 @@ test('what came whole in a run that was killed is not fetched again', async (t) 
   await second?.remove()
 })
 
-test('transfers without an end are ended: too large, too slow, stalled, too long', async (t) => {
+test('endless transfers are aborted: too large, too slow, stalled, too long', async (t) => {
   const server = await startFeedServer(t)
   const small = { ...limits, downloadBytesMax: 100_000, downloadWindowMs: 300, downloadWindowBytesMin: 1000 }
   const { fetch, directory } = fetcher(t, { bounds: small })
@@ -159,7 +159,7 @@ test('transfers without an end are ended: too large, too slow, stalled, too long
     response.writeHead(200, { 'content-length': 50_000 })
     timer = setInterval(() => response.write('.'), 20)
   }
-  await assert.rejects(fetch(`${server.url}/slow`), failing(/too slowly, or nothing any more/))
+  await assert.rejects(fetch(`${server.url}/slow`), failing(/too slow or has stalled/))
   server.answer = (_, response) =>
     void response.writeHead(200, { 'content-length': 50_000 }).write('beginning')
   await assert.rejects(fetch(`${server.url}/stalled`), failing(/too slowly, or nothing any more|broke/))
@@ -173,7 +173,7 @@ test('transfers without an end are ended: too large, too slow, stalled, too long
   )
 })
 
-test('a body that is shorter than it says is never taken for whole, however often it comes', async (t) => {
+test('a truncated body never counts as complete, however often it is sent', async (t) => {
   const server = await startFeedServer(t)
   const { fetch } = fetcher(t)
   server.answer = (_, response) => cutAfter(30_000, response, randomBytes(60_000))
@@ -181,7 +181,7 @@ test('a body that is shorter than it says is never taken for whole, however ofte
   assert.equal(server.requests.length, 2)
 })
 
-test('redirects lead where the first address may lead, so often and no further', async (t) => {
+test('redirects follow the rules of the first URL, up to a limit', async (t) => {
   const server = await startFeedServer(t)
   const secure = await startFeedServer(t, trustedCertificate())
   const { fetch } = fetcher(t)
@@ -225,21 +225,21 @@ test('an address in a private network is refused, named directly or by a redirec
   await assert.rejects(fetch(server.url), failing(/network that may not be fetched from/))
 })
 
-test('an answer that is compressed unasked is refused: its size says nothing', async (t) => {
+test('an unrequested compressed response is rejected: its size is unknown', async (t) => {
   const server = await startFeedServer(t)
   const { fetch } = fetcher(t)
   server.answer = (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('x')
   await assert.rejects(fetch(server.url), failing(/compressed although that was not asked for/))
 })
 
-test('two programs do not write one file', async (t) => {
+test('two processes do not write the same file', async (t) => {
   const server = await startFeedServer(t)
   const { fetch } = fetcher(t)
   server.files.set('/feed.zip', randomBytes(1000))
   const first = await fetch(`${server.url}/feed.zip`)
   await assert.rejects(
     fetch(`${server.url}/feed.zip`),
-    failing(/^another program fetches the same file now$/),
+    failing(/^another process is downloading the same file$/),
   )
   await first?.remove()
   await (await fetch(`${server.url}/feed.zip`))?.remove()

@@ -7,7 +7,7 @@ import { countAdvisories, FEEDS, osvRecord, waitForFeed } from './support/adviso
 import { type Api, apiOf } from './support/api/api-fixture.ts'
 import { withoutPostgres } from './support/database/postgres.ts'
 
-/** Of several nodes one reads a feed, and another goes on when that one ends, well or badly. */
+/** One of several nodes runs a feed, and another continues when that one ends or dies. */
 
 const DOCUMENTS = 300
 const FEED_COUNT = 6
@@ -18,7 +18,7 @@ function archive(count: number): Buffer {
   return buildZip(records.map((record, at) => ({ name: `${at}.json`, content: JSON.stringify(record) })))
 }
 
-test('of two nodes one reads a feed', { skip: withoutPostgres }, async (t) => {
+test('one of two nodes runs a feed', { skip: withoutPostgres }, async (t) => {
   const server = await startFeedServer(t)
   const { start, organization, token } = await startNodes(t, 'postgres', [String(LONG_LEASE_MS)])
   const [here, there] = (await Promise.all([start(), start()])).map((node) => apiOf(node, token)) as [
@@ -38,7 +38,7 @@ for (const [engine, how, signal, leaseMs] of [
   ['postgres', 'is killed', 'SIGKILL', 3000],
   ['sqlite', 'is stopped', 'SIGTERM', LONG_LEASE_MS],
 ] as const)
-  test(`a feed is read by one node, and by another when that one ${how} (${engine})`, {
+  test(`a feed is run by one node, and by another when that one ${how} (${engine})`, {
     skip: engine === 'postgres' && withoutPostgres,
   }, async (t) => {
     const server = await startFeedServer(t)

@@ -9,7 +9,7 @@ import { startFeedServer } from './support/advisories/feed-server.ts'
 import { FEEDS, osvRecord, waitForFeed } from './support/advisories/feeds.ts'
 import { apiOf } from './support/api/api-fixture.ts'
 
-/** Feeds of people who mean harm: each ends in bounded time and memory, and says in a line why. */
+/** Malicious feeds: each ends in bounded time and memory, with a reason in one line. */
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -102,7 +102,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
     {
       what: 'archives in archives, 4 to the power of 6',
       answer: nested(6),
-      told: /^nothing of it could be taken: lies in more than 2 archives$/,
+      told: /^no document could be imported: is nested in more than 2 archives$/,
     },
     {
       what: 'paths that lead out of the archive',
@@ -111,7 +111,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
         { name: '/etc/x.json', content: GOOD },
         good,
       ]),
-      told: /^has a path that leads out of the archive$/,
+      told: /^has a path outside the archive$/,
       taken: 1,
     },
     {
@@ -122,13 +122,13 @@ async function hostileFeeds(): Promise<Hostile[]> {
         { name: 'sda.json', type: 'block-device' },
         good,
       ]),
-      told: /^is a link, which is not followed$/,
+      told: /^is a link; links are not followed$/,
       taken: 1,
     },
     {
       what: 'one name twice',
       answer: buildZip([good, { name: 'good.json', content: JSON.stringify(osvRecord(2)) }]),
-      told: /^is there twice$/,
+      told: /^occurs twice$/,
       taken: 1,
     },
     {
@@ -210,14 +210,14 @@ async function hostileFeeds(): Promise<Hostile[]> {
         const timer = setInterval(() => response.write('.'), 50)
         response.on('close', () => clearInterval(timer))
       },
-      told: /^the server sends too slowly, or nothing any more$/,
+      told: /^the transfer is too slow or has stalled$/,
     },
     { what: 'no answer', answer: () => undefined, told: /./ },
     {
       what: 'content length that is too long',
       answer: (_, response) =>
         void response.writeHead(200, { 'content-length': 1000 }).write('short', () => response.destroy()),
-      told: /^(no connection to the server, or it broke|the transfer broke off)$/,
+      told: /^(no connection to the server, or it broke|the transfer was interrupted)$/,
     },
     {
       what: 'content length that is too short',
@@ -246,7 +246,7 @@ function peakOf(pid: number): number {
   return Math.round(Number(kib) / 1024)
 }
 
-test('feeds that mean harm end soon, take little and say why', async (t) => {
+test('malicious feeds end soon, with little memory and a reason', async (t) => {
   const server = await startFeedServer(t)
   const bounds = {
     downloadBytesMax: 210 * MIB,

@@ -13,7 +13,7 @@ import { countAdvisories, FEEDS, osvRecord, waitForFeed } from './support/adviso
 import { newName, onEveryDatabase } from './support/api/api-fixture.ts'
 import { cleanups } from './support/server/process.ts'
 
-/** Feeds are read when they are due, whatever their servers do. */
+/** Feeds run when they are due, whatever their servers do. */
 
 const cleanup = cleanups()
 let server: FeedServer
@@ -48,7 +48,7 @@ onEveryDatabase(
     const advance = (ms: number) => cast().berth.advance(ms)
     const requestsTo = (path: string) => server.requests.filter((request) => request.path === path)
 
-    test('a feed is read at once and again each interval; what did not change is neither fetched nor written', async () => {
+    test('a feed runs immediately and then each interval; unchanged files are neither downloaded nor written', async () => {
       const { api, group, path, add } = await prepare()
       server.files.set(path, archive([...some(20), { nothing: 'known' }]))
       const { uid } = await add({ interval: `${INTERVAL_MS / 1000}s` })
@@ -63,7 +63,7 @@ onEveryDatabase(
         [rejections.length, name, line, accepted],
         [1, `${server.url}${path}:20.json`, 1, false],
       )
-      assert.match(reason, /is no Wolfi, OSV, secdb, OpenVEX or CSAF document/)
+      assert.match(reason, /is not a Wolfi, OSV, secdb, OpenVEX or CSAF document/)
       assert.equal(first.sourceEtag, etagOf(server.files.get(path) ?? Buffer.alloc(0)))
       assert.equal(await countAdvisories(api, group), 20)
       const waitsMs = Date.parse(first.nextAttemptTime) - Date.parse(first.lastSuccessTime)
@@ -114,7 +114,7 @@ onEveryDatabase(
       assert.match(text, /^berth_advisory_feed_runs_total\{outcome="unchanged"\} [1-9]/m)
     })
 
-    test('a feed that fails is left alone for longer and longer, and for as long as its server asks', async () => {
+    test('a failing feed backs off, and waits as long as its server asks', async () => {
       const { api, path, add } = await prepare()
       const { uid } = await add()
       let waitedMs = 0
@@ -124,7 +124,7 @@ onEveryDatabase(
           uid,
           (one) => one.state === 'STATE_FAILED' && one.failures === failures,
         )
-        assert.equal(feed.lastError, 'the server answered with status 404')
+        assert.equal(feed.lastError, 'the server responded with status 404')
         const waitsMs = Date.parse(feed.nextAttemptTime) - Date.parse(feed.lastAttemptTime)
         const mostMs = MINUTE_MS * 2 ** (failures - 1)
         assert.ok(waitsMs >= mostMs / 2 && waitsMs <= mostMs + 5000, `${failures}: ${waitsMs}`)
@@ -138,7 +138,7 @@ onEveryDatabase(
       }
       await api.create(`${FEEDS}/${uid}:sync`, {})
       const asked = await waitForFeed(api, uid, ({ failures }) => failures === 6)
-      assert.equal(asked.lastError, 'the server answered with status 429')
+      assert.equal(asked.lastError, 'the server responded with status 429')
       assert.ok(Date.parse(asked.nextAttemptTime) - Date.parse(asked.lastAttemptTime) >= 86_400_000)
       server.answer = undefined
       server.files.set(path, archive(some(3)))
@@ -148,13 +148,13 @@ onEveryDatabase(
       assert.match(await metrics(), /^berth_advisory_feed_failures_total [6-9]/m)
     })
 
-    test('what is no feed at all is a failure, and says why', async () => {
+    test('a file that is not a feed fails with a reason', async () => {
       for (const [content, reason] of [
-        [Buffer.from('<html>not here</html>'), /^nothing of it could be taken: /],
+        [Buffer.from('<html>not here</html>'), /^no document could be imported: /],
         [Buffer.from('PK\x03\x04 and no more'), /^the file cannot be unpacked: End of central directory/],
         [
           buildZip([{ name: 'a.json', content: '{}' }]),
-          /^nothing of it could be taken: the document is no Wolfi, OSV/,
+          /^no document could be imported: the document is not a Wolfi, OSV/,
         ],
       ] as const) {
         const { api, path, add } = await prepare()
@@ -167,7 +167,7 @@ onEveryDatabase(
       }
     })
 
-    test('a transfer that breaks goes on where it ended, in the run that follows', async () => {
+    test('an interrupted transfer is resumed by the next run', async () => {
       const { api, path, add } = await prepare()
       const content = archive(some(60))
       server.files.set(path, content)
@@ -190,7 +190,7 @@ onEveryDatabase(
       )
     })
 
-    test('a feed that is removed, or paused, in the middle of a run is read no further', async () => {
+    test('deleting or pausing a feed ends its run', async () => {
       for (const end of ['remove', 'pause'] as const) {
         const { api, group, path, add } = await prepare()
         server.files.set(path, archive(some(500)))
@@ -215,7 +215,7 @@ onEveryDatabase(
       }
     })
 
-    test('a sync that is asked for in the middle of a run is done after it', async () => {
+    test('a sync that is requested during a run follows it', async () => {
       const { api, path, add } = await prepare()
       server.files.set(path, archive(some(50)))
       const { uid } = await add()
@@ -227,7 +227,7 @@ onEveryDatabase(
       assert.equal(requestsTo(path)[1]?.headers['if-none-match'], undefined)
     })
 
-    test('feeds of one organization whose servers hang leave turns for the feeds of others', async () => {
+    test('hanging feeds of one organization leave capacity for those of others', async () => {
       const hanging = await prepare()
       const other = await prepare()
       const open = new Set<object>()
@@ -249,7 +249,7 @@ onEveryDatabase(
       server.answer = undefined
     })
 
-    test('a feed of another format is read anew as what it is now', async () => {
+    test('a feed with a changed format is imported again', async () => {
       const { api, path, add } = await prepare()
       server.files.set(path, archive(some(3)))
       const { uid } = await add({ format: 'wolfi' })

@@ -5,7 +5,7 @@ import type { Uid } from '@berth/server/api/uid.ts'
 import { readOrThrow } from './support/advisories/advisory-documents.ts'
 import { onEveryDatabase } from './support/api/api-fixture.ts'
 
-/** One organization's large document keeps nobody else waiting. */
+/** A large document of one organization does not delay others. */
 
 const STATEMENTS = 4000
 
@@ -25,7 +25,7 @@ const openvex = Buffer.from(
 onEveryDatabase(
   'the writing of a large document',
   (cast) => {
-    test('lets others read, who see all of it or nothing', async (t) => {
+    test('lets others read, who see all of it or none', async (t) => {
       const { uid, member } = await cast().organization()
       const { api } = await member('advisories.admin')
       const document = readOrThrow('vex.json', openvex)

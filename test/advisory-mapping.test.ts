@@ -11,7 +11,7 @@ import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { readOrThrow } from './support/advisories/advisory-documents.ts'
 
-/** What the fields of each format become, in the odd cases of real documents and in made ones. */
+/** How the fields of each format are mapped, in edge cases of real and constructed documents. */
 
 const real = (path: string) => readOrThrow(path, readFileSync(`test/advisories/${path}`))
 
@@ -52,7 +52,7 @@ function told(record: AdvisoryRecord | undefined): Record<string, unknown> {
 const unmappedOf = (text: string) =>
   Object.fromEntries(readOrThrow('made', text).unmapped.map(({ path, count }) => [path, count]))
 
-test('wolfi: the first scan tells artifact and component, and ids that look like numbers stay text', () => {
+test('wolfi: the first scan determines artifact and component, and ids that look like numbers stay text', () => {
   const { advisories } = real('wolfi/current/linkerd2.advisories.yaml')
   const ids = advisories.flatMap(({ events }) =>
     events.flatMap(({ type }) =>
@@ -73,7 +73,7 @@ test('wolfi: the first scan tells artifact and component, and ids that look like
   )
 })
 
-test('wolfi: events are in the order of time, and those of one time in that of the document', () => {
+test('wolfi: events are ordered by time, those of the same time as in the document', () => {
   const record = (...events: string[]) =>
     readOrThrow(
       'made',
@@ -99,7 +99,7 @@ test('wolfi: events are in the order of time, and those of one time in that of t
   assert.equal(record('2024-01-01T00:00:00Z 1', '2024-01-01T00:00:00Z 1')?.events.length, 1)
 })
 
-test('wolfi: in the first form something may be fixed in no version that is told', () => {
+test('wolfi: in the first form a fix may have no version', () => {
   const fixed = '    - {timestamp: 2023-01-08T13:02:03Z, status: fixed}\n'
   const [advisory] = readOrThrow(
     'a.yaml',
@@ -136,7 +136,7 @@ test('wolfi: documents with ids of vulnerabilities, and of the first form', () =
   })
 })
 
-test('wolfi: what a later revision adds is told of and does not stop the rest', () => {
+test('wolfi: additions of a later revision are reported as unmapped', () => {
   const document = real('wolfi/schema-fixtures/future.advisories.yaml')
   assert.deepEqual(document.advisories[0]?.aliases, [
     'CVE-2000-0001',
@@ -185,7 +185,7 @@ test('osv: an advisory for each package, with versions rather than commits', () 
   ])
 })
 
-test('osv: what has no package is about its repository', () => {
+test('osv: an entry without a package is about its repository', () => {
   const [record] = real('osv/psf/PSF-2014-7.json').advisories
   assert.deepEqual(told(record), {
     key: 'osv:PSF-2014-7#git/github.com/python/cpython',
@@ -206,7 +206,7 @@ test('osv: what has no package is about its repository', () => {
   })
 })
 
-test('osv: a record that was taken back gives no scores', () => {
+test('osv: a withdrawn record gives no scores', () => {
   const { advisories, scores } = real('osv/rustsec/RUSTSEC-2020-0053.json')
   assert.ok(advisories.length > 0 && advisories.every(({ withdrawnMs }) => withdrawnMs !== undefined))
   assert.deepEqual(scores, [])
@@ -216,7 +216,7 @@ const osv = (fields: object) =>
   JSON.stringify({ id: 'DSA-2024-1', modified: '2024-02-01T00:00:00Z', ...fields })
 const vector = (version: string) => `CVSS:${version}/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H`
 
-test('osv: scores hold for the id and its aliases, of what is affected for that only, and unknown methods for nobody', () => {
+test('osv: scores apply to the id and its aliases, scores of an affected entry only to it, and unknown methods are ignored', () => {
   const text = osv({
     aliases: ['CVE-2024-10000'],
     upstream: ['CVE-2024-20000'],
@@ -280,7 +280,7 @@ test('osv: scores hold for the id and its aliases, of what is affected for that 
   assert.equal(unmappedOf(text)['severity[].score'], 1)
 })
 
-test('osv: an id of the platform is no alias, and keeps the scores that none would find', () => {
+test('osv: an id of the platform is not an alias, and keeps its own scores', () => {
   const severity = [{ type: 'CVSS_V2', score: 'AV:N/AC:L/Au:N/C:P/I:P/A:P' }]
   const affected = [{ package: { ecosystem: 'Wolfi', name: 'a' } }]
   const [record] = readOrThrow('made', osv({ id: 'CGA-2222-2222-2222', severity, affected })).advisories
@@ -289,7 +289,7 @@ test('osv: an id of the platform is no alias, and keeps the scores that none wou
   assert.deepEqual(record?.severities, [{ type: SeverityType.CVSS_V2, score: 'AV:N/AC:L/Au:N/C:P/I:P/A:P' }])
 })
 
-test('osv: the year 1 is no time, and nothing is fixed before it was published', () => {
+test('osv: the year 1 is not a time, and nothing is fixed before it was published', () => {
   const affected = [
     {
       package: { ecosystem: 'Go', name: 'a' },
@@ -317,7 +317,7 @@ test('osv: the year 1 is no time, and nothing is fixed before it was published',
   ])
 })
 
-test('secdb: an advisory for each package and id, whatever the order, with what is no id left out and told of', () => {
+test('secdb: an advisory for each package and id, in any order; other text is reported as unmapped', () => {
   const text = JSON.stringify({
     urlprefix: 'https://dl-cdn.alpinelinux.org/alpine',
     distroversion: 'v3.19',
@@ -396,7 +396,7 @@ test('openvex: both generations, with times of any offset cut to milliseconds', 
   })
 })
 
-test('openvex: statements about one thing are its history, and products may be any text', () => {
+test('openvex: statements about one product are its history, and products may be any text', () => {
   const { id, revisionMs, advisories } = real('openvex/trivy-multiple.json')
   assert.match(id, /^sha256:[0-9a-f]{64}$/)
   assert.equal(revisionMs, Date.parse('2023-01-17T01:07:16.853Z'))
@@ -426,7 +426,7 @@ test('openvex: statements about one thing are its history, and products may be a
 const openvex = (...statements: object[]) =>
   JSON.stringify({ '@id': 'a', author: 'b', timestamp: '2024-01-01T00:00:00Z', statements })
 
-test('openvex: identifiers where there is no @id, notes of each status, and what cannot be told apart from its words', () => {
+test('openvex: identifiers without @id, notes of each status, and unknown values', () => {
   const text = openvex(
     {
       vulnerability: { name: 'CVE-2024-10000', aliases: ['GHSA-2222-2222-2222'] },
@@ -532,7 +532,7 @@ const csaf = (vulnerability: object, tree: object = {}) =>
     vulnerabilities: [{ cve: 'CVE-2024-10000', ...vulnerability }],
   })
 
-test('csaf: remediations, for products and groups of them, are notes, and a refusal to fix is an event', () => {
+test('csaf: remediations for products and groups are notes, and a declined fix is an event', () => {
   const { id, advisories } = readOrThrow(
     'made',
     csaf(
@@ -592,7 +592,7 @@ test('csaf: remediations, for products and groups of them, are notes, and a refu
   )
 })
 
-test('the keys of records with long names stay short and different', () => {
+test('keys of records with long names are short and distinct', () => {
   const long = (end: string) => `pkg:generic/a@${'a'.repeat(900)}${end}`
   const keys = ['1', '2'].map((end) => {
     const [record] = readOrThrow(

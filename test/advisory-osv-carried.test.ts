@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import type { AdvisoryRecord } from '@berth/advisory-formats/advisory-record.ts'
 import { osvRecord } from '@berth/advisory-formats/osv/write-osv.ts'
 import { defaultPublicationSettings } from '@berth/advisory-formats/publishing/publication-settings.ts'
-import { toPublishedAdvisory } from '@berth/advisory-formats/publishing/published-advisory.ts'
+import { toPublishedAdvisory } from '@berth/server/advisories/publish/published-row.ts'
 import { hashRecord, toAdvisoryRow } from '@berth/server/advisories/storage/stored-advisory.ts'
 import type { Uid } from '@berth/server/api/uid.ts'
 import { parse } from 'yaml'
 import { corpora, documentsIn, readOrThrow, rejectionOf } from './support/advisories/advisory-documents.ts'
 import { formatProblems } from './support/advisories/format-schemas.ts'
 
-/** What OSV records say beyond the fields of advisories comes out again as it came in. */
+/** OSV extensions are published unchanged. */
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of OSV records.
 type Json = any
@@ -97,7 +97,7 @@ const example = (affected: readonly Json[], more: object = {}) =>
   JSON.stringify({ id: 'HSEC-2025-1', modified: '2025-01-02T00:00:00Z', affected, ...more })
 const pkg = { ecosystem: 'Hackage', name: 'ghc' }
 
-test('a range begins where its record says', () => {
+test('a range starts where its record says', () => {
   const ranges = [
     { type: 'ECOSYSTEM', events: [{ introduced: '9.12.1' }, { fixed: '9.12.2' }] },
     { type: 'ECOSYSTEM', events: [{ introduced: '9.12.3' }, { last_affected: '9.12.4' }] },
@@ -107,7 +107,7 @@ test('a range begins where its record says', () => {
   assert.deepEqual(record.affected[0].versions, ['1.0'])
 })
 
-test('what breaks the rules of OSV is not given on, and what is left affects no more for it', () => {
+test('invalid OSV values are not published, and the rest affects no more for it', () => {
   const [record] = publishedOf(
     'a.json',
     example(
@@ -149,7 +149,7 @@ test('what breaks the rules of OSV is not given on, and what is left affects no 
   assert.deepEqual(record.related, ['CVE-1'])
 })
 
-test('what all advisories of a record repeat stays bounded', () => {
+test('the extension that all advisories of a record repeat is limited', () => {
   const packages = Array.from({ length: 100 }, (_, at) => ({
     package: { ...pkg, name: `p${at}` },
     versions: ['1'],
@@ -164,6 +164,6 @@ test('what all advisories of a record repeat stays bounded', () => {
   const versions = Array.from({ length: 60_000 }, (_, at) => `${at}`.repeat(20))
   assert.match(
     rejectionOf(example([{ package: pkg, versions }]), 'osv'),
-    /affected\[0\] says more than 4194304 characters of one package/,
+    /affected\[0\] has more than 4194304 characters about one package/,
   )
 })

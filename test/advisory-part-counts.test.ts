@@ -25,7 +25,7 @@ async function newGroups(cast: ApiFixture) {
 onEveryDatabase(
   'totals of free-text queries',
   (cast) => {
-    test('are right whatever is imported between them', async () => {
+    test('are exact after any imports', async () => {
       const { db } = cast().berth.berth.installation.store
       const { store } = cast().berth.berth.installation
       const { uid, folders, totalOf } = await newGroups(cast())
@@ -66,7 +66,7 @@ onEveryDatabase(
       assert.ok(Number(n) >= 2 * places.length)
     })
 
-    test('are right when imports and first questions meet', async () => {
+    test('are exact with concurrent imports and first queries', async () => {
       const { store } = cast().berth.berth.installation
       const { uid, totalOf } = await newGroups(cast())
       const [one] = fc.sample(record, { numRuns: 1, seed: 3 })
@@ -84,7 +84,7 @@ onEveryDatabase(
       assert.deepEqual(await all(), Array(8).fill(50))
     })
 
-    test('an organization remembers so many parts', async () => {
+    test('the stored texts of an organization are limited', async () => {
       const { store } = cast().berth.berth.installation
       const { uid, totalOf } = await newGroups(cast())
       const [one] = fc.sample(record, { numRuns: 1, seed: 3 })

@@ -115,7 +115,7 @@ for (const sizes of [undefined, { bucketRowsMax: 4, rowsInlineMax: 3, branchesMa
   onEveryDatabase(
     `plans of advisories${sizes === undefined ? '' : ', with the ways of many rows'}`,
     (cast) => {
-      test('no filter looks at every advisory or posting', async () => {
+      test('no filter scans all advisories or index entries', async () => {
         const { store } = cast().berth.berth.installation
         const { db } = store
         const organization = await cast().organization()

@@ -18,9 +18,9 @@ import { databases } from './support/database/databases.ts'
 import { temporaryDirectory } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
-/** How feeds are made and kept. */
+/** Building and caching published feeds. */
 
-describe('files of feeds', () => {
+describe('files of published feeds', () => {
   const keep = async (files: ReturnType<typeof createFeedCache>, name: string, bytes: number) => {
     const drafts = await files.createDrafts(name, true)
     writeFileSync(drafts.file, Buffer.alloc(bytes))
@@ -28,7 +28,7 @@ describe('files of feeds', () => {
     await files.commit(name, drafts)
   }
 
-  test('are as many and as large as they may be: those go that nobody asked for the longest', async (t) => {
+  test('are limited in number and size: the least recently used are deleted', async (t) => {
     const directory = temporaryDirectory(t)
     let now = Date.now()
     const clock = () => ++now
@@ -47,7 +47,7 @@ describe('files of feeds', () => {
     assert.deepEqual(readdirSync(directory).sort(), ['g', 'g.gz'])
   })
 
-  test('still count after a restart; drafts that a crash left are thrown away', async (t) => {
+  test('are used after a restart; temporary files of a crash are deleted', async (t) => {
     const directory = temporaryDirectory(t)
     await keep(createFeedCache({ directory, clock: Date.now }), 'a', 10)
     const old = join(directory, 'b.123.part')
@@ -66,7 +66,7 @@ describe('files of feeds', () => {
     assert.equal(await again.find('a'), undefined)
   })
 
-  test('of artifacts have names of their own', () => {
+  test('of artifacts have unique names', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
         for (const artifact of [one, `~${one}`, 'index']) {
@@ -132,25 +132,25 @@ describe('feeds', () => {
   }
   const setUp = (directory: string, waitMs: number) => {
     const processes = createFeedBuilder(berth.berth.installation.store.db)
-    let makings = 0
+    let builds = 0
     const counted = {
       ...processes,
-      make: (job: Parameters<typeof processes.build>[0]) => {
-        makings++
+      build: (job: Parameters<typeof processes.build>[0]) => {
+        builds++
         return processes.build(job)
       },
     }
     const files = createFeedCache({ directory, clock: Date.now })
     return {
       processes,
-      made: () => makings,
+      buildCount: () => builds,
       ...createPublishedFeeds({ cache: files, builder: counted, waitMs }),
     }
   }
 
-  test('are made once for all who ask, and sent while they are made', async (t) => {
+  test('are built once for concurrent requests, and sent while they are built', async (t) => {
     const directory = temporaryDirectory(t)
-    const { serve, made, processes } = setUp(directory, 0)
+    const { serve, buildCount, processes } = setUp(directory, 0)
     const served = await Promise.all(
       Array.from({ length: 10 }, () => serve('a', request(), { compressed: false })),
     )
@@ -163,11 +163,11 @@ describe('feeds', () => {
     assert.ok(whole.length > 100_000)
     for (const body of bodies) assert.ok(whole.equals(body))
     assert.equal((await serve('a', request(), { compressed: false }))?.bytes, whole.length)
-    assert.equal(made(), 1)
+    assert.equal(buildCount(), 1)
     await processes.close()
   })
 
-  test('equal advisories make equal files', async (t) => {
+  test('equal advisories result in equal files', async (t) => {
     const [one, other] = [temporaryDirectory(t), temporaryDirectory(t)]
     for (const directory of [one, other]) {
       const { serve, processes } = setUp(directory, 60_000)
@@ -185,18 +185,18 @@ describe('feeds', () => {
       assert.ok(readFileSync(join(one, name)).equals(readFileSync(join(other, name))), name)
   })
 
-  test('a file that is thrown away before it is sent is made again', async (t) => {
+  test('a file that is deleted before it is sent is built again', async (t) => {
     const directory = temporaryDirectory(t)
-    const { serve, made, processes } = setUp(directory, 60_000)
+    const { serve, buildCount, processes } = setUp(directory, 60_000)
     const served = await serve('a', request(), { compressed: false })
-    assert.equal(made(), 1)
+    assert.equal(buildCount(), 1)
     rmSync(join(directory, 'a'))
     assert.equal((await read(served?.body)).length, served?.bytes)
-    assert.equal(made(), 2)
+    assert.equal(buildCount(), 2)
     await processes.close()
   })
 
-  test('what cannot be made is told, leaves nothing behind, and is tried again', async (t) => {
+  test('a failed build is reported, leaves nothing behind, and is retried', async (t) => {
     const directory = temporaryDirectory(t)
     const { serve, processes } = setUp(directory, 60_000)
     const bad = { ...request(), settings: undefined as never }
@@ -208,7 +208,7 @@ describe('feeds', () => {
     await assert.rejects(serve('b', request(), { compressed: false }), /stopping/)
   })
 
-  test('an artifact about which nothing is stated has no document', async (t) => {
+  test('an artifact without statements has no document', async (t) => {
     const { serve, processes } = setUp(temporaryDirectory(t), 60_000)
     const feed = { artifact: 'package-1' }
     assert.equal(await serve('a', { ...request(), feed }, { compressed: true }), undefined)

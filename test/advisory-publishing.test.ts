@@ -8,7 +8,7 @@ import { formatProblems } from './support/advisories/format-schemas.ts'
 import { type ApiFixture, newName, type Organization, onEveryDatabase } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
 
-/** What groups publish, as scanners get it. */
+/** Published feeds as scanners get them. */
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of the feeds.
 type Json = any
@@ -154,7 +154,7 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.equal(packages.length, derived.packages.length)
   })
 
-  test('answers strangers the same whether a group publishes to others, or is there at all', async () => {
+  test('returns the same to unauthorized callers whether or not a group publishes or exists', async () => {
     const organization = await cast().organization()
     await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
     const other = await cast().organization()
@@ -178,7 +178,7 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.equal((await shape(`${organization.uid}/${'f'.repeat(16)}`, bearer(organization)))[0], 404)
   })
 
-  test('lets everybody read what a public group publishes, and all that lies below it', async () => {
+  test('lets anyone read what a public group and its descendants publish', async () => {
     const organization = await cast().organization()
     const { uid: folder } = await organization.owner.api.create(`iam/groups/${organization.uid}`, {
       name: newName('f'),
@@ -198,7 +198,7 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.deepEqual(await Promise.all([folder, inner].map(status)), [401, 401])
   })
 
-  test('closes the feeds of a suspended organization to everybody', async () => {
+  test('closes the feeds of a suspended organization', async () => {
     const organization = await cast().organization()
     await publish(cast(), organization.uid)
     const feed = `${feedsOf(cast(), organization.uid)}/secdb/security.json`
@@ -213,7 +213,7 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.equal((await get(feed, bearer(organization))).status, 403)
   })
 
-  test('shows a change at the next request, and nothing that has not changed twice', async () => {
+  test('serves changes immediately, and unchanged content only once', async () => {
     const organization = await cast().organization()
     await publish(cast(), organization.uid)
     const feeds = feedsOf(cast(), organization.uid)
@@ -244,7 +244,7 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.notEqual(await tagOf(), second)
   })
 
-  test('tells by time what has not changed, once no other change can be of the same second', async () => {
+  test('uses modification times once no other change can be in the same second', async () => {
     const organization = await cast().organization()
     await publish(cast(), organization.uid)
     const feed = `${feedsOf(cast(), organization.uid)}/osv/all.zip`
@@ -257,7 +257,7 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.equal((await get(feed, { 'if-modified-since': modified, 'if-none-match': '"other"' })).status, 200)
   })
 
-  test('says of what is not there that it is not, whatever the caller has seen', async () => {
+  test('returns 404 for missing content, whatever the conditions', async () => {
     const organization = await cast().organization()
     await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
     await publish(cast(), organization.uid)
@@ -273,7 +273,7 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.equal((await get(`${feeds}/openvex/index.json`, later)).status, 304)
   })
 
-  test('a record was modified when its severity was, so that mirrors fetch it again', async () => {
+  test('a change of severity modifies the record, so that mirrors fetch it again', async () => {
     const organization = await cast().organization()
     const { uid: folder } = await organization.owner.api.create(`iam/groups/${organization.uid}`, {
       name: newName('f'),
@@ -332,7 +332,7 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.equal(unchanged.modified, last.modified)
   })
 
-  test('compresses for those who take it, with a tag of its own, and answers HEAD like GET', async () => {
+  test('compresses if accepted, with a separate ETag, and answers HEAD like GET', async () => {
     const organization = await cast().organization()
     await importInto(cast(), organization.uid, 'secdb')
     await publish(cast(), organization.uid)
@@ -366,7 +366,7 @@ onEveryDatabase('publishing advisories', (cast) => {
     assert.equal((await get(`${feeds}/secdb/security.json`, {}, 'POST')).status, 405)
   })
 
-  test('keeps what is not approved to itself', async () => {
+  test('does not publish unapproved events', async () => {
     const organization = await cast().organization()
     await importInto(cast(), organization.uid, 'wolfi/schema-fixtures')
     await publish(cast(), organization.uid)
@@ -379,7 +379,7 @@ onEveryDatabase('publishing advisories', (cast) => {
       }
   })
 
-  test('lets those change a publication who may change advisories, and tells what cannot be', async () => {
+  test('lets callers who may change advisories change a publication, and reports invalid settings', async () => {
     const organization = await cast().organization()
     const viewer = await organization.member('viewer')
     assert.equal((await viewer.api.patch(publication(organization.uid), { public: true })).status, 403)
@@ -439,7 +439,7 @@ onEveryDatabase('publishing advisories', (cast) => {
 onEveryDatabase(
   'publishing advisories to many',
   (cast) => {
-    test('counts requests for public feeds for their address, and others for their caller as well', async () => {
+    test('counts requests for public feeds by address, and others by caller too', async () => {
       const organization = await cast().organization()
       const { db } = cast().berth.berth.installation.store
       await db.kysely

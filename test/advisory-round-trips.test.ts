@@ -4,14 +4,11 @@ import { test } from 'node:test'
 import type { AdvisoryRecord, Format } from '@berth/advisory-formats/advisory-record.ts'
 import { osvRecord } from '@berth/advisory-formats/osv/write-osv.ts'
 import { defaultPublicationSettings } from '@berth/advisory-formats/publishing/publication-settings.ts'
-import {
-  type PublishedAdvisory,
-  packageOf,
-  toPublishedAdvisory,
-} from '@berth/advisory-formats/publishing/published-advisory.ts'
+import { type PublishedAdvisory, packageOf } from '@berth/advisory-formats/publishing/published-advisory.ts'
 import { readDocument } from '@berth/advisory-formats/read-document.ts'
 import { secdbEntry, secdbFooter, secdbHeader } from '@berth/advisory-formats/secdb/write-secdb.ts'
 import { hasStatements, openVexDocument } from '@berth/advisory-formats/vex/write-openvex.ts'
+import { toPublishedAdvisory } from '@berth/server/advisories/publish/published-row.ts'
 import { hashRecord, toAdvisoryRow } from '@berth/server/advisories/storage/stored-advisory.ts'
 import type { Uid } from '@berth/server/api/uid.ts'
 import fc from 'fast-check'
@@ -24,7 +21,7 @@ import {
 import { formatProblems } from './support/advisories/format-schemas.ts'
 import { record } from './support/advisories/random-documents.ts'
 
-/** What is published says the same when it is imported and published again, byte for byte. */
+/** Published content is the same after it is imported and published again, byte for byte. */
 
 const { distribution, secdb } = defaultPublicationSettings
 const settings = { ...secdb, urlprefix: 'https://packages.wolfi.dev' }
@@ -137,7 +134,7 @@ for (const collection of corpora) {
   })
 }
 
-test('what breaks a rule of a format is found', () => {
+test('violations of a format are detected', () => {
   const score = { type: 'CVSS_V3', score: '9.8' }
   assert.match(formatProblems('osv', { id: 'EX-1', modified: 'yesterday', severity: [score] }), /pattern/)
   assert.match(

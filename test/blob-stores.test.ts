@@ -10,7 +10,7 @@ import { type BlobStore, MissingBytes, type Upload } from '@berth/server/registr
 import { type BlobSettings, openBlobs } from '@berth/server/registry/blobs/open.ts'
 import { type S3Server, startS3, withoutS3 } from './support/registry/s3.ts'
 
-/** What every store of blobs does, whatever it keeps them in. */
+/** The contract of every blob store. */
 
 const { s3PartBytes: PART } = limits
 
@@ -110,7 +110,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       ['two parts and one byte', 2 * PART + 1],
       ['20 MiB', 20 * 1024 * 1024],
     ] as const)
-      test(`a blob of ${what} is what was appended, and leaves no upload`, async () => {
+      test(`a blob of ${what} has the appended bytes, and leaves no upload`, async () => {
         const bytes = randomBytes(size)
         for (const isLast of [true, false]) {
           const upload = await blobs.append(begun(), inChunks(bytes), { isLast })
@@ -129,7 +129,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
         }
       })
 
-    test('an upload is gone on with, by another process too, and read again as a whole', async () => {
+    test('an upload is continued, also by another process, and read completely', async () => {
       const bytes = randomBytes(3 * PART + 1234)
       let upload = begun()
       let from = 0
@@ -149,7 +149,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
     })
 
     for (const size of [0, 10, 2 * PART + 10])
-      test(`an upload of ${size} bytes whose keeping is undone can be kept again, and leaves nothing else`, async () => {
+      test(`an upload of ${size} bytes whose commit is reverted can be committed again, and leaves nothing else`, async () => {
         const bytes = randomBytes(size)
         const upload = await blobs.append(begun(), inChunks(bytes))
         const [first, second] = [newLocation(), newLocation()]
@@ -161,7 +161,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
         assert.deepEqual([stored.includes(first), stored.includes(second)], [false, true])
       })
 
-    test('what was written beyond the size of an upload is forgotten', async () => {
+    test('bytes beyond the size of an upload are discarded', async () => {
       const bytes = randomBytes(2 * PART + 100)
       const first = await blobs.append(begun(), inChunks(bytes.subarray(0, PART + 50)))
       await blobs.append(first, inChunks(randomBytes(2 * PART)))
@@ -173,7 +173,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       assert.ok((await whole(location, bytes)).equals(bytes))
     })
 
-    test('an upload that fails at its beginning is begun again', async () => {
+    test('an upload that fails at its start is started again', async () => {
       const upload = begun()
       await assert.rejects(blobs.append(upload, breaking(randomBytes(2 * PART))), /gone/)
       const bytes = randomBytes(100)
@@ -182,7 +182,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       assert.ok((await whole(location, bytes)).equals(bytes))
     })
 
-    test('an upload that is discarded leaves nothing, whatever is known of it', async () => {
+    test('a discarded upload leaves nothing, whatever is known of it', async () => {
       const large = await blobs.append(begun(), inChunks(randomBytes(PART + 10)))
       const later = await blobs.append(large, pieces(randomBytes(10)))
       const small = await blobs.append(begun(), pieces(randomBytes(10)))
@@ -195,7 +195,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       for (const { id } of [large, small, unknown, last]) assert.ok(!left.includes(id))
     })
 
-    test('what is listed as an upload can be discarded as it is listed', async () => {
+    test('a listed upload can be discarded as listed', async () => {
       for (const size of [10, PART + 10]) await blobs.append(begun(), inChunks(randomBytes(size)))
       const ids = await pending()
       assert.equal(new Set(ids).size, ids.length)
@@ -207,7 +207,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       assert.deepEqual(await listed(blobs.listUploads()), [])
     })
 
-    test('ranges are read, and nothing of what is not there', async () => {
+    test('ranges are read, and nothing of missing blobs', async () => {
       const bytes = randomBytes(PART + 1000)
       const location = await kept(bytes)
       for (const [start, end] of [
@@ -229,7 +229,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       )
     })
 
-    test('a reader that leaves, while it waits too, ends the reading', async () => {
+    test('a reader that stops, even while waiting, ends the read', async () => {
       const bytes = randomBytes(PART)
       const location = await kept(bytes)
       for await (const piece of blobs.read(location, { start: 0, end: PART })) {
@@ -243,7 +243,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       assert.ok((await whole(location, bytes)).equals(bytes))
     })
 
-    test('the same bytes kept many times at once are as many blobs, each of its own', async () => {
+    test('the same bytes committed concurrently are separate blobs', async () => {
       const bytes = randomBytes(PART + 1)
       const all = await Promise.all(Array.from({ length: 5 }, () => kept(bytes)))
       const [first = '', ...rest] = all
@@ -253,7 +253,7 @@ for (const [name, { skip, open, end }] of Object.entries(stores)) {
       for (const location of rest) assert.ok((await whole(location, bytes)).equals(bytes))
     })
 
-    test('a slow sender waits for nobody, and nobody for it', async () => {
+    test('a slow sender does not block others, nor they it', async () => {
       const slow = (async function* () {
         for (let at = 0; at < 10; at++) {
           yield randomBytes(10)

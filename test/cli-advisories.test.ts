@@ -84,7 +84,7 @@ describe('advisories on the command line', () => {
           ?.reason,
         format: '',
       },
-      { file: 'all.zip:../up.json', line: 0, reason: 'has a path that leads out of the archive', format: '' },
+      { file: 'all.zip:../up.json', line: 0, reason: 'has a path outside the archive', format: '' },
     ]
     assert.match(String(rejected[0]?.reason), /modified/)
     const byFile = (a: { file: string }, b: { file: string }) => (a.file < b.file ? -1 : 1)

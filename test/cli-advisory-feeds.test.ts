@@ -44,7 +44,7 @@ describe('feeds on the command line', () => {
     assert.equal(both.code, 1)
     const report = json(both.stdout)
     assert.deepEqual(report.rejected, [
-      { file: `${server.url}/none.zip`, line: 0, reason: 'the server answered with status 404', format: '' },
+      { file: `${server.url}/none.zip`, line: 0, reason: 'the server responded with status 404', format: '' },
     ])
     assert.equal(report.total.created, 1)
     assert.ok(!both.stdout.includes('secret') && !both.stderr.includes('secret'))
@@ -85,7 +85,7 @@ describe('feeds on the command line', () => {
     server.files.clear()
     const failed = await cli.run(['advisories', 'feeds', 'sync', url, '--wait', '--full'])
     assert.equal(failed.code, 1)
-    assert.match(failed.stderr, /^berth: the server answered with status 404$/m)
+    assert.match(failed.stderr, /^berth: the server responded with status 404$/m)
     assert.equal((await cli.run(['advisories', 'feeds', 'remove', url])).code, 2)
     await feeds('remove', url, '--yes')
     assert.equal(await feeds('list', '--parent', group, '-o', 'id'), '')

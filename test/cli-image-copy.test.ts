@@ -120,7 +120,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     ])
     assert.deepEqual(
       [none.code, none.stderr],
-      [1, 'berth: the image has nothing for linux/riscv64; it has linux/amd64, linux/arm64\n'],
+      [1, 'berth: the image has no platform linux/riscv64; available: linux/amd64, linux/arm64\n'],
     )
   })
 
@@ -201,7 +201,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     writeFileSync(path, readFileSync(path).reverse())
     const damaged = await cli.run(['images', 'push', `${directory}:1`, inHere()])
     assert.equal(damaged.code, 1)
-    assert.match(damaged.stderr, /the blob is damaged there, and was not taken/)
+    assert.match(damaged.stderr, /the blob is damaged there and was not copied/)
     // Nor does its size make it one: it is fetched again.
     const other = join(temporaryDirectory(cleanup), 'other')
     mkdirSync(join(other, 'blobs', 'sha256'), { recursive: true })
@@ -245,8 +245,8 @@ describe('berth images copy', { concurrency: 3 }, () => {
       reply.writeHead(200, { 'content-type': 'application/json' }).end('{"token":"x"}')
     })
     for (const [realm, flags, says] of [
-      [`http://${thief.host}/token`, [], /which is not known to belong to it, so it got nothing/],
-      [`http://user@${thief.host}/token`, [], /a token service that cannot be asked/],
+      [`http://${thief.host}/token`, [], /which is not trusted, so no credentials were sent/],
+      [`http://user@${thief.host}/token`, [], /a token service with an unsupported URL/],
       ['http://registry.example.com/token', ['--token-host', 'registry.example.com'], /over plain http/],
       ['nowhere', [], /a token service that is no address/],
     ] as const) {
@@ -293,7 +293,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
       ...['images', 'copy', `${damaging.host}/${name}:1`, `${target}:1`, ...damaging.flags],
     ])
     assert.equal(code, 1, stderr)
-    assert.match(stderr, /bytes with the digest sha256:.* the blob is damaged there, and was not taken\n$/)
+    assert.match(stderr, /bytes with the digest sha256:.* the blob is damaged there and was not copied\n$/)
     assert.equal(await digestAt(client, target, '1'), undefined)
     assert.equal(
       (await client.request('HEAD', `${target}/blobs/${digest(image.blobs[1] ?? '')}`)).status,
@@ -417,7 +417,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     })
     const { code, stderr } = await cli.run(['images', 'copy', `${strange.host}/a/b:1`, inHere()])
     assert.equal(code, 1)
-    assert.match(stderr, /it is of the format before 2017 \(schema 1\)/)
+    assert.match(stderr, /it has schema version 1, which is obsolete since 2017/)
   })
 
   test('a registry that is busy is asked again, when it says so', async () => {
@@ -436,7 +436,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const always = await behind(({ reply }) => reply.writeHead(503, { 'retry-after': '0' }).end())
     const given = await always.cli.run(['images', 'digest', `${always.host}/${target}:1`])
     assert.equal(given.code, 3)
-    assert.match(given.stderr, /answers GET \S+ with status 503/)
+    assert.match(given.stderr, /responded to GET \S+ with status 503/)
   })
 
   test('how far it is is shown on a terminal, and only there', { skip: withoutTerminal }, async () => {

@@ -4,7 +4,7 @@ import type { ReadResult } from '@berth/advisory-formats/advisory-record.ts'
 import { createDocumentReader } from '@berth/server/advisories/documents/document-reader.ts'
 import { limits } from '@berth/server/config/limits.ts'
 
-/** The process that reads documents: whatever one of them does to it, the next is read. */
+/** The process that parses documents: whatever happens with one, the next is parsed. */
 
 const record = {
   id: 'EX-1',
@@ -23,25 +23,25 @@ const large = Buffer.from(
 )
 const reasonOf = (result: ReadResult) => ('rejection' in result ? result.rejection.reason : '')
 
-test('a document that takes too long is refused, and those that wait behind it are read', async (t) => {
+test('a document that takes too long is rejected, and those behind it are parsed', async (t) => {
   const reader = createDocumentReader({ ...limits, documentParseMsMax: 400 })
   t.after(() => reader.close())
   const [slow, next] = await Promise.all([
     reader.read('slow.json', '', large),
     reader.read('next.json', '', small),
   ])
-  assert.equal(reasonOf(slow), 'takes longer than 0.4 s to be read')
+  assert.equal(reasonOf(slow), 'takes longer than 0.4 s to parse')
   assert.equal(reasonOf(next), '')
 })
 
-test('a document that takes too much memory is refused, and the next is read', async (t) => {
+test('a document that takes too much memory is rejected, and the next is parsed', async (t) => {
   const reader = createDocumentReader({ ...limits, documentParseMemoryMib: 64 })
   t.after(() => reader.close())
-  assert.match(reasonOf(await reader.read('large.json', '', large)), /^needs more than 64 MiB to be read$/)
+  assert.match(reasonOf(await reader.read('large.json', '', large)), /^needs more than 64 MiB to parse$/)
   assert.equal(reasonOf(await reader.read('next.json', '', small)), '')
 })
 
-test('closing ends what is being read', async () => {
+test('closing aborts the current document', async () => {
   const reader = createDocumentReader()
   const reading = reader.read('large.json', '', large)
   await new Promise((resolve) => setTimeout(resolve, 100))

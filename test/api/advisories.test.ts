@@ -118,7 +118,7 @@ for (const sizes of [undefined, { bucketRowsMax: 4, rowsInlineMax: 3, branchesMa
   onEveryDatabase(
     `advisories${sizes === undefined ? '' : ', with the ways of many rows'}`,
     (cast) => {
-      test('every filter and random combinations answer what a look at each advisory answers', async () => {
+      test('every filter and random combinations match a scan of all advisories', async () => {
         const { berth } = cast()
         const { store } = berth.berth.installation
         const organization = await cast().organization()
@@ -204,7 +204,7 @@ onEveryDatabase('advisories', (cast) => {
     return { ...one, artifactName: 'git', withdrawnMs: undefined } as NonNullable<typeof one>
   }
 
-  test('who may not read advisories is refused, and finds none', async () => {
+  test('a caller who may not read advisories is denied, and finds none', async () => {
     const { uid, member, admin } = await newGroup()
     await importParsed(store(), uid, parsedDocument('d', [sample()]))
     const [{ uid: advisory }] = (await admin.get(PATH)).body.advisories
@@ -217,7 +217,7 @@ onEveryDatabase('advisories', (cast) => {
     assertError(await admin.get(`${PATH}/${absent}`), notFoundError(TYPE, absent))
   })
 
-  test('bad values of filters are told by field', async () => {
+  test('invalid filters are reported by field', async () => {
     const { admin } = await newGroup()
     const long = 'x'.repeat(limits.advisoryFilterCharsMax + 1)
     const many = Array.from({ length: limits.advisoryFilterValuesMax + 1 }, (_, at) => `CVE-2024-${at}`)
@@ -228,14 +228,14 @@ onEveryDatabase('advisories', (cast) => {
       ['event_review_states', '77'],
       ['aliases', long, 'aliases[0]'],
       ['aliases', many],
-      ['query', 'x'.repeat(129)],
+      ['query', 'x'.repeat(limits.advisorySuffixCharsMax + 1)],
       ['order_by', 'aliases'],
     ] as const)
       assertError(await admin.get(PATH, { [field]: value as string }), invalidFieldError(named))
     assert.equal((await admin.get(PATH, { origin: '', query: '' })).status, 200)
   })
 
-  test('what a document says again changes nothing; what it says otherwise is a later version', async () => {
+  test('the same content changes nothing; changed content is a later version', async () => {
     const { uid, admin } = await newGroup()
     const first = { ...sample(), updatedMs: undefined }
     assert.deepEqual(await importParsed(store(), uid, parsedDocument('d', [first])), {
@@ -264,7 +264,7 @@ onEveryDatabase('advisories', (cast) => {
     )
   })
 
-  test('an older version of a document is left aside', async () => {
+  test('an older version of a document is ignored', async () => {
     const { uid, admin } = await newGroup()
     await importParsed(store(), uid, parsedDocument('d', [sample()], { revisionMs: 20 }))
     const old = parsedDocument('d', [{ ...sample(), artifactName: 'old' }], { revisionMs: 10 })
@@ -273,7 +273,7 @@ onEveryDatabase('advisories', (cast) => {
     assert.equal((await admin.get(PATH, { artifact_names: 'git' })).body.totalCount, '1')
   })
 
-  test('what is withdrawn leaves the lists and can be got; it comes back as it was', async () => {
+  test('a withdrawn advisory leaves the lists but can be read; it can be restored unchanged', async () => {
     const { uid, admin } = await newGroup()
     await importParsed(store(), uid, parsedDocument('d', [sample(), { ...sample(), artifactName: 'vim' }]))
     const [advisory] = (await admin.get(PATH, { artifact_names: 'vim' })).body.advisories
@@ -288,7 +288,7 @@ onEveryDatabase('advisories', (cast) => {
     assert.deepEqual([back.uid, back.events, 'deleteTime' in back], [advisory.uid, advisory.events, false])
   })
 
-  test('documents that tell of one advisory add up, and each takes its part away', async () => {
+  test('documents about one advisory are merged, and deleting one removes its part', async () => {
     const { uid, admin } = await newGroup()
     const part = (id: string, alias: string, revisionMs: number) =>
       parsedDocument(id, [], {
@@ -299,7 +299,7 @@ onEveryDatabase('advisories', (cast) => {
     assert.equal((await admin.get(PATH, { aliases: 'CVE-1' })).body.totalCount, '1')
   })
 
-  test('severities come from what the group and those above it say of the aliases', async () => {
+  test('severities come from scores of the aliases in the group and its ancestors', async () => {
     const { uid, owner, admin } = await newGroup()
     const below = (await owner.api.create(`iam/groups/${uid}`, { name: 'below' })).uid
     const beside = (await owner.api.create(`iam/groups/${uid}`, { name: 'beside' })).uid
@@ -328,7 +328,7 @@ onEveryDatabase('advisories', (cast) => {
     assert.deepEqual((await seen()).toSorted(), ['here', 'of the component'])
   })
 
-  test('a security database adds only what no other document tells, in whichever order they come', async () => {
+  test('a security database adds only entries that no other document covers, in any order', async () => {
     const secdb = (...aliases: string[]) =>
       parsedDocument('db', [], {
         format: 'secdb',
@@ -380,7 +380,7 @@ onEveryDatabase('advisories', (cast) => {
     ...more,
   })
 
-  test('an entry of a security database comes back when what covered it is withdrawn, changed or deleted', async () => {
+  test('an entry of a security database is restored when the advisory that superseded it is withdrawn, changed or deleted', async () => {
     const alone = gitOf('CVE-9')
     const goings: readonly (readonly AdvisoryRecord[] | undefined)[] = [
       parsedDocument('git', [{ ...gitOf('CVE-1'), withdrawnMs: 1 }, alone]).advisories,
@@ -414,7 +414,7 @@ onEveryDatabase('advisories', (cast) => {
     }
   })
 
-  test('packages of one name are the same only where one distributor has them both', async () => {
+  test('packages with the same name are the same only if they have the same distributor', async () => {
     const alpine = 'https://dl-cdn.alpinelinux.org/alpine/v3.19/main'
     const wolfi = 'https://packages.wolfi.dev/os'
     const covers: readonly (readonly [string, Partial<AdvisoryRecord>, number])[] = [

@@ -87,7 +87,7 @@ onEveryDatabase('advisory documents', (cast) => {
     assert.deepEqual((await list({ order_by: 'advisory_id' })).advisories, advisories)
   })
 
-  test('a bad document is told of with its line, and stops none of the others', async () => {
+  test('an invalid document is reported with its line, and does not stop the others', async () => {
     const { send, list } = await newGroup()
     const answers = await send([
       { name: 'a.yaml', content: base64(wolfi('a', first)) },
@@ -113,7 +113,7 @@ onEveryDatabase('advisory documents', (cast) => {
     assert.equal((await list()).totalCount, '2')
   })
 
-  test('names are as long as they may be in any script, and longer ones stop none of the other documents', async () => {
+  test('names can have their full length in any script, and longer ones do not stop other documents', async () => {
     const { send, list } = await newGroup()
     const { advisoryIndexedNameBytesMax, advisoryAliasBytesMax, advisoryDocumentIdBytesMax } = limits
     const long = (bytes: number) =>
@@ -149,7 +149,7 @@ onEveryDatabase('advisory documents', (cast) => {
     assert.deepEqual(
       answers.map(({ accepted, line, created, reason }) => [accepted, line, created, reason]),
       [
-        [false, 1, 0, 'statements[0].products[0].@id gives a name of more than 512 bytes'],
+        [false, 1, 0, 'statements[0].products[0].@id has a name of more than 512 bytes'],
         [true, 0, 1, ''],
         [true, 0, 1, ''],
       ],
@@ -157,7 +157,7 @@ onEveryDatabase('advisory documents', (cast) => {
     assert.equal((await list()).totalCount, '2')
   })
 
-  test('what the database does not take is a rejection like any other', async () => {
+  test('a value that the database cannot store is a rejection like any other', async () => {
     const { uid } = await newGroup()
     const { document } = readDocument('a', '', Buffer.from(wolfi('a', first))) as {
       document: ParsedDocument
@@ -174,11 +174,11 @@ onEveryDatabase('advisory documents', (cast) => {
       },
     )
     assert.deepEqual(imported, {
-      rejection: { line: 0, reason: 'has something that the database does not take' },
+      rejection: { line: 0, reason: 'has a value that the database cannot store' },
     })
   })
 
-  test('a newer document of Wolfi may have fewer events, or more aliases; an older one of others is told of', async () => {
+  test('a newer Wolfi document may have fewer events or more aliases; an older one of other formats is reported', async () => {
     const { send, list } = await newGroup()
     const sent = async (text: string) => (await send([{ name: 'git.yaml', content: base64(text) }]))[0]
     const document = wolfi('git', first, second)
@@ -220,7 +220,7 @@ onEveryDatabase('advisory documents', (cast) => {
     )
   })
 
-  test('documents about one thing are read again, and the entries of a database that others covered come back', async () => {
+  test('documents about one product are parsed again, and superseded entries of a database are restored', async () => {
     const { send, list, api, path } = await newGroup()
     const vex = (id: string, more: object) => ({
       name: `${id}.json`,
@@ -274,7 +274,7 @@ onEveryDatabase('advisory documents', (cast) => {
     ])
   })
 
-  test('of two trees of Wolfi documents in one group the second is refused; one tree may move', async () => {
+  test('a second tree of Wolfi documents in one group is rejected; one tree may move', async () => {
     const { send, list } = await newGroup()
     const sent = async (name: string, text: string) => (await send([{ name, content: base64(text) }]))[0]
     const there = 'https://a.example/wolfi.zip:git.advisories.yaml'
@@ -284,7 +284,7 @@ onEveryDatabase('advisory documents', (cast) => {
       [other.accepted, other.reason],
       [
         false,
-        `is about git like ${there}, which is there, and has none of its ids: import it into another group, or delete the other one first`,
+        `has the same id git as the stored document ${there}, but no advisory in common: import it into another group, or delete the stored document first`,
       ],
     )
     assert.equal((await sent('moved/git.advisories.yaml', wolfi('git', first, second))).created, 1)
@@ -293,7 +293,7 @@ onEveryDatabase('advisory documents', (cast) => {
     assert.equal((await list()).totalCount, '1')
   })
 
-  test('what no field has is kept with the document and told of', async () => {
+  test('unmapped fields are stored with the document and reported', async () => {
     const { send, list, api } = await newGroup()
     const record = {
       id: 'OSV-1',
@@ -327,7 +327,7 @@ onEveryDatabase('advisory documents', (cast) => {
     assert.deepEqual((await api.get(sources, { format: 'csaf' })).body.sources, [])
   })
 
-  test('the documents of a group are told of page by page, and the sources of an advisory likewise', async () => {
+  test('the documents of a group are listed page by page, and the sources of an advisory too', async () => {
     const { send, list, path, api, member } = await newGroup()
     const osv = (id: string) => {
       const record = { id, modified: '2024-01-02T03:04:05Z', affected: [] }
@@ -403,7 +403,7 @@ onEveryDatabase('advisory documents', (cast) => {
     assert.equal((await (await cast().organization()).owner.api.get(documents)).status, 403)
   })
 
-  test('documents are taken away with what only they tell of; then the group can go', async () => {
+  test('documents are deleted with the advisories that only they have; then the group can be deleted', async () => {
     const { send, list, path, api, admin, uid } = { ...(await newGroup()), admin: cast().admin }
     await send([
       { name: 'git.yaml', content: base64(wolfi('git', first)) },
@@ -432,7 +432,7 @@ onEveryDatabase('advisory documents', (cast) => {
       assert.ok((await api.get(`vulnerabilities/advisories/${one}`)).body.deleteTime)
   })
 
-  test('who may not is refused before anything is read; bad requests are told by field', async () => {
+  test('unauthorized callers are denied before anything is read; invalid requests are reported by field', async () => {
     const { path, member, owner, api, uid } = await newGroup()
     const document = { name: 'a.yaml', content: base64(wolfi('a', first)) }
     for (const other of [owner, await member('viewer'), await member('advisories.viewer')]) {
@@ -462,7 +462,7 @@ onEveryDatabase('advisory documents', (cast) => {
     assertError(await api.get(absent), notFoundError('vulnerabilities.chainguard.dev/Advisory', gone))
   })
 
-  test('a request beyond the bytes of documents is refused whole', async () => {
+  test('a request beyond documentsRequestBytesMax is rejected', async () => {
     const { path, api } = await newGroup()
     const content = 'A'.repeat(limits.documentsRequestBytesMax)
     const { status, body } = await api.post(`${path}:importDocuments`, {

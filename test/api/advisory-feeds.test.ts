@@ -25,7 +25,7 @@ const url = 'https://feeds.example/all.zip'
 onEveryDatabase('feeds of advisories', (cast) => {
   const paused = (more: object = {}) => ({ url, paused: true, ...more })
 
-  test('a feed is made, read, listed, changed and removed; the audit log has each change', async () => {
+  test('a feed is created, read, listed, updated and deleted; the audit log has each change', async () => {
     const { uid: organization, member } = await cast().organization()
     const { api } = await member('advisories.admin')
     const made = await api.create(`${FEEDS}/${organization}`, { url, format: 'osv' })
@@ -79,7 +79,7 @@ onEveryDatabase('feeds of advisories', (cast) => {
     )
   })
 
-  test('a run that loses its feed while it reads a document does not write it', async () => {
+  test('a run that loses its lease while it reads a document does not write it', async () => {
     const { uid: group, member } = await cast().organization()
     const { api } = await member('advisories.admin')
     const { uid } = await api.create(`${FEEDS}/${group}`, { url })
@@ -112,7 +112,7 @@ onEveryDatabase('feeds of advisories', (cast) => {
     assert.equal(await countAdvisories(api, group), 0)
   })
 
-  test('a group has a feed of an address once, and stays as long as it has one', async () => {
+  test('a group has only one feed of a URL, and cannot be deleted while it has one', async () => {
     const { uid: organization, owner, member } = await cast().organization()
     const { api } = await member('advisories.admin')
     const folder = (await owner.api.create(`iam/groups/${organization}`, { name: 'a' })).uid
@@ -130,7 +130,7 @@ onEveryDatabase('feeds of advisories', (cast) => {
     assert.equal((await owner.api.delete(`iam/groups/${folder}`)).status, 200)
   })
 
-  test('what cannot be a feed is refused by its field', async () => {
+  test('invalid feeds are reported by field', async () => {
     const { uid: organization, member } = await cast().organization()
     const { api } = await member('advisories.admin')
     const { uid } = await api.create(`${FEEDS}/${organization}`, paused())
@@ -157,7 +157,7 @@ onEveryDatabase('feeds of advisories', (cast) => {
     })
   })
 
-  test('whoever may not write advisories may not have them written', async () => {
+  test('a caller who may not write advisories cannot create a feed', async () => {
     const { uid: organization, member } = await cast().organization()
     const { uid } = await (await member('advisories.admin')).api.create(`${FEEDS}/${organization}`, paused())
     const reader = (await member('viewer')).api
@@ -177,7 +177,7 @@ onEveryDatabase('feeds of advisories', (cast) => {
   })
 })
 
-test('an address over plain http is taken where there are networks that may be reached so, and nowhere else', async (t) => {
+test('a plain http URL is accepted if private networks are configured, and rejected otherwise', async (t) => {
   const [database] = databases
   assert.ok(database)
   for (const [networks, status] of [

@@ -67,7 +67,7 @@ onEveryDatabase('registry: access', (cast) => {
     }
   })
 
-  test('whoever may make tags and not move them moves none, whatever its name (R20)', async () => {
+  test('a caller who may create but not update tags cannot move a tag, whatever its name (R20)', async () => {
     const { owner, name, root, member } = await createRegistryFixture(cast())
     const capabilities = ['manifest.create', 'manifest.list', 'tag.create', 'tag.list', 'repo.blobs.get']
     const role = await createRole(cast().berth, root, capabilities, newName('creator'))
@@ -88,7 +88,7 @@ onEveryDatabase('registry: access', (cast) => {
     assertOciError(await maker.request('POST', `${root}/folder/other/blobs/uploads/`), 403, 'DENIED')
   })
 
-  test('whoever may delete manifests and no tags deletes none that has a tag', async () => {
+  test('a caller who may delete manifests but not tags cannot delete a manifest with a tag', async () => {
     const { owner, name, root, member } = await createRegistryFixture(cast())
     const role = await createRole(cast().berth, root, ['manifest.delete'], newName('deleter'))
     const deleter = await member(role)
@@ -100,7 +100,7 @@ onEveryDatabase('registry: access', (cast) => {
     assert.equal((await deleter.request('DELETE', `${name}/manifests/${bare.digest}`)).status, 202)
   })
 
-  test('an upload is the identity’s that began it', async () => {
+  test('an upload belongs to the identity that started it', async () => {
     const { owner, name, member } = await createRegistryFixture(cast())
     const path = (
       (await owner.request('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? ''
@@ -117,7 +117,7 @@ onEveryDatabase('registry: access', (cast) => {
     assert.equal((await owner.request('PATCH', path, { body: 'more' })).status, 202)
   })
 
-  test('what a known caller is denied is in the audit log', async () => {
+  test('denials of authenticated callers are in the audit log', async () => {
     const { owner, name, root, member } = await createRegistryFixture(cast())
     await pushImage(owner, name)
     const puller = await member('registry.pull')
@@ -138,7 +138,7 @@ onEveryDatabase('registry: access', (cast) => {
     }
   })
 
-  test('a token that is narrowed opens no more here than elsewhere', async () => {
+  test('a narrowed token is limited here as elsewhere', async () => {
     const { owner, name, root, organization } = await createRegistryFixture(cast())
     await pushImage(owner, name, testImage(), 'v1')
     await pushImage(owner, `${root}/team/tool`, testImage(), 'v1')

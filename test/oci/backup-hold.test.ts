@@ -7,8 +7,8 @@ import { acquireJob } from '@berth/server/storage/jobs/job-leases.ts'
 import { onEveryStore } from '../support/api/api-fixture.ts'
 import { createRegistryFixture, digest, pushBlob } from '../support/registry/registry.ts'
 
-onEveryStore('registry: a backup holds stored bytes', (cast) => {
-  test('a collection removes links and keeps bytes while a backup runs, and removes them afterwards', async () => {
+onEveryStore('registry: a running backup keeps stored bytes', (cast) => {
+  test('garbage collection deletes links but keeps bytes while a backup runs, and deletes them afterwards', async () => {
     const { berth } = cast().berth
     const { blobs, installation } = berth
     const { db, clock } = installation.store
@@ -50,7 +50,7 @@ onEveryStore('registry: a backup holds stored bytes', (cast) => {
     assert.deepEqual([held, await stored()], [1, 0])
   })
 
-  test('the hold of a backup that died expires', async () => {
+  test('the lease of a backup that died expires', async () => {
     const { berth } = cast().berth
     const { blobs, installation } = berth
     const { db, clock } = installation.store

@@ -63,18 +63,18 @@ async function beside(cast: ApiFixture, graceMs: number) {
   return { ...traffic, taken }
 }
 
-onEveryDatabase('registry: collection beside pushes', (cast) => {
-  test('no push fails beside a collection with a grace', async () => {
+onEveryDatabase('registry: garbage collection during pushes', (cast) => {
+  test('no push fails during garbage collection with a grace period', async () => {
     assert.equal((await beside(cast(), limits.gcGraceMsMin)).refused, 0)
   })
 
-  test('a manifest that was acknowledged keeps its blobs, without any grace too', async (t) => {
+  test('an acknowledged manifest keeps its blobs, even without a grace period', async (t) => {
     const { pushed, refused, deleted, taken } = await beside(cast(), 0)
     t.diagnostic(`${pushed} manifests pushed, ${refused} refused, ${deleted} deleted, ${taken} blobs taken`)
     assert.ok(taken > 0)
   })
 
-  test('who takes links away and a collection do not wait for each other', async () => {
+  test('a deletion of links and garbage collection do not deadlock', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const { blobs, installation } = cast().berth.berth
     const { store } = installation

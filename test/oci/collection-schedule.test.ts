@@ -17,9 +17,9 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 }
 
 onEveryDatabase(
-  'registry: when it is collected',
+  'registry: schedule of garbage collection',
   (cast) => {
-    test('one process at a time has the work, and one that says nothing for a minute loses it', async () => {
+    test('one process at a time has the lease, and one that does not renew it for a minute loses it', async () => {
       const { db, clock } = cast().berth.berth.installation.store
       const onError = (error: unknown) => assert.fail(String(error))
       let aheadMs = 0
@@ -47,7 +47,7 @@ onEveryDatabase(
       await due.release()
     })
 
-    test('a run that is told to end ends after its batch, and the next one takes what is left', async () => {
+    test('an aborted run ends after its batch, and the next one deletes the rest', async () => {
       const { berth } = cast()
       const { installation, blobs } = berth.berth
       const { owner, name, root } = await createRegistryFixture(cast())
@@ -66,7 +66,7 @@ onEveryDatabase(
       assert.equal((await collectGarbage(run)).blobs.count, 3)
     })
 
-    test('the server does it when it is due, says so, and not before it is due again', async () => {
+    test('the server runs it when it is due, logs it, and not before it is due again', async () => {
       const { berth } = cast()
       const { store } = berth.berth.installation
       const { owner, name, root } = await createRegistryFixture(cast())

@@ -44,7 +44,7 @@ async function run({ berth }: TestBerth, { afterMs = 0, ...options }: Options = 
 /** A dry run tells what the run then does. */
 async function runAsTold(berth: TestBerth, options: Options = {}): Promise<GcReport> {
   const told = await run(berth, { ...options, dryRun: true })
-  assert.deepEqual(await run(berth, { ...options, dryRun: true }), told, 'a dry run took something')
+  assert.deepEqual(await run(berth, { ...options, dryRun: true }), told, 'a dry run deleted something')
   assert.deepEqual(await run(berth, options), told)
   return told
 }
@@ -58,8 +58,8 @@ async function stored({ berth }: TestBerth): Promise<string[]> {
 const isStored = async (berth: TestBerth, bytes: Uint8Array) =>
   (await stored(berth)).some((location) => location.includes(digest(bytes).slice('sha256:'.length)))
 
-onEveryStore('registry: collection', (cast) => {
-  test('a blob that no manifest needs goes after the grace, its bytes too, and nothing else does', async () => {
+onEveryStore('registry: garbage collection', (cast) => {
+  test('an unreferenced blob and its bytes are deleted after the grace period, and nothing else', async () => {
     const { berth } = cast()
     await run(berth, { graceMs: 0 })
     const { owner, name, root } = await createRegistryFixture(cast())
@@ -113,7 +113,7 @@ onEveryStore('registry: collection', (cast) => {
     assert.equal(events.length, 1)
   })
 
-  test('a layer that came after its manifest is needed once that is pushed again', async () => {
+  test('a layer that was pushed after its manifest is referenced once the manifest is pushed again', async () => {
     const { berth } = cast()
     const { owner, name } = await createRegistryFixture(cast())
     const layer = randomBytes(500)
@@ -125,7 +125,7 @@ onEveryStore('registry: collection', (cast) => {
     assert.equal((await owner.request('HEAD', `${name}/blobs/${digest(layer)}`)).status, 200)
   })
 
-  test('bytes stay for as long as any repo has them', async () => {
+  test('bytes are kept as long as any repo has them', async () => {
     const { berth } = cast()
     const { owner, name } = await createRegistryFixture(cast())
     const layer = randomBytes(500)
@@ -144,7 +144,7 @@ onEveryStore('registry: collection', (cast) => {
     assert.ok((await owner.request('GET', `${name}-2/blobs/${digest(layer)}`)).bytes.equals(layer))
   })
 
-  test('who may push and is shown a blob may count on it anew', async () => {
+  test('a HEAD by a caller who may push refreshes the grace period of a blob', async () => {
     const { berth } = cast()
     await run(berth, { graceMs: 0 })
     const { name, clientOf, organization, owner, member } = await createRegistryFixture(cast())
@@ -167,7 +167,7 @@ onEveryStore('registry: collection', (cast) => {
     berth.advance(-aheadMs)
   })
 
-  test('an upload that is over goes with what was sent, another one stays', async () => {
+  test('an expired upload is deleted with its bytes, another one is kept', async () => {
     const { berth } = cast()
     await run(berth, { graceMs: 0 })
     const { owner, name, root, clientOf, organization } = await createRegistryFixture(cast())
@@ -194,7 +194,7 @@ onEveryStore('registry: collection', (cast) => {
     assert.deepEqual(ids, [kept.split('/').at(-1)])
   })
 
-  test('what a crash leaves in the store goes, what somebody else has put there stays', async () => {
+  test('untracked bytes of a crash are deleted, files of other programs are kept', async () => {
     const { berth } = cast()
     await run(berth, { graceMs: 0 })
     const { blobs } = berth.berth
@@ -223,7 +223,7 @@ onEveryStore('registry: collection', (cast) => {
     assert.deepEqual((await run(berth, { graceMs: 0 })).strays, { count: 0, bytes: 0 })
   })
 
-  test('a push that is so slow that collection may have taken its bytes fails, and leaves nothing', async () => {
+  test('a push that is so slow that garbage collection may have deleted its bytes fails and leaves nothing', async () => {
     const { berth } = cast()
     const { blobs } = berth.berth
     const { owner, name } = await createRegistryFixture(cast())
@@ -253,7 +253,7 @@ onEveryStore('registry: collection', (cast) => {
     berth.advance(-aheadMs)
   })
 
-  test('where most of the store is unknown nothing of it is taken unasked', async () => {
+  test('untracked bytes that are most of the store are deleted only if forced', async () => {
     const { berth } = cast()
     const afterMs = untrackedBlobAgeMsMin + 1000
     const before = (await run(berth, { graceMs: 0, afterMs, dryRun: true })).strays.count
@@ -267,7 +267,7 @@ onEveryStore('registry: collection', (cast) => {
     }
     await assert.rejects(
       run(berth, { graceMs: 0, afterMs }),
-      /is it the right one\? berth admin collect --force/,
+      /Check that this is the right database\. To delete them, run berth admin collect --force/,
     )
     const told = await run(berth, { graceMs: 0, afterMs, dryRun: true })
     assert.equal(told.strays.count, before + most)

@@ -20,7 +20,7 @@ function nextOf({ headers }: OciReply): string | undefined {
 }
 
 onEveryDatabase('registry: content discovery', (cast) => {
-  test('tags come in their order, a page at a time, each once (R28)', async () => {
+  test('tags are listed in order, a page at a time, each once (R28)', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name)
     const tags = ['1', '10', '2', 'A', 'Z', '_', 'a', 'a-b', 'a.b', 'latest', 'sha256-1']
@@ -50,7 +50,7 @@ onEveryDatabase('registry: content discovery', (cast) => {
       assertOciError(await owner.request('GET', `${name}/tags/list?n=${n}`), 400, 'PAGINATION_NUMBER_INVALID')
   })
 
-  test('referrers are had by what they refer to, by type too, before and after that is there', async () => {
+  test('referrers are listed by subject and type, whether the subject exists or not', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const subject = testImage()
     const referrers = (query = '') => owner.request('GET', `${name}/referrers/${subject.digest}${query}`)
@@ -103,7 +103,7 @@ onEveryDatabase('registry: content discovery', (cast) => {
     assert.equal((await referrers()).json.manifests.length, 2)
   })
 
-  test('referrers of one manifest are told in answers that clients can read (referrersBytesMax)', async () => {
+  test('lists of referrers are limited to a size that clients can read (referrersBytesMax)', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const subject = testImage()
     const pushed: (typeof subject.descriptor)[] = []
@@ -164,7 +164,7 @@ onEveryDatabase('registry: content discovery', (cast) => {
     assertOciError(await owner.request('GET', '_catalog?n=x'), 400, 'PAGINATION_NUMBER_INVALID')
   })
 
-  test('what lists is not there for other methods and paths', async () => {
+  test('lists reject other methods and paths', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     await pushImage(owner, name)
     for (const [method, path] of [

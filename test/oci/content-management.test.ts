@@ -13,7 +13,7 @@ import {
 } from '../support/registry/registry.ts'
 
 onEveryStore('registry: content management', (cast) => {
-  test('a tag is deleted, and its manifest stays', async () => {
+  test('a tag is deleted and its manifest is kept', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name, testImage(), 'v1')
     await putManifest(owner, name, 'v2', image)
@@ -44,7 +44,7 @@ onEveryStore('registry: content management', (cast) => {
     )
   })
 
-  test('a blob is deleted unless a manifest needs it, and only from its repo (R31)', async () => {
+  test('a blob is deleted unless a manifest references it, and only from its repo (R31)', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name)
     const loose = randomBytes(100)
@@ -64,7 +64,7 @@ onEveryStore('registry: content management', (cast) => {
       assert.equal((await owner.request('DELETE', `${name}/blobs/${digest(blob)}`)).status, 202)
   })
 
-  test('a repo that is deleted takes its manifests and links along', async () => {
+  test('deleting a repo deletes its manifests and links', async () => {
     const { owner, name, organization, root } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name)
     const upload = (await owner.request('POST', `${name}/blobs/uploads/`)).headers.get('location') ?? ''

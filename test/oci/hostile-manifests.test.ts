@@ -196,7 +196,7 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
       assert.equal((await owner.request('DELETE', `${name}/blobs/${digest(bytes)}`)).status, 202)
   })
 
-  test('a configuration beyond the limits is read as none (imageConfigElementsMax)', async () => {
+  test('a configuration beyond the limits counts as none (imageConfigElementsMax)', async () => {
     const { owner, name, organization, root } = await createRegistryFixture(cast())
     const pushed = async (labels: number) => {
       const Labels = Object.fromEntries(count(labels, (n) => [`label-${n}`, '']))
@@ -217,7 +217,7 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
     assert.deepEqual(await architectures(exceeds), [])
   })
 
-  test('one question reads a limited part of an index (imageBytesMax, imageManifestsMax)', async () => {
+  test('one request reads a limited part of an index (imageBytesMax, imageManifestsMax)', async () => {
     const { owner, name, organization, root } = await createRegistryFixture(cast())
     await pushBlob(owner, name, empty)
     const entries = []
@@ -418,7 +418,7 @@ onEveryDatabase(
         await new Promise((done) => setTimeout(done, 5))
     }
 
-    test('other requests are answered while a large manifest is read', async () => {
+    test('other requests are served while a large manifest is parsed', async () => {
       const { owner, name } = await createRegistryFixture(cast())
       await pushBlob(owner, name, empty)
       const { manifests } = cast().berth.berth

@@ -18,7 +18,7 @@ import {
 
 const MANIFEST = 'registry.chainguard.dev/Manifest'
 
-onEveryStore('registry: images that were pushed', (cast) => {
+onEveryStore('registry: pushed images', (cast) => {
   const pushed = async () => {
     const { owner, name, organization, root } = await createRegistryFixture(cast())
     const amd = await pushImage(owner, name, testImage({}, { layerBytes: 1000 }))
@@ -31,7 +31,7 @@ onEveryStore('registry: images that were pushed', (cast) => {
     return { owner, name, amd, arm, ask, sizeOf }
   }
 
-  test('an index tells its architectures, in its order, and the size of each', async () => {
+  test('an index has its architectures, in its order, and the size of each', async () => {
     const { owner, name, amd, arm, ask, sizeOf } = await pushed()
     const attestation = await pushImage(owner, name, testImage({}, { architecture: 'unknown' }))
     const platform = (architecture: string, variant?: string) => ({
@@ -70,7 +70,7 @@ onEveryStore('registry: images that were pushed', (cast) => {
     assert.deepEqual((await ask(index.digest, 'architectures')).body, { architectures: ['arm64'] })
   })
 
-  test('an image tells its own, from its configuration', async () => {
+  test('an image has its architecture from its configuration', async () => {
     const { owner, name, arm, ask, sizeOf } = await pushed()
     assert.deepEqual((await ask(arm.digest, 'architectures')).body, { architectures: ['arm64'] })
     assert.deepEqual((await ask(arm.digest, 'size')).body, { size: sizeOf(arm), architecture: 'arm64' })
@@ -89,7 +89,7 @@ onEveryStore('registry: images that were pushed', (cast) => {
     assertError(await ask(digest('nothing'), 'size'), notFoundError(MANIFEST, digest('nothing')))
   })
 
-  test('version 1 tells the same, and how an image runs', async () => {
+  test('version 1 returns the same, and how an image runs', async () => {
     const { owner, name, organization, root } = await createRegistryFixture(cast())
     const config = {
       architecture: 'arm64',

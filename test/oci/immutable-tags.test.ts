@@ -41,7 +41,7 @@ onEveryDatabase('registry: immutable tags', (cast) => {
   const releases = { patterns: ['v*'], exceptions: ['v*-rc?'] }
   const immutable = failedPreconditionError('TAG_IMMUTABLE')
 
-  test('nobody moves or deletes one, in whichever way, and everybody may push it again', async () => {
+  test('no caller can move or delete one by any method, and every pusher can push it again', async () => {
     const { owner, name, api, image, other, repo, tagOf } = await prepared(releases)
     const { uid } = await tagOf('v1.0')
     const moved = await putManifest(owner, name, 'v1.0', other)
@@ -71,7 +71,7 @@ onEveryDatabase('registry: immutable tags', (cast) => {
     assert.equal((await tagOf('v1.0')).digest, image.digest)
   })
 
-  test('other tags, exceptions, and tags after the policy was changed are as before', async () => {
+  test('other tags, exceptions, and tags after a change of the policy remain mutable', async () => {
     const { owner, name, api, image, other, path } = await prepared(releases)
     for (const tag of ['latest', 'v2.0-rc1']) {
       assert.equal((await putManifest(owner, name, tag, image)).status, 201)
@@ -83,7 +83,7 @@ onEveryDatabase('registry: immutable tags', (cast) => {
     assert.equal((await owner.request('DELETE', `${name}/manifests/${other.digest}`)).status, 202)
   })
 
-  test('what an index with such a tag needs stays; a repo that has nothing else goes with them', async () => {
+  test('manifests of an index with such a tag are kept; a repo with nothing else can be deleted with them', async () => {
     const { owner, name, api, image, other, repo, path } = await prepared({ patterns: ['*'] })
     const index = imageFromManifest({
       schemaVersion: 2,
@@ -107,7 +107,7 @@ onEveryDatabase('registry: immutable tags', (cast) => {
     assertError(await api.get(path), notFoundError('registry.chainguard.dev/Repo', repo))
   })
 
-  test('indexes in layers, with more ways to a manifest than can be gone, are looked at once each', async () => {
+  test('nested indexes with very many paths to a manifest are visited once each', async () => {
     const { owner, name, other, repo } = await prepared(releases)
     const { kysely } = cast().berth.berth.installation.store.db
     const [root = ''] = repo.split('/')
@@ -137,7 +137,7 @@ onEveryDatabase('registry: immutable tags', (cast) => {
     assert.match(refused.json.errors[0].message, /tag v1\.0 of repo .* is immutable/)
   })
 
-  test('policies are read and changed by who may, as other resources are', async () => {
+  test('policies are authorized like other resources', async () => {
     const { api, repo, path, organization, member } = await prepared(releases)
     const fresh = await api.post(`registry/repos/${organization.uid}`, { name: 'fresh' })
     assert.deepEqual((await api.get(`registry/repos/${fresh.body.uid}/policy`)).body.immutableTags, undefined)

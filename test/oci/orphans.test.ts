@@ -19,7 +19,7 @@ onEveryDatabase('rows of deleted resources', (cast) => {
     return (await collectGarbage({ store, blobs, graceMs: 0, dryRun, requireKnownStore: true })).orphans.count
   }
 
-  test('of every table that belongs to another are deleted, and no others', async () => {
+  test('of every dependent table are deleted, and no others', async () => {
     await collected(false)
     const { kysely } = cast().berth.berth.installation.store.db
     const { owner, name, root } = await createRegistryFixture(cast())
@@ -53,7 +53,7 @@ onEveryDatabase('rows of deleted resources', (cast) => {
       )
     }
     const told = await collected(true)
-    assert.equal(await collected(true), told, 'a dry run took something')
+    assert.equal(await collected(true), told, 'a dry run deleted something')
     assert.equal(await collected(false), told)
     for (const [table] of parts) assert.equal(await rowsOf(table), before.get(table), table)
     assert.equal(await collected(false), 0)

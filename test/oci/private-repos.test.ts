@@ -25,7 +25,7 @@ function shape({ status, headers, bytes }: OciReply, name: string) {
 }
 
 onEveryDatabase('registry: private and public repos', (cast) => {
-  test('of a private repo nobody learns anything without a token, nor with one of a stranger (R30, R35)', async () => {
+  test('a private repo is not disclosed without a token, nor to another organization (R30, R35)', async () => {
     const { owner, name, root } = await createRegistryFixture(cast())
     const there = await prepareRepo(owner, name)
     const { berth } = cast()
@@ -94,7 +94,7 @@ onEveryDatabase('registry: private and public repos', (cast) => {
     )
   })
 
-  test('a repo is public where everybody may pull, and a token that is shown is looked at all the same', async () => {
+  test('a repo is public if anonymous callers may pull, and a presented token is still verified', async () => {
     const { owner, name, root, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     const about = await prepareRepo(owner, name)

@@ -516,7 +516,7 @@ ${operations
     )
   })
 
-  test('errors say what is lacking and why, the same for the API and the registry', async () => {
+  test('errors name the missing capability and why, the same in the API and the registry', async () => {
     const registry = await createRegistryFixture(cast())
     const { repo, path, other, tag, folder } = await made(registry)
     const pusher = await registry.member('registry.push')
@@ -566,7 +566,7 @@ ${operations
     ])
   })
 
-  test('a retention policy alone keeps its repo from deletion by push roles; a policy that says nothing does not', async () => {
+  test('a retention policy alone keeps its repo from deletion by push roles; a policy without effect does not', async () => {
     const registry = await createRegistryFixture(cast())
     const { api } = registry.organization.owner
     const pusher = await registry.member('registry.push')

@@ -15,7 +15,7 @@ import {
 } from '../support/registry/registry.ts'
 
 onEveryStore('registry: pull', (cast) => {
-  test('a manifest is had by tag and by digest, byte for byte, and HEAD says the same without it', async () => {
+  test('a manifest is pulled by tag and by digest, byte for byte, and HEAD returns the same headers', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name, testImage(), 'v1')
     for (const reference of ['v1', image.digest, encodeURIComponent(image.digest)]) {
@@ -33,7 +33,7 @@ onEveryStore('registry: pull', (cast) => {
     }
   })
 
-  test('a manifest that its reader has is not sent again', async () => {
+  test('an unchanged manifest is not sent again', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name, testImage(), 'v1')
     for (const [seen, status] of [
@@ -65,7 +65,7 @@ onEveryStore('registry: pull', (cast) => {
     }
   })
 
-  test('a blob is had whole, by HEAD, and in parts', async () => {
+  test('a blob is pulled whole, by HEAD, and in ranges', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const bytes = randomBytes(700_000)
     const path = `${name}/blobs/${await pushBlob(owner, name, bytes)}`
@@ -107,7 +107,7 @@ onEveryStore('registry: pull', (cast) => {
     assert.equal((await owner.request('GET', path, { headers: known })).status, 304)
   })
 
-  test('what is not there is told by the codes of the specification', async () => {
+  test('missing content is reported with the codes of the specification', async () => {
     const { owner, name, root } = await createRegistryFixture(cast())
     await pushImage(owner, name)
     const missing = digest('missing')
@@ -134,7 +134,7 @@ onEveryStore('registry: pull', (cast) => {
     }
   })
 
-  test('a tag whose manifest nobody has pushed is no manifest', async () => {
+  test('a tag without a manifest is not found', async () => {
     const { owner, name, organization, root } = await createRegistryFixture(cast())
     await pushImage(owner, name)
     const { body } = await organization.owner.api.get('registry/repos', { name: name.split('/')[1] ?? '' })

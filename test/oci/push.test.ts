@@ -37,7 +37,7 @@ onEveryStore('registry: push', (cast) => {
     assert.ok(got.bytes.equals(bytes))
   }
 
-  test('a blob in one request, and in one after its upload was begun', async () => {
+  test('a blob in one request, and in one after its upload was started', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const [first, second] = [randomBytes(1000), randomBytes(1000)]
     const posted = await owner.request('POST', `${name}/blobs/uploads/?digest=${digest(first)}`, {
@@ -55,7 +55,7 @@ onEveryStore('registry: push', (cast) => {
     await has(owner, name, second)
   })
 
-  test('a blob in chunks, which come in their order only', async () => {
+  test('a blob in chunks, in order only', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const bytes = randomBytes(300_000)
     const path = await begin(owner, name)
@@ -99,7 +99,7 @@ onEveryStore('registry: push', (cast) => {
     await has(owner, name, bytes)
   })
 
-  test('an upload goes on after its connection broke', async () => {
+  test('an upload continues after its connection broke', async () => {
     const { owner, name, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     const bytes = randomBytes(400_000)
@@ -158,7 +158,7 @@ onEveryStore('registry: push', (cast) => {
       assertOciError(await owner.request(method, path), 404, 'BLOB_UPLOAD_UNKNOWN', method)
   })
 
-  test('bytes are what they were announced as, or nothing (R33)', async () => {
+  test('bytes that do not match the announced digest are rejected (R33)', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const bytes = randomBytes(100)
     const wrong = digest('something else')
@@ -196,7 +196,7 @@ onEveryStore('registry: push', (cast) => {
     await has(owner, `${name}-2`, none)
   })
 
-  test('the same bytes are pushed by many at once, to as many repos', async () => {
+  test('the same bytes are pushed concurrently to many repos', async () => {
     const { owner, root } = await createRegistryFixture(cast())
     const bytes = randomBytes(50_000)
     const names = Array.from({ length: 8 }, (_, at) => `${root}/shared/repo-${at % 4}`)
@@ -211,7 +211,7 @@ onEveryStore('registry: push', (cast) => {
     assert.equal(stored.length, 1)
   })
 
-  test('a manifest makes its tag, and a tag that moves has its new manifest at once', async () => {
+  test('a manifest creates its tag, and a moved tag has its new manifest immediately', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const [first, second] = [testImage(), testImage()]
     for (const image of [first, second, first]) {
@@ -224,7 +224,7 @@ onEveryStore('registry: push', (cast) => {
     assert.equal(put.headers.get('oci-subject'), null)
   })
 
-  test('a manifest by digest takes tags along', async () => {
+  test('a push by digest sets tags', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const image = testImage()
     for (const blob of image.blobs) await pushBlob(owner, name, blob)
@@ -232,7 +232,7 @@ onEveryStore('registry: push', (cast) => {
     assert.deepEqual((await owner.request('GET', `${name}/tags/list`)).json.tags, ['a', 'b'])
   })
 
-  test('an index may name what is no manifest, which is a blob of its repo', async () => {
+  test('an index may reference a blob of its repo', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name)
     const other = Buffer.from(`anything at ${name}`)
@@ -245,7 +245,7 @@ onEveryStore('registry: push', (cast) => {
     assert.equal((await owner.request('DELETE', `${name}/blobs/${blob}`)).status, 409)
   })
 
-  test('what a manifest needs must be in its repo, in nested indexes too', async () => {
+  test('what a manifest references must be in its repo, also in nested indexes', async () => {
     const { owner, name, root } = await createRegistryFixture(cast())
     const image = testImage()
     for (const blob of image.blobs) await pushBlob(owner, `${root}/elsewhere`, blob)
@@ -266,7 +266,7 @@ onEveryStore('registry: push', (cast) => {
     assert.equal((await putManifest(owner, name, 'nested', nested)).status, 201)
   })
 
-  test('layers that nobody may give out need not be there', async () => {
+  test('non-distributable layers need not exist', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const foreign = descriptor('application/vnd.oci.image.layer.nondistributable.v1.tar+gzip', 'windows', {
       urls: ['https://example.com/layer'],
@@ -275,7 +275,7 @@ onEveryStore('registry: push', (cast) => {
     await pushImage(owner, name, image)
   })
 
-  test('a layer that nobody may give out, and that is there, stays there', async () => {
+  test('an existing non-distributable layer is kept', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const bytes = Buffer.from('a layer of my own')
     const type = 'application/vnd.docker.image.rootfs.foreign.diff.tar.gzip'
@@ -289,7 +289,7 @@ onEveryStore('registry: push', (cast) => {
     assert.equal((await owner.request('DELETE', `${name}/blobs/${blob}`)).status, 202)
   })
 
-  test('a manifest is one thing, of the media type of its request (R32)', async () => {
+  test('a manifest has one interpretation, of the media type of its request (R32)', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name)
     const valid = JSON.parse(image.manifest.toString())
@@ -373,7 +373,7 @@ onEveryStore('registry: push', (cast) => {
     assertOciError(await putManifest(owner, name, '.bad', image), 400, 'MANIFEST_INVALID', 'a bad tag')
   })
 
-  test('a manifest has a size that it may have (manifestBytesMax)', async () => {
+  test('the size of a manifest is limited (manifestBytesMax)', async () => {
     const { owner, name } = await createRegistryFixture(cast())
     const empty = Buffer.from('{}')
     await pushBlob(owner, name, empty)
@@ -393,7 +393,7 @@ onEveryStore('registry: push', (cast) => {
     assertOciError(await putManifest(owner, name, 'more', more), 413, 'SIZE_INVALID')
   })
 
-  test('a push makes its repo and the folders above it, and the API has them at once', async () => {
+  test('a push creates its repo and the folders above it, and the API has them immediately', async () => {
     const { owner, root, organization } = await createRegistryFixture(cast())
     const name = `${root}/team/tools/cli`
     const image = await pushImage(owner, name, testImage(), 'v1')
@@ -428,7 +428,7 @@ onEveryStore('registry: push', (cast) => {
     )
   })
 
-  test('a tag that the API made or deleted is the same here', async () => {
+  test('tags that the API created or deleted are visible here', async () => {
     const { owner, name, organization } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name, testImage(), 'v1')
     const { api } = organization.owner
@@ -440,7 +440,7 @@ onEveryStore('registry: push', (cast) => {
     assertOciError(await owner.request('GET', `${name}/manifests/v2`), 404, 'MANIFEST_UNKNOWN')
   })
 
-  test('names are what the specification lets them be (repoPathCharsMax)', async () => {
+  test('names follow the grammar of the specification (repoPathCharsMax)', async () => {
     const { owner, root } = await createRegistryFixture(cast())
     const room = limits.repoPathCharsMax - root.length - 1
     const longest = `${root}/${'a'.repeat(room)}`
@@ -470,7 +470,7 @@ onEveryStore('registry: push', (cast) => {
     assert.deepEqual((await owner.request('GET', `${tricky}/tags/list`)).json.tags, ['list'])
   })
 
-  test('a blob of another repo is mounted, for who may pull it there', async () => {
+  test('a blob of another repo is mounted for callers who may pull it there', async () => {
     const { owner, root, member, name } = await createRegistryFixture(cast())
     const bytes = randomBytes(100)
     const from = `${root}/team/source`

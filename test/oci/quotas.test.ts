@@ -54,7 +54,7 @@ onEveryDatabase('registry: quotas', (cast) => {
     assert.match(reply.json.errors[0].message, what)
   }
 
-  test('what is stored is counted once for an organization, and counted down', async () => {
+  test('stored content is counted once for an organization, and subtracted when deleted', async () => {
     const { owner, name, root, organization, usage, settings } = await prepared()
     const { api } = organization.owner
     const image = await pushImage(owner, name, testImage({}, { layerBytes: 1000 }), 'v1')
@@ -85,7 +85,7 @@ onEveryDatabase('registry: quotas', (cast) => {
     assert.deepEqual(await usage(), { manifests: 0, bytes: 0 })
   })
 
-  test('bytes beyond the limit are refused at the start, on the way and at the end, and nothing is left', async () => {
+  test('bytes beyond the limit are rejected at the start, during the transfer and at the end, and nothing is left', async () => {
     const { owner, name, usage, settings, clientOf, organization } = await prepared()
     const first = randomBytes(MIB - 1000)
     await pushBlob(owner, name, first)
@@ -127,7 +127,7 @@ onEveryDatabase('registry: quotas', (cast) => {
     assert.deepEqual((await usage()).bytes, first.length + 500)
   })
 
-  test('pushes at once do not come beyond the limit', async () => {
+  test('concurrent pushes do not exceed the limit', async () => {
     const { owner, name, usage, settings } = await prepared()
     await pushBlob(owner, name, randomBytes(MIB / 2))
     await settings({ storage_mib: 1 })
@@ -151,7 +151,7 @@ onEveryDatabase('registry: quotas', (cast) => {
     assert.equal((await usage()).bytes, MIB + 1000)
   })
 
-  test('manifests, tags and repos have limits too, and what is refused leaves nothing', async () => {
+  test('manifests, tags and repos have limits too, and rejected ones leave nothing', async () => {
     const { owner, name, root, organization, usage, settings } = await prepared()
     const image = await pushImage(owner, name, testImage(), 'v1')
     await settings({ manifests: 1, tags: 1, repos: 1 })

@@ -99,7 +99,7 @@ onEveryDatabase(
     const reasons = (verdicts: readonly Verdict[]) =>
       Object.fromEntries(verdicts.map(({ tag, digest, reason }) => [tag || digest, reason]))
 
-    test('a preview tells what would go and why the rest stays, and changes nothing', async () => {
+    test('a preview lists what would be deleted and why the rest is kept, and changes nothing', async () => {
       const { preview, left, set, images, repo, api, path } = await prepared('a1', 'a2', 'a3', 'b1', 'v1')
       await set({
         immutableTags: { patterns: ['v*'] },
@@ -131,7 +131,7 @@ onEveryDatabase(
       assert.equal((await cast().auditEventsOf(repo)).length, 2)
     })
 
-    test('rules keep the newest, the young and names; immutable tags stay; audit and history say so', async () => {
+    test('rules keep the newest, the recent and named tags; immutable tags are kept; audit and history record deletions', async () => {
       const { set, left, clock, ended, api, run, name, owner, images, path, root, age } = await prepared(
         'a1',
         'a2',
@@ -170,7 +170,7 @@ onEveryDatabase(
       assert.ok(Date.parse((await api.get(path)).body.nextRunTime) > clock() + limits.retentionIntervalMs / 2)
     })
 
-    test('manifests go that nothing needs, with what only they need, and their signatures', async () => {
+    test('unreferenced manifests are deleted, with what only they reference, and their signatures', async () => {
       const { set, run, owner, name, clock, ended, preview, images, age } = await prepared('latest', 'old')
       const put = async (reference: string, content: Parameters<typeof imageFromManifest>[0]) => {
         const made = imageFromManifest(content)
@@ -211,9 +211,9 @@ onEveryDatabase(
       )
       assert.deepEqual(told.counts, [1, 4])
       const why = reasons((await preview()).verdicts)
-      assert.equal(why[inNew.digest], 'an index needs it')
-      assert.equal(why[sbomOfNew.digest], 'its subject is there')
-      assert.equal(why[loose.digest], 'it was pushed or tagged lately')
+      assert.equal(why[inNew.digest], 'an index references it')
+      assert.equal(why[sbomOfNew.digest], 'its subject exists')
+      assert.equal(why[loose.digest], 'it was pushed or tagged recently')
       const second = await run()
       assert.deepEqual([second.deletedTags, second.deletedManifests], [1, 4])
       for (const image of [images['latest'] as TestImage, inNew, sbomOfNew, kept, loose])
@@ -225,7 +225,7 @@ onEveryDatabase(
       assert.equal(await has(signature), false)
     })
 
-    test('tags of a manifest that goes are told of and go with it, names that only look like them stay', async () => {
+    test('tags attached to a deleted manifest are previewed and deleted with it, similar names are kept', async () => {
       const { set, run, preview, left, owner, name, clock, ended, age } = await prepared('base')
       const loose = await pushImage(owner, name, testImage())
       const about = loose.digest.replace(':', '-')
@@ -242,7 +242,7 @@ onEveryDatabase(
       const why = reasons(verdicts)
       assert.deepEqual(
         names.map((tag) => why[tag]),
-        ['it belongs to a manifest that goes', 'rule 1 keeps it', 'immutable'],
+        ['it is attached to a manifest that is deleted', 'rule 1 keeps it', 'immutable'],
       )
       assert.deepEqual(counts, [1, 1])
       const { deletedTags, deletedManifests } = await run()
@@ -250,7 +250,7 @@ onEveryDatabase(
       assert.deepEqual(await left(), ['base', ...names.slice(1).sort()])
     })
 
-    test('what an index with a tag needs does not take the place of what goes', async () => {
+    test('manifests of a tagged index do not fill the page of manifests to delete', async () => {
       const { owner, name, repo, age, clock } = await prepared('base')
       const made = [testImage(), testImage(), testImage(), testImage()].sort((a, b) =>
         a.digest < b.digest ? -1 : 1,
@@ -264,7 +264,7 @@ onEveryDatabase(
       assert.deepEqual(await manifestsToDelete(db, repo, clock(), 1), [made[3]?.digest])
     })
 
-    test('very many manifests without a tag that refer to one are judged, and all go', async () => {
+    test('very many untagged manifests with one subject are evaluated, and all are deleted', async () => {
       const { owner, name, repo, age, clock } = await prepared('base')
       const subject = await pushImage(owner, name, testImage())
       await age(DAY_MS)
@@ -286,7 +286,7 @@ onEveryDatabase(
       assert.deepEqual([going.length, going[0]], [digests.length + 1, subject.digest])
     })
 
-    test('pushes and deletes go on while it runs, and what they changed stays', async () => {
+    test('pushes and deletions continue during a run, and their changes are kept', async () => {
       const names = Array.from({ length: 70 }, (_, at) => `t${String(at).padStart(3, '0')}`)
       const { set, left, owner, name, run, ended, clock } = await prepared('t000')
       const image = await pushImage(owner, name, testImage(), 'base')
@@ -304,7 +304,7 @@ onEveryDatabase(
       for (const tag of ['t010', 't050', 't060']) assert.ok(tags.includes(tag), `${tag} of ${tags}`)
     })
 
-    test('who may not delete tags does not have them deleted', async () => {
+    test('a caller who may not delete tags cannot have retention delete them', async () => {
       const { set, path, member, preview, organization } = await prepared('a')
       await set({ retention: { rules: [{ patterns: ['b'] }] } })
       const capabilities = ['CAP_REPO_LIST', 'CAP_REPO_POLICIES_UPDATE', 'CAP_TAG_LIST']

@@ -14,7 +14,7 @@ import type { TestBerth } from '../support/server/test-berth.ts'
 
 const { s3PartBytes: PART } = limits
 
-describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
+describe('registry with a failing bucket', { skip: withoutOwnS3 }, () => {
   let s3: S3Server
   before(async () => {
     s3 = await startS3()
@@ -37,7 +37,7 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     assert.doesNotMatch(told, /signature/i)
   }
 
-  test('a bucket that is busy now and then, and breaks connections, is asked again', async (t) => {
+  test('requests to a bucket that is busy or breaks connections are retried', async (t) => {
     const { way, client, name, berth } = await onFaultyWay(t)
     let asked = 0
     way.fault = () => {
@@ -51,7 +51,7 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     assert.deepEqual([berth.warnings, berth.errors], [[], []])
   })
 
-  test('a bucket that is full is answered 507, logged once, and the upload goes on where it was', async (t) => {
+  test('a full bucket is answered with 507, logged once, and the upload can be continued', async (t) => {
     const { way, client, name, berth } = await onFaultyWay(t)
     const bytes = randomBytes(2 * PART + 5)
     const path = await startUpload(client, name)
@@ -73,7 +73,7 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     await assertPulled(client, name, bytes)
   })
 
-  test('an upload during which the bucket stays busy is answered 503, and goes on where it was', async (t) => {
+  test('an upload to a bucket that stays busy is answered with 503 and can be continued', async (t) => {
     const { way, client, name, berth } = await onFaultyWay(t)
     const bytes = randomBytes(2 * PART + 5)
     const path = await startUpload(client, name)
@@ -95,7 +95,7 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     await assertPulled(client, name, bytes)
   })
 
-  test('bytes that are damaged on their way to the bucket are not taken', async (t) => {
+  test('bytes that are damaged on the way to the bucket are rejected', async (t) => {
     const { way, client, name, berth } = await onFaultyWay(t)
     const bytes = randomBytes(PART + 5)
     const path = await startUpload(client, name)
@@ -109,7 +109,7 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     await assertPulled(client, name, bytes)
   })
 
-  test('an upload whose keeping fails is kept by the next request', async (t) => {
+  test('an upload whose commit fails is committed by the next request', async (t) => {
     const { way, client, name } = await onFaultyWay(t)
     for (const size of [100, PART + 100]) {
       const bytes = randomBytes(size)
@@ -125,7 +125,7 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     }
   })
 
-  test('an upload that the bucket has given up is unknown, so that its client begins another', async (t) => {
+  test('an upload that the bucket has aborted is unknown, so that its client starts another', async (t) => {
     const { env, settings } = await s3.bucket()
     const { client, name } = await startBerthWith(t, env)
     const bytes = randomBytes(PART + 5)
@@ -139,7 +139,7 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     assertOciError(await client.request('PATCH', other, { body: bytes }), 404, 'BLOB_UPLOAD_UNKNOWN')
   })
 
-  test('a server that goes away during an upload has it again when it is back', async (t) => {
+  test('an upload survives a restart of the server', async (t) => {
     const { env } = await s3.bucket()
     const { client, name, berth } = await startBerthWith(t, env)
     const bytes = randomBytes(2 * PART + 5)
@@ -162,7 +162,7 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     await assertPulled(client, name, bytes)
   })
 
-  test('a pull goes on when its connection to the bucket breaks, and is an error when the bucket is gone', async (t) => {
+  test('a pull continues when its connection to the bucket breaks, and fails when the bucket is gone', async (t) => {
     const { way, client, name } = await onFaultyWay(t)
     const bytes = randomBytes(3 * 1024 * 1024)
     await pushBlob(client, name, bytes)
@@ -176,7 +176,7 @@ describe('registry with a bucket that fails', { skip: withoutOwnS3 }, () => {
     assert.deepEqual([known.status, known.headers.get('content-length')], [200, String(bytes.length)])
   })
 
-  test('a pull whose bytes stop half way is cut off, so that nobody takes it for a whole one', async (t) => {
+  test('a pull that stalls is cut off, so that it is not mistaken for a complete one', async (t) => {
     const { way, client, name, berth } = await onFaultyWay(t)
     const bytes = randomBytes(3 * 1024 * 1024)
     await pushBlob(client, name, bytes)

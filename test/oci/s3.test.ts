@@ -42,7 +42,7 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
   })
   after(() => s3?.stop())
 
-  test('an upload goes on at another node, which reads it again for its digest, with sha512 too', async (t) => {
+  test('an upload continues at another node, which reads it again for its digest, with sha512 too', async (t) => {
     const { env } = await s3.bucket()
     const [database] = databases
     assert.ok(database)
@@ -64,18 +64,18 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
     }
   })
 
-  test('a start with a bucket that cannot be used says what to do', async (t) => {
+  test('a start with an unusable bucket says what to do', async (t) => {
     const { env } = await s3.bucket()
     const start = (more: Readonly<Record<string, string>>) =>
       startTestBerth({ name: 'sqlite', open: undefined }, { env: { ...env, ...more } })
     const saying = (text: RegExp) => (error: Error) => error instanceof SetupError && text.test(error.message)
     await assert.rejects(
       start({ BERTH_BLOBS_S3_BUCKET: 'nobody-made-this' }),
-      saying(/NoSuchBucket.*make the bucket, or name another one with BERTH_BLOBS_S3_BUCKET/),
+      saying(/NoSuchBucket.*create the bucket, or set BERTH_BLOBS_S3_BUCKET to another one/),
     )
     await assert.rejects(
       start({ BERTH_BLOBS_S3_ENDPOINT: 'http://127.0.0.1:9' }),
-      saying(/^the bucket berth-\w+ cannot be reached: ECONNREFUSED/),
+      saying(/^cannot connect to bucket berth-\w+: ECONNREFUSED/),
     )
     const { AWS_SECRET_ACCESS_KEY: secret, AWS_ACCESS_KEY_ID: id } = process.env
     t.after(() => {
@@ -124,7 +124,7 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
     assert.doesNotMatch(JSON.stringify([berth.warnings, berth.errors]), /X-Amz/)
   })
 
-  test('clients may know the bucket by another address', async (t) => {
+  test('clients can use another address of the bucket', async (t) => {
     const { env } = await s3.bucket()
     const more = { BERTH_BLOBS_REDIRECT: 'https://images.example.com' }
     const { client, name, berth, authorization } = await startBerthWith(t, { ...env, ...more })
@@ -134,7 +134,7 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
     assert.equal(new URL(sent.headers.get('location') ?? '').origin, 'https://images.example.com')
   })
 
-  test('a collection gives up unfinished copies of its own, and nothing of somebody else', async (t) => {
+  test('garbage collection aborts its own unfinished copies, and nothing of other programs', async (t) => {
     const { env, settings } = await s3.bucket()
     const { berth } = await startBerthWith(t, env)
     const { installation, blobs } = berth.berth
@@ -158,7 +158,7 @@ describe('registry with a bucket', { skip: withoutOwnS3 }, () => {
     const { findings } = await runScrub(berth)
     assert.deepEqual(
       findings.map(({ kind, what, reason }) => ({ kind, what, reason })),
-      [{ kind: 'orphan', what: 'upload', reason: 'the registry gives nothing such a name: it stays' }],
+      [{ kind: 'orphan', what: 'upload', reason: 'the registry does not use this name: it is kept' }],
     )
   })
 

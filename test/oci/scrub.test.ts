@@ -54,7 +54,7 @@ const short = ({ kind, what, digest, repaired, repos, repoCount }: Finding) => (
 })
 
 onEveryStore('registry: scrub', (cast) => {
-  test('what is whole is whole, and a bad blob is told of with the repos that have it', async () => {
+  test('intact content passes, and a damaged blob is reported with the repos that have it', async () => {
     const { berth } = cast()
     const { owner, name, organization } = await createRegistryFixture(cast())
     const [image, other] = [testImage({}, { layerBytes: 1_000_000 }), testImage()]
@@ -115,7 +115,7 @@ onEveryStore('registry: scrub', (cast) => {
     assert.deepEqual((await runScrub(berth)).findings, [])
   })
 
-  test('bytes that have grown are told of: only those that were pushed are given out', async () => {
+  test('blobs that have grown are reported: only the pushed bytes are served', async () => {
     const { berth } = cast()
     const { owner, name } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name)
@@ -131,7 +131,7 @@ onEveryStore('registry: scrub', (cast) => {
     assert.deepEqual((await runScrub(berth)).findings, [])
   })
 
-  test('a manifest is looked at as well, and an index whose image was deleted is incomplete, not damaged', async () => {
+  test('manifests are checked too, and an index whose image was deleted is incomplete, not damaged', async () => {
     const { berth } = cast()
     const { owner, name, root } = await createRegistryFixture(cast())
     const [image, bad] = [testImage(), testImage()]
@@ -167,7 +167,7 @@ onEveryStore('registry: scrub', (cast) => {
     assert.deepEqual((await runScrub(berth)).findings, [])
   })
 
-  test('layers that need not be here, and blobs of an index, are nothing wrong; without bytes they are', async () => {
+  test('optional layers and blobs of an index are no findings; without bytes they are', async () => {
     const { berth } = cast()
     const { owner, name } = await createRegistryFixture(cast())
     const layer = randomBytes(50)
@@ -195,7 +195,7 @@ onEveryStore('registry: scrub', (cast) => {
     for (const blob of [layer, entry]) await pushBlob(owner, name, blob)
   })
 
-  test('it reads as much as it may, and goes on from there', async () => {
+  test('it reads up to its limit and continues from there', async () => {
     const { berth } = cast()
     const { owner, name } = await createRegistryFixture(cast())
     for (let n = 0; n < 5; n++) await pushBlob(owner, name, randomBytes(1000))
@@ -211,7 +211,7 @@ onEveryStore('registry: scrub', (cast) => {
     assert.equal(blobs, (await runScrub(berth)).report.blobs)
   })
 
-  test('blobs with a digest of SHA-512 are read as such', async () => {
+  test('blobs with a SHA-512 digest are verified', async () => {
     const { berth } = cast()
     const { owner, name } = await createRegistryFixture(cast())
     const bytes = randomBytes(100)
@@ -221,7 +221,7 @@ onEveryStore('registry: scrub', (cast) => {
     assert.deepEqual((await runScrub(berth)).findings, [])
   })
 
-  test('a repair beside a store that is not its own forgets nothing unless it is forced', async () => {
+  test('a repair with a foreign store forgets nothing unless it is forced', async () => {
     const { berth } = cast()
     const { owner, name } = await createRegistryFixture(cast())
     await pushImage(owner, name)
@@ -236,7 +236,8 @@ onEveryStore('registry: scrub', (cast) => {
         throw new MissingBytes(`${location} is not there`, 0)
       },
     }
-    const refused = /the store does not have \d+ of \d+ blobs .* BERTH_DATA_DIR .* --repair --force/
+    const refused =
+      /\d+ of \d+ blobs in the database are missing in the store.* BERTH_DATA_DIR .* --repair --force/
     await assert.rejects(runScrub(berth, { repair: true, blobs: empty }), refused)
     // As well where it goes away during the pass.
     for (let n = 0; n <= limits.missingBlobsUnconfirmedMax; n++) await pushBlob(owner, name, randomBytes(10))
@@ -257,7 +258,7 @@ onEveryStore('registry: scrub', (cast) => {
     const store = { db, clock: () => clock() + limits.untrackedBlobAgeMsMin + 1000 }
     await assert.rejects(
       collectGarbage({ store, blobs, graceMs: 0, dryRun: false, requireKnownStore: true }),
-      /is it the right one\?/,
+      /Check that this is the right database\./,
     )
   })
 })

@@ -35,7 +35,7 @@ onEveryDatabase('registry: tokens', (cast) => {
       authorization,
     )
 
-  test('a token is had with a token as the password, and says what clients ask of it', async () => {
+  test('a token is issued for a token as the password, in the form that clients expect', async () => {
     const { name, organization, owner } = await createRegistryFixture(cast())
     const { berth } = cast()
     await pushImage(owner, name, testImage(), 'v1')
@@ -58,7 +58,7 @@ onEveryDatabase('registry: tokens', (cast) => {
     assert.equal((await client.request('GET', '')).status, 200)
   })
 
-  test('a token opens the repos and actions that it was asked for, and the registry alone', async () => {
+  test('a token allows the requested repos and actions, and the registry only', async () => {
     const { name, organization, owner } = await createRegistryFixture(cast())
     const { berth } = cast()
     const image = await pushImage(owner, name, testImage(), 'v1')
@@ -101,7 +101,7 @@ onEveryDatabase('registry: tokens', (cast) => {
     assertOciError(await tokenAt('', basicAuth('_token', json.token)), 401, 'UNAUTHORIZED')
   })
 
-  test('a token is for no more than its holder may do', async () => {
+  test('a token is limited to the permissions of its holder', async () => {
     const { name, member, organization } = await createRegistryFixture(cast())
     const puller = await member('registry.pull')
     const scope = `scope=repository:${name}:pull,push,delete`
@@ -128,7 +128,7 @@ onEveryDatabase('registry: tokens', (cast) => {
     assert.equal((await tokenAt(many)).status, 400, 'registryTokenScopesMax')
   })
 
-  test('the ways of the OAuth form', async () => {
+  test('the grant types of the OAuth form', async () => {
     const { name, organization } = await createRegistryFixture(cast())
     const password = await passwordOf(organization.owner.uid)
     const scope = `repository:${name}:pull`
@@ -151,7 +151,7 @@ onEveryDatabase('registry: tokens', (cast) => {
     assert.equal((await requestAt(`${url}/token`, 'DELETE')).status, 405)
   })
 
-  test('what is no password is refused, without a token in the answer', async () => {
+  test('an invalid password is rejected without a token in the response', async () => {
     const { organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     const { uid } = organization.owner
@@ -173,7 +173,7 @@ onEveryDatabase('registry: tokens', (cast) => {
     }
   })
 
-  test('the registry takes its own audience only, as a bearer and as Basic', async () => {
+  test('the registry accepts its own audience only, as Bearer and as Basic', async () => {
     const { name, organization, owner } = await createRegistryFixture(cast())
     const { berth } = cast()
     await pushImage(owner, name, testImage(), 'v1')
@@ -194,7 +194,7 @@ onEveryDatabase('registry: tokens', (cast) => {
     assertOciError(await ociClient(berth).request('GET', ''), 401, 'UNAUTHORIZED')
   })
 
-  test('what a token opens is asked when it is used', async () => {
+  test('permissions of a token are checked when it is used', async () => {
     const { name, member, owner, organization } = await createRegistryFixture(cast())
     await pushImage(owner, name, testImage(), 'v1')
     const puller = await organization.member('registry.pull')
@@ -256,7 +256,7 @@ async function pullToken(cast: ApiFixture, organization: string, days: number) {
 
 // Time passes for everybody here, so these have servers of their own.
 onEveryDatabase('registry: tokens in time', (cast) => {
-  test('a push that outlives its token is challenged, and goes on with another one', async () => {
+  test('a push that outlives its token is challenged and continues with another one', async () => {
     const { name, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     const bytes = randomBytes(100)
@@ -292,7 +292,7 @@ onEveryDatabase('registry: tokens in time', (cast) => {
 })
 
 onEveryDatabase('registry: pull tokens in time', (cast) => {
-  test('a pull token is the name of an identity and a password, for as long as its key is good', async () => {
+  test('a pull token is the uid of an identity and a password, valid as long as its key', async () => {
     const { name, owner, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     await pushImage(owner, name, testImage(), 'v1')
@@ -322,7 +322,7 @@ onEveryDatabase('registry: pull tokens in time', (cast) => {
 })
 
 onEveryStore('registry: uploads in time', (cast) => {
-  test('an upload that nobody goes on with is over (uploadIdleMsMax)', async () => {
+  test('an idle upload expires (uploadIdleMsMax)', async () => {
     const { name, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     const client = async () =>

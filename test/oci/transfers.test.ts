@@ -34,7 +34,7 @@ const nothingOpen = () => openHandles('self').files === 0
 onEveryDatabase(
   'registry: transfers',
   (cast) => {
-    test('a large blob goes and comes whole over either version of HTTP', async (t) => {
+    test('a large blob is pushed and pulled intact over both versions of HTTP', async (t) => {
       const { repo } = await repoOf(cast())
       const [sendFirst, sendSecond] = [http1Sender(t, repo), http2Sender(t, repo)]
       for (const [push, pull] of [
@@ -48,7 +48,7 @@ onEveryDatabase(
       await eventually(nothingOpen, 'files are left open')
     })
 
-    test('a hundred clients at once pull what was pushed, and push', async (t) => {
+    test('a hundred concurrent clients pull and push', async (t) => {
       const { repo, owner } = await repoOf(cast())
       const send = http1Sender(t, repo)
       const blob = largeBlob(1_500_000)
@@ -83,7 +83,7 @@ onEveryDatabase(
       await eventually(nothingOpen, 'the file of a push is left open')
     })
 
-    test('who reads or sends a byte a second is cut off, and keeps nobody else waiting', async (t) => {
+    test('a client that reads or sends one byte a second is cut off and does not delay others', async (t) => {
       const { repo } = await repoOf(cast())
       const send = http1Sender(t, repo)
       const blob = largeBlob(LARGE_BYTES)

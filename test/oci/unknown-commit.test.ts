@@ -17,7 +17,7 @@ const failures = {
 } as const
 
 for (const [what, failure] of Object.entries(failures))
-  test(`a blob whose commit was made but not confirmed keeps its bytes: ${what}`, async (t) => {
+  test(`a blob with a commit of unknown outcome keeps its bytes: ${what}`, async (t) => {
     const directory = temporaryDirectory(t)
     const own = await openSqliteDb(join(directory, 'berth.db'))
     t.after(() => own.close())

@@ -98,7 +98,7 @@ for (const store of ['files', 's3'] as const)
       return (headers.get('location') ?? '').replace('/v2/', '')
     }
 
-    test('goes on with every byte that a server had received which was stopped', async () => {
+    test('continues with every byte that a stopped server had received', async () => {
       const bytes = randomBytes(2 * SENT_BYTES)
       const path = await begin()
       await send(path, bytes, 0, SENT_BYTES)

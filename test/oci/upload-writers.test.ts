@@ -18,7 +18,7 @@ import {
 } from '../support/registry/registry.ts'
 
 /** One request at a time writes an upload, and what it brings is what it said. */
-onEveryDatabase('registry: who writes an upload', (cast) => {
+onEveryDatabase('registry: writers of an upload', (cast) => {
   /** Path of a new upload, below /v2/. */
   const begin = async (client: OciClient, name: string) => {
     const { headers } = await client.request('POST', `${name}/blobs/uploads/`)
@@ -38,7 +38,7 @@ onEveryDatabase('registry: who writes an upload', (cast) => {
   }
 
   for (const before of [Buffer.alloc(0), randomBytes(1000)])
-    test(`a writer that was given up changes nothing when it comes to life (uploadLeaseMs, after ${before.length} bytes)`, async () => {
+    test(`a writer that lost its lease changes nothing when it resumes (uploadLeaseMs, after ${before.length} bytes)`, async () => {
       const { name, organization, owner } = await createRegistryFixture(cast())
       const { berth } = cast()
       const upload = await begin(owner, name)
@@ -59,7 +59,7 @@ onEveryDatabase('registry: who writes an upload', (cast) => {
       assert.equal(digest(pulled.bytes), blob)
     })
 
-  test('a request that continues an upload is refused while another one writes it (uploadLockWaitMsMax)', async () => {
+  test('a request that continues an upload is rejected while another one writes it (uploadLockWaitMsMax)', async () => {
     const { name, organization, owner } = await createRegistryFixture(cast())
     const upload = await begin(owner, name)
     const authorization = await bearerOf(cast().berth, organization.owner.uid)
@@ -70,7 +70,7 @@ onEveryDatabase('registry: who writes an upload', (cast) => {
     assert.ok(limits.uploadLockWaitMsMax >= limits.uploadLeaseMs)
   })
 
-  test('what a cut request has brought counts, and may come again', async () => {
+  test('bytes of an interrupted request are stored, and may be sent again', async () => {
     const { name, organization, owner } = await createRegistryFixture(cast())
     const bytes = randomBytes(3_000_000)
     const upload = await begin(owner, name)
@@ -139,7 +139,7 @@ onEveryDatabase('registry: who writes an upload', (cast) => {
     assert.equal((await owner.request('GET', upload)).headers.get('range'), '0-49')
   })
 
-  test('who lost their rights while something was on its way does not push it', async () => {
+  test('a push fails if the caller loses the permission during the transfer', async () => {
     const { name, organization, owner, clientOf } = await createRegistryFixture(cast())
     const { uid, binding } = await organization.member('registry.push')
     const pusher = await clientOf(uid)
@@ -169,7 +169,7 @@ onEveryDatabase('registry: who writes an upload', (cast) => {
     assert.equal((await owner.request('GET', `${name}/manifests/late`)).status, 404)
   })
 
-  test('an upload whose bytes are gone is over', async () => {
+  test('an upload whose bytes are missing is deleted', async () => {
     const { name, owner } = await createRegistryFixture(cast())
     for (const method of ['PATCH', 'PUT']) {
       const upload = await begin(owner, name)

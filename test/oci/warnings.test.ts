@@ -15,7 +15,7 @@ import {
 
 const KIB = 1024
 
-test('a warning is 299, no agent, and text in quotes; not too long and not too many', () => {
+test('a warning is 299, no agent, and quoted text, limited in length and number', () => {
   assert.equal(formatWarning('all is well'), '299 - "all is well"')
   assert.equal(formatWarning('a "b"\\\r\nwarning: 299'), `299 - "a 'b''??warning: 299"`)
   assert.equal(formatWarning('x'.repeat(1000)).length, limits.registryWarningCharsMax + '299 - ""'.length)
@@ -27,7 +27,7 @@ test('a warning is 299, no agent, and text in quotes; not too long and not too m
 onEveryDatabase('registry: warnings', (cast) => {
   const warningsOf = ({ headers }: OciReply) => headers.get('warning')
 
-  test('who pulls a deprecated tag is told so', async () => {
+  test('a pull of a deprecated tag has a warning', async () => {
     const { owner, name, organization, root } = await createRegistryFixture(cast())
     const { api } = organization.owner
     const image = await pushImage(owner, name, testImage(), 'v1')
@@ -37,12 +37,12 @@ onEveryDatabase('registry: warnings', (cast) => {
     for (const method of ['GET', 'HEAD'])
       assert.equal(
         warningsOf(await owner.request(method, `${name}/manifests/v1`)),
-        '299 - "the tag v1 is deprecated"',
+        '299 - "tag v1 is deprecated"',
       )
     assert.equal(warningsOf(await owner.request('GET', `${name}/manifests/${image.digest}`)), null)
   })
 
-  test('who pushes hears that the organization is nearly full, and that retention may delete the tag', async () => {
+  test('a push warns that a quota is nearly reached, and that retention may delete the tag', async () => {
     const { owner, name, organization, root } = await createRegistryFixture(cast())
     const { api } = organization.owner
     const image = await pushImage(owner, name, testImage(), 'v1')
@@ -51,7 +51,7 @@ onEveryDatabase('registry: warnings', (cast) => {
     await organizationSettings(installation, root, { limits: new Map([['storage_mib', 1]]) })
     const full = await putManifest(owner, name, 'v1', image)
     assert.equal(full.status, 201)
-    assert.equal(warningsOf(full), '299 - "the organization stores 1 MiB of the 1 that it may (storage_mib)"')
+    assert.equal(warningsOf(full), '299 - "the organization stores 1 of at most 1 MiB (storage_mib)"')
     const [{ uid: repo }] = (await api.get('registry/repos', { 'uidp.descendants_of': root })).body.repos
     const rules = [
       { newest: 10, youngerThan: '86400s' },
@@ -62,7 +62,7 @@ onEveryDatabase('registry: warnings', (cast) => {
     assert.equal(warningsOf(await putManifest(owner, name, 'latest', image)), warningsOf(full))
     assert.equal(
       warningsOf(await putManifest(owner, name, 'v1', image)),
-      `${warningsOf(full)}, 299 - "retention deletes the tag v1 unless it is one of the newest 10 and younger than 1 d, or one of the newest 3"`,
+      `${warningsOf(full)}, 299 - "retention deletes tag v1 unless it is one of the newest 10 and younger than 1 d, or one of the newest 3"`,
     )
   })
 })

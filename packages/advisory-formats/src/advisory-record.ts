@@ -4,33 +4,33 @@ import type {
 } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 
 /**
- * What a document says, whatever its format: the words between the readers of `formats/` and the rows. All of it is plain data,
- * because documents are read in a thread of their own.
+ * The content of a document, whatever its format: the common form between the readers and the database rows. It is plain data,
+ * because documents are read in a child process.
  */
 
 export const formats = ['wolfi', 'osv', 'secdb', 'openvex', 'csaf'] as const
 export type Format = (typeof formats)[number]
 
-/** One event without what only the platform gives it. */
+/** An event without the fields that only the platform sets. */
 export interface EventRecord {
-  /** Milliseconds since 1970, cut and not rounded; of events in one millisecond the order of the list counts. */
+  /** Milliseconds since 1970, truncated; events in the same millisecond keep the order of the list. */
   readonly timeMs: number
   readonly author: string
   /** The one member of the schema's `type`. */
   readonly type: AdvisoryEvent['type']
-  /** What tracks it elsewhere; undefined for nothing. */
+  /** The issue that tracks it; undefined for none. */
   readonly issue?: string
 }
 
 export type Score = Pick<Severity, 'type' | 'score'>
 
-/** One vulnerability in one artifact and component. Texts are '' where the document does not say. */
+/** One vulnerability in one artifact and component. Texts that the document does not have are ''. */
 export interface AdvisoryRecord {
-  /** Names the advisory in its group, and stays when its document is read again: begins with the format. */
+  /** Identifies the advisory in its group and stays the same when its document is imported again. Starts with the format. */
   readonly key: string
-  /** Form `CGA-xxxx-xxxx-xxxx`; '' for none of its own. */
+  /** In the form `CGA-xxxx-xxxx-xxxx`; '' for none. */
   readonly advisoryId: string
-  /** The id that it has in its source; '' for none. */
+  /** The id in its source; '' for none. */
   readonly legacyAdvisoryId: string
   readonly author: string
   readonly artifactName: string
@@ -41,57 +41,57 @@ export interface AdvisoryRecord {
   readonly componentType: string
   /** The package that the artifact was built from. */
   readonly origin: string
-  /** How the source names the product where that is more than the artifact's name: a package URL, a CPE, any text. */
+  /** The source's identifier of the product, if it is more than the artifact's name: a package URL, a CPE, any text. */
   readonly product: string
-  /** The same of the component. */
+  /** The same for the component. */
   readonly componentProduct?: string
   readonly aliases: readonly string[]
-  /** In the order of time; no two are equal in every field. */
+  /** In order of time; no two are equal in every field. */
   readonly events: readonly EventRecord[]
-  /** What OSV says beyond these fields (carried-osv.ts), as JSON; undefined where it is no OSV. */
+  /** The OSV extension (osv/osv-extension.ts), as JSON; undefined for other formats. */
   readonly osv?: string
-  /** Scores of this very record, which hold for no other with the same aliases. */
+  /** Scores of this record only, not of others with the same aliases. */
   readonly severities: readonly Score[]
-  /** Undefined: the format has no times, and the time of the import counts. */
+  /** Undefined if the format has no times: the time of the import is used. */
   readonly createdMs: number | undefined
   readonly updatedMs: number | undefined
-  /** When it was taken back. */
+  /** When it was withdrawn. */
   readonly withdrawnMs: number | undefined
 }
 
-/** What a document says of the severity of a vulnerability wherever it occurs. */
+/** The severity that a document states for a vulnerability wherever it occurs. */
 export interface ScoreRecord {
   /** Id of the vulnerability. */
   readonly alias: string
-  /** Component that it is about; '' for any. */
+  /** The affected component; '' for any. */
   readonly component: string
   readonly severities: readonly Score[]
 }
 
-/** What the schema has no field for: kept with the document, and told of. */
+/** A field of a document that the schema has no field for: stored with the document, and reported. */
 export interface UnmappedPath {
   /** Path in the document, with `[]` for the entries of lists, e.g. `affected[].ranges[].events[].introduced`. */
   readonly path: string
   readonly count: number
 }
 
-/** A document that was read. */
+/** A document that was parsed. */
 export interface ParsedDocument {
   readonly format: Format
-  /** Names the document among those of its format in a group: what it said before is replaced by what it says now. */
+  /** Identifies the document among those of its format in a group: a new version replaces the earlier one. */
   readonly id: string
-  /** When this version of it was made; a version that is older than the one that is there changes nothing. */
+  /** When this version was created; an older version than the stored one is ignored. */
   readonly revisionMs: number | undefined
   readonly advisories: readonly AdvisoryRecord[]
   readonly scores: readonly ScoreRecord[]
   readonly unmapped: readonly UnmappedPath[]
 }
 
-/** Why a document was not taken. */
+/** Why a document is rejected. */
 export interface Rejection {
-  /** From 1; 0 where no line can be told. */
+  /** Starts at 1; 0 if unknown. */
   readonly line: number
-  /** For people: what is wrong and, where that can be told, what would be right. */
+  /** What is wrong and, if known, what is expected. */
   readonly reason: string
 }
 

@@ -1,6 +1,6 @@
-/** What became of many documents: counts for each format, and each one that was not taken. */
+/** The result of importing many documents: counts for each format, and the rejected documents. */
 
-/** What became of a document that was taken. */
+/** The result of importing a document that was accepted. */
 export interface AcceptedDocument {
   readonly format: string
   readonly created: number
@@ -16,9 +16,9 @@ export interface AcceptedDocument {
 
 export interface RejectedDocument {
   readonly name: string
-  /** '' where it could not be told. */
+  /** '' if unknown. */
   readonly format: string
-  /** 0: no line can be told. */
+  /** 0 if unknown. */
   readonly line: number
   readonly reason: string
 }
@@ -30,7 +30,7 @@ export type Counts = Record<'documents' | 'rejected' | (typeof countNames)[numbe
 export interface FormatSummary extends Counts {
   /** Events of the advisories, by type. */
   readonly events: Record<string, number>
-  /** What no field of an advisory holds, by its path in the document. */
+  /** Counts of unmapped fields, by path in the document. */
   readonly unmapped: Record<string, number>
 }
 
@@ -44,7 +44,7 @@ export interface ImportSummary {
   skip(): void
 }
 
-/** `rejectionsMax`: so many are kept; all are counted. */
+/** `rejectionsMax`: how many rejections are kept; all are counted. */
 export function createImportSummary(rejectionsMax = Number.POSITIVE_INFINITY): ImportSummary {
   const formats = new Map<string, FormatSummary>()
   const rejections: RejectedDocument[] = []

@@ -18,8 +18,8 @@ import { readWolfi } from './wolfi/read-wolfi.ts'
 import { readWolfiV1 } from './wolfi/read-wolfi-v1.ts'
 
 /**
- * Reads an advisory document of any format, in JSON or YAML; '' as the format tells it by the content. Says why and where when it
- * is not one, and throws nothing. The name decides only what content leaves open: JSON is YAML as well.
+ * Reads an advisory document of any format, in JSON or YAML. With format '', detects the format from the content. Returns the reason
+ * and place of a rejection instead of throwing. The name only decides whether ambiguous content is JSON or YAML.
  */
 export function readDocument(name: string, format: Format | '', content: Uint8Array): ReadResult {
   try {
@@ -38,7 +38,7 @@ export function readDocument(name: string, format: Format | '', content: Uint8Ar
   }
 }
 
-/** A security database has no time by which its newer version is told, so only one of the same file name takes its place. */
+/** A security database has no revision time, so only a document with the same file name replaces it. */
 function documentId(own: string, format: Format, name: string, content: Uint8Array): string {
   if (own === '') return `sha256:${createHash('sha256').update(content).digest('hex')}`
   return format === 'secdb' ? `${own}#${basename(name)}` : own
@@ -65,7 +65,7 @@ function readerOf(format: Format, root: Fields): FormatReader {
   }
 }
 
-/** By fields that no other format has together. */
+/** Detects the format by combinations of fields that no other format has. */
 function detectFormat(root: Fields): Format {
   const has = (...names: string[]) => names.every((each) => root.byName.has(each))
   if (has('document') && (has('vulnerabilities') || has('product_tree'))) return 'csaf'
@@ -73,5 +73,5 @@ function detectFormat(root: Fields): Format {
   if (has('package', 'advisories')) return 'wolfi'
   if (has('packages') && (has('urlprefix') || has('reponame') || has('apkurl'))) return 'secdb'
   if (has('id', 'modified')) return 'osv'
-  throw problemWith(root, 'is no Wolfi, OSV, secdb, OpenVEX or CSAF document')
+  throw problemWith(root, 'is not a Wolfi, OSV, secdb, OpenVEX or CSAF document')
 }

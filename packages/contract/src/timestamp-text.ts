@@ -102,3 +102,8 @@ export function parseDuration(text: string): SecondsAndNanos | undefined {
   if (sign === '') return { seconds: BigInt(seconds), nanos }
   return { seconds: -BigInt(seconds), nanos: nanos === 0 ? 0 : -nanos }
 }
+
+/** Milliseconds since 1970; finer digits are cut off. */
+export function timestampMs({ seconds, nanos }: SecondsAndNanos): number {
+  return Number(seconds) * 1000 + Math.floor(nanos / 1_000_000)
+}

@@ -9,7 +9,7 @@ import {
   isArchiveName,
   isDocumentName,
   readUpTo,
-  refusedFile,
+  rejectedFile,
   tooLargeReason,
 } from './found-file.ts'
 import { readTarEntries } from './read-tar.ts'
@@ -17,24 +17,24 @@ import { readZipEntries } from './read-zip.ts'
 import { ArchiveRejected, type UnpackBudget } from './unpack-budget.ts'
 
 /**
- * The documents in one file, whatever it is: a document, one that is compressed, or an archive (zip, tar, tar.gz), which may hold
- * others. One document is in memory at a time, and nothing is written anywhere.
+ * Finds the documents in one file: a document, a compressed document, or an archive (zip, tar, tar.gz) that may contain others.
+ * One document is in memory at a time; nothing is written to disk.
  */
 
 export interface ArchiveEntry {
   readonly name: string
   readonly kind: 'file' | 'directory' | 'link' | 'device'
-  /** As the archive says. */
+  /** Size that the archive declares. */
   readonly bytes: number
-  /** Unpacked. */
+  /** The unpacked content. */
   read(): AsyncIterable<Uint8Array>
 }
 
-/** A file on disk by its path, or one that was in an archive. */
+/** A file on disk, given by its path, or the content of a file from an archive. */
 export interface SourceFile {
   readonly name: string
   readonly source: string | Uint8Array
-  /** Hears how many bytes of the file were gone through. */
+  /** Called with the number of bytes that were processed. */
   readonly onRead?: (bytes: number) => void
 }
 
@@ -50,12 +50,11 @@ export async function* documentsInFile(
   const { name } = file
   try {
     const format = detectFormat(await readHead(file.source))
-    if (format === 'unknown')
-      yield refusedFile(name, 'is compressed in a way that is not read: use zip or gzip')
+    if (format === 'unknown') yield rejectedFile(name, 'has an unsupported compression: use zip or gzip')
     else yield* documentsOfFormat({ ...file, format }, budget, depth)
   } catch (error) {
     budget.throwIfStopped()
-    yield refusedFile(name, rejectionReason(error))
+    yield rejectedFile(name, rejectionReason(error))
   }
 }
 
@@ -100,9 +99,9 @@ async function* documentsAmong(
     budget.addEntry()
     const name = entryName(archive, entry.name)
     if (entry.kind === 'directory') continue
-    const problem = entryProblem(entry) ?? (names.has(entry.name) ? 'is there twice' : undefined)
+    const problem = entryProblem(entry) ?? (names.has(entry.name) ? 'occurs twice' : undefined)
     names.add(entry.name)
-    if (problem !== undefined) yield refusedFile(name, problem)
+    if (problem !== undefined) yield rejectedFile(name, problem)
     else if (isDocumentName(entry.name))
       yield await readDocumentEntry(name, entry.read(), budget, entry.bytes)
     else if (isArchiveName(entry.name))
@@ -112,12 +111,12 @@ async function* documentsAmong(
 }
 
 function entryProblem({ name, kind }: ArchiveEntry): string | undefined {
-  if (kind === 'link') return 'is a link, which is not followed'
+  if (kind === 'link') return 'is a link; links are not followed'
   if (kind === 'device') return 'is neither a file nor a folder'
   return entryNameProblem(name)
 }
 
-/** `bytes`: how long it says to be, so that what is too long need not be read. */
+/** `bytes`: the declared size, so that content that is too large need not be read. */
 async function readDocumentEntry(
   name: string,
   stream: AsyncIterable<Uint8Array>,
@@ -128,17 +127,17 @@ async function readDocumentEntry(
   try {
     const content = bytes > max ? undefined : await readUpTo(stream, max)
     return content === undefined
-      ? refusedFile(name, tooLargeReason(max))
+      ? rejectedFile(name, tooLargeReason(max))
       : { kind: 'document', name, content }
   } catch (error) {
     throwIfStopped()
-    // What ends the archive ends it.
+    // An error that ends the archive also ends this search.
     if (error instanceof ArchiveRejected) throw error
-    return refusedFile(name, rejectionReason(error))
+    return rejectedFile(name, rejectionReason(error))
   }
 }
 
-/** What is packed in something packed. It is read as a whole first: a zip cannot be read as it comes. */
+/** The documents of an archive within an archive. It is read completely first: a zip cannot be read as a stream. */
 async function* documentsOfNested(
   name: string,
   stream: AsyncIterable<Uint8Array>,
@@ -148,7 +147,7 @@ async function* documentsOfNested(
 ): AsyncGenerator<FoundFile> {
   const { archiveNestingMax } = budget.bounds
   if (depth > archiveNestingMax) {
-    yield refusedFile(name, `lies in more than ${archiveNestingMax} archives`)
+    yield rejectedFile(name, `is nested in more than ${archiveNestingMax} archives`)
     return
   }
   const whole = await readDocumentEntry(name, stream, budget, bytes)
@@ -169,7 +168,7 @@ async function readHead(source: string | Uint8Array): Promise<Uint8Array> {
 
 const signatures: readonly (readonly [string, FileFormat | 'unknown'])[] = [
   ['504b0304', 'zip'],
-  // Empty, and one that is in several parts.
+  // An empty zip, and one in several parts.
   ['504b0506', 'zip'],
   ['504b0708', 'zip'],
   ['1f8b', 'gzip'],
@@ -182,7 +181,7 @@ const signatures: readonly (readonly [string, FileFormat | 'unknown'])[] = [
 
 const TAR_MAGIC_AT = 257
 
-/** By its content: what a name ends in is easily wrong. */
+/** Detects the format from the content, since file extensions are often wrong. */
 function detectFormat(head: Uint8Array): FileFormat | 'unknown' {
   const bytes = Buffer.from(head)
   const hex = bytes.toString('hex', 0, 8)
@@ -248,10 +247,10 @@ async function peekHead(bytes: AsyncIterable<Uint8Array>) {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'is not there',
-  EACCES: 'may not be read',
+  ENOENT: 'does not exist',
+  EACCES: 'is not readable: permission denied',
   Z_DATA_ERROR: 'is damaged: it cannot be unpacked',
-  Z_BUF_ERROR: 'is cut off: it is not a whole gzip file',
+  Z_BUF_ERROR: 'is truncated: not a complete gzip file',
 }
 
 function rejectionReason(error: unknown): string {

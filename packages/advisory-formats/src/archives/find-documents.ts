@@ -1,22 +1,22 @@
 import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import { documentsInFile } from './archive.ts'
-import { type FoundFile, isArchiveName, isDocumentName, refusedFile } from './found-file.ts'
+import { type FoundFile, isArchiveName, isDocumentName, rejectedFile } from './found-file.ts'
 import { createUnpackBudget, type UnpackLimits } from './unpack-budget.ts'
 
-/** The documents in files and folders, one by one, in an order that is the same each time. */
+/** Finds the documents in files and folders, one at a time, in a stable order. */
 
 export interface SearchOptions {
   readonly bounds?: UnpackLimits
   readonly signal?: AbortSignal
-  /** Hears how many more bytes of the files were gone through. */
+  /** Called with the number of further bytes that were processed. */
   readonly onRead?: (bytes: number) => void
 }
 
 /**
- * `name`: what the file is called in messages, and what names a document that does not name itself. Security databases come last:
- * nothing is made of what other documents tell in more detail.
+ * Finds the documents in a file or folder. `name` is its name in messages, and identifies documents without an id of their own.
+ * Security databases come last: they are superseded by documents with more detail.
  */
 export async function* findDocuments(
   path: string,
@@ -28,8 +28,8 @@ export async function* findDocuments(
   for await (const found of documentsUnder(path, name, options)) {
     if (found.kind === 'document' && looksLikeSecdb(found.content)) {
       bytes += found.content.byteLength
-      // What is too much to be kept has to come now.
-      if (bytes <= limits.advisoryDocumentBytesMax) {
+      // Yield it now: keeping more would need too much memory.
+      if (bytes <= formatLimits.advisoryDocumentBytesMax) {
         deferred.push(found)
         continue
       }
@@ -42,7 +42,7 @@ export async function* findDocuments(
   }
 }
 
-/** By a word that every entry of a security database has; where it is in others, they only come later. */
+/** Searches for a word that every entry of a security database contains. Others that contain it are only deferred. */
 function looksLikeSecdb({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
   return Buffer.from(buffer, byteOffset, byteLength).includes('secfixes')
 }
@@ -64,9 +64,9 @@ async function* documentsUnder(
     if (isDirectory) yield* documentsUnder(entryPath, displayName, options)
     else if (!isDocumentName(entryName) && !isArchiveName(entryName))
       yield { kind: 'skipped', name: displayName }
-    else if (isLink) yield refusedFile(displayName, 'is a link, which is not followed')
+    else if (isLink) yield rejectedFile(displayName, 'is a link; links are not followed')
     else if (isFile) yield* documentsOf(entryPath, displayName, (await stat(entryPath)).size, options)
-    else yield refusedFile(displayName, 'is neither a file nor a folder')
+    else yield rejectedFile(displayName, 'is neither a file nor a folder')
   }
 }
 
@@ -74,13 +74,13 @@ async function* documentsOf(
   path: string,
   name: string,
   bytes: number,
-  { bounds = limits, signal, onRead }: SearchOptions,
+  { bounds = formatLimits, signal, onRead }: SearchOptions,
 ): AsyncGenerator<FoundFile> {
   const budget = createUnpackBudget(bytes, bounds, signal)
   yield* documentsInFile({ name, source: path, ...(onRead && { onRead }) }, budget)
 }
 
-/** How many bytes there are to go through, for whoever wants to know how far they are. */
+/** Returns the number of bytes to process, for progress output. */
 export async function totalBytes(path: string): Promise<number> {
   const found = await stat(path)
   if (!found.isDirectory()) return found.size

@@ -1,24 +1,24 @@
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 
-/** What is found where documents are looked for: documents, what cannot be taken for one, and all the rest. */
+/** Results of a search for documents: documents, rejected files and skipped files. */
 
 export type FoundFile =
   | { readonly kind: 'document'; readonly name: string; readonly content: Uint8Array }
-  /** Told of by its name: a document that cannot be read, or something that is not taken from strangers. */
-  | { readonly kind: 'refused'; readonly name: string; readonly reason: string }
-  /** Says nothing about advisories. */
+  /** Reported by its name: an unreadable document, or a file type that is not accepted from untrusted sources. */
+  | { readonly kind: 'rejected'; readonly name: string; readonly reason: string }
+  /** Contains no advisories. */
   | { readonly kind: 'skipped'; readonly name: string }
 
-export function refusedFile(name: string, reason: string): FoundFile {
-  return { kind: 'refused', name, reason }
+export function rejectedFile(name: string, reason: string): FoundFile {
+  return { kind: 'rejected', name, reason }
 }
 
-/** By its ending: what people call such files. Hidden files configure something. */
+/** Checks the file extension. Hidden files are configuration. */
 export function isDocumentName(path: string): boolean {
   return /\.(json|ya?ml)$/i.test(path) && !isHidden(path)
 }
 
-/** By its ending: a document that is packed, or several. */
+/** Checks the file extension for a compressed document or an archive. */
 export function isArchiveName(path: string): boolean {
   return /\.(zip|tar|tgz|gz)$/i.test(path) && !isHidden(path)
 }
@@ -27,17 +27,19 @@ function isHidden(path: string): boolean {
   return path.split('/').some((part) => part.startsWith('.') && part !== '.' && part !== '..')
 }
 
-/** Where something lies in an archive, with no more characters than a name may have: the end tells more than the beginning. */
+/** Returns the path within an archive. Paths that are too long keep their end, which identifies the file better. */
 export function entryName(archive: string, entry: string): string {
   const name = `${archive}:${entry}`
-  return name.length <= limits.nameCharsMax ? name : `…${name.slice(1 - limits.nameCharsMax)}`
+  return name.length <= formatLimits.advisoryNameCharsMax
+    ? name
+    : `…${name.slice(1 - formatLimits.advisoryNameCharsMax)}`
 }
 
-/** Why a name in an archive is none that files have, or undefined. Nothing is ever written there; an honest archive has none. */
+/** Returns why the path of an archive entry is invalid, or undefined. Nothing is written there, but valid archives have no such paths. */
 export function entryNameProblem(path: string): string | undefined {
-  if (path === '' || /\p{Cc}/u.test(path)) return 'has a name that no file has'
+  if (path === '' || /\p{Cc}/u.test(path)) return 'has an invalid file name'
   if (/^([/\\]|[a-z]:)/i.test(path)) return 'has an absolute path'
-  if (path.split(/[/\\]/).includes('..')) return 'has a path that leads out of the archive'
+  if (path.split(/[/\\]/).includes('..')) return 'has a path outside the archive'
   return undefined
 }
 
@@ -47,7 +49,7 @@ export function tooLargeReason(bytesMax: number): string {
   return `must have at most ${bytesMax / MIB} MiB`
 }
 
-/** All bytes of a stream; undefined for more than there may be, which are not read to their end. */
+/** Reads a stream completely. Returns undefined, without reading further, if it is longer than the limit. */
 export async function readUpTo(
   stream: AsyncIterable<Uint8Array>,
   bytesMax: number,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { extract, type Header } from 'tar-stream'
 import type { ArchiveEntry } from './archive.ts'
 
-/** The files of a tar archive, as they come. Each can be read only until the next is asked for. */
+/** Returns the entries of a tar archive as a stream. Each can be read only until the next is requested. */
 export async function* readTarEntries(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveEntry> {
   const reader = extract()
   const source = Readable.from(bytes, { objectMode: false })

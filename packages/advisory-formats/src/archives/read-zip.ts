@@ -2,10 +2,10 @@ import { type Entry, fromBufferPromise, getFileNameLowLevel, openPromise, type Z
 import type { ArchiveEntry } from './archive.ts'
 import type { UnpackBudget } from './unpack-budget.ts'
 
-/** The files of a zip archive, in the order of its directory. Entries that cannot be unpacked are found when they are opened. */
+/** Returns the entries of a zip archive in the order of its directory. Entries that cannot be unpacked fail when they are read. */
 
 const openOptions = {
-  // Names are looked at one by one: a bad one must not hide the others.
+  // Names are checked one by one, so that an invalid name does not hide the other entries.
   decodeStrings: false,
   autoClose: false,
 }
@@ -19,7 +19,7 @@ export async function* readZipEntries(
     typeof source === 'string'
       ? await openPromise(source, openOptions)
       : await fromBufferPromise(Buffer.from(source.buffer, source.byteOffset, source.byteLength), openOptions)
-  // An error after the last entry was asked for has nobody else who hears of it.
+  // An error after the last entry has no other listener.
   zip.on('error', () => {})
   try {
     for await (const entry of zip.eachEntry()) {
@@ -44,7 +44,7 @@ const S_IFLNK = 0o120000
 const S_IFDIR = 0o040000
 
 function kindOf({ externalFileAttributes }: Entry, name: string): ArchiveEntry['kind'] {
-  // The upper half is the mode of the file, where the archive was made on a system that has them.
+  // The upper half is the Unix file mode, if the archive was created on such a system.
   const type = (externalFileAttributes >>> 16) & S_IFMT
   if (type === S_IFLNK) return 'link'
   if (name.endsWith('/') || type === S_IFDIR) return 'directory'
@@ -53,8 +53,7 @@ function kindOf({ externalFileAttributes }: Entry, name: string): ArchiveEntry['
 
 async function* readEntry(zip: ZipFile, entry: Entry, budget: UnpackBudget): AsyncGenerator<Uint8Array> {
   if (entry.isEncrypted()) throw new Error('is encrypted')
-  if (!entry.canDecodeFileData())
-    throw new Error('is compressed in a way that is not read: deflate is the one of zip')
+  if (!entry.canDecodeFileData()) throw new Error('has an unsupported compression: use deflate')
   for await (const chunk of await zip.openReadStreamPromise(entry)) {
     budget.addBytes((chunk as Uint8Array).byteLength)
     yield chunk as Uint8Array

@@ -1,11 +1,11 @@
-/** How much may still be unpacked: one account for an archive and all archives in it. */
+/** The remaining budget for unpacking, shared by an archive and all archives in it. */
 export interface UnpackBudget {
   readonly bounds: UnpackLimits
-  /** Another file of an archive. Throws an ArchiveRefused when there are too many. */
+  /** Counts a file of an archive. Throws an ArchiveRejected if there are too many. */
   addEntry(): void
-  /** So many bytes were unpacked. Throws an ArchiveRefused when they are too many, and what the signal says when it is time to stop. */
+  /** Counts unpacked bytes. Throws an ArchiveRejected if there are too many, and the signal's reason if it is aborted. */
   addBytes(bytes: number): void
-  /** Throws what the signal says when it is time to stop. */
+  /** Throws the signal's reason if it is aborted. */
   throwIfStopped(): void
 }
 
@@ -18,21 +18,21 @@ export type UnpackLimits = Record<
   number
 >
 
-/** Why nothing more is read of an archive. */
+/** Why the rest of an archive is not read. */
 export class ArchiveRejected extends Error {
-  override readonly name = 'ArchiveRefused'
+  override readonly name = 'ArchiveRejected'
 }
 
 const GIB = 1024 ** 3
 
-/** `packedBytes`: the size of what came. */
+/** `packedBytes`: the compressed size. */
 export function createUnpackBudget(
   packedBytes: number,
   bounds: UnpackLimits,
   signal?: AbortSignal,
 ): UnpackBudget {
   const { archiveEntriesMax: entriesMax, archiveBytesMax: bytesMax, archiveRatioMax: ratioMax } = bounds
-  // What fits into one document is no bomb, however well it packs.
+  // Content that fits into one document is never a decompression bomb, whatever its ratio.
   const ratioBytesMax = Math.max(packedBytes * ratioMax, bounds.advisoryDocumentBytesMax)
   const throwIfStopped = () => signal?.throwIfAborted()
   let entries = 0
@@ -49,8 +49,7 @@ export function createUnpackBudget(
       bytes += more
       if (bytes > bytesMax)
         throw new ArchiveRejected(`unpacks to more than ${Math.round((bytesMax / GIB) * 1000) / 1000} GiB`)
-      if (bytes > ratioBytesMax)
-        throw new ArchiveRejected(`unpacks to more than ${ratioMax} times its size, as no feed does`)
+      if (bytes > ratioBytesMax) throw new ArchiveRejected(`unpacks to more than ${ratioMax} times its size`)
     },
   }
 }

@@ -10,7 +10,7 @@ async function zipped(entries: Iterable<ZipEntry>): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-/** Reads a file by its list, as APPNOTE.TXT has it, and checks each entry against its local header. */
+/** Reads a file by its central directory (APPNOTE.TXT), and checks each entry against its local header. */
 function read(zip: Buffer): { name: string; content: Buffer }[] {
   const end = zip.length - 22
   assert.equal(zip.readUInt32LE(end), 0x06054b50)
@@ -43,7 +43,7 @@ function read(zip: Buffer): { name: string; content: Buffer }[] {
   })
 }
 
-test('any files can be read again', async () => {
+test('any files can be read back', async () => {
   const entry = fc.record({
     name: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }),
     content: fc.uint8Array({ maxLength: 5000 }).map((bytes) => Buffer.from(bytes)),
@@ -62,7 +62,7 @@ test('any files can be read again', async () => {
   )
 })
 
-test('more files than the format first had room for', async () => {
+test('more files than the 16-bit count of the original format', async () => {
   const content = Buffer.from('{}')
   const entries = Array.from({ length: 70_000 }, (_, at) => ({ name: `${at}.json`, content, modifiedMs: 0 }))
   const files = read(await zipped(entries))

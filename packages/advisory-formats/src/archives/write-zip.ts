@@ -1,9 +1,9 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
 /**
- * A zip file as a stream (APPNOTE.TXT 6.3.10), of any number of small files: what libraries keep of each one, and look through
- * for the next, is too much for half a million. Here that is its 80 bytes in the list at the end. For a thread of its own: it
- * compresses synchronously. Equal files make equal bytes.
+ * Writes a zip file as a stream (APPNOTE.TXT 6.3.10) of any number of small files. Libraries keep too much in memory for half a
+ * million files; this one keeps 80 bytes of each, for the central directory. It compresses synchronously, so it needs a process of its own. The
+ * same files produce the same bytes.
  */
 
 export interface ZipEntry {
@@ -48,7 +48,7 @@ export async function* writeZip(
 
 const BLOCK_BYTES = 1024 * 1024
 
-/** Small buffers in few large ones: each would keep alive what it was cut from. */
+/** Collects small buffers in a few large ones: slices would keep their source buffers alive. */
 class Blocks {
   size = 0
   readonly #full: Buffer[] = []
@@ -74,7 +74,7 @@ class Blocks {
 const LOCAL = 0x04034b50
 const CENTRAL = 0x02014b50
 
-/** What stands before a file's data, the data, and its entry in the list at the end. */
+/** Returns a file's local header, its data, and its entry in the central directory. */
 function fileRecords({ name, content, modifiedMs }: ZipEntry, offset: number) {
   const data = deflateContent(content)
   const path = Buffer.from(name)
@@ -110,14 +110,14 @@ function fileRecords({ name, content, modifiedMs }: ZipEntry, offset: number) {
   return { local, data, central }
 }
 
-/** With tables as small as the file: to clear the usual ones, of 256 KiB, takes longer than to compress a record. */
+/** Uses compression tables as small as the file: clearing the default 256 KiB takes longer than compressing a record. */
 function deflateContent(content: Buffer): Buffer {
   const windowBits = Math.min(15, Math.max(9, Math.ceil(Math.log2(content.length + 1))))
   const memLevel = Math.min(8, windowBits - 7)
   return deflateRawSync(content, { windowBits, memLevel, chunkSize: Math.max(64, content.length) })
 }
 
-/** Seconds in twos since 1980, in UTC. */
+/** MS-DOS time in UTC: two-second units since 1980. */
 function dosTime(ms: number): number {
   const time = new Date(Math.max(ms, Date.UTC(1980, 0)))
   const day = ((time.getUTCFullYear() - 1980) << 9) | ((time.getUTCMonth() + 1) << 5) | time.getUTCDate()

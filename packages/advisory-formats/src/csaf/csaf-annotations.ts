@@ -1,4 +1,4 @@
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import type { DocumentBudget } from '../reading/document-budget.ts'
 import { compareInstants, type Instant } from '../reading/instants.ts'
 import { type Fields, problemWith, type Value } from '../syntax/source-value.ts'
@@ -13,14 +13,14 @@ import {
 } from '../syntax/value-fields.ts'
 import type { CsafProducts } from './csaf-products.ts'
 
-/** What a vulnerability of CSAF says beside the status of products: flags, threats, remediations and scores, each for some. */
+/** What a CSAF vulnerability states beside product status: flags, threats, remediations and scores, each for some products. */
 
-/** The entries of a list that are about a product. Whoever asks takes what says that they are. */
+/** Returns the entries of a list that are about a product, and marks the references to the product as read. */
 export type AnnotationLookup = (productId: string) => readonly Fields[]
 
 interface Annotation {
   readonly entry: Fields
-  /** What in the document says that it is about the product. */
+  /** The values of the document that refer to the product. */
   readonly references: readonly Value[]
 }
 
@@ -47,7 +47,7 @@ export function annotationsIn(
     for (const group of groups) {
       for (const id of products.group(group)) add(id, { entry, references: [group, id] })
     }
-    // What names no product is about all.
+    // An entry without products applies to all.
     if (ids.length === 0 && groups.length === 0) general.push({ entry, references: [] })
   }
   return (productId) =>
@@ -59,7 +59,7 @@ export function annotationsIn(
     })
 }
 
-/** The `details` of remarks as one note, which is put together once for all products that have the same. */
+/** Joins the `details` of annotations into one note, once for all products with the same annotations. */
 export function createNoteJoiner(): (annotations: readonly Fields[]) => string {
   const details = new Map<Fields, string>()
   const notes = new Map<string, string>()
@@ -74,10 +74,10 @@ export function createNoteJoiner(): (annotations: readonly Fields[]) => string {
     const known = notes.get(key)
     if (known !== undefined) return known
     const parts = [...new Set(annotations.map((annotation) => details.get(annotation) ?? ''))]
-    if (parts.reduce((chars, part) => chars + part.length + 2, 0) > limits.advisoryNoteCharsMax) {
+    if (parts.reduce((chars, part) => chars + part.length + 2, 0) > formatLimits.advisoryNoteCharsMax) {
       throw problemWith(
         first,
-        `and others about one product have more than ${limits.advisoryNoteCharsMax} characters`,
+        `and the other annotations of one product have more than ${formatLimits.advisoryNoteCharsMax} characters`,
       )
     }
     const note = parts.join('\n\n')
@@ -86,7 +86,7 @@ export function createNoteJoiner(): (annotations: readonly Fields[]) => string {
   }
 }
 
-/** The last of the dates of remarks. */
+/** Returns the latest date of some annotations. */
 export function latestDate(annotations: readonly Fields[]): Instant | undefined {
   return annotations
     .map((annotation) => optionalInstant(annotation, 'date'))

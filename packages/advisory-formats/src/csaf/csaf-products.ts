@@ -1,4 +1,4 @@
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import { type Fields, problemWith, type Value } from '../syntax/source-value.ts'
 import {
   field,
@@ -12,12 +12,12 @@ import {
 } from '../syntax/value-fields.ts'
 import { NO_PRODUCT, toVexProduct, type VexProduct } from '../vex/vex-product.ts'
 
-/** The `product_tree` of CSAF: what its product ids stand for, and which of them are groups. */
+/** The `product_tree` of CSAF: the products that its ids stand for, and the product groups. */
 
 export interface CsafProducts {
-  /** An id that the tree does not have stands for itself. */
+  /** Resolves an id. An id that is not in the tree stands for itself. */
   readonly resolve: (id: string) => { readonly product: VexProduct; readonly component: VexProduct }
-  /** The ids in a group that something refers to. */
+  /** Returns the product ids of the group that a value refers to. */
   readonly group: (reference: Value) => readonly Value[]
 }
 
@@ -71,7 +71,7 @@ export function readCsafProducts(root: Fields): CsafProducts {
   return { resolve, group: (reference) => (reference.kind === 'text' && groups.get(reference.text)) || [] }
 }
 
-/** The relationships from an id to what it is at last. */
+/** Returns the relationships that lead from an id to a product. */
 function chain(
   id: string,
   relationships: ReadonlyMap<string, Relationship>,
@@ -79,10 +79,10 @@ function chain(
 ): Relationship[] {
   const steps: Relationship[] = []
   for (let next = relationships.get(id); next !== undefined; next = relationships.get(next[end])) {
-    if (steps.length === limits.advisoryProductChainMax) {
+    if (steps.length === formatLimits.advisoryProductChainMax) {
       throw problemWith(
         next.fields,
-        `is one of more than ${limits.advisoryProductChainMax} relationships in a row`,
+        `is in a chain of more than ${formatLimits.advisoryProductChainMax} relationships`,
       )
     }
     steps.push(next)
@@ -90,7 +90,7 @@ function chain(
   return steps
 }
 
-/** The id of a relationship and the end of it that the way to a product goes through. */
+/** Marks the id of a relationship and the end that leads to a product as read. */
 function markLink(relationship: Fields, end: 'product_reference' | 'relates_to_product_reference'): void {
   markRead(field(relationship, end))
   markRead(field(fieldsOf(requireField(relationship, 'full_product_name')), 'product_id'))
@@ -121,7 +121,7 @@ function productOf(id: string, product: Fields | undefined): VexProduct {
   const named = helper === undefined ? undefined : fieldsOf(helper)
   const identifier = (named && (optionalName(named, 'purl') || optionalName(named, 'cpe'))) || id
   const parsedProduct = toVexProduct(identifier, identifier, '')
-  // A package URL tells the name; nothing else does.
+  // Only a package URL contains the name.
   return identifier.startsWith('pkg:') && parsedProduct.type !== ''
     ? parsedProduct
     : toVexProduct(identifier, identifier, optionalName(product, 'name'))

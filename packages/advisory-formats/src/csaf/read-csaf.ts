@@ -23,7 +23,7 @@ import { isJustification, type VexStatus, vexEventType } from '../vex/vex-status
 import { annotationsIn, createNoteJoiner, latestDate } from './csaf-annotations.ts'
 import { type CsafProducts, readCsafProducts } from './csaf-products.ts'
 
-/** CSAF 2.0 documents about vulnerabilities: an advisory for each product, component of it, and vulnerability. */
+/** Reads CSAF 2.0 documents about vulnerabilities: an advisory for each product, component of it, and vulnerability. */
 export const readCsaf: FormatReader = (root, tally, budget) => {
   const facts = factsOf(root)
   const products = readCsafProducts(root)
@@ -65,7 +65,7 @@ export const readCsaf: FormatReader = (root, tally, budget) => {
   return { id: `${facts.publisher}#${facts.id}`, revisionMs: facts.released.ms, advisories, scores: [] }
 }
 
-/** What holds for the whole document. */
+/** Facts that apply to the whole document. */
 interface Facts {
   readonly author: string
   readonly publisher: string
@@ -79,10 +79,7 @@ function factsOf(root: Fields): Facts {
   markRead(field(document, 'category'))
   const version = requireField(document, 'csaf_version')
   if (readName(version) !== '2.0') {
-    throw problemWith(
-      version,
-      `is ${JSON.stringify(readName(version))}, another model than 2.0, which is the one that is read`,
-    )
+    throw problemWith(version, `is ${JSON.stringify(readName(version))}: only version 2.0 is supported`)
   }
   const publisher = fieldsOf(requireField(document, 'publisher'))
   const tracking = fieldsOf(requireField(document, 'tracking'))
@@ -95,7 +92,7 @@ function factsOf(root: Fields): Facts {
   }
 }
 
-/** The CVE id, if there is one, and then those ids of others that look like one: many are numbers of issues. */
+/** Returns the CVE id, if any, then other ids that look like vulnerability ids. Many others are issue numbers. */
 function idsOf(vulnerability: Fields): string[] {
   const cve = field(vulnerability, 'cve')
   const others = objectsIn(vulnerability, 'ids').filter((other) => isVulnerabilityId(peek(other, 'text')))
@@ -105,7 +102,7 @@ function idsOf(vulnerability: Fields): string[] {
   ]
 }
 
-/** What is said of one product and component in one vulnerability. */
+/** Statements about one product and component in one vulnerability. */
 interface ProductStatus {
   readonly product: VexProduct
   readonly component: VexProduct
@@ -157,7 +154,7 @@ interface Event {
   readonly noteChars: number
 }
 
-/** The events that a status of a product stands for, with what the other lists say of the product. */
+/** Returns the events that the status of a product maps to, with the annotations of the product. */
 function eventsFor(vulnerability: Fields, products: CsafProducts, released: Instant, budget: DocumentBudget) {
   const annotations = (list: 'flags' | 'threats' | 'remediations', isRelevant: (entry: Fields) => boolean) =>
     annotationsIn(vulnerability, list, products, budget, isRelevant)
@@ -198,7 +195,7 @@ function eventsFor(vulnerability: Fields, products: CsafProducts, released: Inst
         const note = noteOf(matching)
         const type = createEventType({ case: 'fixNotPlanned', value: { note } })
         const declinedAt = latestDate(matching) ?? released
-        // Nobody refuses to fix what is not affected yet: the refusal counts, whenever it was written down.
+        // A product can be declined a fix only once it is affected, whatever the date of the statement.
         const at = compareInstants(declinedAt, affected.at) < 0 ? affected.at : declinedAt
         return [affected, { at, type, noteChars: note.length }]
       }

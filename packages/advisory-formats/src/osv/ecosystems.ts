@@ -1,7 +1,7 @@
 import type { Advisory } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { Distribution } from '../publishing/publication-settings.ts'
 
-/** The ecosystems that OSV knows, and what their packages are called in package URLs ('generic' where they have no type). */
+/** The ecosystems of OSV and the types of their packages in package URLs ('generic' for those without a type). */
 const purlTypes: Readonly<Record<string, string>> = {
   AlmaLinux: 'rpm',
   Alpaquita: 'apk',
@@ -56,7 +56,7 @@ const purlTypes: Readonly<Record<string, string>> = {
   Wolfi: 'apk',
 }
 
-/** Ecosystems whose versions are those of SemVer 2.0. */
+/** Ecosystems with SemVer 2.0 versions. */
 const semverEcosystems = new Set([
   'Bitnami',
   'crates.io',
@@ -69,7 +69,7 @@ const semverEcosystems = new Set([
   'SwiftURL',
 ])
 
-/** Types that one ecosystem alone has. */
+/** Types that occur in one ecosystem only. */
 const ecosystemByPurlType = new Map(
   [...Map.groupBy(Object.entries(purlTypes), ([, type]) => type)].flatMap(([type, its]) => {
     const [only] = its
@@ -86,26 +86,26 @@ export function isEcosystem(text: string): boolean {
   return Object.hasOwn(purlTypes, baseEcosystem(text))
 }
 
-/** The type in package URLs of what has an ecosystem of OSV or such a type itself; 'generic' for no name at all. */
+/** Returns the package URL type of an OSV ecosystem, or the type itself; 'generic' for an empty name. */
 export function purlTypeOf(type: string): string {
   const base = baseEcosystem(type)
   return Object.hasOwn(purlTypes, base) ? (purlTypes[base] as string) : type || 'generic'
 }
 
-/** The ecosystem that an artifact's package is in; undefined for none that OSV knows. */
+/** Returns the ecosystem of an artifact's package; undefined if OSV has none for it. */
 export function ecosystemOf(
   { artifactName, artifactType, componentName, componentType }: Advisory,
   distribution: Distribution,
 ): string | undefined {
   if (isEcosystem(artifactType)) return artifactType
-  // The package itself is the component. What an apk is built of has the types of scanners, of which some have the same names.
+  // The package itself is the component. Scanners have their own types for the components of an apk; some have the same names as ecosystems.
   if (componentName === artifactName && isEcosystem(componentType)) {
     if (artifactType !== 'apk' || purlTypeOf(componentType) === 'apk') return componentType
   }
   return artifactType === 'apk' ? distribution.ecosystem : ecosystemByPurlType.get(artifactType)
 }
 
-/** How versions of an ecosystem are compared, in the words of OSV. */
+/** Returns the OSV range type that matches how an ecosystem compares versions. */
 export function rangeTypeOf(ecosystem: string | undefined): 'SEMVER' | 'ECOSYSTEM' {
   return ecosystem !== undefined && semverEcosystems.has(baseEcosystem(ecosystem)) ? 'SEMVER' : 'ECOSYSTEM'
 }

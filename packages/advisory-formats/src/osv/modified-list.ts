@@ -1,6 +1,6 @@
 import { modifiedLine } from './write-osv.ts'
 
-/** When which record was changed, gathered in any order and told newest first. A record takes some 30 bytes. */
+/** Collects the modification times of records in any order and lists them newest first. A record takes some 30 bytes. */
 export class ModifiedList {
   #times = new Float64Array(1024)
   #ends = new Uint32Array(1024)

@@ -1,22 +1,22 @@
-import { limits } from '@berth/server/config/limits.ts'
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
+import { formatLimits } from '../limits.ts'
 import { type Fields, problemWith, type Value } from '../syntax/source-value.ts'
 import type { OsvExtension } from './osv-extension.ts'
 
-/** Reads what OSV records say beyond the fields of advisories (carried-osv.ts), as far as it keeps the rules of OSV. */
+/** Reads OSV extensions (osv-extension.ts) from OSV records, leaving out what violates the OSV schema. */
 
-/** An entry of what is affected, with those of its ranges that are meant. */
+/** An entry of `affected`, with its ranges about one package. */
 export interface ExtensionEntry {
   readonly entry: Fields
   readonly ranges: readonly Fields[]
 }
 
-/** Makes the texts of the advisories of one record, of which each repeats what the record says of all. */
+/** Returns a function that writes the extension of each advisory of one record, each of which repeats the record's own fields. */
 export function createOsvExtensionWriter(
   root: Fields,
   advisories: number,
 ): (entries: readonly ExtensionEntry[]) => string {
-  const { advisoryExtensionCharsMax: max, advisoryDocumentNoteCharsMax: allMax } = limits
+  const { advisoryExtensionCharsMax: max, advisoryDocumentNoteCharsMax: allMax } = formatLimits
   const fullRecord = recordOf(root)
   const chars = JSON.stringify(fullRecord).length
   const record = chars <= max / 2 && chars * advisories <= allMax / 2 ? fullRecord : shortenRecord(fullRecord)
@@ -26,19 +26,22 @@ export function createOsvExtensionWriter(
     const text = JSON.stringify(extension)
     all += text.length
     const about = entries[0]?.entry ?? root
-    if (text.length > max) throw problemWith(about, `says more than ${max} characters of one package`)
+    if (text.length > max) throw problemWith(about, `has more than ${max} characters about one package`)
     if (all > allMax)
-      throw problemWith(about, `repeats what its record says to more than ${allMax} characters`)
+      throw problemWith(
+        about,
+        `has more than ${allMax} characters of extensions, as each package repeats the fields of the record`,
+      )
     return text
   }
 }
 
-/** What is too long to be repeated stays in the document alone. */
+/** Keeps only short fields; the others stay in the stored document. */
 function shortenRecord({ modified, summary, upstream }: JsonObject): JsonObject {
   return withoutUndefined({ modified, summary, upstream })
 }
 
-/** The fields of `database_specific` where an advisory is published (publish/osv.ts): nobody else's have these names. */
+/** Fields of `database_specific` that are written with published advisories (write-osv.ts). No other source uses these names. */
 const ownFields = ['advisory', 'origin', 'product', 'componentProduct'] as const
 
 function recordOf(root: Fields): JsonObject {
@@ -89,7 +92,7 @@ function rangeOf(range: Fields): JsonObject[] {
   )
   const isWhole = type !== 'GIT' || repo !== undefined
   if (type === undefined || !rangeTypes.has(type) || !isWhole) return []
-  // Without a beginning it says nothing.
+  // A range without `introduced` has no meaning.
   if (!events.some((event) => 'introduced' in event)) return []
   return [
     withoutUndefined({ type, repo, events, database_specific: freeFormObject(range, 'database_specific') }),
@@ -131,7 +134,7 @@ function creditOf(credit: Fields): JsonObject[] {
   return [withoutUndefined({ name, contact, type: creditTypes.has(type) ? type : undefined })]
 }
 
-/** Without what is not there. */
+/** Removes undefined fields. */
 function withoutUndefined(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -160,7 +163,7 @@ function objectsOf(fields: Fields, name: string): Fields[] {
   return entriesIn(fields, name).flatMap((value) => (value.kind === 'fields' ? [value] : []))
 }
 
-/** An object of any form. */
+/** Reads an object of any shape. */
 function freeFormObject(fields: Fields, name: string): JsonObject | undefined {
   const value = fields.byName.get(name)
   return value?.kind === 'fields' ? (plainValue(value) as JsonObject) : undefined

@@ -1,5 +1,5 @@
-import { limits } from '@berth/server/config/limits.ts'
 import type { AdvisoryRecord, ScoreRecord } from '../advisory-record.ts'
+import { formatLimits } from '../limits.ts'
 import { parsePackageUrl } from '../package-url/parse-package-url.ts'
 import { distinctScores, osvScores } from '../reading/cvss-scores.ts'
 import type { DocumentBudget } from '../reading/document-budget.ts'
@@ -26,7 +26,7 @@ import {
 import { createOsvExtensionWriter } from './read-osv-extension.ts'
 import { readPublishedRecords } from './read-published-osv.ts'
 
-/** OSV records, of schema 1: one vulnerability, and one advisory for each package or repository that it affects. */
+/** Reads OSV records of schema 1: one vulnerability, and one advisory for each package or repository that it affects. */
 export const readOsv: FormatReader = (root, tally, budget) => {
   checkVersion(root)
   const id = readVulnerabilityId(requireField(root, 'id'))
@@ -38,7 +38,7 @@ export const readOsv: FormatReader = (root, tally, budget) => {
   const upstream = entriesOf(root, 'upstream').map(readAlias)
   const withdrawn = optionalInstant(root, 'withdrawn')
   const affected = affectedIn(root, budget)
-  // What was taken back says nothing of others any more.
+  // A withdrawn record no longer scores other advisories.
   const scores = withdrawn === undefined ? scoresOf(root, [id, ...aliases], affected, budget) : []
   const facts = {
     id,
@@ -56,7 +56,7 @@ export const readOsv: FormatReader = (root, tally, budget) => {
   return { id, revisionMs: modified?.ms, advisories, scores }
 }
 
-/** What holds for all that a record affects. */
+/** Facts that apply to everything that a record affects. */
 interface Facts {
   readonly id: string
   readonly aliases: readonly string[]
@@ -71,39 +71,36 @@ function checkVersion(root: Fields): void {
   if (version === undefined) return
   const text = readName(version)
   if (!/^1(?:\.\d+)*(?:-[\w.]+)?$/.test(text)) {
-    throw problemWith(
-      version,
-      `is ${JSON.stringify(text)}, another model than 1, which is the one that is read`,
-    )
+    throw problemWith(version, `is ${JSON.stringify(text)}: only version 1 is supported`)
   }
 }
 
 const YEAR_2_MS = Date.parse('0002-01-01T00:00:00Z')
 
-/** Some write the zero of their clock, in the year 1, for a time that they do not know. */
+/** Ignores the year 1: some sources write their zero time for an unknown time. */
 function knownInstant(instant: Instant | undefined): Instant | undefined {
   return instant === undefined || instant.ms < YEAR_2_MS ? undefined : instant
 }
 
-/** A package or repository that is affected, with all entries about it. */
+/** An affected package or repository, with all entries about it. */
 interface Affected {
   readonly key: string
   readonly name: string
   readonly type: string
-  /** Package URL, or address of the repository. */
+  /** A package URL, or the URL of the repository. */
   product: string
   readonly entries: AffectedEntry[]
 }
 
 interface AffectedEntry {
   readonly entry: Fields
-  /** Those that tell when it was fixed. */
+  /** The ranges that determine the fixed version. */
   readonly ranges: Fields[]
-  /** Those that are about this package or repository. */
+  /** All ranges about this package or repository. */
   readonly allRanges: Fields[]
 }
 
-/** Each package once, and each repository of what has no package. */
+/** Returns each package once, and each repository of entries without a package. */
 function affectedIn(root: Fields, budget: DocumentBudget): Affected[] {
   const found = new Map<string, Affected>()
   const add = (
@@ -134,7 +131,7 @@ function affectedIn(root: Fields, budget: DocumentBudget): Affected[] {
       const pkg = fieldsOf(described)
       const ecosystem = readName(requireField(pkg, 'ecosystem'))
       const name = readName(requireField(pkg, 'name'))
-      // Commits say when something was fixed only where no version does.
+      // Commits are used only if no version range exists.
       const versioned = ranges.filter((range) => peek(range, 'type') !== 'GIT')
       const affected = add(
         `${ecosystem}/${name}`,
@@ -173,8 +170,8 @@ function scoresOf(
       const own = osvScores(entry)
       if (own.length === 0) continue
       const all = distinctScores([...(byComponent.get(name) ?? []), ...own])
-      if (all.length > limits.advisoryScoresMax) {
-        throw problemWith(entry, `has one of more than ${limits.advisoryScoresMax} scores of ${name}`)
+      if (all.length > formatLimits.advisoryScoresMax) {
+        throw problemWith(entry, `exceeds the limit of ${formatLimits.advisoryScoresMax} scores of ${name}`)
       }
       byComponent.set(name, all)
     }
@@ -186,7 +183,7 @@ function scoresOf(
   })
 }
 
-/** Scores that an advisory would not find by one of its aliases, because its id is none. */
+/** Returns the scores that the advisory cannot look up by its aliases, because its id is not an alias. */
 function ownScores(id: string, scores: readonly ScoreRecord[]): Facts['scores'] {
   const general = scores.find(({ alias, component }) => alias === id && component === '')
   return isPlatformId(id) ? (general?.severities ?? []) : []
@@ -203,7 +200,7 @@ function recordOf(
   const { name, type, product } = affected
   const url = parsePackageUrl(product)
   const createdAt = published ?? modified
-  // Some records were published after they were last changed.
+  // Some records have a publication time after their modification time.
   const updatedAt = [modified, createdAt]
     .filter((instant) => instant !== undefined)
     .sort(compareInstants)

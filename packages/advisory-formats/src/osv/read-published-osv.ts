@@ -26,8 +26,8 @@ import {
 import { createOsvExtensionWriter, type ExtensionEntry } from './read-osv-extension.ts'
 
 /**
- * OSV records that a platform like this one published: what is affected has the whole advisory in its `database_specific`
- * (publish/osv.ts), which says more than the fields of OSV do. Undefined for all others.
+ * Reads OSV records that a Berth server published. Their `affected` entries have the complete advisory in `database_specific`
+ * (write-osv.ts), with more detail than OSV fields can express. Returns undefined for all other records.
  */
 export function readPublishedRecords(
   root: Fields,
@@ -58,7 +58,7 @@ interface PublishedEntry {
   entries: [ExtensionEntry, ...ExtensionEntry[]]
 }
 
-/** What is affected, by advisory. What a package has beside its first entry follows that. */
+/** Groups the `affected` entries by advisory: further entries of a package follow its first one. */
 function publishedEntriesIn(root: Fields, id: string): PublishedEntry[] | undefined {
   if (!isPlatformId(id)) return undefined
   const found: PublishedEntry[] = []
@@ -121,7 +121,7 @@ function recordOf(
   }
 }
 
-/** Marks what the advisory says again. */
+/** Marks the fields that the advisory repeats as read. */
 function markRepeated(entry: Fields): void {
   const described = field(entry, 'package')
   if (described?.kind === 'fields')
@@ -139,15 +139,15 @@ function sourceEventOf(fields: Fields): SourceEvent {
   const at = readInstant(requireField(fields, 'createTime'))
   try {
     const { type } = fromJson(AdvisoryEventSchema, readJson(fields))
-    if (type.case === undefined) throw new Error('it lacks its type')
+    if (type.case === undefined) throw new Error('it has no type')
     return { at, type, author, ...(issue !== undefined && { issue: readName(issue) }), source: fields }
   } catch (error) {
     if (!(error instanceof Error) || error instanceof DocumentProblem) throw error
-    throw problemWith(fields, `is no event as the API shows it: ${error.message}`)
+    throw problemWith(fields, `is not an event in the JSON of the API: ${error.message}`)
   }
 }
 
-/** Everything in it, as taken. */
+/** Returns a value as JSON and marks everything in it as read. */
 function readJson(value: Value): JsonValue {
   switch (value.kind) {
     case 'fields':

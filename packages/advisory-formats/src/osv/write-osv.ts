@@ -5,23 +5,23 @@ import {
   type Severity,
   Severity_Type as SeverityType,
 } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { latestApprovedEvent } from '@berth/server/advisories/search/facets.ts'
-import { timestampMs } from '@berth/server/api/messages.ts'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { type JsonObject, type JsonValue, toJson } from '@bufbuild/protobuf'
 import { basePackageUrl, productUrl } from '../package-url/write-package-url.ts'
+import { latestApprovedEvent } from '../publishing/latest-event.ts'
 import type { Distribution } from '../publishing/publication-settings.ts'
 import { eventMs, fixedVersions, formatMs, type PublishedAdvisory } from '../publishing/published-advisory.ts'
 import { ecosystemOf, rangeTypeOf } from './ecosystems.ts'
 import { decompressOsvExtension, type OsvExtension } from './osv-extension.ts'
 
 /**
- * OSV records (https://ossf.github.io/osv-schema): one for each advisory id. What came as OSV goes out as it came. What OSV has no
- * field for is in the `database_specific` of what is affected, as the API shows it: the record is all there is of the advisory.
+ * Writes OSV records (https://ossf.github.io/osv-schema), one for each advisory id. Fields that came from OSV are written unchanged.
+ * The complete advisory, as in the JSON of the API, is in the `database_specific` of each `affected` entry, so a record loses nothing.
  */
 
 const SCHEMA_VERSION = '1.7.0'
 
-/** `advisories`: all that have one id, at least one. */
+/** `advisories`: all advisories with the same id, at least one. */
 export function osvRecord(advisories: readonly PublishedAdvisory[], distribution: Distribution): JsonObject {
   const { affected, modified } = sortAffected(advisories, distribution)
   const allAdvisories = affected.map(({ advisory }) => advisory)
@@ -44,7 +44,7 @@ export function osvRecord(advisories: readonly PublishedAdvisory[], distribution
     published: formatMs(
       Math.min(...allAdvisories.map(({ createTime }) => (createTime ? timestampMs(createTime) : 0))),
     ),
-    // While one of them counts the record does.
+    // A record is withdrawn only when all its advisories are.
     ...(withdrawn.length === allAdvisories.length && { withdrawn: formatMs(Math.max(...withdrawn)) }),
     ...(aliases.length > 0 && { aliases }),
     ...pickFields(own, 'upstream', 'related'),
@@ -58,7 +58,7 @@ export function osvRecord(advisories: readonly PublishedAdvisory[], distribution
   }
 }
 
-/** What is affected, in an order that does not depend on where it is kept. The same advisory of two groups is one. */
+/** Returns the affected packages in an order that does not depend on where they are stored. Equal advisories of two groups are one. */
 function sortAffected(advisories: readonly PublishedAdvisory[], distribution: Distribution) {
   const affected = advisories.map((one) => {
     const carried = extensionOf(one)
@@ -78,24 +78,24 @@ function extensionOf({ osv }: PublishedAdvisory): OsvExtension | undefined {
   return osv === undefined ? undefined : decompressOsvExtension(osv)
 }
 
-/** What the newest of the records says of all that it affects. */
+/** Returns the record fields of the newest extension. */
 function newestRecord(carried: readonly OsvExtension[]): JsonObject {
   const order = ({ record }: OsvExtension) => `${record['modified'] ?? ''} ${JSON.stringify(record)}`
   const [first] = carried.toSorted((one, other) => (order(one) > order(other) ? -1 : 1))
   return first?.record ?? {}
 }
 
-/** Those of its fields that it has. */
+/** Returns the named fields that are set. */
 function pickFields(fields: JsonObject, ...names: readonly string[]): JsonObject {
   return Object.fromEntries(
     names.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])),
   )
 }
 
-/** When a record last changed, its severity included, which is what the list of records is ordered by. */
+/** Returns when a record last changed, its severity included: the sort key of the list of records. */
 export function modifiedMs(one: PublishedAdvisory, extension = extensionOf(one)): number {
   const { updateTime } = one.advisory
-  // One that was published before had its severity from elsewhere there.
+  // A record that was published before may have had its severity from another source.
   const ownMs = Date.parse(String(extension?.record['modified'] ?? ''))
   return Math.max(updateTime === undefined ? 0 : timestampMs(updateTime), one.scoredMs ?? 0, ownMs || 0)
 }
@@ -122,7 +122,7 @@ function severityOf(
   return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
 }
 
-/** Of a package one, with the advisory; where its source has more of the same package those follow. */
+/** Returns one entry for a package, with the advisory; further entries of its source about the same package follow. */
 function affectedEntries(
   one: PublishedAdvisory,
   extension: OsvExtension | undefined,
@@ -141,7 +141,7 @@ function affectedEntries(
     const name = advisory.artifactName
     const described = { ecosystem: ecosystem ?? '', name, purl: purlOf(one, purl, distribution) }
     const specific = { ...(at === 0 && ownFields), ...(database_specific as JsonObject | undefined) }
-    // Of neither scanners take every version for affected.
+    // Without ranges and versions, scanners treat every version as affected.
     const matched =
       (ranges ?? versions) ? pickFields(own, 'ranges', 'versions') : { ranges: rangesOf(one, ecosystem) }
     return {
@@ -153,15 +153,15 @@ function affectedEntries(
   })
 }
 
-/** As the source has it, but for what goes by the settings of the group. */
+/** Returns the source's package URL, except for parts that the group's settings determine. */
 function purlOf(one: PublishedAdvisory, own: JsonValue | undefined, distribution: Distribution): string {
   if (typeof own === 'string' && one.product !== '') return own
   const url = productUrl(one, distribution)
-  // A CPE or an address of the source's is no package URL.
+  // A CPE, or another URL of the source, is not a package URL.
   return basePackageUrl(url.startsWith('pkg:') ? url : productUrl({ ...one, product: '' }, distribution))
 }
 
-/** Without what is of this installation: uids, and who reviewed. */
+/** Returns the JSON without data of this installation: uids and reviewers. */
 function advisoryJson(advisory: Advisory): JsonObject {
   const events = advisory.events.map((event) => ({
     ...event,
@@ -174,7 +174,7 @@ function advisoryJson(advisory: Advisory): JsonObject {
 
 const INTRODUCED_ALWAYS = { introduced: '0' }
 
-/** Where no source says it the newest event decides: nothing is known of when a vulnerability came in. */
+/** Without ranges from a source, the newest event decides: it is unknown when the vulnerability was introduced. */
 function rangesOf({ advisory, product }: PublishedAdvisory, ecosystem: string | undefined): JsonObject[] {
   const { artifactName, artifactType, events } = advisory
   const isRepository = ecosystem === undefined && artifactType === 'git'
@@ -182,7 +182,7 @@ function rangesOf({ advisory, product }: PublishedAdvisory, ecosystem: string | 
     ? { type: 'GIT', repo: product || `https://${artifactName}` }
     : { type: rangeTypeOf(ecosystem) }
   const latest = latestApprovedEvent(events)
-  // A range that is over before anything is in it: of no range scanners take every version for affected.
+  // An empty range: without any range, scanners treat every version as affected.
   if (latest?.type.case === 'falsePositiveDetermination')
     return [{ ...range, events: [INTRODUCED_ALWAYS, { fixed: '0' }] }]
   const fixes = latest === undefined ? [] : events.filter((event) => eventMs(event) === eventMs(latest))
@@ -195,7 +195,7 @@ function isFix(event: AdvisoryEvent | undefined): boolean {
   return event?.type.case === 'fixed' || event?.type.case === 'patched'
 }
 
-/** A line of the list of records, newest first as OSV.dev has it. */
+/** Returns a line of the list of records, in the format of OSV.dev. */
 export function modifiedLine(ms: number, id: string): string {
   return `${formatMs(ms)},${id}\n`
 }

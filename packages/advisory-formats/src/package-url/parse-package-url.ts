@@ -1,7 +1,7 @@
 import { PackageURL } from 'packageurl-js'
 import { isOneLine } from '../syntax/value-fields.ts'
 
-/** What a package URL tells of an artifact or component. Texts are '' where it does not. */
+/** The parts of a package URL that advisories use. Missing parts are ''. */
 export interface PackageName {
   readonly name: string
   readonly type: string
@@ -9,10 +9,10 @@ export interface PackageName {
   readonly architecture: string
 }
 
-/** Types whose namespace is who distributes the package; of all others it is a part of the name. */
+/** Types whose namespace is the distributor. For all others, it is part of the name. */
 const distributorTypes = new Set(['alpm', 'apk', 'deb', 'oci', 'qpkg', 'rpm'])
 
-/** Undefined for anything else than a package URL. */
+/** Returns undefined for text that is not a package URL. */
 export function parsePackageUrl(text: string): PackageName | undefined {
   if (!text.startsWith('pkg:')) return undefined
   const url = parseOrUndefined(text)
@@ -26,7 +26,7 @@ export function parsePackageUrl(text: string): PackageName | undefined {
     version: url.version ?? '',
     architecture: url.qualifiers?.['arch'] ?? '',
   }
-  // What percent signs hide is a text like any other.
+  // Percent-encoded parts follow the same rules as other text.
   return Object.values(parts).every(isOneLine) ? parts : undefined
 }
 

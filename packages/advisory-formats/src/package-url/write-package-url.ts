@@ -3,7 +3,7 @@ import { purlTypeOf } from '../osv/ecosystems.ts'
 import type { Distribution } from '../publishing/publication-settings.ts'
 import type { PublishedAdvisory } from '../publishing/published-advisory.ts'
 
-/** The names of artifacts and components as package URLs. */
+/** Writes the names of artifacts and components as package URLs. */
 
 interface Package {
   readonly type: string
@@ -13,10 +13,10 @@ interface Package {
   readonly architecture?: string
 }
 
-/** Types whose namespace is who distributes the package; of all others it is a part of the name. */
+/** Types whose namespace is the distributor. For all others, it is part of the name. */
 const distributorTypes = new Set(['alpm', 'apk', 'deb', 'oci', 'rpm'])
 
-/** What the types of components are called in package URLs, where that differs. */
+/** Component types with a different name in package URLs. */
 const componentTypes: Readonly<Record<string, string>> = {
   'go-module': 'golang',
   python: 'pypi',
@@ -26,7 +26,7 @@ const componentTypes: Readonly<Record<string, string>> = {
   dotnet: 'nuget',
 }
 
-/** Always one: what its type does not allow is a generic package. */
+/** Always returns a package URL: a package that is invalid for its type becomes a generic one. */
 function packageUrl({ type, name, namespace = '', version = '', architecture = '' }: Package): string {
   const [packageNamespace, packageName] = distributorTypes.has(type)
     ? [namespace, name]
@@ -44,14 +44,14 @@ function packageUrl({ type, name, namespace = '', version = '', architecture = '
 function splitNamespace(type: string, name: string): readonly [string, string] {
   const at = name.lastIndexOf(type === 'maven' ? ':' : '/')
   const [namespace, rest] = [name.slice(0, Math.max(at, 0)), name.slice(at + 1)]
-  // Package URLs drop empty parts of a path.
+  // Package URLs drop empty path segments.
   return rest === '' || namespace.split('/').includes('') ? ['', name] : [namespace, rest]
 }
 
-/** A product in the words of its source, or what its artifact says. Never empty, always a URI. */
+/** Returns the product as its source names it, or as its artifact does. Never empty, always a URI. */
 export function productUrl({ advisory, product }: PublishedAdvisory, distribution: Distribution): string {
   const { artifactName, artifactType, artifactArchitecture } = advisory
-  // The address of a repository has no versions, which the type and name of the artifact can have.
+  // The URL of a repository has no versions; the type and name of the artifact can have one.
   const isRepository = artifactType === 'git' && artifactName !== ''
   const uri = isRepository ? undefined : toUri(product || artifactName)
   if (uri !== undefined) return uri
@@ -66,13 +66,13 @@ export function productUrl({ advisory, product }: PublishedAdvisory, distributio
 
 const NON_URI_CHARACTERS = /[^\w\-.~:/?#@!$&'()*+,;=%]|%(?![0-9A-Fa-f]{2})/gu
 
-/** A text that is a URI, or would be one if everything were encoded in it; nothing is encoded twice. */
+/** Returns the text as a URI, encoding what needs it; encoded parts are not encoded again. */
 function toUri(text: string): string | undefined {
   if (!/^(pkg|cpe|urn|https?):\S+$/i.test(text)) return undefined
   return text.replaceAll(NON_URI_CHARACTERS, (character) => encodeURIComponent(character.toWellFormed()))
 }
 
-/** The component, where it is another thing than the artifact. */
+/** Returns the component, if it is not the artifact itself. */
 export function componentUrl({ advisory, componentProduct }: PublishedAdvisory): string | undefined {
   const { artifactName, componentName: name, componentType } = advisory
   const uri = toUri(componentProduct || name)
@@ -82,7 +82,7 @@ export function componentUrl({ advisory, componentProduct }: PublishedAdvisory):
   return packageUrl({ type: componentTypes[componentType] ?? purlTypeOf(componentType), name })
 }
 
-/** The same package in one version; a URL that names a version already, or is none of a package, stays. */
+/** Adds a version to a package URL. A URL that already has one, or is not a package URL, is returned unchanged. */
 export function withVersion(url: string, version: string): string {
   if (version === '' || !url.startsWith('pkg:') || url !== withoutVersion(url)) return url
   const end = url.search(/[?#]/)
@@ -90,18 +90,18 @@ export function withVersion(url: string, version: string): string {
   return `${head}@${encodeURIComponent(version).replaceAll('%3A', ':')}${end < 0 ? '' : url.slice(end)}`
 }
 
-/** The same package in any version. */
+/** Removes the version from a package URL. */
 function withoutVersion(url: string): string {
   if (!url.startsWith('pkg:')) return url
   const end = url.search(/[?#]/)
   const head = end < 0 ? url : url.slice(0, end)
   const at = head.lastIndexOf('@')
-  // An @ that begins a part of the path is a scope that nobody encoded.
+  // An @ at the start of a path segment is an npm scope that was not encoded.
   const isVersion = at > 0 && head[at - 1] !== '/'
   return isVersion ? head.slice(0, at) + (end < 0 ? '' : url.slice(end)) : url
 }
 
-/** Without version and qualifiers. */
+/** Removes version and qualifiers from a package URL. */
 export function basePackageUrl(url: string): string {
   const whole = withoutVersion(url)
   const end = whole.search(/[?#]/)

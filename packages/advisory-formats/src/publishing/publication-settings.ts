@@ -1,6 +1,6 @@
-/** What a group's publication says of itself, where no advisory does. */
+/** Values of a group's publication for fields that no advisory has. */
 export interface PublicationSettings {
-  /** The package repository, as security databases describe theirs. '' and [] are left out. */
+  /** The package repository, as in security databases. '' and [] are omitted. */
   readonly secdb: SecdbSettings
   /** The distribution that `apk` artifacts belong to. */
   readonly distribution: Distribution
@@ -15,9 +15,9 @@ export interface SecdbSettings {
 }
 
 export interface Distribution {
-  /** As OSV names it: `Wolfi`, `Alpine:v3.20`. */
+  /** Name in OSV: `Wolfi`, `Alpine:v3.20`. */
   readonly ecosystem: string
-  /** As package URLs name it: `wolfi`. */
+  /** Name in package URLs: `wolfi`. */
   readonly namespace: string
 }
 

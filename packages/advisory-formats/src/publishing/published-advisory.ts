@@ -1,45 +1,30 @@
-import {
-  type Advisory,
-  type AdvisoryEvent,
-  ReviewState,
+import type {
+  Advisory,
+  AdvisoryEvent,
 } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { type AdvisoryContentRow, toAdvisory } from '@berth/server/advisories/storage/stored-advisory.ts'
-import { timestampMs } from '@berth/server/api/messages.ts'
-import type { AdvisoryRow } from '@berth/server/storage/schema/tables.ts'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 
-/** An advisory as the writers of all formats get it: what is not approved stays inside. */
+/** The approved part of an advisory, for the writers of all formats. */
 export interface PublishedAdvisory {
   /** Its events are the approved ones, in order. */
   readonly advisory: Advisory
   readonly origin: string
-  /** How the source names the product and the component, where that is more than their names. */
+  /** The source's identifiers of the product and the component, if they are more than their names. */
   readonly product: string
   readonly componentProduct: string
-  /** What OSV says beyond that, packed; only where it is published as OSV. */
+  /** The OSV extension, compressed; only if it is published as OSV. */
   readonly osv?: Uint8Array
-  /** When a document that says how severe its vulnerability is was last read; 0 for none, or where nobody asks. */
+  /** When a document with a severity of its vulnerability was last imported; 0 for none or if not needed. */
   scoredMs?: number
 }
 
-/** What is read of a row; `deleted_ms` of those that were taken back. */
-export type PublishedRow = AdvisoryContentRow &
-  Pick<AdvisoryRow, 'origin' | 'product' | 'component_product'> &
-  Partial<Pick<AdvisoryRow, 'osv'>>
-
-export function toPublishedAdvisory(row: PublishedRow): PublishedAdvisory {
-  const advisory = toAdvisory(row)
-  advisory.events = advisory.events.filter(({ reviewState }) => reviewState === ReviewState.APPROVED)
-  const { origin, product, component_product: componentProduct, osv } = row
-  return { advisory, origin, product, componentProduct, ...(osv !== undefined && { osv }) }
-}
-
-/** The package that an advisory is about. */
+/** Returns the package that an advisory is about. */
 export function packageOf({ advisory, origin }: PublishedAdvisory): string {
   return origin || advisory.artifactName
 }
 
-/** `2024-05-06T07:08:09Z`, with milliseconds where there are some. */
+/** Formats as `2024-05-06T07:08:09Z`, with milliseconds unless they are zero. */
 export function formatTimestamp(time: Timestamp | undefined): string {
   return formatMs(time === undefined ? 0 : timestampMs(time))
 }
@@ -52,7 +37,7 @@ export function eventMs({ createTime }: AdvisoryEvent): number {
   return createTime === undefined ? 0 : timestampMs(createTime)
 }
 
-/** The versions that an event says are without the vulnerability. */
+/** Returns the fixed versions that an event names. */
 export function fixedVersions({ type }: AdvisoryEvent): string[] {
   const versions =
     type.case === 'fixed'

@@ -1,10 +1,10 @@
 import { Severity_Type as SeverityType } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { limits } from '@berth/server/config/limits.ts'
 import type { Score } from '../advisory-record.ts'
+import { formatLimits } from '../limits.ts'
 import { type Fields, problemWith } from '../syntax/source-value.ts'
 import { field, markRead, objectsIn, peek, readName, requireField } from '../syntax/value-fields.ts'
 
-/** Vectors of CVSS in the formats that have them. The schema knows no other method, so those stay untaken. */
+/** Reads CVSS vectors. The schema has no other scoring methods; their scores stay unread. */
 
 const osvTypes = new Map([
   ['CVSS_V2', SeverityType.CVSS_V2],
@@ -12,11 +12,12 @@ const osvTypes = new Map([
   ['CVSS_V4', SeverityType.CVSS_V4],
 ])
 
-/** The `severity` of an OSV record or of what it affects. */
+/** Reads the `severity` of an OSV record or of one of its `affected` entries. */
 export function osvScores(fields: Fields): Score[] {
   const severities = objectsIn(fields, 'severity')
-  const tooMany = severities[limits.advisoryScoresMax]
-  if (tooMany !== undefined) throw problemWith(tooMany, `is more than ${limits.advisoryScoresMax} scores`)
+  const tooMany = severities[formatLimits.advisoryScoresMax]
+  if (tooMany !== undefined)
+    throw problemWith(tooMany, `exceeds the limit of ${formatLimits.advisoryScoresMax} scores`)
   return distinctScores(
     severities.flatMap((severity) => {
       const type = osvTypes.get(peek(severity, 'type'))
@@ -33,7 +34,7 @@ const csafMembers = [
   ['cvss_v4', SeverityType.CVSS_V4],
 ] as const
 
-/** One of the `scores` of a vulnerability in CSAF. */
+/** Reads one of the `scores` of a CSAF vulnerability. */
 export function csafScores(score: Fields): Score[] {
   return csafMembers.flatMap(([name, type]) => {
     const cvss = field(score, name)

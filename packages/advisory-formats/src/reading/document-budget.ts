@@ -1,20 +1,20 @@
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import { problemWith, type Value } from '../syntax/source-value.ts'
 
 /**
- * One statement about many products becomes an event of each, with its note and all its aliases: a small document can say very
- * much. Counts what it grows to, and throws a DocumentProblem before that is too much.
+ * Limits how much a document expands to: one statement about many products becomes an event of each, with its note and all its
+ * aliases. Throws a DocumentProblem before a limit is exceeded.
  */
 export interface DocumentBudget {
-  /** Another advisory. */
+  /** Counts an advisory. */
   readonly advisory: (source: Value) => void
-  /** Another event of one of them. */
+  /** Counts an event. */
   readonly event: (noteChars: number, source: Value) => void
-  /** Something said beside the status of one product. */
+  /** Counts an annotation of a product. */
   readonly annotation: (source: Value) => void
-  /** Scores of so many ids. */
+  /** Counts the ids that scores apply to. */
   readonly scores: (count: number, source: Value) => void
-  /** The aliases of one advisory: each once, in the order of the document. */
+  /** Returns the distinct aliases of one advisory, in the order of the document. */
   readonly aliases: (aliases: readonly string[], source: Value) => string[]
 }
 
@@ -27,20 +27,20 @@ export function createDocumentBudget(): DocumentBudget {
     }
   }
   const advisories = total(
-    limits.advisoriesPerDocumentMax,
-    `is more than the ${limits.advisoriesPerDocumentMax} advisories that a document may have`,
+    formatLimits.advisoriesPerDocumentMax,
+    `exceeds the limit of ${formatLimits.advisoriesPerDocumentMax} advisories in one document`,
   )
   const events = total(
-    limits.advisoryDocumentEventsMax,
-    `makes more than the ${limits.advisoryDocumentEventsMax} events that a document may have`,
+    formatLimits.advisoryDocumentEventsMax,
+    `exceeds the limit of ${formatLimits.advisoryDocumentEventsMax} events in one document`,
   )
   const chars = total(
-    limits.advisoryDocumentNoteCharsMax,
-    `repeats notes to more than ${limits.advisoryDocumentNoteCharsMax} characters`,
+    formatLimits.advisoryDocumentNoteCharsMax,
+    `exceeds the limit of ${formatLimits.advisoryDocumentNoteCharsMax} characters of notes in one document`,
   )
   const names = total(
-    limits.advisoryDocumentNamesMax,
-    `repeats ids and remarks for more than ${limits.advisoryDocumentNamesMax} products`,
+    formatLimits.advisoryDocumentNamesMax,
+    `exceeds the limit of ${formatLimits.advisoryDocumentNamesMax} aliases, scores and annotations in one document`,
   )
   return {
     advisory: (source) => advisories(1, source),
@@ -53,8 +53,8 @@ export function createDocumentBudget(): DocumentBudget {
     aliases: (aliases, source) => {
       names(aliases.length, source)
       const distinct = [...new Set(aliases)]
-      if (distinct.length > limits.advisoryAliasesMax) {
-        throw problemWith(source, `has more than ${limits.advisoryAliasesMax} aliases`)
+      if (distinct.length > formatLimits.advisoryAliasesMax) {
+        throw problemWith(source, `has more than ${formatLimits.advisoryAliasesMax} aliases`)
       }
       return distinct
     },

@@ -1,41 +1,41 @@
 import { AdvisoryEventSchema } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { limits } from '@berth/server/config/limits.ts'
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { EventRecord } from '../advisory-record.ts'
+import { formatLimits } from '../limits.ts'
 import { pathOf, problemWith, type Value } from '../syntax/source-value.ts'
 import { compareInstants, type Instant } from './instants.ts'
 import type { UnmappedTally } from './unmapped-fields.ts'
 
-/** Something that a document says happened, in the order of the document. */
+/** An event of a document, in the order of the document. */
 export interface SourceEvent {
   readonly at: Instant
   readonly type: EventRecord['type']
   readonly author: string
-  /** What tracks it elsewhere. */
+  /** The issue that tracks it. */
   readonly issue?: string
-  /** What says so. */
+  /** The value of the document that states it. */
   readonly source: Value
 }
 
-/** The `type` of an event, with what is not given as the schema has it. */
+/** Creates the `type` of an event, with the schema's defaults. */
 export function createEventType(
   type: NonNullable<MessageInitShape<typeof AdvisoryEventSchema>['type']>,
 ): EventRecord['type'] {
   return create(AdvisoryEventSchema, { type }).type
 }
 
-/** The detection of whatever tells of no scanner. */
+/** Creates a manual detection, for sources that name no scanner. */
 export function manualDetection(): EventRecord['type'] {
   return createEventType({ case: 'detection', value: { type: { case: 'manual', value: {} } } })
 }
 
-/** The events of one advisory in the order of time, of one time in that of the document. Equal ones count once. */
+/** Returns the distinct events of one advisory in order of time; events with the same time keep the order of the document. */
 export function buildHistory(sourceEvents: readonly SourceEvent[], tally: UnmappedTally): EventRecord[] {
-  const tooMany = sourceEvents[limits.advisoryEventsMax]
+  const tooMany = sourceEvents[formatLimits.advisoryEventsMax]
   if (tooMany !== undefined) {
     throw problemWith(
       tooMany.source,
-      `is more than the ${limits.advisoryEventsMax} events that an advisory may have`,
+      `exceeds the limit of ${formatLimits.advisoryEventsMax} events in one advisory`,
     )
   }
   const known = new Set<string>()

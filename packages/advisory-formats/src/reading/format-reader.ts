@@ -3,7 +3,7 @@ import type { Fields } from '../syntax/source-value.ts'
 import type { DocumentBudget } from './document-budget.ts'
 import type { UnmappedTally } from './unmapped-fields.ts'
 
-/** What the readers of all formats have in common. */
+/** The interface of the readers of all formats. */
 
 /** Reads the tree of a document. Throws a DocumentProblem. */
 export type FormatReader = (
@@ -12,7 +12,7 @@ export type FormatReader = (
   growth: DocumentBudget,
 ) => Omit<ParsedDocument, 'format' | 'unmapped'>
 
-/** A record that says nothing yet. */
+/** A record with empty fields. */
 export const emptyRecord: Omit<AdvisoryRecord, 'key'> = {
   advisoryId: '',
   legacyAdvisoryId: '',

@@ -1,16 +1,15 @@
-import { SUFFIX_CHARS_MAX } from '@berth/server/advisories/search/facets.ts'
-import { limits } from '@berth/server/config/limits.ts'
 import type { ParsedDocument } from '../advisory-record.ts'
+import { formatLimits } from '../limits.ts'
 import { problemWith, type Value } from '../syntax/source-value.ts'
 
 type IndexedFields = Pick<ParsedDocument, 'id' | 'advisories' | 'scores'>
 
 /**
- * What becomes part of an index must be short, and all that a document has of it must not become too much: each name of a thing is
- * found by every part of it. Throws a DocumentProblem.
+ * Checks that indexed values are short, and that the index entries of one document are not too many: names have an entry for each
+ * suffix. Throws a DocumentProblem.
  */
 export function checkIndexedNames(root: Value, { id, advisories, scores }: IndexedFields): void {
-  const { advisoryDocumentIdBytesMax, advisoryIndexedNameBytesMax, advisoryAliasBytesMax } = limits
+  const { advisoryDocumentIdBytesMax, advisoryIndexedNameBytesMax, advisoryAliasBytesMax } = formatLimits
   checkBytes(root, id, advisoryDocumentIdBytesMax)
   const productNames = new Set<string>()
   const aliases = new Set<string>()
@@ -30,31 +29,32 @@ export function checkIndexedNames(root: Value, { id, advisories, scores }: Index
     for (const text of texts) {
       checkBytes(root, text, max)
       bytes += suffixBytes(text)
-      if (bytes > limits.advisoryDocumentSuffixBytesMax)
+      if (bytes > formatLimits.advisoryDocumentSuffixBytesMax)
         throw problemWith(
           sourceOf(root, text) ?? root,
-          `is too much: what finds the names of a document by their parts may have ${limits.advisoryDocumentSuffixBytesMax} bytes`,
+          `exceeds the limit of ${formatLimits.advisoryDocumentSuffixBytesMax} bytes in the search index for the names of one document`,
         )
     }
 }
 
 function checkBytes(root: Value, text: string, max: number): void {
   if (Buffer.byteLength(text) <= max) return
-  throw problemWith(sourceOf(root, text) ?? root, `gives a name of more than ${max} bytes`)
+  throw problemWith(sourceOf(root, text) ?? root, `has a name of more than ${max} bytes`)
 }
 
-/** What a row has beside its text. */
+/** Size of an index row without its text. */
 const ROW_BYTES = 64
 
-/** Of all ends of a name, which are as many as its characters and cut off at SUFFIX_CHARS_MAX. */
+/** Returns the size of all suffixes of a name: one for each character, each cut at advisorySuffixCharsMax. */
 function suffixBytes(text: string): number {
   const { length } = text
-  const last = Math.min(length, SUFFIX_CHARS_MAX)
-  const chars = (length - last) * SUFFIX_CHARS_MAX + (last * (last + 1)) / 2
+  const max = formatLimits.advisorySuffixCharsMax
+  const last = Math.min(length, max)
+  const chars = (length - last) * max + (last * (last + 1)) / 2
   return chars * (Buffer.byteLength(text) / Math.max(length, 1)) + length * ROW_BYTES
 }
 
-/** Where a name comes from, which may be decoded or a part of what is there: else the first text that is long enough to hold it. */
+/** Finds the value that contains a name. A decoded name may not occur literally: then the first text that is long enough. */
 function sourceOf(root: Value, name: string): Value | undefined {
   let found: Value | undefined
   for (const value of valuesIn(root)) {

@@ -1,17 +1,17 @@
 import { parseTimestamp } from '@berth/contract/timestamp-text.ts'
 
-/** A time of a document: to the millisecond as it is stored, and what that cuts off, which counts for the order only. */
+/** A time in a document: milliseconds, as stored, and the remaining nanoseconds, which are used only for the order. */
 export interface Instant {
   readonly ms: number
   readonly restNanos: number
 }
 
-/** Of what a document gives no time for: whoever writes it down puts in the time of the import. */
+/** The time of something that a document gives no time for: replaced by the time of the import. */
 export const UNTIMED: Instant = { ms: 0, restNanos: 0 }
 
 const NANOS_PER_MS = 1_000_000
 
-/** Reads RFC 3339 with any offset; undefined for anything else, and for days that no month has. */
+/** Parses RFC 3339 with any offset. Returns undefined for other text and for days that do not exist. */
 export function parseInstant(text: string): Instant | undefined {
   const time = parseTimestamp(text)
   if (time === undefined) return undefined

@@ -1,16 +1,16 @@
-import { limits } from '@berth/server/config/limits.ts'
 import type { UnmappedPath } from '../advisory-record.ts'
+import { formatLimits } from '../limits.ts'
 import { excerpt, pathStep, type Scalar, type Value } from '../syntax/source-value.ts'
 
-/** Counts what the schema has no field for. */
+/** Counts unmapped fields: those that the schema has no field for. */
 export interface UnmappedTally {
   readonly add: (path: string, count?: number) => void
-  /** Everything in a tree that says something and that nobody took. */
+  /** Adds every value of a tree that no reader has read. */
   readonly addUnread: (root: Value) => void
   readonly list: () => UnmappedPath[]
 }
 
-/** Stands for the paths beyond the limit: free-form parts of a document can have any number. */
+/** Replaces further paths beyond the limit: free-form parts of a document can have any number. */
 const OTHERS = '(other paths)'
 
 const VALUE_CHARS_MAX = 60
@@ -18,7 +18,7 @@ const VALUE_CHARS_MAX = 60
 export function createUnmappedTally(): UnmappedTally {
   const counts = new Map<string, number>()
   const add = (path: string, count = 1) => {
-    const known = counts.has(path) || counts.size < limits.advisoryUnmappedPathsMax
+    const known = counts.has(path) || counts.size < formatLimits.advisoryUnmappedPathsMax
     const key = known ? path : OTHERS
     counts.set(key, (counts.get(key) ?? 0) + count)
   }
@@ -43,7 +43,7 @@ function hasContent({ kind, text }: Scalar): boolean {
   return kind !== 'null' && text !== ''
 }
 
-/** The path of a value that has a meaning which this version does not know: `advisories[].events[].type=foo`. */
+/** Returns the path of a value that this version does not know: `advisories[].events[].type=foo`. */
 export function unknownValue(path: string, value: string): string {
   return `${path}=${excerpt(value, VALUE_CHARS_MAX)}`
 }

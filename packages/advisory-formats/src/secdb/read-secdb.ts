@@ -19,12 +19,12 @@ import {
   requireField,
 } from '../syntax/value-fields.ts'
 
-/** Alpine-style security databases: for each package, which version fixed what. They have no times: that of the importing counts. */
+/** Reads Alpine-style security databases: for each package, which version fixed what. They have no times, so the time of the import applies. */
 export const readSecdb: FormatReader = (root, tally, budget) => {
   const id = repositoryOf(root)
   const architecture = architectureOf(root)
   requireField(root, 'packages')
-  /** By package and id: a package may be there twice, and an id under several versions. */
+  /** By package and id: a package may occur twice, and an id under several versions. */
   const found = new Map<string, { pkg: string; id: string; sourceEvents: SourceEvent[] }>()
   for (const entry of objectsIn(root, 'packages')) {
     const pkg = fieldsOf(requireField(entry, 'pkg'))
@@ -57,21 +57,21 @@ export const readSecdb: FormatReader = (root, tally, budget) => {
   return { id, revisionMs: undefined, advisories, scores: [] }
 }
 
-/** What tells this database from others: `https://dl-cdn.alpinelinux.org/alpine/v3.19/main`. */
+/** Returns the identity of the database: `https://dl-cdn.alpinelinux.org/alpine/v3.19/main`. */
 function repositoryOf(root: Fields): string {
   const parts = ['urlprefix', 'distroversion', 'reponame'].map((name) => optionalName(root, name))
   const id = parts.filter((part) => part !== '').join('/')
-  if (id === '') throw problemWith(root, 'lacks urlprefix and reponame, which tell it from other databases')
+  if (id === '') throw problemWith(root, 'lacks urlprefix and reponame, which identify the database')
   return id
 }
 
-/** Of a database for one architecture; of several, none is the one of an advisory. */
+/** Returns the architecture of a database for one architecture; '' for several. */
 function architectureOf(root: Fields): string {
   const architectures = entriesOf(root, 'archs')
   return architectures.length === 1 ? readName(architectures[0] as Value) : ''
 }
 
-/** Versions that say that no version was ever affected. */
+/** Versions that mean that no version was ever affected. */
 const neverAffected = ['0', '0-r0']
 
 function* fixesOf(
@@ -83,7 +83,7 @@ function* fixesOf(
   const byVersion = fieldsOf(secfixes)
   byVersion.isDictionary = true
   for (const [version, ids] of byVersion.byName) {
-    if (version === '' || !isOneLine(version)) throw problemWith(ids, 'is not under a version')
+    if (version === '' || !isOneLine(version)) throw problemWith(ids, 'must have a version as its name')
     const type = neverAffected.includes(version)
       ? createEventType({
           case: 'falsePositiveDetermination',
@@ -98,7 +98,7 @@ function* fixesOf(
   }
 }
 
-/** `CVE-2019-2389 XSA-123 (+ regression fix)`: several names of one vulnerability, and remarks. */
+/** Reads `CVE-2019-2389 XSA-123 (+ regression fix)`: several names of one vulnerability, and remarks. */
 function idsIn(entry: Value, tally: UnmappedTally): string[] {
   const words = readNote(entry)
     .split(/\s+/)

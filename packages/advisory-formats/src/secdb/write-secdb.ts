@@ -1,14 +1,14 @@
 import type { AdvisoryEvent } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
-import { latestApprovedEvent } from '@berth/server/advisories/search/facets.ts'
+import { latestApprovedEvent } from '../publishing/latest-event.ts'
 import type { SecdbSettings } from '../publishing/publication-settings.ts'
 import { eventMs, fixedVersions, type PublishedAdvisory } from '../publishing/published-advisory.ts'
 
-/** Alpine-style security databases: for each package, which version fixed what. Written piece by piece, in the order of names. */
+/** Writes Alpine-style security databases (for each package, which version fixed what) piece by piece, in the order of names. */
 
-/** Stands for a version that was never affected. */
+/** The version of a package that was never affected. */
 const NEVER_AFFECTED = '0'
 
-/** The beginning of a database; packages follow, with commas between them, and `secdbEnd`. */
+/** Returns the start of a database. Packages follow, separated by commas, then the footer. */
 export function secdbHeader({ apkurl, archs, reponame, urlprefix, distroversion }: SecdbSettings): string {
   const head = {
     ...(apkurl !== '' && { apkurl }),
@@ -22,7 +22,7 @@ export function secdbHeader({ apkurl, archs, reponame, urlprefix, distroversion 
 
 export const secdbFooter = ']}\n'
 
-/** The entry of a package; undefined when nothing is known to be fixed in it. */
+/** Returns the entry of a package; undefined if it has no known fixes. */
 export function secdbEntry(name: string, advisories: readonly PublishedAdvisory[]): string | undefined {
   const byVersion = new Map<string, Set<string>>()
   for (const { advisory } of advisories) {
@@ -36,13 +36,13 @@ export function secdbEntry(name: string, advisories: readonly PublishedAdvisory[
     .filter(([, ids]) => ids.size > 0)
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([version, ids]) => `${JSON.stringify(version)}:${JSON.stringify([...ids].sort())}`)
-  // By hand: an object would put a version that is a whole number before all others.
+  // Not as an object: it would move integer keys to the front.
   return secfixes.length === 0
     ? undefined
     : `{"pkg":{"name":${JSON.stringify(name)},"secfixes":{${secfixes.join(',')}}}}`
 }
 
-/** The newest event decides; of a database without times all that it says of a vulnerability is equally new. */
+/** Returns the versions of the newest event. Events of a database without times are all equally new. */
 function versionsOf(events: readonly AdvisoryEvent[]): string[] {
   const latest = latestApprovedEvent(events)
   if (latest === undefined || versionsIn(latest).length === 0) return []

@@ -1,15 +1,15 @@
 import { hasNul } from '@berth/contract/nul.ts'
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import { DocumentProblem, NO_OFFSET } from './source-value.ts'
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The text of a document in UTF-8, without a byte order mark. Throws a DocumentProblem that says what else it is. */
+/** Decodes UTF-8 without a byte order mark. Throws a DocumentProblem that names the actual encoding. */
 export function decodeDocument(content: Uint8Array): string {
-  if (content.length > limits.advisoryDocumentBytesMax) {
+  if (content.length > formatLimits.advisoryDocumentBytesMax) {
     throw new DocumentProblem(
       NO_OFFSET,
-      `the document has more than ${limits.advisoryDocumentBytesMax} bytes`,
+      `the document has more than ${formatLimits.advisoryDocumentBytesMax} bytes`,
     )
   }
   if (isUtf16OrUtf32(content))
@@ -18,19 +18,19 @@ export function decodeDocument(content: Uint8Array): string {
   if (hasNul(text)) {
     throw new DocumentProblem(
       text.indexOf('\0'),
-      'the document has the character U+0000: it is binary, or in another encoding than UTF-8',
+      'the document has the character U+0000: it is binary or not in UTF-8',
     )
   }
   if (text.trim() === '') throw new DocumentProblem(NO_OFFSET, 'the document is empty')
   return text
 }
 
-/** The text as far as it can be read, in which the places of problems are. */
+/** Decodes as much of the text as possible, to locate problems. */
 export function decodeLossy(content: Uint8Array): string {
   return new TextDecoder().decode(content)
 }
 
-/** By the byte order mark; without one, by the zeros beside the first character. */
+/** Checks for a byte order mark, or else for zero bytes beside the first character. */
 function isUtf16OrUtf32([first, second]: Uint8Array): boolean {
   return (
     (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff) || first === 0 || second === 0
@@ -39,7 +39,7 @@ function isUtf16OrUtf32([first, second]: Uint8Array): boolean {
 
 function decodeUtf8(content: Uint8Array): string {
   try {
-    // The decoder leaves out the byte order mark.
+    // The decoder removes the byte order mark.
     return UTF8.decode(content)
   } catch {
     throw new DocumentProblem(

@@ -3,8 +3,8 @@ import { DocumentProblem, type Entries, type Fields, type Scalar, type Value } f
 import { createTreeBuilder } from './tree-builder.ts'
 
 /**
- * Reads JSON and nothing more liberal. Throws a DocumentProblem for malformed text, a name that an object has twice, a number that
- * would lose digits, and for more depth or values than the limits allow, which it notices before it goes deeper.
+ * Parses strict JSON. Throws a DocumentProblem for malformed text, a duplicate name in an object, a number that would lose digits,
+ * and for more depth or values than the limits allow, before it goes deeper.
  */
 export function parseJson(text: string): Value {
   const open: (Entries | Fields)[] = []
@@ -48,7 +48,10 @@ export function parseJson(text: string): Value {
         const written = text.slice(at, at + length)
         if (typeof value === 'number') {
           if (losesPrecision(written)) {
-            throw new DocumentProblem(at, `the number ${written.slice(0, 40)} loses digits: write it as text`)
+            throw new DocumentProblem(
+              at,
+              `the number ${written.slice(0, 40)} would lose digits: write it as a string`,
+            )
           }
           return scalar(at, 'number', written)
         }
@@ -64,21 +67,21 @@ export function parseJson(text: string): Value {
   return root as unknown as Value
 }
 
-/** `ValueExpected` as words. */
+/** Turns `ValueExpected` into words. */
 function describeError(code: ParseErrorCode): string {
   return printParseErrorCode(code)
     .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
     .toLowerCase()
 }
 
-/** Whether a number is another one when read as JSON readers do, as a double. */
+/** Whether a number changes when it is parsed as a double, as JSON parsers do. */
 function losesPrecision(written: string): boolean {
   if (/^-?\d{1,15}(?:\.\d{1,6})?$/.test(written) && written.length <= 16) return false
   const number = Number(written)
   return !Number.isFinite(number) || significand(written) !== significand(String(number))
 }
 
-/** The digits without leading and trailing zeros, sign, point and exponent. */
+/** Returns the digits without leading and trailing zeros, sign, point and exponent. */
 function significand(written: string): string {
   const [mantissa = ''] = written.toLowerCase().split('e')
   return mantissa.replace(/[-+.]/g, '').replace(/^0+|0+$/g, '')

@@ -1,4 +1,3 @@
-import { limits } from '@berth/server/config/limits.ts'
 import {
   Composer,
   type Document,
@@ -11,19 +10,20 @@ import {
   Parser,
   type Scalar as YamlScalar,
 } from 'yaml'
+import { formatLimits } from '../limits.ts'
 import { DocumentProblem, type Entries, excerpt, type Fields, NO_OFFSET, type Value } from './source-value.ts'
 import { createTreeBuilder } from './tree-builder.ts'
 
 /**
- * Reads a document of YAML, every scalar as the text that is written: a version 1.10 and an id 709e464319060510 stay what they are.
- * Throws a DocumentProblem for malformed text, several documents, a name that a map has twice, tags, and for more size, depth,
+ * Parses a YAML document, with every scalar as the text that is written: version 1.10 and id 709e464319060510 stay unchanged.
+ * Throws a DocumentProblem for malformed text, several documents, a duplicate name in a map, tags, and for more size, depth,
  * or repetition by aliases than the limits allow.
  */
 export function parseYaml(text: string): Value {
-  if (text.length > limits.advisoryYamlCharsMax) {
+  if (text.length > formatLimits.advisoryYamlCharsMax) {
     throw new DocumentProblem(
       NO_OFFSET,
-      `the document is YAML of more than ${limits.advisoryYamlCharsMax} characters: write it as JSON, or split it`,
+      `the document is YAML of more than ${formatLimits.advisoryYamlCharsMax} characters: write it as JSON, or split it`,
     )
   }
   const document = compose(text)
@@ -33,7 +33,7 @@ export function parseYaml(text: string): Value {
   return treeOf(document.contents)
 }
 
-/** How the composer says where. */
+/** The forms in which the composer reports a location. */
 type ErrorLocation = number | readonly number[] | { readonly offset: number }
 
 function offsetOf(source: ErrorLocation): number {
@@ -45,12 +45,12 @@ function notYaml(at: number, message: string): DocumentProblem {
   return new DocumentProblem(at, `the document is not YAML: ${message}`)
 }
 
-/** Stops at the first sign of too much, before the costlier step that makes nodes of tokens. */
+/** Stops at the first sign of excess, before the costlier step from tokens to nodes. */
 function compose(text: string): Document.Parsed {
-  // Repeated names are looked for below: there they cost no more than one look each.
+  // Duplicate names are checked below, where a check costs one look-up each.
   const composer = new Composer({ schema: 'failsafe', uniqueKeys: false, logLevel: 'silent' })
-  // The composer collects problems, and a document of nothing else makes a million of them. The first is enough; whatever
-  // it does with the error on its way out, this is the one.
+  // The composer collects problems, up to a million from a malicious document. The first one is thrown, whatever the composer
+  // does with the error.
   let first: DocumentProblem | undefined
   composer['onError'] = (source: ErrorLocation, _code: string, message: string) => {
     first ??= notYaml(offsetOf(source), message)
@@ -73,17 +73,17 @@ function compose(text: string): Document.Parsed {
   let lexemes = 0
   for (const lexeme of new Lexer().lex(text)) {
     for (const token of parser.next(lexeme)) consume(token)
-    if (++lexemes > limits.advisoryYamlLexemesMax) {
+    if (++lexemes > formatLimits.advisoryYamlLexemesMax) {
       throw new DocumentProblem(
         parser.offset,
-        `the document has more than ${limits.advisoryYamlLexemesMax} words of YAML: split it`,
+        `the document has more than ${formatLimits.advisoryYamlLexemesMax} lexical elements: split it`,
       )
     }
-    // Each level has at most two tokens that are not finished; the exact depth is checked below.
-    if (parser.stack.length > 2 * limits.advisoryDepthMax + 2) {
+    // Each level has at most two unfinished tokens; the exact depth is checked below.
+    if (parser.stack.length > 2 * formatLimits.advisoryDepthMax + 2) {
       throw new DocumentProblem(
         parser.offset,
-        `the document is nested deeper than ${limits.advisoryDepthMax} levels`,
+        `the document is nested deeper than ${formatLimits.advisoryDepthMax} levels`,
       )
     }
   }
@@ -92,7 +92,7 @@ function compose(text: string): Document.Parsed {
   return found as Document.Parsed
 }
 
-/** Where a value goes. */
+/** Where a value is added. */
 interface TreePosition {
   readonly parent: Entries | Fields | undefined
   readonly name: string
@@ -102,10 +102,10 @@ interface TreePosition {
 function treeOf(contents: Node): Value {
   const builder = createTreeBuilder()
   const anchors = new Map<string, Node>()
-  /** Nodes that the walk is in: an alias of one of them would never end. */
+  /** Nodes on the current path: an alias of one of them would be infinite. */
   const open = new Set<Node>()
   let aliases = 0
-  /** How many aliases the walk is in, and how many values all of them stood for. */
+  /** Depth of aliases on the current path, and the number of values that all aliases expanded to. */
   let repeating = 0
   let repeated = 0
 
@@ -114,8 +114,8 @@ function treeOf(contents: Node): Value {
     if (isAlias(node)) return expandAlias(node.source, at, position)
     checkTag(node, at)
     if ('anchor' in node && node.anchor !== undefined) anchors.set(node.anchor, node)
-    if (repeating > 0 && ++repeated > limits.advisoryYamlRepeatedValuesMax) {
-      const most = limits.advisoryYamlRepeatedValuesMax
+    if (repeating > 0 && ++repeated > formatLimits.advisoryYamlRepeatedValuesMax) {
+      const most = formatLimits.advisoryYamlRepeatedValuesMax
       throw new DocumentProblem(at, `aliases repeat more than ${most} values: write them out`)
     }
     const { parent, name, depth } = position
@@ -133,9 +133,12 @@ function treeOf(contents: Node): Value {
     const alias = `the alias *${excerpt(source, 40)}`
     const node = anchors.get(source)
     if (node === undefined) throw new DocumentProblem(at, `${alias} has no anchor`)
-    if (open.has(node)) throw new DocumentProblem(at, `${alias} is inside of what it repeats`)
-    if (++aliases > limits.advisoryYamlAliasesMax) {
-      throw new DocumentProblem(at, `the document has more than ${limits.advisoryYamlAliasesMax} aliases`)
+    if (open.has(node)) throw new DocumentProblem(at, `${alias} is inside the value that it refers to`)
+    if (++aliases > formatLimits.advisoryYamlAliasesMax) {
+      throw new DocumentProblem(
+        at,
+        `the document has more than ${formatLimits.advisoryYamlAliasesMax} aliases`,
+      )
     }
     repeating++
     const value = walk(node, position)
@@ -178,13 +181,13 @@ function treeOf(contents: Node): Value {
 
 const neutralTags = ['str', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`)
 
-/** A tag would say that a scalar is no text, which a reader of another kind would see differently. */
+/** Rejects tags: they change the type of a scalar, which other readers would interpret differently. */
 function checkTag(node: Node, at: number): void {
   if (isAlias(node) || node.tag === undefined || neutralTags.includes(node.tag)) return
-  throw new DocumentProblem(at, `the tag ${excerpt(node.tag, 40)} means nothing in an advisory`)
+  throw new DocumentProblem(at, `the tag ${excerpt(node.tag, 40)} is not supported in advisories`)
 }
 
-/** Plain scalars that every schema but the barest reads as nothing. */
+/** Plain scalars that all but the most basic schemas read as null. */
 function kindOf({ type, value }: YamlScalar): 'null' | 'text' {
   return type === 'PLAIN' && /^(?:|~|null|Null|NULL)$/.test(String(value)) ? 'null' : 'text'
 }

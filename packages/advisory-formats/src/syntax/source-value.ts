@@ -1,20 +1,20 @@
 import type { Rejection } from '../advisory-record.ts'
 
 /**
- * A document as a tree of values that know where they stand: what JSON and YAML have in common. Scalars keep their text as it is
- * written, so none is a number by mistake, and remember whether a reader took them: what nobody took is what has no field.
+ * A document as a tree of values with their positions, common to JSON and YAML. Scalars keep their text, so none becomes a number by
+ * accident. They record whether a reader has read them: unread values are the unmapped fields.
  */
 
 interface Located {
   /** Offset in the text. */
   readonly at: number
   readonly parent: Entries | Fields | undefined
-  /** Of the field or the number of the entry that it is in its parent. */
+  /** Name of the field, or index of the list entry, in its parent. */
   readonly name: string
 }
 
 export interface Scalar extends Located {
-  /** Every scalar of YAML that says something is a text. */
+  /** Scalars of YAML, except null, are text. */
   readonly kind: 'text' | 'number' | 'boolean' | 'null'
   readonly text: string
   isRead: boolean
@@ -27,18 +27,18 @@ export interface Entries extends Located {
 
 export interface Fields extends Located {
   readonly kind: 'fields'
-  /** A map and no object: a document may name a field `constructor`. */
+  /** A Map, not an object: a document may name a field `constructor`. */
   readonly byName: Map<string, Value>
-  /** Its names are data: `*` stands for them in paths. */
+  /** Its names are data: paths have `*` in their place. */
   isDictionary: boolean
 }
 
 export type Value = Scalar | Entries | Fields
 
-/** Of what is wrong with the document as a whole. */
+/** The offset of a problem with the whole document. */
 export const NO_OFFSET = -1
 
-/** Why a document is not taken, and where. Thrown between the readers and readDocument, which answers with it. */
+/** Why and where a document is rejected. Thrown by the readers and returned by readDocument. */
 export class DocumentProblem extends Error {
   override readonly name = 'DocumentProblem'
   /** Offset in the text. */
@@ -49,7 +49,7 @@ export class DocumentProblem extends Error {
     this.at = at
   }
 
-  /** The text is asked for only where it is needed. */
+  /** The text is decoded only if it is needed. */
   rejection(textOf: () => string): Rejection {
     if (this.at === NO_OFFSET) return { line: 0, reason: this.message }
     const text = textOf()
@@ -59,13 +59,13 @@ export class DocumentProblem extends Error {
   }
 }
 
-/** A problem with one value, which the reason names by its path: `advisories[3].id must be text`. */
+/** Creates a problem with one value, whose reason names the value by its path: `advisories[3].id must be a string`. */
 export function problemWith(value: Value, what: string): DocumentProblem {
   const path = pathOf(value, 'exact')
   return new DocumentProblem(value.at, path === '' ? `the document ${what}` : `${path} ${what}`)
 }
 
-/** `advisories[3].id`, or of all its like: `advisories[].id`. '' for the whole document. */
+/** Returns `advisories[3].id`, or `advisories[].id` for all alike. '' for the whole document. */
 export function pathOf(value: Value, which: 'exact' | 'alike'): string {
   const names: string[] = []
   for (let inner = value; inner.parent !== undefined; inner = inner.parent) {
@@ -77,14 +77,14 @@ export function pathOf(value: Value, which: 'exact' | 'alike'): string {
 
 const STEP_CHARS_MAX = 100
 
-/** What a path has for one step: `[3]`, `[]`, `.id` or `.*`. */
+/** Returns one step of a path: `[3]`, `[]`, `.id` or `.*`. */
 export function pathStep(parent: Entries | Fields, name: string, which: 'exact' | 'alike'): string {
   if (parent.kind === 'list') return which === 'exact' ? `[${name}]` : '[]'
   if (which === 'alike' && parent.isDictionary) return '.*'
   return `.${excerpt(name, STEP_CHARS_MAX)}`
 }
 
-/** The beginning of a text that nobody looked at yet, as one line. */
+/** Returns the start of an unchecked text, as one line. */
 export function excerpt(text: string, charsMax: number): string {
   const line = text
     .slice(0, charsMax)

@@ -1,9 +1,9 @@
-import { limits } from '@berth/server/config/limits.ts'
+import { formatLimits } from '../limits.ts'
 import { DocumentProblem, type Fields, type Value } from './source-value.ts'
 
-/** The rules for trees of values, whichever the syntax: how many, how deep, and what names fields may have. */
+/** Checks that apply to the trees of every syntax: number of values, depth, and names of fields. */
 export interface TreeBuilder {
-  /** Puts a value into its parent, if it has one. */
+  /** Adds a value to its parent, if it has one. */
   readonly add: <V extends Value>(value: V) => V
   readonly checkDepth: (depth: number, at: number) => void
   readonly checkName: (fields: Fields, name: string, at: number) => void
@@ -13,10 +13,10 @@ export function createTreeBuilder(): TreeBuilder {
   let values = 0
   return {
     add: (value) => {
-      if (++values > limits.advisoryValuesMax) {
+      if (++values > formatLimits.advisoryValuesMax) {
         throw new DocumentProblem(
           value.at,
-          `the document has more than ${limits.advisoryValuesMax} values: split it`,
+          `the document has more than ${formatLimits.advisoryValuesMax} values: split it`,
         )
       }
       if (value.parent?.kind === 'list') value.parent.items.push(value)
@@ -24,24 +24,27 @@ export function createTreeBuilder(): TreeBuilder {
       return value
     },
     checkDepth: (depth, at) => {
-      if (depth > limits.advisoryDepthMax) {
-        throw new DocumentProblem(at, `the document is nested deeper than ${limits.advisoryDepthMax} levels`)
+      if (depth > formatLimits.advisoryDepthMax) {
+        throw new DocumentProblem(
+          at,
+          `the document is nested deeper than ${formatLimits.advisoryDepthMax} levels`,
+        )
       }
     },
     checkName: (fields, name, at) => {
-      if (name.length > limits.advisoryNameCharsMax) {
+      if (name.length > formatLimits.advisoryNameCharsMax) {
         throw new DocumentProblem(
           at,
-          `the name of a field has more than ${limits.advisoryNameCharsMax} characters`,
+          `the name of a field has more than ${formatLimits.advisoryNameCharsMax} characters`,
         )
       }
-      // Whatever makes plain objects of the document later must not give them another prototype.
+      // Later code that creates plain objects from the document must not change their prototype.
       if (name === '__proto__') throw new DocumentProblem(at, 'a field must not be named __proto__')
       if (name.includes('\0') || !name.isWellFormed()) {
         throw new DocumentProblem(at, 'the name of a field is not Unicode text without U+0000')
       }
       if (fields.byName.has(name))
-        throw new DocumentProblem(at, `the field ${JSON.stringify(name)} is there twice`)
+        throw new DocumentProblem(at, `the field ${JSON.stringify(name)} occurs twice`)
     },
   }
 }

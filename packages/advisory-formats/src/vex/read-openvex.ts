@@ -24,8 +24,8 @@ import { NO_PRODUCT, productColumns, toVexProduct, type VexProduct } from './vex
 import { isJustification, isVexStatus, type VexStatus, vexEventType } from './vex-status.ts'
 
 /**
- * OpenVEX documents of both generations, which differ in whether vulnerabilities and products are texts or objects. What the
- * statements say of one product, subcomponent and vulnerability is the history of one advisory.
+ * Reads OpenVEX documents of both generations: vulnerabilities and products are texts in one and objects in the other. The statements
+ * about one product, subcomponent and vulnerability become the history of one advisory.
  */
 export const readOpenvex: FormatReader = (root, tally, budget) => {
   markRead(field(root, '@context'))
@@ -61,7 +61,7 @@ export const readOpenvex: FormatReader = (root, tally, budget) => {
   return { id: optionalName(root, '@id'), revisionMs: (updated ?? createdAt)?.ms, advisories, scores: [] }
 }
 
-/** What one statement says of one product. */
+/** What one statement says about one product. */
 interface ProductStatement {
   readonly vulnerability: string
   readonly aliases: readonly string[]
@@ -90,7 +90,7 @@ function* productStatementsOf(
     return
   }
   const at = optionalInstant(statement, 'timestamp') ?? createdAt
-  if (at === undefined) throw problemWith(statement, 'lacks a timestamp, and so does the document')
+  if (at === undefined) throw problemWith(statement, 'lacks a timestamp, and the document has none')
   const lastUpdated = optionalInstant(statement, 'last_updated') ?? at
   const { vulnerability, aliases } = vulnerabilityOf(statement)
   const eventTypes = eventTypesOf(statement, status, tally)
@@ -116,7 +116,7 @@ function vulnerabilityOf(statement: Fields): { vulnerability: string; aliases: s
   return { vulnerability: id, aliases: [id, ...entriesOf(fields, 'aliases').map(readAlias)] }
 }
 
-/** What the statement is as an event, which depends on the product in its version only. */
+/** Maps a statement to an event type, which depends on the product only in its version. */
 function eventTypesOf(
   statement: Fields,
   status: VexStatus,
@@ -134,7 +134,7 @@ function eventTypesOf(
   }
 }
 
-/** The first that says something becomes the note. */
+/** Fields for the note of each status; the first that is set is used. */
 const noteFields: Readonly<Record<VexStatus, readonly string[]>> = {
   under_investigation: [],
   affected: ['action_statement', 'status_notes'],
@@ -142,7 +142,7 @@ const noteFields: Readonly<Record<VexStatus, readonly string[]>> = {
   not_affected: ['impact_statement', 'status_notes'],
 }
 
-/** Each product with its subcomponents; the first generation has these beside the products. */
+/** Returns each product with its subcomponents, which are beside the products in the first generation. */
 function productsOf(statement: Fields): { product: VexProduct; components: readonly VexProduct[] }[] {
   const shared = productsIn(statement, 'subcomponents')
   return entriesOf(statement, 'products').flatMap((value) => {
@@ -159,7 +159,7 @@ function productsIn(fields: Fields, name: string): VexProduct[] {
     .filter((thing) => thing !== undefined)
 }
 
-/** Undefined for what is told by its hashes only. */
+/** Returns undefined for a product that is identified by hashes only. */
 function productOf(value: Value): VexProduct | undefined {
   if (value.kind === 'text') {
     const identifier = readName(value)
@@ -200,7 +200,7 @@ function recordOf(
     key,
     author,
     aliases: budget.aliases(
-      // One list for all that one statement says.
+      // One array shared by all advisories of a statement.
       [...new Set(productStatements.map(({ aliases }) => aliases))].flat(),
       sourceEvent.source,
     ),

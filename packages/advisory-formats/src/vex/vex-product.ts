@@ -1,10 +1,10 @@
 import { parsePackageUrl } from '../package-url/parse-package-url.ts'
 
-/** How the documents of VEX name products, as the columns of an advisory have it. */
+/** Maps the products of VEX documents to the columns of advisories. */
 
-/** What is known of a product or of a component in it. */
+/** A product or a component of it. */
 export interface VexProduct {
-  /** A package URL, a CPE or any text: what it is called in the source. */
+  /** The identifier in the source: a package URL, a CPE or any text. */
   readonly identifier: string
   readonly name: string
   readonly type: string
@@ -14,14 +14,14 @@ export interface VexProduct {
 
 export const NO_PRODUCT: VexProduct = { identifier: '', name: '', type: '', version: '', architecture: '' }
 
-/** What part of the world a CPE is about. */
+/** What the part of a CPE stands for. */
 const cpeParts = new Map([
   ['a', 'application'],
   ['h', 'hardware'],
   ['o', 'operating-system'],
 ])
 
-/** By a package URL that may be elsewhere than in `given`; what else the source calls it, if anything, is the name for people. */
+/** `packageUrl` may differ from the identifier; `displayName` is the fallback for the name. */
 export function toVexProduct(identifier: string, packageUrl: string, displayName: string): VexProduct {
   const url = parsePackageUrl(packageUrl)
   if (url !== undefined) return { identifier, ...url }
@@ -29,7 +29,7 @@ export function toVexProduct(identifier: string, packageUrl: string, displayName
   return { ...NO_PRODUCT, identifier, name: displayName || identifier, type: cpeParts.get(part ?? '') ?? '' }
 }
 
-/** What the columns of an advisory have of both. */
+/** Returns the columns of an advisory for a product and its component. */
 export function productColumns(product: VexProduct, component: VexProduct) {
   return {
     artifactName: product.name,

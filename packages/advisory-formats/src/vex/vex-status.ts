@@ -2,10 +2,10 @@ import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositiveType } fr
 import type { EventRecord } from '../advisory-record.ts'
 import { createEventType, manualDetection } from '../reading/event-history.ts'
 
-/** The words of VEX, which several formats use, as events. */
+/** Maps VEX statuses and justifications, which several formats use, to event types. */
 
 export interface VexStatement {
-  /** Label of why something is not affected; '' for none. */
+  /** Why a product is not affected; '' for none. */
   readonly justification: string
   readonly note: string
   readonly fixedVersion: string
@@ -13,7 +13,7 @@ export interface VexStatement {
 
 const falsePositiveTypes = new Map([
   ['component_not_present', FalsePositiveType.COMPONENT_VULNERABILITY_MISMATCH],
-  // The schema has three types for this label; this one says what the label says.
+  // The schema has three types for this label; this one has the same meaning.
   ['vulnerable_code_not_present', FalsePositiveType.VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE],
   ['vulnerable_code_not_in_execute_path', FalsePositiveType.VULNERABLE_CODE_NOT_IN_EXECUTION_PATH],
   [
@@ -34,7 +34,7 @@ export function isVexStatus(status: string): status is VexStatus {
   return (vexStatuses as readonly string[]).includes(status)
 }
 
-/** An unknown justification says no more than none. */
+/** An unknown justification is treated as none. */
 export function vexEventType(
   status: VexStatus,
   { justification, note, fixedVersion }: VexStatement,

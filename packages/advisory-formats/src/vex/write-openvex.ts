@@ -13,21 +13,21 @@ import {
 } from '../publishing/published-advisory.ts'
 
 /**
- * OpenVEX documents, version 0.2.0 (https://github.com/openvex/spec): one for each artifact, with a statement for each event of
- * its advisories. Of the statements about one product and vulnerability the latest counts, so the history stays.
+ * Writes OpenVEX documents, version 0.2.0 (https://github.com/openvex/spec): one for each artifact, with a statement for each event of
+ * its advisories. The latest statement about a product and vulnerability applies, so the history can be included.
  */
 
 export interface OpenVexDocument {
-  /** Its address. */
+  /** URL of the document. */
   readonly id: string
-  /** Whose word it is where no advisory says. */
+  /** Author of documents whose advisories have none. */
   readonly publisher: string
-  /** Grows whenever something changes. */
+  /** Increases with every change. */
   readonly version: number
   readonly distribution: Distribution
 }
 
-/** `advisories`: of one artifact. Undefined when there is nothing to state. */
+/** `advisories`: those of one artifact. Returns undefined if there is nothing to state. */
 export function openVexDocument(
   advisories: readonly PublishedAdvisory[],
   { id, publisher, version, distribution }: OpenVexDocument,
@@ -48,7 +48,7 @@ export function openVexDocument(
   }
 }
 
-/** Whether there is a document about these advisories. */
+/** Whether these advisories have a document. */
 export function hasStatements(advisories: readonly PublishedAdvisory[]): boolean {
   return advisories.some(({ advisory }) => advisory.events.some((event) => statusOf(event) !== undefined))
 }
@@ -56,13 +56,13 @@ export function hasStatements(advisories: readonly PublishedAdvisory[]): boolean
 interface Statement {
   readonly timestamp: string
   readonly ms: number
-  /** The vulnerability's name, the product and the component: of two about one place and time the order of the events counts. */
+  /** Vulnerability, product and component. Statements with the same subject and time keep the order of the events. */
   readonly subject: string
   readonly aliases: readonly string[]
   readonly json: JsonObject
 }
 
-/** By time. The order never depends on where the advisories are kept. */
+/** Sorts by time. The order does not depend on where the advisories are stored. */
 function sortStatements(histories: readonly (readonly Statement[])[]): Statement[] {
   const texts = new Map(histories.map((history) => [JSON.stringify(history), history]))
   const all = [...texts].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, history]) => history)
@@ -78,7 +78,7 @@ function sortStatements(histories: readonly (readonly Statement[])[]): Statement
   return [...new Map(named.map((statement) => [JSON.stringify(statement.json), statement])).values()]
 }
 
-/** What is said in one place of one vulnerability has all the names that anybody there gives it. */
+/** Adds the aliases of all statements about one vulnerability and place. */
 function withAliases(statement: Statement, aliases: readonly string[]): Statement {
   const { vulnerability, ...rest } = statement.json as { vulnerability: { readonly name: string } }
   const others = aliases.filter((alias) => alias !== vulnerability.name)
@@ -117,7 +117,7 @@ function productReference(url: string): JsonObject {
   return { '@id': url, ...(url.startsWith('pkg:') && { identifiers: { purl: url } }) }
 }
 
-/** The five labels that VEX has for the seven reasons of the platform. */
+/** Maps the platform's seven reasons to the five justifications of VEX. */
 const justifications = new Map([
   [FalsePositiveType.VULNERABILITY_RECORD_ANALYSIS_CONTESTED, 'vulnerable_code_not_present'],
   [FalsePositiveType.COMPONENT_VULNERABILITY_MISMATCH, 'component_not_present'],
@@ -131,17 +131,17 @@ const justifications = new Map([
   [FalsePositiveType.INLINE_MITIGATIONS_EXIST, 'inline_mitigations_already_exist'],
 ])
 
-/** What the format demands where nobody gave a reason or a way out. */
+/** Required by the format if no reason or action is given. */
 const NO_REASON = 'No reason is given.'
 const NO_ACTION = 'No action is known.'
 
-/** What an event says; undefined for nothing. */
+/** Maps an event to a status; undefined for none. */
 function statusOf({ type }: AdvisoryEvent): JsonObject | undefined {
   switch (type.case) {
     case 'detection':
       return { status: 'under_investigation' }
     case 'truePositiveDetermination':
-    // Nobody looks, so whoever has it has to take it for affected.
+    // Without an analysis, the product must be treated as affected.
     case 'analysisNotPlanned':
     case 'fixNotPlanned':
     case 'pendingUpstreamFix':
@@ -151,7 +151,7 @@ function statusOf({ type }: AdvisoryEvent): JsonObject | undefined {
       return { status: 'fixed', ...statusNotes(type.value.note) }
     case 'falsePositiveDetermination': {
       const justification = justifications.get(type.value.type)
-      // The format has either a label or words of one's own.
+      // The format allows either a justification or free text.
       return justification === undefined
         ? { status: 'not_affected', impact_statement: type.value.note || NO_REASON }
         : { status: 'not_affected', ...statusNotes(type.value.note), justification }

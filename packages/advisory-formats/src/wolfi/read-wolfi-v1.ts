@@ -15,7 +15,7 @@ import {
 } from '../syntax/value-fields.ts'
 import { isJustification, isVexStatus, type VexStatus, vexEventType } from '../vex/vex-status.ts'
 
-/** The first form of Wolfi advisory documents, which has no version: the history of each vulnerability in the words of VEX. */
+/** Reads the first form of Wolfi documents, which has no version: the history of each vulnerability in VEX terms. */
 export const readWolfiV1: FormatReader = (root, tally, budget) => {
   const origin = readName(requireField(fieldsOf(requireField(root, 'package')), 'name'))
   const byId = fieldsOf(requireField(root, 'advisories'))
@@ -28,7 +28,7 @@ export const readWolfiV1: FormatReader = (root, tally, budget) => {
 }
 
 function recordOf(id: string, history: Value, origin: string, tally: UnmappedTally): AdvisoryRecord {
-  if (!isVulnerabilityId(id)) throw problemWith(history, 'is not under an id such as CVE-2025-12345')
+  if (!isVulnerabilityId(id)) throw problemWith(history, 'must have an id such as CVE-2025-12345 as its name')
   if (history.kind !== 'list') throw problemWith(history, 'must be a list')
   const sourceEvents = history.items
     .map((entry) => sourceEventOf(fieldsOf(entry), tally))

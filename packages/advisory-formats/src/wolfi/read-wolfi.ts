@@ -21,8 +21,8 @@ import {
 } from '../syntax/value-fields.ts'
 
 /**
- * Wolfi advisory documents of model 2, whose revisions only add: one document for each origin package. It does not say when it was
- * made: the times in it are those of its events, of which a newer version may have fewer.
+ * Reads Wolfi documents of schema 2, whose revisions only add: one document for each origin package. It has no revision time: its
+ * times are those of its events, which a newer version may have fewer of.
  */
 export const readWolfi: FormatReader = (root, tally, budget) => {
   checkVersion(root)
@@ -33,7 +33,7 @@ export const readWolfi: FormatReader = (root, tally, budget) => {
     budget.advisory(advisory)
     const record = recordOf(advisory, origin, tally, budget)
     if (ids.has(record.legacyAdvisoryId))
-      throw problemWith(advisory, `has the id of another one in this document`)
+      throw problemWith(advisory, `has the same id as another advisory in this document`)
     ids.add(record.legacyAdvisoryId)
     return record
   })
@@ -44,10 +44,7 @@ function checkVersion(root: Fields): void {
   const version = requireField(root, 'schema-version')
   const text = readName(version)
   if (!/^2(?:\.\d+){0,2}$/.test(text)) {
-    throw problemWith(
-      version,
-      `is ${JSON.stringify(text)}, another model than 2, which is the one that is read`,
-    )
+    throw problemWith(version, `is ${JSON.stringify(text)}: only version 2 is supported`)
   }
 }
 
@@ -85,7 +82,7 @@ function recordOf(
   }
 }
 
-/** What tells the component of an advisory: the scan that found it first. */
+/** Returns the scan that first detected the vulnerability, which determines the component of an advisory. */
 function firstScan(events: readonly EventRecord[]) {
   for (const { type } of events) {
     if (type.case === 'detection' && type.value.type.case === 'scanv1') return type.value.type.value
@@ -93,7 +90,7 @@ function firstScan(events: readonly EventRecord[]) {
   return undefined
 }
 
-/** Undefined for an event of a kind that a later revision added: it is told of, with all that is in it. */
+/** Returns undefined for an event type of a later revision, which is counted as unmapped with all its fields. */
 function sourceEventOf(event: Fields, tally: UnmappedTally): SourceEvent | undefined {
   const kind = requireField(event, 'type')
   const data = field(event, 'data')

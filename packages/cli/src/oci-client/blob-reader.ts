@@ -4,8 +4,8 @@ import { RetryBackoff, TransientError } from './retries.ts'
 import { TransferError } from './transfer-error.ts'
 
 /**
- * Bytes of one blob, hashed as they pass. A connection that breaks is made again where it broke; whoever takes the bytes may ask for
- * some of them once more, when theirs broke.
+ * Reads one blob and hashes it. Reconnects at the current offset after a broken connection. The consumer can read some bytes again after
+ * its own connection broke.
  */
 export class BlobReader {
   readonly blob: Descriptor
@@ -13,7 +13,7 @@ export class BlobReader {
   readonly #signal: AbortSignal
   readonly #onBytes: (count: number) => void
   #hash: ReturnType<typeof createDigestHash>
-  /** Bytes that were hashed. */
+  /** Number of bytes that were hashed. */
   #hashed = 0
 
   constructor(
@@ -28,10 +28,10 @@ export class BlobReader {
     this.#hash = createDigestHash(blob.digest)
   }
 
-  /** Ends when all bytes were there and are those of the digest; throws instead otherwise. */
+  /** Ends when all bytes were read and match the digest; throws otherwise. */
   async *readFrom(start: number): AsyncGenerator<Buffer> {
     const { size } = this.blob
-    if (start > this.#hashed) throw new Error(`${start} bytes were never read`)
+    if (start > this.#hashed) throw new Error(`offset ${start} is beyond the bytes that were read`)
     const patience = new RetryBackoff()
     let at = start
     while (at < size) {
@@ -67,7 +67,7 @@ export class BlobReader {
     return new TransferError(
       'corrupt',
       name,
-      `${name} gives ${what} for ${this.blob.digest}: the blob is damaged there, and was not taken`,
+      `${name} returned ${what} for ${this.blob.digest}: the blob is damaged there and was not copied`,
     )
   }
 }

@@ -8,28 +8,28 @@ import { listTaggedReferrers } from './referrers.ts'
 import { TransferError } from './transfer-error.ts'
 
 /**
- * Copies images: first the blobs, several at a time, then manifests from the leaves up, the tag last. Whoever looks meanwhile sees the
- * old image or the new one; what is there already is left alone, so a copy that was stopped goes on when it is begun again.
+ * Copies images: first the blobs, several at a time, then manifests from the leaves up, the tag last. Readers see either the
+ * old or the new image. Existing content is skipped, so an interrupted copy can be resumed.
  */
 
 export interface CopyOptions {
   readonly from: ImageStore
   readonly to: ImageStore
   readonly signal: AbortSignal
-  /** Blobs at a time. */
+  /** Concurrent blobs. */
   readonly jobs: number
-  /** Of an index, this image alone. */
+  /** Copy only this image of an index. */
   readonly platform?: Platform
-  /** Also what belongs to the image: signatures, bills of materials, and what belongs to those. */
+  /** Also copy referrers, such as signatures and SBOMs, recursively. */
   readonly referrers: boolean
   readonly progress: CopyProgress
 }
 
 export interface CopyProgress {
-  /** So many more bytes are to be copied. */
+  /** Adds to the number of bytes to copy. */
   addExpected(bytes: number): void
   addCopied(bytes: number): void
-  /** Nothing has to be copied of it any more. */
+  /** Counts an image that is already complete. */
   addSkipped(bytes: number): void
 }
 
@@ -40,14 +40,14 @@ export interface CopyCounts {
   blobsThere: number
   blobsMounted: number
   referrers: number
-  /** Of blobs and manifests that were copied. */
+  /** Bytes of copied blobs and manifests. */
   bytes: number
 }
 
 interface Plan {
   /** Digests of all manifests. */
   readonly all: string[]
-  /** Those that have to be copied, the leaves first. */
+  /** The missing ones, leaves first. */
   readonly missing: Manifest[]
   readonly blobs: Descriptor[]
   readonly budget: ReadBudget
@@ -64,7 +64,7 @@ export class ImageCopy {
     bytes: 0,
   }
   readonly #options: CopyOptions
-  /** Manifests that this copy has seen to. */
+  /** Manifests that this copy has processed. */
   readonly #done = new Set<string>()
   readonly #blobs = new Set<string>()
 
@@ -72,7 +72,7 @@ export class ImageCopy {
     this.#options = options
   }
 
-  /** Copies one image; its digest. `tag`: what it is called there, undefined for its digest alone. */
+  /** Copies one image and returns its digest. `tag`: its tag at the destination; undefined for none. */
   async copy(reference: string, tag: string | undefined): Promise<string> {
     const { from, to, platform, referrers } = this.#options
     const named = await from.getManifest(reference)
@@ -99,11 +99,11 @@ export class ImageCopy {
     throw new TransferError(
       'missing',
       from.name,
-      `the image has nothing for ${formatPlatform(wanted)}; it has ${has.join(', ') || 'no platforms'}`,
+      `the image has no platform ${formatPlatform(wanted)}; available: ${has.join(', ') || 'none'}`,
     )
   }
 
-  /** All that a manifest needs, then itself under its digest; digests of all its manifests. */
+  /** Copies the content of a manifest, then the manifest under its digest. Returns the digests of all its manifests. */
   async #copyTree(root: Manifest): Promise<string[]> {
     const { from, to, signal } = this.#options
     const plan: Plan = { all: [], missing: [], blobs: [], budget: new ReadBudget(from.name) }
@@ -158,7 +158,7 @@ export class ImageCopy {
     }
   }
 
-  /** Each once, so many at a time. The first that fails ends the others. */
+  /** Copies each blob once, several at a time. The first failure ends the others. */
   async #copyBlobs(blobs: readonly Descriptor[]): Promise<void> {
     const { progress, jobs, signal } = this.#options
     const waiting = [...new Map(blobs.map((blob) => [blob.digest, blob])).values()].filter(

@@ -2,9 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { imageMediaTypes, isIndex, manifestMediaTypes } from '@berth/contract/image-media-types.ts'
 import { TransferError } from './transfer-error.ts'
 
-/** Descriptors and manifests as the OCI image specification has them, read from bytes of somebody else. Pure. */
+/** Parses descriptors and manifests (OCI image specification) from untrusted bytes. Pure. */
 
-/** As large as registries take manifests. */
+/** The size that registries accept. */
 export const MANIFEST_BYTES_MAX = 4 * 1024 * 1024
 
 export interface Platform {
@@ -23,7 +23,7 @@ export interface Descriptor {
   readonly urls?: readonly string[]
 }
 
-/** A manifest with the bytes that its digest is of. */
+/** A manifest with the bytes of its digest. */
 export interface Manifest {
   readonly mediaType: string
   readonly digest: string
@@ -44,7 +44,7 @@ export function isDigest(text: string): boolean {
   return DIGEST.test(text)
 }
 
-/** The hash that a digest names. */
+/** Creates the hash of a digest's algorithm. */
 export function createDigestHash(digest: string) {
   return createHash(digest.startsWith('sha512:') ? 'sha512' : 'sha256')
 }
@@ -53,7 +53,7 @@ export function computeDigest(bytes: Uint8Array, algorithm = 'sha256'): string {
   return `${algorithm}:${createHash(algorithm).update(bytes).digest('hex')}`
 }
 
-/** Throws for bytes that are not those of the digest. */
+/** Throws unless the bytes match the digest. */
 export function verifyDigest(source: string, digest: string, bytes: Uint8Array): void {
   const [algorithm = ''] = digest.split(':')
   const actual = computeDigest(bytes, algorithm)
@@ -61,13 +61,13 @@ export function verifyDigest(source: string, digest: string, bytes: Uint8Array):
     throw new TransferError(
       'corrupt',
       source,
-      `what ${source} gives for ${digest} has the digest ${actual}: it is damaged, or not what was asked for`,
+      `the content of ${digest} from ${source} has digest ${actual}: it is damaged or was replaced`,
     )
 }
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Reads a manifest; `mediaType` is what its sender calls it. Throws for what is none that this client knows. */
+/** Parses a manifest; `mediaType` is the one its sender states. Throws for unsupported manifests. */
 export function parseManifest(
   source: string,
   digest: string,
@@ -75,7 +75,7 @@ export function parseManifest(
   mediaType: string | undefined,
 ): Manifest {
   const fail = (why: string): never => {
-    throw new TransferError('refused', source, `the manifest ${digest} of ${source} cannot be used: ${why}`)
+    throw new TransferError('refused', source, `manifest ${digest} of ${source} is unsupported: ${why}`)
   }
   let content: Members
   try {
@@ -84,7 +84,7 @@ export function parseManifest(
     if (error instanceof TransferError) throw error
     return fail('it is not JSON')
   }
-  if (content['schemaVersion'] === 1) return fail('it is of the format before 2017 (schema 1)')
+  if (content['schemaVersion'] === 1) return fail('it has schema version 1, which is obsolete since 2017')
   const inside = content['mediaType']
   const declaredType = mediaType?.split(';')[0]?.trim().toLowerCase()
   const type =
@@ -94,13 +94,15 @@ export function parseManifest(
         ? declaredType
         : inferMediaType(content)
   if (!manifestMediaTypes.includes(type)) return fail(`its media type is ${JSON.stringify(type)}`)
-  // Two readers must not take it for two things.
+  // Two clients must not interpret it differently.
   if (content['manifests'] !== undefined && content['layers'] !== undefined)
-    return fail('it is an image and an index')
+    return fail('it is both an image and an index')
   const descriptors = (name: string) => {
     const list = content[name] ?? []
     if (!Array.isArray(list)) return fail(`${name} is not a list`)
-    return list.map((entry) => parseDescriptor(entry) ?? fail(`${name} has an entry that is no descriptor`))
+    return list.map(
+      (entry) => parseDescriptor(entry) ?? fail(`${name} has an entry that is not a descriptor`),
+    )
   }
   const one = (name: string) =>
     content[name] === undefined
@@ -131,7 +133,7 @@ export function asObject(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
 }
 
-/** Members of a JSON object; undefined for bytes that are none. */
+/** Parses a JSON object; undefined if it is not one. */
 export function parseJsonObject(bytes: Buffer): Members | undefined {
   try {
     return asObject(JSON.parse(bytes.toString('utf8')))

@@ -23,7 +23,7 @@ test('a name has a host, a repository, a tag and a digest, as container tools wr
   assert.equal(formatImageName({ host: 'a.b', repository: 'c', tag: 'd', digest }), `a.b/c:d@${digest}`)
 })
 
-test('what is no name is told', () => {
+test('an invalid name is reported', () => {
   const wrong = [
     ...[
       '',
@@ -43,7 +43,7 @@ test('what is no name is told', () => {
   for (const text of wrong) assert.equal(typeof parseImageName(text), 'string', text)
 })
 
-test('a registry’s own token services are its host and those that are known', () => {
+test('a registry’s own token services are its host and well-known ones', () => {
   assert.deepEqual(trustedTokenHosts('docker.io'), ['docker.io', 'registry-1.docker.io', 'auth.docker.io'])
   assert.deepEqual(trustedTokenHosts('a.example'), ['a.example', 'a.example'])
   for (const host of ['localhost', 'localhost:1', '127.8.9.1:80', '[::1]:5', 'x.localhost'])
@@ -52,7 +52,7 @@ test('a registry’s own token services are its host and those that are known', 
     assert.equal(isLoopback(host), false, host)
 })
 
-test('a challenge is read whatever stands around it', () => {
+test('a challenge is parsed among others', () => {
   const bearer = { scheme: 'bearer', realm: 'https://a/t?x=1,2', service: 'a b', scope: 'repository:x:pull' }
   const parameters = 'realm="https://a/t?x=1,2",service="a b" , scope="repository:x:pull"'
   assert.deepEqual(parseChallenge(`Bearer ${parameters}`), bearer)
@@ -67,7 +67,7 @@ test('a challenge is read whatever stands around it', () => {
   }
 })
 
-test('a platform is found by what was asked for, and no more', () => {
+test('a platform is selected by the requested fields only', () => {
   const manifest = (os: string, architecture: string, variant?: string) => ({
     ...{ mediaType: '', digest, size: 1 },
     platform: { os, architecture, ...(variant !== undefined && { variant }) },

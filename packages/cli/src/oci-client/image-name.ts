@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import { isDigest } from './descriptors.ts'
 
-/** Names of images at registries, as container tools write them: `host[:port]/repository[:tag][@digest]`. Pure. */
+/** Image names of container tools: `host[:port]/repository[:tag][@digest]`. Pure. */
 
 export interface ImageName {
-  /** Of the registry; '' where the name has none. */
+  /** Registry host; '' if the name has none. */
   readonly host: string
   readonly repository: string
   readonly tag: string | undefined
@@ -18,43 +18,43 @@ export function isTag(text: string): boolean {
   return TAG.test(text)
 }
 
-/** The first part of a name is a host when it has a dot or a port, or is `localhost`. */
+/** The first part of a name is a host if it has a dot or a port, or is `localhost`. */
 function isHost(text: string): boolean {
   return text === 'localhost' || /[.:]/.test(text)
 }
 
-/** The name, or what is wrong with it. */
+/** Returns the name, or what is wrong with it. */
 export function parseImageName(text: string): ImageName | string {
   const [beforeDigest = '', digest, ...more] = text.split('@')
   if (more.length > 0) return 'has more than one @'
-  if (digest !== undefined && !isDigest(digest)) return 'has a digest that is none'
+  if (digest !== undefined && !isDigest(digest)) return 'has an invalid digest'
   const slash = beforeDigest.indexOf('/')
   const first = beforeDigest.slice(0, Math.max(slash, 0))
   const host = slash > 0 && isHost(first) ? first.toLowerCase() : ''
   const rest = host === '' ? beforeDigest : beforeDigest.slice(slash + 1)
   const [, repository = '', tag] = /^(.*?)(?::([^:/]*))?$/.exec(rest) ?? []
-  if (host !== '' && !URL.canParse(`https://${host}`)) return 'has a host that is none'
+  if (host !== '' && !URL.canParse(`https://${host}`)) return 'has an invalid host'
   if (host !== '' && new URL(`https://${host}`).host !== host.replace(/:443$/, ''))
-    return 'has a host that is none'
-  if (tag !== undefined && !isTag(tag)) return 'has a tag that is none'
+    return 'has an invalid host'
+  if (tag !== undefined && !isTag(tag)) return 'has an invalid tag'
   if (!repository.split('/').every((part) => PART.test(part)))
-    return 'must have parts of lower-case letters and digits, with single . _ or - between'
+    return 'must have path components of lowercase letters and digits, separated by single . _ or -'
   return { host, repository: dockerHubRepository(host, repository), tag, digest }
 }
 
 export const DOCKER_HUB = 'docker.io'
 
-/** Docker's own registry has a folder for what is nobody's. */
+/** Docker Hub has the folder `library` for official images. */
 function dockerHubRepository(host: string, repository: string): string {
   return host === DOCKER_HUB && !repository.includes('/') ? `library/${repository}` : repository
 }
 
-/** Where the protocol of a registry is spoken. */
+/** Returns the host of the registry's API. */
 export function apiHost(host: string): string {
   return host === DOCKER_HUB ? 'registry-1.docker.io' : host
 }
 
-/** Hosts of token services that are known to be a registry's own. */
+/** Hosts of known token services, by registry. */
 const knownTokenHosts: Readonly<Record<string, readonly string[]>> = {
   [DOCKER_HUB]: ['auth.docker.io'],
   'registry.gitlab.com': ['gitlab.com'],
@@ -75,7 +75,7 @@ export function isLoopback(host: string): boolean {
   )
 }
 
-/** As it is written again. */
+/** Formats a name. */
 export function formatImageName({ host, repository, tag, digest }: ImageName): string {
   const base = host === '' ? repository : `${host}/${repository}`
   return `${base}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`

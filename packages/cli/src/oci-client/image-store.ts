@@ -2,31 +2,31 @@ import type { BlobReader } from './blob-reader.ts'
 import type { Descriptor, Manifest } from './descriptors.ts'
 import { isMissingError } from './transfer-error.ts'
 
-/** Where images are, and where they are copied to: a repository of a registry, or a directory with an OCI layout. */
+/** A source or destination of images: a repository of a registry, or a directory with an OCI layout. */
 export interface ImageStore {
-  /** As the person named it. */
+  /** The name that the user gave. */
   readonly name: string
-  /** What is kept under a tag or a digest; '' is the one image of a layout. Throws a TransferError of 'missing'. */
+  /** Returns a manifest by tag or digest; '' is the only image of a layout. Throws a TransferError of 'missing'. */
   getManifest(reference: string): Promise<Manifest>
-  /** Digest of what is kept under a tag or a digest; undefined where there is nothing. */
+  /** Returns the digest of a tag or digest; undefined if it does not exist. */
   resolveDigest(reference: string): Promise<string | undefined>
   listTags(): AsyncIterable<string>
-  /** Manifests that say that they belong to another one: signatures, bills of materials. */
+  /** Lists manifests that refer to a subject, such as signatures and SBOMs. */
   listReferrers(digest: string): Promise<readonly Descriptor[]>
-  /** Bytes of a blob from one on, checked by nobody yet; the stream may break. */
+  /** Returns the unverified bytes of a blob from an offset; the stream may break. */
   openBlob(blob: Descriptor, from: number): Promise<AsyncIterable<Buffer>>
   hasBlob(blob: Descriptor): Promise<boolean>
-  /** True where another repository of the same registry gave it, without a byte coming this way. */
+  /** Returns true if another repository of the same registry provides the blob without a transfer. */
   mountBlob(blob: Descriptor, from: ImageStore): Promise<boolean>
-  /** Takes a blob once all its bytes are there and are those of its digest. */
+  /** Stores a blob after all its bytes were verified. */
   putBlob(blob: BlobReader): Promise<void>
-  /** Takes a manifest, whose blobs it has, under a tag or its digest. */
+  /** Stores a manifest under a tag or its digest. Its blobs must exist. */
   putManifest(getManifest: Manifest, reference: string): Promise<void>
-  /** Makes an image that it has under its digest, and under no tag, one of those that can be found here. */
+  /** Lists an image that is stored by digest, without a tag, in the index of a layout. */
   addToIndex(getManifest: Manifest): Promise<void>
 }
 
-/** What is kept under a tag or a digest; undefined where there is nothing. */
+/** Returns a manifest by tag or digest; undefined if it does not exist. */
 export async function findManifest(store: ImageStore, reference: string): Promise<Manifest | undefined> {
   try {
     return await store.getManifest(reference)
@@ -36,7 +36,7 @@ export async function findManifest(store: ImageStore, reference: string): Promis
   }
 }
 
-/** Tag under which registries without an API for referrers keep the list of them. */
+/** Returns the tag under which registries without a referrers API store the list of referrers. */
 export function referrersTag(digest: string): string {
   return digest.replace(':', '-')
 }

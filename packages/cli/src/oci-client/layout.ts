@@ -20,17 +20,17 @@ import { isTag } from './image-name.ts'
 import { findManifest, type ImageStore, referrersTag } from './image-store.ts'
 import { isMissingError, TransferError } from './transfer-error.ts'
 
-/** A directory with images (the OCI image layout): `oci-layout`, `index.json` and `blobs`. Files appear whole or not at all. */
+/** A directory in the OCI image layout: `oci-layout`, `index.json` and `blobs`. Files are replaced atomically. */
 
 const TAG = 'org.opencontainers.image.ref.name'
 const LAYOUT = `${JSON.stringify({ imageLayoutVersion: '1.0.0' })}\n`
-/** At a time. */
+/** Read chunk size. */
 const READ_BYTES = 256 * 1024
 
 export class LayoutDirectory implements ImageStore {
   readonly name: string
   readonly #directory: string
-  /** Changes of the index, one after the other. */
+  /** Serializes changes of the index. */
   #writing: Promise<void> = Promise.resolve()
 
   constructor(directory: string) {
@@ -38,7 +38,7 @@ export class LayoutDirectory implements ImageStore {
     this.name = `oci:${directory}`
   }
 
-  /** The bytes of `index.json`; undefined where the directory has none. */
+  /** Reads `index.json`; undefined if it does not exist. */
   async #indexBytes(): Promise<Buffer | undefined> {
     try {
       return await readFile(join(this.#directory, 'index.json'))
@@ -54,7 +54,7 @@ export class LayoutDirectory implements ImageStore {
       throw new TransferError(
         'missing',
         this.name,
-        `${this.#directory} is no OCI layout: it has no index.json`,
+        `${this.#directory} is not an OCI layout: it has no index.json`,
       )
     return { bytes, entries: parseEntries(this.name, bytes) }
   }
@@ -74,7 +74,7 @@ export class LayoutDirectory implements ImageStore {
     return this.#read(digest, entry?.mediaType)
   }
 
-  /** The one image; or all of them as the index that they are, when each is for another platform. */
+  /** Returns the only image, or all as one index if each is for a different platform. */
   async #only(): Promise<Manifest> {
     const { bytes, entries } = await this.#entries()
     const images = await this.#images(entries)
@@ -87,7 +87,7 @@ export class LayoutDirectory implements ImageStore {
     return parseManifest(this.name, computeDigest(bytes), bytes, imageMediaTypes.index)
   }
 
-  /** Each once, however many names it has; where there are several, without those that belong to another one. */
+  /** Returns each image once, however many names it has; of several, without those that refer to another one. */
   async #images(entries: readonly Descriptor[]): Promise<readonly Descriptor[]> {
     const all = [...new Map(entries.filter(isManifest).map((entry) => [entry.digest, entry])).values()]
     if (all.length < 2) return all
@@ -110,7 +110,7 @@ export class LayoutDirectory implements ImageStore {
     const path = this.#path(digest)
     const { size = 0 } = (await stat(path).catch(() => undefined)) ?? this.#missing(digest)
     if (size > MANIFEST_BYTES_MAX)
-      throw new TransferError('refused', this.name, `the manifest ${digest} of ${this.name} is too large`)
+      throw new TransferError('refused', this.name, `manifest ${digest} of ${this.name} is too large`)
     const bytes = await readFile(path)
     verifyDigest(this.name, digest, bytes)
     return parseManifest(this.name, digest, bytes, mediaType)
@@ -127,7 +127,7 @@ export class LayoutDirectory implements ImageStore {
   async *listTags(): AsyncGenerator<string> {
     for (const entry of (await this.#entries()).entries) {
       const tag = tagName(entry)
-      // Some keep whole names there.
+      // Some tools store complete image names there.
       if (tag !== undefined && isTag(tag)) yield tag
     }
   }
@@ -158,7 +158,7 @@ export class LayoutDirectory implements ImageStore {
     return createReadStream(path, { start: from, highWaterMark: READ_BYTES })
   }
 
-  /** Files can be changed by anybody: the size of one says little. */
+  /** Checks the content: its size alone does not prove that a file was not changed. */
   async hasBlob({ digest, size }: Descriptor): Promise<boolean> {
     const path = this.#path(digest)
     if ((await fileSize(path)) !== size) return false
@@ -243,7 +243,7 @@ export class LayoutDirectory implements ImageStore {
     }
   }
 
-  /** A digest is one that was checked: it names nothing outside. */
+  /** The digest was validated, so it contains no path traversal. */
   #path(digest: string): string {
     const [algorithm = '', hex = ''] = digest.split(':')
     return join(this.#directory, 'blobs', algorithm, hex)
@@ -253,7 +253,7 @@ export class LayoutDirectory implements ImageStore {
 function parseIndex(name: string, bytes: Buffer): Readonly<Record<string, unknown>> {
   const index = parseJsonObject(bytes)
   if (index !== undefined) return index
-  throw new TransferError('refused', name, `the index.json of ${name} is not JSON that lists images`)
+  throw new TransferError('refused', name, `the index.json of ${name} is not a valid image index`)
 }
 
 function parseEntries(name: string, bytes: Buffer): Descriptor[] {

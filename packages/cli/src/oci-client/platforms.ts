@@ -1,6 +1,6 @@
 import type { Descriptor, Platform } from './descriptors.ts'
 
-/** Platforms as people write them: `linux/arm64`, `linux/arm/v7`. Pure. */
+/** Platforms in the form `linux/arm64` or `linux/arm/v7`. Pure. */
 
 export function parsePlatform(text: string): Platform | undefined {
   const [, os, architecture, variant] = /^([a-z0-9]+)\/([a-z0-9_]+)(?:\/([a-z0-9.]+))?$/.exec(text) ?? []
@@ -12,7 +12,7 @@ export function formatPlatform({ os, architecture, variant }: Platform): string 
   return [os, architecture, variant ?? ''].filter((part) => part !== '').join('/')
 }
 
-/** Of those for the platform, the one that is exactly for it, or else the first. */
+/** Returns the manifest for exactly the platform, or else the first compatible one. */
 export function selectPlatform(manifests: readonly Descriptor[], wanted: Platform): Descriptor | undefined {
   const fitting = manifests.filter(
     ({ platform }) =>
@@ -23,7 +23,7 @@ export function selectPlatform(manifests: readonly Descriptor[], wanted: Platfor
   return fitting.find(({ platform }) => platform?.variant === wanted.variant) ?? fitting[0]
 }
 
-/** arm64 has one variant, which most leave out. */
+/** arm64 has one variant, which is usually omitted. */
 function variantOf({ architecture, variant = '' }: Platform): string {
   return architecture === 'arm64' && variant === 'v8' ? '' : variant
 }

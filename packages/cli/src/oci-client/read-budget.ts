@@ -1,11 +1,11 @@
 import { TransferError } from './transfer-error.ts'
 
-/** How much of what one image names is kept in memory: whoever made it may have made it endless. */
+/** Limits how much is read of one image: a malicious image could be endless. */
 
 const MANIFESTS_MAX = 10_000
 const BYTES_MAX = 64 * 1024 * 1024
 
-/** Indexes in indexes, and what refers to what refers to an image. */
+/** Depth of nested indexes, and of referrers of referrers. */
 export const DEPTH_MAX = 8
 
 export class ReadBudget {
@@ -17,17 +17,17 @@ export class ReadBudget {
     this.#place = place
   }
 
-  /** Throws when there were too many manifests, or too many bytes. */
+  /** Throws if there are too many manifests or bytes. */
   consume(manifests: number, bytes: number): void {
     this.#manifests += manifests
     this.#bytes += bytes
     if (this.#manifests > MANIFESTS_MAX) this.#refuse(`has more than ${MANIFESTS_MAX} manifests`)
-    if (this.#bytes > BYTES_MAX) this.#refuse(`is described in more than ${BYTES_MAX} bytes`)
+    if (this.#bytes > BYTES_MAX) this.#refuse(`has more than ${BYTES_MAX} bytes of manifests`)
   }
 
-  /** Throws for what lies too deep in indexes. */
+  /** Throws if indexes are nested too deeply. */
   checkDepth(depth: number): void {
-    if (depth > DEPTH_MAX) this.#refuse('has indexes in indexes in indexes, too deep')
+    if (depth > DEPTH_MAX) this.#refuse(`has indexes nested more than ${DEPTH_MAX} levels deep`)
   }
 
   #refuse(why: string): never {

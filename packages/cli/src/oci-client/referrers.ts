@@ -1,7 +1,7 @@
 import type { Manifest } from './descriptors.ts'
 import { findManifest, type ImageStore, referrersTag } from './image-store.ts'
 
-/** Signatures, attestations and bills of materials where they were before there were referrers: under tags made of the digest. */
+/** Tags with signatures, attestations and SBOMs from before the referrers API: they are derived from the digest. */
 
 const tagSuffixes = ['sig', 'att', 'sbom'] as const
 

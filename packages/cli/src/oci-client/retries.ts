@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TransferError } from './transfer-error.ts'
 
-/** Tries again what failed in a way that may pass: a broken connection, a server that is busy. */
+/** Retries transient failures: an interrupted connection, a busy server. */
 
-/** In a row, without a byte between them. */
+/** Consecutive attempts without progress. */
 const ATTEMPTS = 6
 const FIRST_WAIT_MS = 200
 const WAIT_MS_MAX = 20_000
 
-/** An answer, or none, after which the same may well succeed. */
+/** A failure after which the same request may succeed. */
 export class TransientError extends Error {
   override readonly name = 'Passing'
   readonly retryAfterMs: number | undefined
-  /** What it is when it does not pass. */
+  /** The error to report if retries do not help. */
   readonly finalError: TransferError
 
   constructor(finalError: TransferError, retryAfterMs?: number) {
@@ -22,16 +22,16 @@ export class TransientError extends Error {
   }
 }
 
-/** Counts failures in a row; throws the last one when there were too many of them, and waits before the next attempt otherwise. */
+/** Counts consecutive failures. Throws the last one after too many, and otherwise waits before the next attempt. */
 export class RetryBackoff {
   #failures = 0
 
-  /** It went on: what failed before does not count. */
+  /** Forgets earlier failures after progress. */
   reset(): void {
     this.#failures = 0
   }
 
-  /** Throws what cannot pass, and what did not. */
+  /** Throws errors that are not transient, and those that persist. */
   async waitForRetry(error: unknown, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (!(error instanceof TransientError)) throw error
@@ -53,7 +53,7 @@ export async function withRetries<T>(signal: AbortSignal, work: () => Promise<T>
   }
 }
 
-/** `Retry-After` in milliseconds. */
+/** Parses `Retry-After` to milliseconds. */
 export function retryAfterMs(header: string | undefined): number | undefined {
   const seconds = Number(header)
   return header !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined

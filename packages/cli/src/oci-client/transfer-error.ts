@@ -1,16 +1,16 @@
-/** What went wrong with a registry or a layout, in words for the person who named it. */
+/** An error of a registry or a layout, with a message for users. */
 
 export type TransferProblem =
-  /** Nobody answers, or the connection breaks again and again. */
+  /** No response, or the connection breaks repeatedly. */
   | 'unreachable'
-  /** Who asks is not known there, or may not do it. */
+  /** The caller is unknown, or lacks permission. */
   | 'denied'
   | 'missing'
-  /** The other side says no for another reason. */
+  /** The other side rejects the request for another reason. */
   | 'refused'
-  /** Bytes that are not those that were promised. */
+  /** The bytes do not match their digest. */
   | 'corrupt'
-  /** What was asked of us would give credentials to somebody else. */
+  /** The request would disclose credentials to another host. */
   | 'unsafe'
 
 export class TransferError extends Error {

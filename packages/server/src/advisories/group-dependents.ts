@@ -1,7 +1,7 @@
 import { pathBelowRoot, rootOf } from '../api/uid.ts'
 import type { Tx } from '../storage/db.ts'
 
-/** What is left of the advisories of a group that has none: goes with the group. */
+/** Deletes the remaining rows of a group without advisories, when the group is deleted. */
 export async function deleteAdvisoryDependents(tx: Tx, group: string): Promise<void> {
   const root = rootOf(group)
   for (const table of [

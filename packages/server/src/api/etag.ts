@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { type DescMessage, type Message, toBinary } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { limits } from '../config/limits.ts'
 import type { Call } from '../pipeline/call.ts'
 import { ApiError, Code, invalidArgument } from './errors.ts'
-import { timestampMs } from './messages.ts'
 
 /**
  * Entity tags (RFC 9110, section 8.8.3): the version of a resource that its reader has seen. They are weak, since what changes by

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GroupSchema } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { create } from '@bufbuild/protobuf'
 import { DurationSchema } from '@bufbuild/protobuf/wkt'
 import { ApiError } from './errors.ts'
-import { applyUpdate, durationMs, timestampMs, timestampOf } from './messages.ts'
+import { applyUpdate, durationMs, timestampOf } from './messages.ts'
 
 test('a time keeps its milliseconds, before 1970 too', () => {
   for (const ms of [0, 1, 999, 1000, 1_735_787_045_678, -1, -1000, -1001]) {

@@ -15,11 +15,6 @@ export function timestampOf(ms: number): Timestamp {
   }
 }
 
-/** Milliseconds since 1970; what is finer is cut off. */
-export function timestampMs({ seconds, nanos }: Timestamp): number {
-  return Number(seconds) * 1000 + Math.floor(nanos / 1_000_000)
-}
-
 /** Milliseconds; what is finer is cut off. Undefined for what no Duration may hold. */
 export function durationMs({ seconds, nanos }: Duration): number | undefined {
   const sameSign = seconds === 0n || nanos === 0 || seconds > 0n === nanos > 0

@@ -3,10 +3,11 @@ import {
   AuditService,
   type ListAuditEventsRequest,
 } from '@berth/contract/gen/berth/audit/v1/audit_pb.js'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import type { DescMethod } from '@bufbuild/protobuf'
 import { type FieldViolation, notFound } from '../api/errors.ts'
 import { requireValid } from '../api/fields.ts'
-import { timestampMs, timestampOf } from '../api/messages.ts'
+import { timestampOf } from '../api/messages.ts'
 import { fullMethodName } from '../api/method-name.ts'
 import { parseUid } from '../api/uid.ts'
 import { requireScope } from '../pipeline/authorization.ts'

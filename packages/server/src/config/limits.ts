@@ -1,4 +1,6 @@
-/** Every limit of the product, with its unit and where it comes from. A test names each. */
+import { formatLimits } from '@berth/advisory-formats/limits.ts'
+
+/** All limits, with their units and sources. Each is named in a test or a document. Those of advisory documents are in their package. */
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -9,6 +11,8 @@ const MIB = 1024 * KIB
 const GIB = 1024 * MIB
 
 export const limits = {
+  ...formatLimits,
+
   // Lists (the spec, "Limits").
   pageSizeDefault: 50,
   pageSizeMax: 200,
@@ -317,10 +321,8 @@ export const limits = {
   idempotencyKeyCharsMax: 255,
   idempotencyKeyMaxAgeMs: DAY_MS,
 
-  // Advisory documents: published ones are smaller, and the most expensive takes a few seconds to read.
-  advisoryDocumentBytesMax: 64 * MIB,
-  /** Bytes and documents of one request. */
-  documentsRequestBytesMax: 8 * MIB,
+  // Advisories.
+  /** Documents of one request. */
   advisoryDocumentsMax: 1000,
   /** Time and memory to read one document. */
   documentParseMsMax: 30 * SECOND_MS,
@@ -328,12 +330,6 @@ export const limits = {
   /** Documents with the same advisories as an imported one that are parsed again, and their advisories that stay in memory. */
   documentsReparsedMax: 100,
   recordsCachedMax: 50_000,
-  /** Files in an archive of documents, their unpacked bytes, and the compression ratio. */
-  archiveEntriesMax: 1_000_000,
-  archiveBytesMax: 32 * GIB,
-  archiveRatioMax: 100,
-  /** Nesting of archives: a deeper one is not opened. */
-  archiveNestingMax: 2,
   /** Bytes and time of one download. */
   downloadBytesMax: 8 * GIB,
   downloadMsMax: 2 * HOUR_MS,
@@ -368,42 +364,6 @@ export const limits = {
   /** A gauge of /metrics that is read from the database: time to read it, and how long its last value is shown if that fails. */
   metricReadMsMax: 2 * SECOND_MS,
   metricCacheMsMax: 10 * MINUTE_MS,
-  advisoryDepthMax: 64,
-  /** Scalars, lists and maps of one document. */
-  advisoryValuesMax: 2_000_000,
-  /** YAML takes more time and memory than JSON of the same size: characters, tokens and aliases. */
-  advisoryYamlCharsMax: 8 * MIB,
-  advisoryYamlLexemesMax: 1_000_000,
-  advisoryYamlAliasesMax: 1000,
-  /** Values that all aliases of a document expand to. */
-  advisoryYamlRepeatedValuesMax: 10_000,
-  advisoriesPerDocumentMax: 200_000,
-  /** Events of all advisories of a document, the characters of their notes, and their aliases, scores and notes together. */
-  advisoryDocumentEventsMax: 1_000_000,
-  advisoryDocumentNoteCharsMax: 128 * MIB,
-  advisoryDocumentNamesMax: 4_000_000,
-  /** Scores of one record. */
-  advisoryScoresMax: 100,
-  /** Events and aliases of one advisory: records of whole kernels name the most. */
-  advisoryEventsMax: 1000,
-  advisoryAliasesMax: 2000,
-  /** Data of an OSV record about one package without an advisory field, as JSON. */
-  advisoryExtensionCharsMax: 4 * MIB,
-  /** Names, versions, paths and ids, and notes. */
-  advisoryNameCharsMax: KIB,
-  advisoryNoteCharsMax: 64 * KIB,
-  /** Products of CSAF that are components of components. */
-  advisoryProductChainMax: 16,
-  /** Parts of index keys, which PostgreSQL limits to about 2700 bytes together: the key of a record in its group, and the id of a document. */
-  advisoryKeyBytesMax: 768,
-  advisoryDocumentIdBytesMax: 512,
-  /** Names of packages and components, and of vulnerabilities, which substring search finds. Published ones have up to 100 bytes. */
-  advisoryIndexedNameBytesMax: 512,
-  advisoryAliasBytesMax: 256,
-  /** Index entries for the names of one document. */
-  advisoryDocumentSuffixBytesMax: 128 * MIB,
-  /** Different paths of fields in a document that the schema has no field for. */
-  advisoryUnmappedPathsMax: 500,
 
   // Rate limits.
   /** Longest window in which calls are counted. */

@@ -29,7 +29,7 @@ export async function* batchDocuments(
   let bytes = 0
   for await (const one of found) {
     if (one.kind === 'skipped') onSkipped(one.name)
-    else if (one.kind === 'refused') onRefused(one.name, one.reason)
+    else if (one.kind === 'rejected') onRefused(one.name, one.reason)
     else {
       const content = await encodeContent(one.content)
       if (content === '') onRefused(one.name, 'is empty')

@@ -6,7 +6,7 @@ import { findDocuments, totalBytes } from '@berth/advisory-formats/archives/find
 import {
   type FoundFile,
   readUpTo,
-  refusedFile,
+  rejectedFile,
   tooLargeReason,
 } from '@berth/advisory-formats/archives/found-file.ts'
 import { createUnpackBudget } from '@berth/advisory-formats/archives/unpack-budget.ts'
@@ -178,7 +178,7 @@ const searchOptions = ({ progress, signal }: ImportContext) => ({ signal, onRead
 /** It is read whole: what is in an archive is found from its end. */
 async function* readStdinDocuments({ signal }: ImportContext): AsyncGenerator<FoundFile> {
   const bytes = await readUpTo(process.stdin, limits.advisoryDocumentBytesMax)
-  if (bytes === undefined) yield refusedFile(STDIN, tooLargeReason(limits.advisoryDocumentBytesMax))
+  if (bytes === undefined) yield rejectedFile(STDIN, tooLargeReason(limits.advisoryDocumentBytesMax))
   else
     yield* documentsInFile({ name: STDIN, source: bytes }, createUnpackBudget(bytes.length, limits, signal))
 }

@@ -176,7 +176,7 @@ function parseLayoutName(word: string): { readonly directory: string; readonly r
     return { directory: before, reference: digest }
   const [, directory = rest, tag = ''] = /^(.+):([^/:]+)$/.exec(rest) ?? []
   if (directory === '') throw new UsageError(`${JSON.stringify(word)} must be oci:DIR or oci:DIR:TAG`)
-  if (tag !== '' && !isTag(tag)) throw new UsageError(`${JSON.stringify(word)} has a tag that is none`)
+  if (tag !== '' && !isTag(tag)) throw new UsageError(`${JSON.stringify(word)} has an invalid tag`)
   return { directory, reference: tag }
 }
 

@@ -1,4 +1,4 @@
-/** What a registry asks for with a 401 (RFC 9110, section 11.6.1): its first challenge that this client can meet. Pure. */
+/** Parses WWW-Authenticate (RFC 9110, section 11.6.1): the first challenge that this client supports. Pure. */
 
 export type Challenge =
   | { readonly scheme: 'basic' }

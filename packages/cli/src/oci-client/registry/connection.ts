@@ -8,33 +8,33 @@ import { type Challenge, parseChallenge } from './challenge.ts'
 import { basicAuthorization, type Credentials, fetchToken, type RegistryToken } from './token.ts'
 
 /**
- * Requests to one registry: with the token or the credentials that it asks for, to wherever it redirects them (there without either),
- * and again where that may help.
+ * Sends requests to one registry: authenticates with tokens or credentials as it demands, follows redirects (without credentials to other
+ * hosts), and retries transient failures.
  */
 
 export interface ConnectionOptions {
   readonly host: string
-  /** Read when the registry asks for them. */
+  /** Called when the registry demands credentials. */
   readonly credentials: () => Promise<Credentials | undefined>
-  /** Hosts besides the registry's own ones whose token services may be asked. */
+  /** Further hosts whose token services are trusted. */
   readonly tokenHosts?: readonly string[]
-  /** Default: https, and on this machine what answers. */
+  /** Default: https; on localhost, whichever responds. */
   readonly scheme?: 'http' | 'https'
   readonly userAgent: string
   readonly signal: AbortSignal
-  /** Told of each request: never of what is in it. */
+  /** Called with a log line for each request, without its content. */
   readonly logRequest?: (line: string) => void
 }
 
 export interface RegistryRequest {
   readonly method?: Dispatcher.HttpMethod
-  /** `repository:acme/app:pull`: what a token for it must open. */
+  /** Scopes of the token: `repository:acme/app:pull`. */
   readonly scopes: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Buffer | Readable
-  /** Statuses that are an answer; others are thrown. */
+  /** Statuses that are returned; others are thrown. */
   readonly expectedStatuses: readonly number[]
-  /** In place of the connection's own. */
+  /** Instead of the connection's signal. */
   readonly signal?: AbortSignal
 }
 
@@ -48,7 +48,7 @@ export interface RegistryResponse {
 
 const REDIRECTS_MAX = 5
 const HEADERS_TIMEOUT_MS = 60_000
-/** A registry may look at all bytes of a layer before it answers. */
+/** A registry may verify all bytes of a layer before it responds. */
 const UPLOAD_TIMEOUT_MS = 600_000
 const BODY_TIMEOUT_MS = 60_000
 const ERROR_BYTES_MAX = 64 * 1024
@@ -59,7 +59,7 @@ export class Connection {
   #base: Promise<string> | undefined
   #challenge: Challenge | undefined
   #credentials: Promise<Credentials | undefined> | undefined
-  /** Whether there ever was an answer: a server that is restarted refuses connections for a while. */
+  /** Whether the server has ever responded: a restarting server refuses connections for a while. */
   #answered = false
   readonly #tokens = new Map<string, Promise<RegistryToken>>()
 
@@ -72,7 +72,7 @@ export class Connection {
     return this.#options.signal
   }
 
-  /** Asks until there is an answer that counts. `body` is a buffer: a stream can be sent once, see `once`. */
+  /** Sends a request until it gets a final response. `body` is a buffer; for streams, which can be sent once only, use `requestOnce`. */
   request(
     target: string | URL,
     asked: RegistryRequest & { readonly body?: Buffer },
@@ -80,7 +80,7 @@ export class Connection {
     return withRetries(this.signal, () => this.requestOnce(target, asked))
   }
 
-  /** Asks once, but for a token that is needed. Throws Passing for what may pass. */
+  /** Sends a request once, and again with a token if needed. Throws TransientError for failures that may pass. */
   async requestOnce(target: string | URL, asked: RegistryRequest): Promise<RegistryResponse> {
     const url = await this.#urlOf(target)
     let reply = await this.#follow(url, asked)
@@ -99,10 +99,10 @@ export class Connection {
     this.#base ??= this.#findBase()
     const base = new URL(await this.#base)
     const url = new URL(target, base)
-    // A registry behind a proxy may not know that it is spoken to over TLS.
+    // A registry behind a proxy may not know that the client uses TLS.
     if (url.host === base.host) url.protocol = base.protocol
     if (url.protocol === 'http:' && base.protocol === 'https:' && !isLoopback(url.host))
-      throw new TransferError('unsafe', this.host, `${this.host} sends us to ${url.host} over plain http`)
+      throw new TransferError('unsafe', this.host, `${this.host} redirects to ${url.host} over plain http`)
     return url
   }
 
@@ -120,7 +120,7 @@ export class Connection {
     }
   }
 
-  /** Sends a request, and what it is redirected to: the token goes to nobody but the registry. */
+  /** Sends a request and follows redirects. Only the registry itself gets the token. */
   async #follow(url: URL, { method = 'GET', scopes, headers = {}, body, signal }: RegistryRequest) {
     const origin = new URL((await this.#base) ?? url).origin
     let at = url
@@ -137,15 +137,15 @@ export class Connection {
       if (![301, 302, 303, 307, 308].includes(reply.status) || location === undefined || !isRead) return reply
       await reply.body.dump()
       if (hops === REDIRECTS_MAX || !URL.canParse(location, at.href))
-        throw new TransferError('refused', this.host, `${this.host} redirects us in circles, or nowhere`)
+        throw new TransferError(
+          'refused',
+          this.host,
+          `${this.host} sent too many redirects, or one without a location`,
+        )
       const next = new URL(location, at)
       if (next.protocol !== 'https:' && !(next.protocol === 'http:' && isLoopback(next.host)))
         if (next.protocol !== at.protocol)
-          throw new TransferError(
-            'unsafe',
-            this.host,
-            `${this.host} redirects us to ${next.host} without TLS`,
-          )
+          throw new TransferError('unsafe', this.host, `${this.host} redirects to ${next.host} without TLS`)
       at = next
     }
   }
@@ -171,7 +171,7 @@ export class Connection {
         `${method} ${url.origin}${url.pathname} ${outcome} ${Math.round(performance.now() - startedMs)} ms`,
       )
     try {
-      // Loaded with the first request: most commands make none.
+      // Loaded with the first request: most commands send none.
       const { request } = await import('undici')
       const reply = await request(url, {
         method,
@@ -183,7 +183,7 @@ export class Connection {
       })
       say(String(reply.statusCode))
       this.#answered = true
-      // Who does not read it to its end hears of that elsewhere.
+      // Readers of the body get the error from the stream.
       reply.body.on('error', () => undefined)
       return {
         status: reply.statusCode,
@@ -199,17 +199,17 @@ export class Connection {
 
   #unreachable(url: URL, error: unknown): unknown {
     if (this.signal.aborted) return this.signal.reason
-    // The body of a request may end in a mistake of its own.
+    // Reading the request body may have failed.
     if (error instanceof TransferError || error instanceof TransientError) return error
     const { message, code, cause } = error as NodeJS.ErrnoException
     const why = message || code || String((cause as Error | undefined)?.message ?? error)
     const hint = /certificate/i.test(why)
-      ? '; NODE_EXTRA_CA_CERTS names a file with the certificate to trust'
+      ? '; set NODE_EXTRA_CA_CERTS to a file with the certificate to trust'
       : ''
     const told = new TransferError(
       'unreachable',
       this.host,
-      `${url.host} cannot be reached (${why})${hint}`,
+      `cannot connect to ${url.host} (${why})${hint}`,
       {
         cause: error,
       },
@@ -219,7 +219,7 @@ export class Connection {
       : new TransientError(told)
   }
 
-  /** Whether the registry says something that it did not say before. */
+  /** Whether the response has a new challenge. */
   #challenged(reply: RegistryResponse): boolean {
     const known = this.#challenge
     this.#challenge = parseChallenge(reply.header('www-authenticate') ?? '') ?? known
@@ -240,7 +240,7 @@ export class Connection {
       throw new TransferError(
         'unsafe',
         this.host,
-        `${this.host} is asked over plain http, so it gets no credentials; it needs https`,
+        `credentials are not sent to ${this.host} over plain http: use https`,
       )
     if (challenge.scheme === 'basic')
       return credentials !== undefined && 'user' in credentials ? basicAuthorization(credentials) : undefined
@@ -275,7 +275,7 @@ export class Connection {
     )
   }
 
-  /** Drops a token that is not taken; false where there was none. */
+  /** Removes a rejected token; returns false if there was none. */
   #forget(scopes: readonly string[]): boolean {
     return this.#challenge?.scheme === 'bearer' && this.#tokens.delete(scopes.join(' '))
   }
@@ -284,31 +284,31 @@ export class Connection {
     const { status, url } = reply
     const text = await readBoundedText(reply, ERROR_BYTES_MAX).catch(() => '')
     const reason = registryErrorMessage(text)
-    // A rule of the repo, such as an immutable tag, which no other credentials change.
+    // A rule of the repo, such as an immutable tag: other credentials do not help.
     const isRule = status === 403 && reason.startsWith('Precondition failed: ')
     if (status === 401 || (status === 403 && !isRule))
       return this.#denied(status, await this.#known(), reason)
     const told = new TransferError(
       status === 404 ? 'missing' : status >= 500 || status === 429 ? 'unreachable' : 'refused',
       this.host,
-      `${this.host} answers ${method} ${url.pathname} with status ${status}${reason === '' ? '' : `: ${reason}`}`,
+      `${this.host} responded to ${method} ${url.pathname} with status ${status}${reason === '' ? '' : `: ${reason}`}`,
     )
     const mayPass = status === 408 || status === 429 || (status >= 500 && status !== 501)
     return mayPass ? new TransientError(told, retryAfterMs(reply.header('retry-after'))) : told
   }
 
   #denied(status: number, credentials: Credentials | undefined, reason = ''): TransferError {
-    const who = credentials === undefined ? 'without credentials' : 'with the credentials for it'
+    const who = credentials === undefined ? 'without credentials' : 'with its credentials'
     const why = reason === '' ? '' : `: ${reason}`
     return new TransferError(
       'denied',
       this.host,
-      `${this.host} does not allow this ${who} (status ${status})${why}`,
+      `${this.host} denied the request ${who} (status ${status})${why}`,
     )
   }
 }
 
-/** Where asking again cannot help. */
+/** Whether a retry cannot help. */
 function isPermanent(error: unknown): boolean {
   const { code = '', message } = error as NodeJS.ErrnoException
   return (
@@ -318,7 +318,7 @@ function isPermanent(error: unknown): boolean {
   )
 }
 
-/** What the registry says of an error (`{errors: [{code, message}]}`). */
+/** Returns the error message of the registry (`{errors: [{code, message}]}`). */
 function registryErrorMessage(text: string): string {
   try {
     const { errors: list } = asObject(JSON.parse(text)) ?? {}
@@ -333,12 +333,12 @@ function registryErrorMessage(text: string): string {
   }
 }
 
-/** The body as a text, of a size that nobody minds. */
+/** Reads the body as text, up to a limit. */
 async function readBoundedText(reply: RegistryResponse, bytesMax: number): Promise<string> {
   return (await readBoundedBytes(reply, bytesMax)).toString('utf8')
 }
 
-/** Throws for a body that is larger. */
+/** Throws if the body is larger. */
 export async function readBoundedBytes({ body, url }: RegistryResponse, bytesMax: number): Promise<Buffer> {
   const parts: Buffer[] = []
   let size = 0
@@ -346,13 +346,19 @@ export async function readBoundedBytes({ body, url }: RegistryResponse, bytesMax
     for await (const part of body) {
       size += (part as Buffer).length
       if (size > bytesMax)
-        throw new TransferError('refused', url.host, `${url.host} answers with more than ${bytesMax} bytes`)
+        throw new TransferError(
+          'refused',
+          url.host,
+          `the response of ${url.host} has more than ${bytesMax} bytes`,
+        )
       parts.push(part as Buffer)
     }
   } catch (error) {
     if (error instanceof TransferError) throw error
     throw new TransientError(
-      new TransferError('unreachable', url.host, `the connection to ${url.host} broke`, { cause: error }),
+      new TransferError('unreachable', url.host, `the connection to ${url.host} was interrupted`, {
+        cause: error,
+      }),
     )
   }
   return Buffer.concat(parts)

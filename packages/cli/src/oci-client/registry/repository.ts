@@ -26,14 +26,14 @@ import {
 } from './connection.ts'
 import { uploadBlob, uploadLocation } from './uploads.ts'
 
-/** A repository of a registry, by the distribution protocol (1.1, and registries that know 1.0 alone). */
+/** A repository of a registry (OCI distribution 1.1, and registries that support 1.0 only). */
 
 const PAGE_BYTES_MAX = 16 * 1024 * 1024
-/** Of a list, all its pages together: some registries give a hundred tags a page. */
+/** Limits of all pages of a list together: some registries return a hundred tags per page. */
 const LIST_PAGES_MAX = 2000
 const LIST_ENTRIES_MAX = 200_000
 const LIST_BYTES_MAX = 64 * 1024 * 1024
-/** What a registry answers that is not done with an upload, and how soon it is asked again. */
+/** Status of a registry that is still processing an upload, and the delay before the next attempt. */
 const BUSY = 409
 const BUSY_MS = 100
 const CANCEL_MS = 3000
@@ -58,7 +58,7 @@ export class RegistryRepository implements ImageStore {
       accept: [...manifestMediaTypes, '*/*'].join(', '),
     }).catch((error: unknown) => {
       if (!isMissingError(error)) throw error
-      throw new TransferError('missing', this.connection.host, `${this.name} has no ${reference}`)
+      throw new TransferError('missing', this.connection.host, `${reference} not found in ${this.name}`)
     })
     const told = reply.header('docker-content-digest')
     const digest = isDigest(reference)
@@ -94,11 +94,11 @@ export class RegistryRepository implements ImageStore {
     try {
       for await (const page of this.#pages(`referrers/${digest}`, 'manifests'))
         for (const entry of page)
-          found.push(parseDescriptor(entry) ?? this.#refuse('lists what is no referrer'))
+          found.push(parseDescriptor(entry) ?? this.#refuse('lists an invalid referrer'))
       return found
     } catch (error) {
       if (!isMissingError(error)) throw error
-      // What a registry that has no list of referrers keeps in its place.
+      // Registries without the referrers API store the list under a tag.
       return (await findManifest(this, referrersTag(digest)))?.manifests ?? []
     }
   }
@@ -130,7 +130,7 @@ export class RegistryRepository implements ImageStore {
       method: 'POST',
       scopes: [...this.#push, ...from.#pull],
       headers: { 'content-length': '0' },
-      // What a registry does not mount it takes an upload for, or says no to; the bytes then come this way.
+      // A registry that does not mount the blob starts an upload or rejects the request; the bytes are then copied.
       expectedStatuses: [201, 202, 400, 404, 405],
     }).catch((error: unknown) => {
       if (error instanceof TransferError && error.problem === 'denied') return undefined
@@ -161,10 +161,10 @@ export class RegistryRepository implements ImageStore {
       await this.#listReferrer(subject.digest, manifest)
   }
 
-  /** A registry finds each manifest by its digest. */
+  /** Registries need no index: each manifest can be found by its digest. */
   async addToIndex(): Promise<void> {}
 
-  /** Does what a registry of 1.0 does not: keeps the list of referrers under its tag. */
+  /** Maintains the referrers tag for registries without the referrers API. */
   async #listReferrer(subject: string, manifest: Manifest): Promise<void> {
     const current = (await findManifest(this, referrersTag(subject)))?.manifests ?? []
     if (current.some(({ digest }) => digest === manifest.digest)) return
@@ -177,7 +177,7 @@ export class RegistryRepository implements ImageStore {
     await this.putManifest(index, referrersTag(subject))
   }
 
-  /** False where it is not there. */
+  /** Returns false if it does not exist. */
   async delete(reference: string): Promise<boolean> {
     const reply = await this.#ask(`manifests/${reference}`, {
       method: 'DELETE',
@@ -188,19 +188,19 @@ export class RegistryRepository implements ImageStore {
     return reply.status !== 404
   }
 
-  /** One of the requests of an upload, whose body may be a stream. */
+  /** Sends a request of an upload, whose body may be a stream. */
   requestUpload(target: string | URL, request: Omit<RegistryRequest, 'scopes'>): Promise<RegistryResponse> {
     return this.connection.requestOnce(target, { ...request, scopes: this.#push })
   }
 
-  /** Also after Ctrl-C, and never for long: the registry forgets an upload by itself. */
+  /** Cancels an upload, also after Ctrl-C, with a short timeout: registries expire uploads themselves. */
   async cancelUpload(upload: URL): Promise<void> {
     const signal = AbortSignal.timeout(CANCEL_MS)
     const request = { method: 'DELETE', expectedStatuses: [200, 202, 204, 404, BUSY], signal } as const
     for (;;) {
       const reply = await this.requestUpload(upload, request).catch(() => undefined)
       await reply?.body.dump().catch(() => undefined)
-      // It may not have noticed yet that no more bytes come.
+      // The registry may not have noticed yet that the connection was closed.
       if (reply?.status !== BUSY) return
       await pause(BUSY_MS)
     }
@@ -228,30 +228,31 @@ export class RegistryRepository implements ImageStore {
     })
   }
 
-  /** Entries of a list of which each page says where the next one is. */
+  /** Yields the entries of a list that is linked page by page. */
   async *#pages(first: string, member: string): AsyncGenerator<readonly unknown[]> {
     const seen = new Set<string>()
     let [entries, size] = [0, 0]
     let next: string | URL | undefined = first
     while (next !== undefined) {
-      if (seen.has(String(next))) this.#refuse('sends us for the rest of its list to where it sent us before')
+      if (seen.has(String(next))) this.#refuse('links the next page of a list to an earlier page')
       seen.add(String(next))
-      if (seen.size > LIST_PAGES_MAX) this.#refuse(`gives a list of more than ${LIST_PAGES_MAX} pages`)
+      if (seen.size > LIST_PAGES_MAX) this.#refuse(`returned a list of more than ${LIST_PAGES_MAX} pages`)
       const { bytes, reply } = await this.#read(next, PAGE_BYTES_MAX)
       size += bytes.length
-      if (size > LIST_BYTES_MAX) this.#refuse(`gives a list of more than ${LIST_BYTES_MAX} bytes`)
+      if (size > LIST_BYTES_MAX) this.#refuse(`returned a list of more than ${LIST_BYTES_MAX} bytes`)
       const list =
-        parseJsonObject(bytes) ?? this.#refuse(`answers ${reply.url.pathname} with what is no list`)
-      // Some say null for none.
+        parseJsonObject(bytes) ?? this.#refuse(`responded to ${reply.url.pathname} with an invalid list`)
+      // Some registries return null for an empty list.
       const page = list[member]
       if (Array.isArray(page)) {
         entries += page.length
-        if (entries > LIST_ENTRIES_MAX) this.#refuse(`gives a list of more than ${LIST_ENTRIES_MAX} entries`)
+        if (entries > LIST_ENTRIES_MAX)
+          this.#refuse(`returned a list of more than ${LIST_ENTRIES_MAX} entries`)
         yield page
       }
       const link = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(reply.header('link') ?? '')?.[1]
       if (link !== undefined && !URL.canParse(link, reply.url.href))
-        this.#refuse('sends us nowhere for the rest of its list')
+        this.#refuse('links the next page of a list to an invalid URL')
       next = link === undefined ? undefined : new URL(link, reply.url)
     }
   }
@@ -262,7 +263,7 @@ export class RegistryRepository implements ImageStore {
   }
 }
 
-/** The bytes of an answer but for the first ones; a break is one that may pass. */
+/** Yields the body after the skipped bytes; an interrupted connection is a transient error. */
 async function* streamBody({ body, url }: RegistryResponse, skipped: number): AsyncGenerator<Buffer> {
   let skip = skipped
   try {
@@ -274,7 +275,7 @@ async function* streamBody({ body, url }: RegistryResponse, skipped: number): As
   } catch (error) {
     if (error instanceof TransferError || error instanceof TransientError) throw error
     throw new TransientError(
-      new TransferError('unreachable', url.host, `the connection to ${url.host} breaks again and again`, {
+      new TransferError('unreachable', url.host, `the connection to ${url.host} was interrupted repeatedly`, {
         cause: error,
       }),
     )

@@ -4,13 +4,13 @@ import { TransferError } from '../transfer-error.ts'
 import type { Challenge } from './challenge.ts'
 
 /**
- * Tokens of a registry's token service (Docker's token specification). Whoever answers a request names that service, so it is asked only
- * where it is known to be the registry's own (R34): on its host, on one that is known, or on one that the person named.
+ * Tokens of a registry's token service (Docker's token specification). Any response can name such a service, so credentials are sent
+ * only to trusted hosts (R34): the registry's own, known ones, and those that the user named.
  */
 
 export type Credentials =
   | { readonly user: string; readonly password: string }
-  /** What some credential helpers give in place of a password. */
+  /** Some credential helpers return this instead of a password. */
   | { readonly identityToken: string }
 
 export interface TokenRequest {
@@ -30,7 +30,7 @@ export interface RegistryToken {
   readonly refreshAtMs: number
 }
 
-/** The specification's, where the answer does not say. */
+/** The specification's default. */
 const LIFETIME_SECONDS = 60
 
 export async function fetchToken({
@@ -59,19 +59,19 @@ export async function fetchToken({
     isForm ? { method: 'POST', headers, body: parameters.toString() } : { method: 'GET', headers },
   )
   if (reply.status !== 200) {
-    const who = credentials === undefined ? 'without credentials' : 'with the credentials for it'
+    const who = credentials === undefined ? 'without credentials' : 'with its credentials'
     throw new TransferError(
       reply.status < 500 ? 'denied' : 'unreachable',
       host,
-      `${url.host} gives no token for ${host} ${who} (status ${reply.status})`,
+      `${url.host} issued no token for ${host} ${who} (status ${reply.status})`,
     )
   }
   const { token, access_token: accessToken, expires_in: seconds } = asObject(parseJson(reply.text)) ?? {}
   const text = token ?? accessToken
   if (typeof text !== 'string' || text === '' || !/^[\x21-\x7e]+$/.test(text))
-    throw new TransferError('refused', host, `${url.host} answers with no token for ${host}`)
+    throw new TransferError('refused', host, `the response of ${url.host} has no token for ${host}`)
   const lifetime = typeof seconds === 'number' && seconds > 0 ? seconds : LIFETIME_SECONDS
-  // What is asked for at the end of its life is asked for with the next one.
+  // Refresh early, at nine tenths of the lifetime.
   return { token: text, refreshAtMs: startedMs + lifetime * 900 }
 }
 
@@ -89,16 +89,17 @@ export function basicAuthorization({ user, password }: Extract<Credentials, { us
 
 function requireTrustedRealm(host: string, tokenHosts: readonly string[], realm: string): URL {
   const unsafe = (why: string) => new TransferError('unsafe', host, `${host} ${why}`)
-  if (!URL.canParse(realm)) throw unsafe(`names a token service that is no address: ${JSON.stringify(realm)}`)
+  if (!URL.canParse(realm))
+    throw unsafe(`names a token service with an invalid URL: ${JSON.stringify(realm)}`)
   const url = new URL(realm)
   const isPlain = url.protocol === 'http:'
   if ((!isPlain && url.protocol !== 'https:') || url.username !== '' || url.password !== '')
-    throw unsafe(`names a token service that cannot be asked: ${realm}`)
+    throw unsafe(`names a token service with an unsupported URL: ${realm}`)
   if (!tokenHosts.includes(url.host))
     throw unsafe(
-      `sends us to ${url.host} for a token, which is not known to belong to it, so it got nothing. If it does: --token-host ${url.host}`,
+      `names ${url.host} as its token service, which is not trusted, so no credentials were sent. To trust it, use --token-host ${url.host}`,
     )
   if (isPlain && !isLoopback(url.host))
-    throw unsafe(`asks for credentials at ${url.host} over plain http, so it got nothing; it needs https`)
+    throw unsafe(`asks for credentials at ${url.host} over plain http, so none were sent: use https`)
   return url
 }

@@ -5,14 +5,14 @@ import { TransferError } from '../transfer-error.ts'
 import type { RegistryResponse } from './connection.ts'
 import type { RegistryRepository } from './repository.ts'
 
-/** Gives a blob to a registry. What breaks goes on where the registry says that it broke; what cannot be finished is taken back. */
+/** Uploads a blob to a registry. Resumes after an interrupted connection, and cancels an upload that cannot be finished. */
 
-/** Up to here a blob is sent with the request that finishes its upload. */
+/** Blobs up to this size are sent with the request that finishes the upload. */
 const SMALL_BYTES = 1024 * 1024
 
 export async function uploadBlob(repo: RegistryRepository, reader: BlobReader): Promise<void> {
   const { blob } = reader
-  // All of it is known to be right before any of it is sent.
+  // Verify it completely before sending it.
   const small = blob.size <= SMALL_BYTES ? await readAll(reader) : undefined
   const patience = new RetryBackoff()
   let session: URL | undefined
@@ -35,7 +35,7 @@ export async function uploadBlob(repo: RegistryRepository, reader: BlobReader): 
         const state: { readonly session: URL; readonly sent: number } | undefined =
           gone || session === undefined ? undefined : await fetchUploadStatus(repo, session)
         session = state?.session
-        // An upload that was finished by a request whose answer got lost is no upload any more.
+        // An upload whose final response was lost no longer exists.
         sent = state?.sent ?? 0
         if (state === undefined && (await repo.hasBlob(blob).catch(() => false))) return
         if (sent > before) patience.reset()
@@ -47,7 +47,7 @@ export async function uploadBlob(repo: RegistryRepository, reader: BlobReader): 
   }
 }
 
-/** A registry that is still busy with what came over the broken connection says no for a while. */
+/** A registry rejects requests while it still processes the bytes of the interrupted connection. */
 function transientIfBusy(error: unknown): unknown {
   const isBusy =
     error instanceof TransferError && error.problem === 'refused' && /status (409|416)\b/.test(error.message)
@@ -61,7 +61,7 @@ async function startUpload(repo: RegistryRepository): Promise<URL> {
     expectedStatuses: [202],
   })
   await reply.body.dump()
-  return uploadLocation(reply) ?? fail(repo, 'begins an upload without saying where')
+  return uploadLocation(reply) ?? fail(repo, 'started an upload without a location')
 }
 
 async function streamBlob(
@@ -105,7 +105,7 @@ async function finishUpload(
   await reply.body.dump()
 }
 
-/** How far an upload is; undefined where there is none any more, or no telling. */
+/** Returns the progress of an upload; undefined if it no longer exists or the response does not say. */
 async function fetchUploadStatus(repo: RegistryRepository, session: URL) {
   try {
     const reply = await withRetries(repo.connection.signal, () =>
@@ -113,7 +113,7 @@ async function fetchUploadStatus(repo: RegistryRepository, session: URL) {
     )
     await reply.body.dump()
     const [, last] = /^(?:bytes=)?0-(\d+)$/.exec(reply.header('range') ?? '') ?? []
-    // `0-0` is what registries say of none and of one.
+    // Registries return `0-0` for none and for one byte.
     const sent = last === undefined || last === '0' ? 0 : Number(last) + 1
     return { session: uploadLocation(reply) ?? session, sent }
   } catch {
@@ -121,7 +121,7 @@ async function fetchUploadStatus(repo: RegistryRepository, session: URL) {
   }
 }
 
-/** Where an answer says that an upload goes on; undefined where it does not say. */
+/** Returns the location of an upload from a response; undefined if it has none. */
 export function uploadLocation(reply: RegistryResponse): URL | undefined {
   const location = reply.header('location')
   return location === undefined || !URL.canParse(location, reply.url.href)

@@ -2,7 +2,7 @@ import type { Format } from '@berth/advisory-formats/advisory-record.ts'
 import { readDocument } from '@berth/advisory-formats/read-document.ts'
 import { serveProcessRequests } from '../../runtime/workers/serve-process-requests.ts'
 
-/** The process that documents are read in: what somebody else wrote may be long, deep or meant to be slow. */
+/** The process that parses documents: untrusted input may be long, deep or slow to parse. */
 
 export interface ReadDocumentRequest {
   readonly name: string

@@ -3,9 +3,9 @@ import { limits } from '../../config/limits.ts'
 import { createWorkerProcess, WorkerFailure } from '../../runtime/workers/worker-process.ts'
 import type { ReadDocumentRequest } from './document-reader-process.ts'
 
-/** Reads documents away from the event loop, each within its time and memory. */
+/** Parses documents off the event loop, each within a time and memory limit. */
 export interface DocumentReader {
-  /** Never rejects for what is in the document: one that takes too long or too much is refused like a bad one. */
+  /** Never rejects because of a document: one that exceeds a limit is reported as rejected. */
   read(name: string, format: Format | '', content: Uint8Array): Promise<ReadResult>
   close(): Promise<void>
 }
@@ -14,7 +14,7 @@ export type ReadingLimits = Readonly<
   Record<'documentParseMsMax' | 'documentParseMemoryMib' | 'workerProcessIdleMs', number>
 >
 
-/** One process, started with the first document: importing is work of the background. */
+/** One process, started with the first document: imports are background work. */
 export function createDocumentReader({
   documentParseMsMax: msMax,
   documentParseMemoryMib: memoryMib,
@@ -31,11 +31,11 @@ export function createDocumentReader({
   const reasonOf = ({ reason, message }: WorkerFailure): string => {
     switch (reason) {
       case 'time':
-        return `takes longer than ${msMax / 1000} s to be read`
+        return `takes longer than ${msMax / 1000} s to parse`
       case 'memory':
-        return `needs more than ${memoryMib} MiB to be read`
+        return `needs more than ${memoryMib} MiB to parse`
       default:
-        return `cannot be read: ${message}`
+        return `cannot be parsed: ${message}`
     }
   }
 

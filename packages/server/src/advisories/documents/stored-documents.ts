@@ -10,8 +10,8 @@ import type { AdvisoryDocumentRow } from '../../storage/schema/tables.ts'
 import type { DocumentReader } from './document-reader.ts'
 
 /**
- * What is written of one document may depend on what others say that came before: they are kept, and read again. Never inside of the
- * transaction: one that finds that it needs a document ends, and begins anew when the document was read.
+ * What is written for one document can depend on earlier documents, which are stored and parsed again when needed. This never happens
+ * inside a transaction: one that needs a document ends, and is retried after the document was parsed.
  */
 
 export type StoredDocument = Pick<
@@ -19,20 +19,20 @@ export type StoredDocument = Pick<
   'format' | 'id' | 'content_hash' | 'revision_ms' | 'imported_ms'
 >
 
-/** The records of documents that were read again; undefined for one that was not. */
+/** Returns the records of a document that was parsed again; undefined if it was not. */
 export type RecordsOf = (document: StoredDocument) => readonly AdvisoryRecord[] | undefined
 
-/** Ends a transaction. */
+/** Ends a transaction that needs more documents. */
 class DocumentsNotRead extends Error {
   readonly documents: readonly StoredDocument[]
 
   constructor(documents: readonly StoredDocument[]) {
-    super('documents are to be read again')
+    super('documents must be parsed again')
     this.documents = documents
   }
 }
 
-/** The records of some documents, all of which were read. */
+/** Returns the records of documents, or throws DocumentsNotRead. */
 export function requireRecords(
   documents: readonly StoredDocument[],
   recordsOf: RecordsOf,
@@ -56,11 +56,10 @@ export async function withStoredDocuments<T>(
       return await inTransaction(db, (tx) => work(tx, (document) => read.get(cacheKey(document))))
     } catch (error) {
       if (!(error instanceof DocumentsNotRead)) throw error
-      if (attempt === ATTEMPTS_MAX)
-        throw aborted('other documents of the group change all the time; try again')
+      if (attempt === ATTEMPTS_MAX) throw aborted('other documents of the group keep changing; retry later')
       const { documentsReparsedMax: max } = limits
       if (read.size + error.documents.length > max)
-        throw quotaExceeded(parent, `tells of the same advisories as more than ${max} other documents`)
+        throw quotaExceeded(parent, `has advisories in common with more than ${max} other documents`)
       for (const document of error.documents) {
         const records = await rereadDocument(db, reader, parent, document)
         if (records !== undefined) read.set(cacheKey(document), records)
@@ -75,14 +74,14 @@ function cacheKey({ format, id, content_hash }: StoredDocument): string {
 
 const recordCaches = new WeakMap<DocumentReader, LRUCache<string, readonly AdvisoryRecord[]>>()
 
-/** Undefined where the document is another one meanwhile. */
+/** Returns undefined if the document has changed since. */
 async function rereadDocument(
   { kysely }: Db,
   reader: DocumentReader,
   parent: Uid,
   document: StoredDocument,
 ): Promise<readonly AdvisoryRecord[] | undefined> {
-  // Of equal documents of several groups, one serves all.
+  // Equal documents of several groups share one entry.
   const cache =
     recordCaches.get(reader) ??
     new LRUCache({ maxSize: limits.recordsCachedMax, sizeCalculation: ({ length }) => length + 1 })
@@ -100,14 +99,14 @@ async function rereadDocument(
   if (row === undefined || cacheKey({ ...document, ...row }) !== cacheKey(document)) return undefined
   const read = await reader.read(row.name, document.format as Format, await decompressDocument(row.content))
   if ('rejection' in read)
-    throw quotaExceeded(parent, `tells of the same as ${row.name}, which ${read.rejection.reason}`)
+    throw quotaExceeded(parent, `has advisories in common with ${row.name}, which ${read.rejection.reason}`)
   cache.set(cacheKey(document), read.document.advisories)
   return read.document.advisories
 }
 
 const inflateAsync = promisify(inflate)
 
-/** A document as it was read, from its row. */
+/** Returns the bytes of a document from its row. */
 export function decompressDocument(compressed: Uint8Array): Promise<Uint8Array> {
   return inflateAsync(compressed, { maxOutputLength: limits.advisoryDocumentBytesMax })
 }

@@ -6,14 +6,14 @@ import { lockResource } from '../../storage/resource-rows.ts'
 import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 
 /**
- * Which run reads a feed. A run takes a feed for a while and says again and again that it lives; when its node dies, the while
- * ends and another node takes the feed.
+ * Leases of feeds. A run leases a feed and renews the lease while it works. If its node dies, the lease expires and another node
+ * can lease the feed.
  */
 
-/** A feed that this run has. */
+/** A feed with the lease of this run. */
 export type LeasedFeed = AdvisoryFeedRow & { readonly runner: string }
 
-/** uids of feeds that are to be read and that no run has. `except`: organizations whose feeds are left out. */
+/** Returns the uids of feeds that are due and not leased. `except`: organizations to leave out. */
 export async function readDueFeeds(
   { kysely }: Db,
   now: number,
@@ -32,7 +32,7 @@ export async function readDueFeeds(
   return rows.map(({ uid }) => uid)
 }
 
-/** Takes a feed for a new run; undefined when another one was faster. */
+/** Leases a feed for a new run; undefined if another run was faster. */
 export async function leaseFeed(
   db: Db,
   uid: string,
@@ -54,7 +54,7 @@ export async function leaseFeed(
   )
 }
 
-/** Whether the run still has its feed: it was not removed or paused, and no other run has it. */
+/** Whether the run still has its lease: the feed was not deleted or paused, and no other run has leased it. */
 export async function holdsLease(db: Reader, { root, uid, runner }: LeasedFeed): Promise<boolean> {
   const row = await db
     .selectFrom('advisory_feeds')
@@ -65,7 +65,7 @@ export async function holdsLease(db: Reader, { root, uid, runner }: LeasedFeed):
   return row?.runner === runner
 }
 
-/** Says that the run lives, and how far it is. False when the feed is no longer its own. */
+/** Renews the lease and stores the progress. Returns false if the lease is lost. */
 export async function renewLease(
   db: Db,
   { root, uid, runner }: LeasedFeed,
@@ -83,7 +83,7 @@ export async function renewLease(
   return numUpdatedRows > 0n
 }
 
-/** When each feed that is not paused was last read to its end, in ms; 0 for one that never was. */
+/** Returns when each active feed last succeeded, in ms; 0 for never. */
 export async function readLastSuccesses({ kysely }: Db): Promise<ReadonlyMap<string, number>> {
   const rows = await kysely
     .selectFrom('advisory_feeds')
@@ -95,12 +95,12 @@ export async function readLastSuccesses({ kysely }: Db): Promise<ReadonlyMap<str
   return new Map(rows.map(({ uid, succeeded_ms }) => [uid, succeeded_ms]))
 }
 
-/** What is set to this no longer belongs to a run. */
+/** Column values of a feed without a lease. */
 export const NO_LEASE = { runner: '', lease_ms: 0 } as const
 
 type RunOutcome = Partial<Omit<AdvisoryFeedRow, 'root' | 'uid' | 'runner' | 'lease_ms'>>
 
-/** Ends the run. When somebody asked for another one meanwhile, that one is due and reads all that this one did. */
+/** Ends the run. If another run was requested meanwhile, the feed is due and that run repeats this one's work. */
 export async function releaseFeed(
   db: Db,
   { uid, runner, due_ms }: LeasedFeed,

@@ -9,38 +9,39 @@ import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
 import { importDocument } from '../import/import-documents.ts'
-import { type DownloadLimits, displayUrl, download, type FileVersion } from './download.ts'
+import { type DownloadLimits, displayUrl, download } from './download.ts'
+import type { FileVersion } from './partial-file.ts'
 
-/** One run of a feed: fetches its file and imports every document in it, each in a transaction of its own. */
+/** One run of a feed: downloads its file and imports every document in it, each in its own transaction. */
 
 export interface FeedRunOptions {
   readonly store: Store
   readonly reader: DocumentReader
   readonly outbound: Pick<Outbound, 'getStream'>
-  /** For what is fetched. */
+  /** Directory for downloads. */
   readonly directory: string
   readonly bounds: DownloadLimits
-  /** Names the run in the audit log. */
+  /** Request id of the run in the audit log. */
   readonly requestId: string
   readonly summary: ImportSummary
-  /** Throws when the run is to end. Asked before every document, and in its transaction. */
+  /** Throws when the run must end. Called before every document, and in its transaction. */
   readonly assertRunning: (tx?: Tx) => Promise<void>
   readonly signal: AbortSignal
-  /** Hears what no feed is to blame for. */
+  /** Called with errors that are not caused by a feed. */
   readonly onError: (error: unknown, feed?: string) => void
 }
 
-/** The run is to end, and is nobody's fault: the server stops, or the feed is no longer this run's. */
+/** The run ends without a failure: the server stops, or the lease is lost. */
 export class RunStopped extends Error {}
 
-/** Why a run failed that did fetch something. */
+/** Why a run failed after it had downloaded something. */
 export class FeedError extends Error {
   override readonly name = 'FeedProblem'
 }
 
 const METHOD = 'berth.vulnerabilities.v1.AdvisoryFeedsService/SyncAdvisoryFeed'
 
-/** The version that was read; undefined when nothing is new. Rejects with a FeedProblem when nothing of it could be used. */
+/** Returns the version that was imported; undefined if nothing changed. Rejects with a FeedError if nothing could be imported. */
 export async function runFeed(
   feed: AdvisoryFeedRow,
   options: FeedRunOptions,
@@ -58,12 +59,12 @@ export async function runFeed(
       else if (found.kind === 'document') await importFoundDocument(feed, found, options)
       else {
         summary.reject({ name: found.name, format: '', line: 0, reason: found.reason })
-        // The archive itself: what follows in it was not seen.
+        // A problem of the archive itself: the rest of it was not read.
         if (found.name === name) truncatedReason = found.reason
       }
     }
   } catch (error) {
-    // Not fetched again by whoever goes on.
+    // So that the next run does not download it again.
     await file.abandon()
     throw error
   }
@@ -71,7 +72,7 @@ export async function runFeed(
   const { documents, rejected } = summary.total()
   if (truncatedReason !== '') throw new FeedError(`the file ${truncatedReason}`)
   if (documents === 0 && rejected > 0)
-    throw new FeedError(`nothing of it could be taken: ${summary.rejections[0]?.reason}`)
+    throw new FeedError(`no document could be imported: ${summary.rejections[0]?.reason}`)
   return file.version
 }
 
@@ -85,10 +86,10 @@ async function importFoundDocument(
     { name, format: format as Format | '', content },
     { store, reader, parent: parent as Uid, dryRun: false, event, check: goOn },
   ).catch((error: unknown) => {
-    // The run is to end, the database is away, or the group: the next document would find the same.
+    // The run must end, or the database or the group is gone: the next document would fail in the same way.
     if (error instanceof ApiError || error instanceof RunStopped) throw error
     onError(error, uid)
-    return { rejection: { line: 0, reason: 'the server could not take it; its log tells why' } }
+    return { rejection: { line: 0, reason: 'internal error; see the server log' } }
   })
   if ('rejection' in imported) summary.reject({ name, format, ...imported.rejection })
   else summary.accept(imported)

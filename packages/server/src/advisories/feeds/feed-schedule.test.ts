@@ -5,13 +5,13 @@ import { dueAfterFailure, dueAfterSuccess } from './feed-schedule.ts'
 
 const now = 1_000_000_000_000
 
-test('after a success a feed waits for its interval, a little more or less', () => {
+test('after a success a feed waits for its interval, with jitter', () => {
   const intervalMs = 100_000
   assert.equal(dueAfterSuccess({ now, intervalMs, random: 0 }), now + 95_000)
   assert.equal(dueAfterSuccess({ now, intervalMs, random: 0.5 }), now + 100_000)
 })
 
-test('after a failure it waits twice as long as the time before, between limits, and as long as its server asks', () => {
+test('after a failure it backs off exponentially within limits, and at least as long as its server asks', () => {
   const wait = (failures: number, retryAfterMs = 0, chance = 0.999_999_999) =>
     dueAfterFailure({ now, failures, retryAfterMs, random: chance }) - now
   const { feedBackoffMsMin: min, feedBackoffMsMax: max, feedRetryAfterMsMax: asked } = limits

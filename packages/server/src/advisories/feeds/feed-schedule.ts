@@ -1,13 +1,13 @@
 import { limits } from '../../config/limits.ts'
 
-/** When a feed is read the next time. Chance spreads feeds that began together. */
+/** When a feed is due next. Jitter spreads feeds that were created together. */
 
 const JITTER = 0.05
 
 export interface SuccessTiming {
   readonly now: number
   readonly intervalMs: number
-  /** From 0 up to 1. */
+  /** In [0, 1). */
   readonly random: number
 }
 
@@ -16,9 +16,9 @@ export function dueAfterSuccess({ now, intervalMs, random }: SuccessTiming): num
 }
 
 export interface FailureTiming extends Omit<SuccessTiming, 'intervalMs'> {
-  /** This one included. */
+  /** Includes this one. */
   readonly failures: number
-  /** How long the server wants to be left alone; 0: it did not say. */
+  /** When the server allows a retry; 0 if it did not say. */
   readonly retryAfterMs: number
 }
 

@@ -26,10 +26,10 @@ import {
 import { FeedError, RunStopped, runFeed } from './feed-run.ts'
 import { dueAfterFailure, dueAfterSuccess } from './feed-schedule.ts'
 
-/** Reads feeds when they are due, whichever node comes first, until it is stopped. */
+/** Runs feeds when they are due, on whichever node leases them first, until it is stopped. */
 
 export interface FeedScheduler {
-  /** Ends runs after the document that they are at; another node goes on with them at once. */
+  /** Ends runs after their current document; other nodes can continue them immediately. */
   stop(): Promise<void>
 }
 
@@ -37,15 +37,15 @@ export interface FeedSchedulerOptions {
   readonly store: Store
   readonly reader: DocumentReader
   readonly outbound: Pick<Outbound, 'getStream'>
-  /** For what is fetched. */
+  /** Directory for downloads. */
   readonly directory: string
   readonly bounds?: DownloadLimits
   readonly pollMs?: number | undefined
   readonly leaseMs?: number | undefined
   readonly tracer?: Tracer | undefined
-  /** Hears what every run came to. */
+  /** Called with the result of every run. */
   readonly onRun: (run: FeedRunResult) => void
-  /** Hears what no feed is to blame for. */
+  /** Called with errors that are not caused by a feed. */
   readonly onError: (error: unknown, feed?: string) => void
 }
 
@@ -53,7 +53,7 @@ export interface FeedRunResult {
   readonly feed: string
   readonly outcome: 'succeeded' | 'unchanged' | 'failed'
   readonly counts: Counts & { readonly skipped: number }
-  /** Why it failed, or ''. */
+  /** Why the run failed, or ''. */
   readonly error: string
 }
 
@@ -62,7 +62,7 @@ export function startFeedScheduler(options: FeedSchedulerOptions): FeedScheduler
   const { pollMs = limits.feedPollMs, leaseMs = limits.feedLeaseMs } = options
   const { db, clock } = store
   const stopping = new AbortController()
-  /** By run: the organization of its feed. */
+  /** The runs of this node, with the organizations of their feeds. */
   const running = new Map<Promise<void>, string>()
   const isAtLimit = (organization: string) =>
     [...running.values()].filter((one) => one === organization).length >=
@@ -128,7 +128,7 @@ export function startFeedScheduler(options: FeedSchedulerOptions): FeedScheduler
       report(version === undefined ? 'unchanged' : 'succeeded')
     } catch (error) {
       if (signal.aborted || error instanceof RunStopped) {
-        // Still due: whoever looks next begins again, and finds what was done done.
+        // Still due: the next run starts again and skips what is already imported.
         await releaseFeed(db, feed, countsOf(summary))
         return
       }
@@ -139,7 +139,7 @@ export function startFeedScheduler(options: FeedSchedulerOptions): FeedScheduler
       await releaseFeed(db, feed, {
         due_ms: dueAfterFailure({ now: clock(), failures, retryAfterMs, random: Math.random() }),
         failures,
-        error: reason ?? 'the server could not do its part; its log tells why',
+        error: reason ?? 'internal error; see the server log',
         ...countsOf(summary),
       })
       report('failed', reason)
@@ -157,7 +157,7 @@ export function startFeedScheduler(options: FeedSchedulerOptions): FeedScheduler
   }
 }
 
-/** For whoever reads the feed; undefined for what only the operator may know. */
+/** Returns the error for users of the feed; undefined if only the operator may see it. */
 function publicReason(error: unknown): string | undefined {
   if (error instanceof DownloadError || error instanceof FeedError) return error.message
   return error instanceof ApiError ? error.message : undefined

@@ -2,16 +2,16 @@ import { limits } from '../../config/limits.ts'
 import { createOutbound } from '../../runtime/outbound/outbound.ts'
 import { type Download, type DownloadOptions, download, urlProblem } from './download.ts'
 
-/** Fetches files for a program that is not the server. */
+/** Downloads files for programs other than the server. */
 export interface Fetcher {
-  /** What is wrong with an address, or undefined. */
+  /** Returns what is wrong with a URL, or undefined. */
   urlProblem(url: string): string | undefined
-  /** Rejects with a DownloadError. */
+  /** Downloads a file. Rejects with a DownloadError. */
   fetch(url: string, options: Pick<DownloadOptions, 'signal' | 'onProgress'>): Promise<Download>
   close(): Promise<void>
 }
 
-/** Throws a TypeError for networks that are none. */
+/** Throws a TypeError for invalid networks. */
 export function createFileFetcher(directory: string, privateNetworks: readonly string[]): Fetcher {
   let outbound: ReturnType<typeof createOutbound>
   try {
@@ -24,8 +24,8 @@ export function createFileFetcher(directory: string, privateNetworks: readonly s
     urlProblem: (url) => urlProblem(url, { plainHttp }),
     async fetch(url, options) {
       const file = await download(url, { outbound, directory, bounds: limits, ...options })
-      // Nobody said what is known already.
-      if (file === undefined) throw new Error('a file that was asked for without a condition is unchanged')
+      // Unconditional requests cannot return "not modified".
+      if (file === undefined) throw new Error('an unconditional request returned no file')
       return file
     },
     close: () => outbound.close(),

@@ -13,7 +13,7 @@ import { updateTextCounts } from '../search/text-counts.ts'
 import { updateValueCounts, type ValueCountChange } from '../search/value-counts.ts'
 import { hashRecord, toAdvisory, toAdvisoryRow } from '../storage/stored-advisory.ts'
 
-/** The rows of advisories with all that finds and counts them, some hundreds at a time. */
+/** Writes the rows of advisories with their index entries and counts, some hundreds at a time. */
 
 export interface ChangeCounts {
   readonly created: number
@@ -21,10 +21,10 @@ export interface ChangeCounts {
   readonly unchanged: number
 }
 
-/** Rows that are written together, with all that finds them. */
+/** Rows that are written together with their index entries. */
 const ROW_BATCH_SIZE = 250
 
-/** Makes advisories say what records say. */
+/** Writes records to their advisories. */
 export async function writeRecords(
   store: Pick<Store, 'db' | 'uids'>,
   tx: Tx,
@@ -74,7 +74,7 @@ async function writeBatch(
   return { created: writtenRows.length - replaced.length, updated: replaced.length, unchanged }
 }
 
-/** An advisory that is there, withdrawn or not. */
+/** An existing advisory, withdrawn or not. */
 export type StoredAdvisory = AdvisoryRow & { readonly deleted_ms?: number }
 
 export async function readRows(
@@ -103,7 +103,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0
 }
 
-/** Takes rows away and puts others in their places, with their postings and counts. */
+/** Replaces rows, with their index entries and counts. */
 async function replaceRows(
   db: Db,
   tx: Tx,
@@ -164,7 +164,7 @@ function indexEntriesOf(rows: readonly AdvisoryRow[]) {
   )
 }
 
-/** Marks advisories as deleted; returns how many were not. */
+/** Marks advisories as withdrawn; returns how many were not withdrawn before. */
 export function withdrawAdvisories(
   db: Db,
   tx: Tx,
@@ -175,7 +175,7 @@ export function withdrawAdvisories(
   return replaceLiveAdvisories(db, tx, parent, keys, (row) => [
     {
       ...row,
-      // What is said of it the next time is a change again.
+      // Any later record is a change again.
       record_hash: new Uint8Array(0),
       updated_ms: Math.max(now, row.updated_ms + 1),
       deleted_ms: now,
@@ -183,7 +183,7 @@ export function withdrawAdvisories(
   ])
 }
 
-/** Takes advisories away as if they had never been; returns how many there were. */
+/** Deletes advisories without a trace; returns how many there were. */
 export function deleteAdvisories(db: Db, tx: Tx, parent: Uid, keys: readonly string[]): Promise<number> {
   return replaceLiveAdvisories(db, tx, parent, keys, () => [])
 }
@@ -207,7 +207,7 @@ async function replaceLiveAdvisories(
 
 const KEY_BATCH_SIZE = 500
 
-/** What some statements find together, each about so many keys. */
+/** Runs a statement for batches of keys and returns all results. */
 export async function readInBatches<T>(
   keys: readonly string[],
   read: (batch: readonly string[]) => Promise<T[]>,

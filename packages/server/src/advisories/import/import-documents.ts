@@ -19,12 +19,12 @@ import { type RecordsOf, withStoredDocuments } from '../documents/stored-documen
 import { lockAdvisories, markAdvisoriesChanged } from '../storage/advisory-groups.ts'
 import { DocumentRejected, deleteDocument, type WrittenDocument, writeDocument } from './write-document.ts'
 
-/** One document after the other into a group: each in one transaction of its own, with its audit event. */
+/** Imports documents into a group one after the other, each in its own transaction with its audit event. */
 
 export interface IncomingDocument {
   readonly name: string
   readonly format: Format | ''
-  /** As it is, or compressed (gzip). */
+  /** Plain or compressed (gzip). */
   readonly content: Uint8Array
 }
 
@@ -42,7 +42,7 @@ export interface ImportOptions {
   readonly parent: Uid
   readonly dryRun: boolean
   readonly event: Omit<AuditEvent, 'timeMs' | 'uid'>
-  /** Throws where the document is not to be written any more. Nobody else imports into the group meanwhile. */
+  /** Throws if the document must no longer be written. The group is locked against other imports meanwhile. */
   readonly check?: (tx: Tx) => Promise<void>
 }
 
@@ -88,7 +88,7 @@ export async function importDocument(
   return { ...written, format: document.format, events, unmapped: document.unmapped }
 }
 
-/** What a security database has and others tell of was never there; what others cover, was. */
+/** Superseded entries of a security database were never visible; entries that become superseded were. */
 function hasChanges(
   { format }: ParsedDocument,
   { created, updated, withdrawn, scored, covered }: WrittenDocument,
@@ -101,7 +101,7 @@ export interface DeleteOptions extends Omit<ImportOptions, 'dryRun' | 'check'> {
   readonly ids: readonly string[]
 }
 
-/** Takes documents away, one after the other: how many were there, and how many advisories went with them. */
+/** Deletes documents one after the other; returns how many existed, and how many advisories were deleted with them. */
 export async function deleteDocuments({ store, reader, parent, format, ids, event }: DeleteOptions) {
   const { db, clock } = store
   const deleted = { documents: 0, withdrawn: 0 }
@@ -122,19 +122,19 @@ export async function deleteDocuments({ store, reader, parent, format, ids, even
   return deleted
 }
 
-/** Why the database does not take a document; undefined for what is no fault of the document, and holds for the next one too. */
+/** Returns why the database rejects a document; undefined if the document is not the cause and the next one would fail too. */
 function rejectionReason({ rules }: Db, error: unknown): string | undefined {
   if (error instanceof DocumentRejected) return error.message
   if (error instanceof ApiError) return error.code === Code.RESOURCE_EXHAUSTED ? error.message : undefined
-  return rules.isUnstorable(error) ? 'has something that the database does not take' : undefined
+  return rules.isUnstorable(error) ? 'has a value that the database cannot store' : undefined
 }
 
-/** Undoes a transaction that did everything. */
+/** Rolls back the transaction of a dry run. */
 class DryRunRollback extends Error {
   readonly written: WrittenDocument
 
   constructor(written: WrittenDocument) {
-    super('a dry run')
+    super('dry run')
     this.written = written
   }
 }
@@ -143,10 +143,10 @@ const GZIP = Buffer.from([0x1f, 0x8b])
 const gunzipAsync = promisify(gunzip)
 const deflateAsync = promisify(deflate)
 
-/** Grows when something else is made of the same document: it is then read again although its bytes are the same. */
+/** Increased when the same document results in different advisories: documents are then imported again although their bytes are the same. */
 const READER_VERSION = 2
 
-/** Tells whether a document was read before: the same for the same bytes. */
+/** Returns the hash that detects unchanged documents. */
 export function documentHash(content: Uint8Array | string): Uint8Array {
   return createHash('sha256').update(`${READER_VERSION} `).update(content).digest()
 }
@@ -161,6 +161,6 @@ async function decompress(
     return { content: await gunzipAsync(content, { maxOutputLength: max }) }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return tooLarge
-    return { rejection: { line: 0, reason: 'is not a whole gzip file' } }
+    return { rejection: { line: 0, reason: 'is not a complete gzip file' } }
   }
 }

@@ -1,20 +1,20 @@
 import type { AdvisoryRecord, EventRecord } from '@berth/advisory-formats/advisory-record.ts'
 import type { AdvisoryDocumentRow } from '../../storage/schema/tables.ts'
 
-/** Advisories of which several documents tell. */
+/** Merges the records of advisories that occur in several documents. */
 
-/** What one document says of an advisory. */
+/** The record of an advisory in one document. */
 export interface RecordVersion {
   readonly record: AdvisoryRecord
   readonly document: Pick<AdvisoryDocumentRow, 'revision_ms' | 'imported_ms'>
 }
 
-/** What several documents say of advisories, each advisory once. */
+/** Merges the records of several documents; returns each advisory once. */
 export function mergeRecords(versions: readonly RecordVersion[]): AdvisoryRecord[] {
   return [...Map.groupBy(versions, ({ record }) => record.key).values()].map(mergeRecord)
 }
 
-/** What several documents say of one advisory: what they tell of its time adds up, of the rest the newest is right. */
+/** Merges the records of one advisory: times are combined; for all other fields the newest record applies. */
 function mergeRecord(versions: readonly RecordVersion[]): AdvisoryRecord {
   const records = versions.toSorted(compareAge).map(({ record }) => record)
   const newest = records.at(-1) as AdvisoryRecord

@@ -12,11 +12,11 @@ import { toAdvisory } from '../storage/stored-advisory.ts'
 import { readInBatches } from './advisory-rows.ts'
 
 /**
- * A security database tells least: which version fixed what. Where another document of the group tells of the same vulnerability in
- * the same package, nothing is made of its entry, for as long as that other one tells of it.
+ * A security database has the least detail: which version fixed what. Its entry is superseded, and creates no advisory, as long as
+ * another document of the group has an advisory for the same vulnerability and package.
  */
 
-/** What of a record or a row decides about covers. */
+/** The fields of a record or row that decide about supersession. */
 export type AdvisorySubject = Pick<
   AdvisoryRecord,
   'key' | 'artifactName' | 'artifactType' | 'origin' | 'product' | 'aliases'
@@ -31,10 +31,10 @@ export function isSecdbRecord({ key }: Pick<AdvisorySubject, 'key'>): boolean {
   return key.startsWith('secdb:')
 }
 
-/** Where something is told: `package alias`, and by whom the packages are distributed. */
+/** The distributors of the packages that are covered, by `package alias`. */
 export type Coverage = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Where some that are of no security database tell of apk packages. */
+/** Returns what advisories from other formats cover among apk packages. */
 export function coverageBy(subjects: readonly AdvisorySubject[]): Coverage {
   const coverage = new Map<string, Set<string>>()
   for (const subject of subjects) {
@@ -53,7 +53,7 @@ function coverageKeys({ artifactName, origin, aliases }: AdvisorySubject): strin
   return aliases.flatMap((alias) => [`${artifactName} ${alias}`, `${origin} ${alias}`])
 }
 
-/** Whether an entry of a security database is told somewhere. */
+/** Whether another document has an advisory for an entry of a security database. */
 export function isSuperseded(entry: AdvisorySubject, coverage: Coverage): boolean {
   const distributor = distributorOf(entry)
   return entry.aliases.some((alias) =>
@@ -63,7 +63,7 @@ export function isSuperseded(entry: AdvisorySubject, coverage: Coverage): boolea
   )
 }
 
-/** What was told before and is not told now. */
+/** Returns what was covered before and is not covered now. */
 export function removedCoverage(before: Coverage, now: Coverage): Coverage {
   return new Map(
     [...before].flatMap(([coverageKey, distributors]) => {
@@ -75,10 +75,10 @@ export function removedCoverage(before: Coverage, now: Coverage): Coverage {
 
 const ALPINE = 'alpine'
 
-/** Who distributes a package: `wolfi`. '' where that is not said, as in the documents of Wolfi and those like it. */
+/** Returns the distributor of a package: `wolfi`. '' if it is unknown, as in documents in Wolfi's format. */
 function distributorOf(subject: AdvisorySubject): string {
   if (isSecdbRecord(subject)) {
-    // The key begins with the name of the database.
+    // The key starts with the name of the database.
     const database = subject.key.slice(0, subject.key.indexOf(`:${subject.artifactName}:`))
     return /\b(?:alpine|wolfi|chainguard)/.exec(database)?.[0] ?? ''
   }
@@ -91,12 +91,12 @@ function distributorOf(subject: AdvisorySubject): string {
   }
 }
 
-/** Whoever does not say it may be anybody but Alpine, whose advisories are in no documents of Wolfi's form. */
+/** An unknown distributor can be any but Alpine, which publishes no documents in Wolfi's format. */
 function isSameDistributor(a: string, b: string): boolean {
   return a === b || ((a === '' || b === '') && a !== ALPINE && b !== ALPINE)
 }
 
-/** The security databases of a group. */
+/** Returns the security databases of a group. */
 export async function readSecdbDocuments(tx: Tx, parent: Uid): Promise<StoredDocument[]> {
   return tx
     .selectFrom('advisory_documents')
@@ -107,7 +107,7 @@ export async function readSecdbDocuments(tx: Tx, parent: Uid): Promise<StoredDoc
     .execute()
 }
 
-/** The advisories of packages and of what was built from them. */
+/** Returns the advisories of packages and of artifacts that were built from them. */
 export async function readRelatedAdvisories(
   db: Db,
   tx: Tx,

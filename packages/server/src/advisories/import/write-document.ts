@@ -6,28 +6,13 @@ import type { Db, Tx } from '../../storage/db.ts'
 import type { AdvisoryDocumentRow, AdvisoryScoreRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { type RecordsOf, requireRecords } from '../documents/stored-documents.ts'
-import {
-  deleteAdvisories,
-  equalBytes,
-  readInBatches,
-  readRows,
-  withdrawAdvisories,
-  writeRecords,
-} from './advisory-rows.ts'
+import { writeDetailedRecords, writeSecdbRecords } from './advisory-changes.ts'
+import { equalBytes, readInBatches } from './advisory-rows.ts'
 import { mergeRecords, type RecordVersion } from './merge-records.ts'
-import {
-  coverageBy,
-  isSecdbRecord,
-  isSuperseded,
-  readRelatedAdvisories,
-  readSecdbDocuments,
-  removedCoverage,
-  subjectOf,
-} from './secdb-supersession.ts'
 
 /**
- * Makes the advisories of a group say what a document says. An advisory is what all documents that tell of it say together; what no
- * document tells of any more is withdrawn.
+ * Writes the contents of a document to the advisories of a group. An advisory is the merged contents of all documents that have a
+ * record of it. It is withdrawn when no document has one any more.
  */
 
 export interface WrittenDocument {
@@ -37,15 +22,15 @@ export interface WrittenDocument {
   readonly withdrawn: number
   readonly covered: number
   readonly scored: number
-  /** 1: a newer version of the document is there, and this one changed nothing. */
+  /** 1 if a newer version of the document is stored, so that this one changed nothing. */
   readonly older: number
 }
 
 export interface DocumentToWrite {
   readonly document: ParsedDocument
-  /** File name or address. */
+  /** File name or URL. */
   readonly name: string
-  /** SHA-256 of the bytes that were read, and the bytes, compressed (deflate). */
+  /** SHA-256 of the original bytes, and the bytes, compressed (deflate). */
   readonly contentHash: Uint8Array
   readonly compressed: Uint8Array
 }
@@ -60,12 +45,12 @@ const noChanges: WrittenDocument = {
   older: 0,
 }
 
-/** Why a document is not taken although it could be read. */
+/** Why a document is rejected although it could be parsed. */
 export class DocumentRejected extends Error {}
 
 /**
- * Documents of Wolfi's form are named by their package, so two trees of them have documents of one name, and each import would undo the
- * other one. Those of one tree may move, and then have ids in common.
+ * Documents in Wolfi's format are identified by their package, so documents of two source trees can have the same name, and imports of
+ * them would overwrite each other. Documents of one tree may move, and then share advisory ids.
  */
 function rejectOtherTree(
   knownName: string,
@@ -77,16 +62,16 @@ function rejectOtherTree(
   const known = new Set(knownKeys)
   if (folderOf(knownName) === folderOf(name) || advisories.some(({ key }) => known.has(key))) return
   throw new DocumentRejected(
-    `is about ${id} like ${knownName}, which is there, and has none of its ids: import it into another group, or delete the other one first`,
+    `has the same id ${id} as the stored document ${knownName}, but no advisory in common: import it into another group, or delete the stored document first`,
   )
 }
 
-/** Of a path, an address, or an entry of an archive: `all.zip:git.yaml`. */
+/** Returns the folder of a path, a URL, or an archive entry: `all.zip:git.yaml`. */
 function folderOf(name: string): string {
   return name.replace(/[^/:\\]*$/, '')
 }
 
-/** Of one group. Its caller holds the group, and lets nobody else import into it. */
+/** Writes a document. The caller has locked the group against other imports. */
 export async function writeDocument(
   store: Pick<Store, 'db' | 'clock' | 'uids'>,
   tx: Tx,
@@ -129,7 +114,7 @@ export async function writeDocument(
   return written
 }
 
-/** Takes a document away, and what no other tells of; undefined where it is not there. Its caller holds the group. */
+/** Deletes a document and the advisories that no other document has; undefined if it does not exist. The caller has locked the group. */
 export async function deleteDocument(
   store: Pick<Store, 'db' | 'clock' | 'uids'>,
   tx: Tx,
@@ -152,7 +137,7 @@ interface DocumentContents {
   readonly scores: ParsedDocument['scores']
 }
 
-/** Makes a document tell of these records, and no longer of what it told of before. */
+/** Replaces the records of a document. */
 async function replaceContents(
   store: Pick<Store, 'db' | 'clock' | 'uids'>,
   tx: Tx,
@@ -186,90 +171,6 @@ async function replaceContents(
   return { ...noChanges, ...written, scored }
 }
 
-interface DocumentChange {
-  readonly parent: Uid
-  /** Keys of what the document told of before. */
-  readonly before: readonly string[]
-  /** What it tells of now, and what others tell of that it told of before. */
-  readonly merged: readonly AdvisoryRecord[]
-  /** Keys of what no document tells of any more. */
-  readonly orphanedKeys: readonly string[]
-  readonly now: number
-}
-
-type AdvisoryChanges = Pick<WrittenDocument, 'created' | 'updated' | 'unchanged' | 'withdrawn' | 'covered'>
-
-/** Of a security database: but for what other documents tell more of. */
-async function writeSecdbRecords(
-  store: Pick<Store, 'db' | 'uids'>,
-  tx: Tx,
-  { parent, merged, orphanedKeys: left, now }: DocumentChange,
-): Promise<AdvisoryChanges> {
-  const { db } = store
-  const known = await readRelatedAdvisories(
-    db,
-    tx,
-    parent,
-    merged.map(({ artifactName }) => artifactName),
-  )
-  const coverage = coverageBy(known)
-  const supersededKeys = merged.filter((record) => isSuperseded(record, coverage)).map(({ key }) => key)
-  const superseded = new Set(supersededKeys)
-  const records = merged.filter(({ key }) => !superseded.has(key))
-  const changes = await writeRecords(store, tx, parent, records, now)
-  await deleteAdvisories(db, tx, parent, supersededKeys)
-  const withdrawn = await withdrawAdvisories(db, tx, parent, left, now)
-  return { ...changes, withdrawn, covered: supersededKeys.length }
-}
-
-/** Of any other document: with the entries of security databases that it covers from now on, or no longer. */
-async function writeDetailedRecords(
-  store: Pick<Store, 'db' | 'uids'>,
-  tx: Tx,
-  { parent, before, merged, orphanedKeys: left, now }: DocumentChange,
-  recordsOf: RecordsOf,
-): Promise<AdvisoryChanges> {
-  const { db } = store
-  const write = async () => {
-    const changes = await writeRecords(store, tx, parent, merged, now)
-    return { ...changes, withdrawn: await withdrawAdvisories(db, tx, parent, left, now) }
-  }
-  const databases = await readSecdbDocuments(tx, parent)
-  if (databases.length === 0) return { ...(await write()), covered: 0 }
-
-  const rows = [
-    ...(await readRows(tx, parent, [...new Set([...before, ...merged.map(({ key }) => key)])])).values(),
-  ]
-  const subjects = rows.filter((row) => row.deleted_ms === undefined).map(subjectOf)
-  const lostCoverage = removedCoverage(
-    coverageBy(subjects),
-    coverageBy(merged.filter(({ withdrawnMs }) => withdrawnMs === undefined)),
-  )
-  const entries = lostCoverage.size === 0 ? [] : requireRecords(databases, recordsOf)
-  const written = await write()
-
-  const packageNames = [...subjects, ...merged].flatMap(({ artifactName, origin }) => [artifactName, origin])
-  const known = await readRelatedAdvisories(db, tx, parent, packageNames)
-  const coverage = coverageBy(known)
-  const isRecordSuperseded = (entry: Parameters<typeof isSuperseded>[0]) => isSuperseded(entry, coverage)
-  const supersededKeys = known
-    .filter((teller) => isSecdbRecord(teller) && isRecordSuperseded(teller))
-    .map(({ key }) => key)
-  await deleteAdvisories(db, tx, parent, supersededKeys)
-  const versions = entries.flatMap(({ document, records }) =>
-    records
-      .filter((record) => isSuperseded(record, lostCoverage) && !isRecordSuperseded(record))
-      .map((record): RecordVersion => ({ record, document })),
-  )
-  const restored = await writeRecords(store, tx, parent, mergeRecords(versions), now)
-  return {
-    ...written,
-    created: written.created + restored.created,
-    updated: written.updated + restored.updated,
-    covered: supersededKeys.length,
-  }
-}
-
 async function deleteDocumentRow(tx: Tx, { root, parent, format, id }: DocumentKey): Promise<void> {
   await tx
     .deleteFrom('advisory_documents')
@@ -293,12 +194,12 @@ function readDocumentRow(tx: Tx, { root, parent, format, id }: DocumentKey) {
     .executeTakeFirst()
 }
 
-/** The advisories that a document told of before. */
+/** Decodes the keys of the document's previous records. */
 function decodeKeys(keys: Uint8Array): string[] {
   return JSON.parse(inflateSync(keys).toString())
 }
 
-/** How many of some advisories are there. */
+/** Returns how many of some advisories exist. */
 async function countPresent(
   db: Db,
   tx: Tx,
@@ -315,8 +216,8 @@ async function countPresent(
 }
 
 /**
- * The records of a document, and of those that it no longer has, as all documents together tell of them: few advisories have more
- * than one.
+ * Merges the new and the previous records of a document with those of all other documents. Few advisories have more than one
+ * document.
  */
 async function mergeWithOtherDocuments(
   tx: Tx,
@@ -351,7 +252,7 @@ async function mergeWithOtherDocuments(
       .executeTakeFirst()
     if (row !== undefined) known.push(row)
   }
-  // Of two without a time of their own, the one that comes now is right.
+  // Between two records without a time, the one that is imported now applies.
   const now = { revision_ms: revisionMs, imported_ms: Number.POSITIVE_INFINITY }
   const versions = [{ document: now, records }, ...requireRecords(known, recordsOf)].flatMap(
     ({ document, records: its }) =>
@@ -360,7 +261,7 @@ async function mergeWithOtherDocuments(
   return [...records.filter(({ key }) => !wanted.has(key)), ...mergeRecords(versions)]
 }
 
-/** Replaces what a document said of severities; returns how many vulnerabilities have other scores now. */
+/** Replaces the scores of a document; returns for how many vulnerabilities the scores changed. */
 async function writeScores(
   db: Db,
   tx: Tx,

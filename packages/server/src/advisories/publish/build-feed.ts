@@ -12,7 +12,7 @@ import type { DatabaseReader } from '../../storage/snapshot.ts'
 import { type AdvisoryBundle, readByAdvisoryId, readByArtifact, readByPackage } from './read-advisories.ts'
 import { writeFeedFiles } from './write-feed-files.ts'
 
-/** Makes the files of a feed from the database, away from the event loop: piece by piece, whatever its size. */
+/** Builds the files of a published feed from the database off the event loop, as a stream. */
 
 export const fullFeeds = [
   'osv/all.zip',
@@ -23,28 +23,28 @@ export const fullFeeds = [
 ] as const
 export type FullFeed = (typeof fullFeeds)[number]
 
-/** Plain data: it goes to another process. */
+/** Plain data, so that it can be sent to another process. */
 export interface FeedJob {
   readonly group: Uid
-  /** A feed of everything, or the OpenVEX document of one artifact. */
+  /** A complete feed, or the OpenVEX document of one artifact. */
   readonly feed: FullFeed | { readonly artifact: string }
   readonly settings: PublicationSettings
-  /** Where the feeds of the group are: `https://…/vulnerabilities/feeds/UID`. */
+  /** URL of the group's feeds: `https://…/vulnerabilities/feeds/UID`. */
   readonly feedsUrl: string
-  /** Whose word a document is that names nobody. */
+  /** Author of documents whose advisories have none. */
   readonly publisher: string
   readonly revision: number
   readonly changedMs: number
-  /** The file to write, and one with the same compressed (gzip). */
+  /** The file to write, and another for the compressed content (gzip). */
   readonly file: string
   readonly compressed: string | undefined
 }
 
-/** False when there is nothing to publish under this name; no file stays then. */
+/** Returns false, without files, if there is nothing to publish under this name. */
 export async function buildFeed(reads: DatabaseReader, job: FeedJob): Promise<boolean> {
   const { file, compressed, feed } = job
   const wrote = await writeFeedFiles(file, compressed, chunksOf(reads, job))
-  // A list of nothing is a list, too.
+  // A list may be empty.
   if (wrote || typeof feed === 'string') return true
   await Promise.all([file, compressed ?? file].map((path) => rm(path, { force: true })))
   return false
@@ -141,7 +141,7 @@ function openVexDocumentOf(
   })
 }
 
-/** Which document is about which package, as the VEX Repository Specification 0.1 has it. */
+/** Writes the index of documents by package (VEX Repository Specification 0.1). */
 async function* openVexIndex(bundles: AsyncIterable<AdvisoryBundle>, job: FeedJob): AsyncGenerator<string> {
   yield indexStart(job)
   let isFirst = true
@@ -166,13 +166,13 @@ function packagesOf({ name, advisories }: AdvisoryBundle, { settings }: FeedJob)
   return [...new Set(ids)].sort().map((id) => JSON.stringify({ id, location, format: 'openvex' }))
 }
 
-/** The file name of an artifact's document: its name, encoded, and a `~` before one that would be the index. */
+/** Returns the file name of an artifact's document: its encoded name, with a prefix of `~` if it would clash with the index. */
 export function documentFileName(artifact: string): string {
   const isReserved = artifact === 'index' || artifact.startsWith('~')
   return `${isReserved ? '~' : ''}${encodeURIComponent(artifact.toWellFormed())}.json`
 }
 
-/** The artifact of a file name; undefined for one that none has. */
+/** Returns the artifact of a file name; undefined if it is not one. */
 export function artifactOfFileName(location: string): string | undefined {
   const encoded = /^(.*)\.json$/s.exec(location)?.[1]
   try {

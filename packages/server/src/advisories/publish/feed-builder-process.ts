@@ -3,7 +3,7 @@ import type { DbSource } from '../../storage/db.ts'
 import { openSnapshot } from '../../storage/snapshot.ts'
 import { buildFeed, type FeedJob } from './build-feed.ts'
 
-/** The process that feeds are made in, one after the other, each from the database as it is when its turn comes. */
+/** The process that builds published feeds, one after the other, each from the current state of the database. */
 
 export interface BuildRequest {
   readonly source: DbSource

@@ -5,16 +5,16 @@ import type { Db } from '../../storage/db.ts'
 import { buildFeed, type FeedJob } from './build-feed.ts'
 import type { BuildRequest } from './feed-builder-process.ts'
 
-/** Makes feeds away from the event loop, within their time and memory. */
+/** Builds published feeds off the event loop, within a time and memory limit. */
 export interface FeedBuilder {
-  /** As makeFeed. Rejects with code 14 when too many wait already. */
+  /** Like buildFeed. Rejects with code 14 if the queue is full. */
   build(job: FeedJob): Promise<boolean>
   close(): Promise<void>
 }
 
 const RETRY_MS = 5000
 
-/** Two processes: one for the feeds of everything, and one for documents that nobody should wait for behind those. */
+/** Two processes: one for complete feeds, one for single documents, which should not wait for those. */
 export function createFeedBuilder(db: Db): FeedBuilder {
   const { source } = db
   const fullFeeds = createBuildQueue()
@@ -23,7 +23,7 @@ export function createFeedBuilder(db: Db): FeedBuilder {
   return {
     async build(job) {
       if (isClosed) throw serverStopping()
-      // A database of this process alone, which no other can open.
+      // An in-memory database, which other processes cannot open.
       if (source === undefined) return buildFeed(db, job)
       try {
         return await (typeof job.feed === 'string' ? fullFeeds : artifactDocuments).build({ source, job })
@@ -38,7 +38,7 @@ export function createFeedBuilder(db: Db): FeedBuilder {
   }
 }
 
-/** What waits for one process is bounded. */
+/** Limits the number of waiting jobs. */
 function createBuildQueue() {
   const worker = createWorkerProcess<BuildRequest, boolean>(
     new URL('./feed-builder-process.ts', import.meta.url),
@@ -64,7 +64,7 @@ function createBuildQueue() {
 }
 
 function tooManyBuilds(): ApiError {
-  return unavailable('too many feeds are being made', RETRY_MS)
+  return unavailable('too many feeds are being built', RETRY_MS)
 }
 
 function serverStopping(): ApiError {

@@ -5,23 +5,23 @@ import { limits } from '../../config/limits.ts'
 import { makePrivateDirectory } from '../../storage/db.ts'
 
 /**
- * The files that feeds are kept in, by what they were made of: a feed that changed has another name. Of those that nobody asks for
- * the oldest go, when there are too many or they take too much room. What was made before a restart still counts.
+ * A cache of published feeds as files, named by their inputs: a feed with changes has another name. The least recently used are deleted
+ * when there are too many or they use too much space. Files from before a restart remain valid.
  */
 
-/** One feed. */
+/** One cached feed. */
 export interface CachedFeed {
   readonly file: string
   readonly bytes: number
-  /** The same compressed (gzip), where there is that. */
+  /** The same content compressed (gzip), if available. */
   readonly compressed: { readonly file: string; readonly bytes: number } | undefined
 }
 
 export interface FeedCache {
   find(name: string): Promise<CachedFeed | undefined>
-  /** Names for files that are not whole yet. */
+  /** Creates temporary files. */
   createDrafts(name: string, hasCompressed: boolean): Promise<Drafts>
-  /** Puts drafts in their places, and makes room for them. */
+  /** Moves temporary files to their final names and evicts others as needed. */
   commit(name: string, createDrafts: Drafts): Promise<void>
 }
 
@@ -51,7 +51,7 @@ export function createFeedCache({
   filesMax = limits.feedFilesMax,
   bytesMax = limits.feedBytesMax,
 }: FeedCacheOptions): FeedCache {
-  /** In the order of use, by name. */
+  /** By name, in the order of use. */
   let entries: Promise<Map<string, CacheEntry>> | undefined
   const index = () => {
     entries ??= readIndex().catch((error: unknown) => {
@@ -70,7 +70,7 @@ export function createFeedCache({
       const stats = await stat(path).catch(() => undefined)
       if (stats === undefined) continue
       if (name.endsWith(DRAFT_SUFFIX)) {
-        // Of a process that ended: none works on one for so long.
+        // Left by a process that ended: no build takes this long.
         if (stats.mtimeMs < now - 2 * limits.feedBuildMsMax) await rm(path, { force: true })
         continue
       }
@@ -92,7 +92,7 @@ export function createFeedCache({
       if (fits || name === newest) continue
       feeds.delete(name)
       bytes -= feed.bytes
-      // Whoever reads it now goes on reading.
+      // Open readers can continue to read it.
       await rm(join(directory, name), { force: true })
       await rm(join(directory, name + COMPRESSED_SUFFIX), { force: true })
     }
@@ -124,7 +124,7 @@ export function createFeedCache({
         file: file + DRAFT_SUFFIX,
         compressed: hasCompressed ? file + COMPRESSED_SUFFIX + DRAFT_SUFFIX : undefined,
       }
-      // They are there from now on, so that they can be followed while they grow.
+      // Create them now, so that they can be read while they grow.
       for (const path of [drafts.file, drafts.compressed])
         if (path !== undefined) await (await open(path, 'wx', 0o600)).close()
       return drafts
@@ -132,7 +132,7 @@ export function createFeedCache({
 
     async commit(name, { file, compressed }) {
       const feeds = await index()
-      // The plain one last: by that it is found.
+      // The uncompressed file last: its existence marks the entry as complete.
       if (compressed !== undefined) await rename(compressed, join(directory, name + COMPRESSED_SUFFIX))
       await rename(file, join(directory, name))
       const sizes = await Promise.all(

@@ -4,25 +4,25 @@ import { descendantRange, pathOf, rootOf, type Uid } from '../../api/uid.ts'
 import type { Reader } from '../../storage/db.ts'
 import { parsePublication, type StoredPublication } from './stored-publication.ts'
 
-/** What a group publishes, as it is now. */
+/** What a group currently publishes. */
 export interface PublicationState {
   /** Its own setting. */
   readonly isPublic: boolean
-  /** The highest group at or above it that publishes to everybody; undefined where none does, or nobody is let in. */
+  /** The topmost group, from this one up, that publishes publicly; undefined if none does, or if the organization is suspended. */
   readonly publicThrough: Uid | undefined
   readonly publication: StoredPublication
-  /** When somebody changed that, or made the group. */
+  /** When the setting last changed, or the group was created. */
   readonly updatedMs: number
-  /** Grows with every change of what is published. */
+  /** Increases with every change of published content. */
   readonly revision: number
-  /** Together with the revision never the same twice. */
+  /** Unique in combination with the revision. */
   readonly groups: number
   readonly changedMs: number
 }
 
 /**
- * Read with every request, so that a change is seen at once. Undefined when there is no such group. What lies below a group is
- * in its feeds, and what is known above it of the severity of vulnerabilities, too.
+ * Read with every request, so that changes apply immediately. Undefined if the group does not exist. The feeds of a group include its
+ * descendants, and severities from groups above it.
  */
 export async function readPublicationState(
   reader: Reader,

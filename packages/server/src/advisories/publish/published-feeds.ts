@@ -6,12 +6,12 @@ import type { FeedJob } from './build-feed.ts'
 import type { FeedBuilder } from './feed-builder.ts'
 import type { CachedFeed, Drafts, FeedCache } from './feed-cache.ts'
 
-/** Feeds as answers: each is made once, whoever asks for it meanwhile, and sent while it is being made when that takes long. */
+/** Serves published feeds: concurrent requests share one build, and long builds are sent while they run. */
 
 export type PublishedFeedRequest = Omit<FeedJob, 'file' | 'compressed'>
 
 export interface ServedFeed {
-  /** Undefined while it is being made. */
+  /** Undefined while it is being built. */
   readonly bytes: number | undefined
   readonly isCompressed: boolean
   readonly body: BodyStream
@@ -19,8 +19,8 @@ export interface ServedFeed {
 
 export interface PublishedFeeds {
   /**
-   * `name`: what it is made of, which no other feed has. Undefined when there is nothing to publish. Rejects when it cannot be
-   * made.
+   * `name`: derived from the inputs, unique for each content. Returns undefined if there is nothing to publish. Rejects if the build
+   * fails.
    */
   serve(
     name: string,
@@ -32,12 +32,12 @@ export interface PublishedFeeds {
 export interface PublishedFeedsOptions {
   readonly cache: FeedCache
   readonly builder: FeedBuilder
-  /** An answer begins at the latest after so long, whole or not. */
+  /** A response starts after this time at the latest, even if the file is incomplete. */
   readonly waitMs?: number
 }
 
 const WAIT_MS = 2000
-/** Between two looks whether a file has grown. */
+/** Interval between checks whether a file has grown. */
 const POLL_MS = 50
 const CHUNK_BYTES = 64 * 1024
 
@@ -76,12 +76,12 @@ export function createPublishedFeeds({
         throw error
       },
     )
-    // Whoever asked may be gone.
+    // The requester may be gone.
     made.catch(() => {})
     return { drafts, done: made }
   }
 
-  /** What is there, or else what is being made. Of a file that was thrown away meanwhile another is made. */
+  /** Sends the cached file, or the one that is being built. A file that was evicted meanwhile is built again. */
   async function* body(name: string, request: PublishedFeedRequest, isCompressed: boolean): BodyStream {
     const stored = await files.find(name)
     const file = stored && (isCompressed ? stored.compressed?.file : stored.file)
@@ -94,7 +94,7 @@ export function createPublishedFeeds({
     const draft = (isCompressed ? drafts.compressed : undefined) ?? drafts.file
     const growing = await open(draft).catch(() => undefined)
     if (growing === undefined) {
-      // Made in this very moment.
+      // The build completed in this moment.
       await made
       yield* body(name, request, isCompressed)
       return
@@ -126,7 +126,7 @@ function isText({ feed }: PublishedFeedRequest): boolean {
   return typeof feed !== 'string' || !feed.endsWith('.zip')
 }
 
-/** `isWhole`: asked at the end of what there is; waits a little while it may still grow. */
+/** `isWhole`: called at the end of the current content; waits a short time for more. */
 async function* chunksOf(file: FileHandle, isWhole: () => Promise<boolean>): BodyStream {
   try {
     for (let wasWhole = false; ; ) {

@@ -1,27 +1,24 @@
-import {
-  type PublishedAdvisory,
-  type PublishedRow,
-  toPublishedAdvisory,
-} from '@berth/advisory-formats/publishing/published-advisory.ts'
+import type { PublishedAdvisory } from '@berth/advisory-formats/publishing/published-advisory.ts'
 import type { UidRange } from '../../api/uid.ts'
 import { descendantRange, rootOf, type Uid } from '../../api/uid.ts'
 import type { DatabaseReader } from '../../storage/snapshot.ts'
 import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { addSeverities, readSeverityTimes } from '../storage/severities.ts'
+import { type PublishedRow, toPublishedAdvisory } from './published-row.ts'
 
 /**
- * The advisories of a group and of all groups below it, in the order that a format needs them in: a page at a time, so that
- * memory does not depend on how many there are.
+ * Reads the advisories of a group and its descendants in the order that a format needs, page by page, so that memory use does not depend
+ * on their number.
  */
 
-/** Advisories that belong together, at least one. */
+/** Advisories with a common name, at least one. */
 export interface AdvisoryBundle {
-  /** What they have in common. */
+  /** The advisory id, package or artifact that they have in common. */
   readonly name: string
   readonly advisories: readonly PublishedAdvisory[]
 }
 
-/** By advisory id, with severities and with those that were taken back. `id`: only this one. */
+/** By advisory id, with severities, withdrawn advisories included. `id`: only this one. */
 export function readByAdvisoryId(
   reads: DatabaseReader,
   group: Uid,
@@ -34,7 +31,7 @@ export function readByAdvisoryId(
   )
 }
 
-/** Severities, and when they changed. */
+/** Adds severities and when they changed. */
 async function addScores(reads: DatabaseReader, page: readonly PublishedAdvisory[]): Promise<void> {
   const advisories = page.map(({ advisory }) => advisory)
   await addSeverities(reads, advisories)
@@ -45,7 +42,7 @@ async function addScores(reads: DatabaseReader, page: readonly PublishedAdvisory
   for (const one of page) one.scoredMs = times.get(one.advisory.uid) ?? 0
 }
 
-/** By the package that artifacts were built from. */
+/** By origin package, or by artifact for those without one. */
 export function readByPackage(reads: DatabaseReader, group: Uid): AsyncGenerator<AdvisoryBundle> {
   const built = readPages(reads, group, {
     table: 'advisories',
@@ -65,7 +62,7 @@ export function readByArtifact(
   return bundleByName(readPages(reads, group, { table: 'advisories', keys: ['artifact_name'], only: name }))
 }
 
-/** Whether there is an advisory about an artifact. */
+/** Whether an artifact has an advisory. */
 export async function hasArtifact(reads: DatabaseReader, group: Uid, name: string): Promise<boolean> {
   const sql = sqlText(reads.engine)
   const text = `select 1 from advisories where root = ${sql.bind(rootOf(group))} and artifact_name = ${sql.bind(name)}
@@ -73,7 +70,7 @@ export async function hasArtifact(reads: DatabaseReader, group: Uid, name: strin
   return (await runText(reads, text, sql)).length > 0
 }
 
-/** Whether there is an advisory of an id, or was. */
+/** Whether an advisory with this id exists, withdrawn or not. */
 export async function hasRecord(reads: DatabaseReader, group: Uid, id: string): Promise<boolean> {
   const sql = sqlText(reads.engine)
   const parts = (['advisories', 'withdrawn_advisories'] as const).map(
@@ -93,11 +90,11 @@ interface KeyedRow {
 
 interface PageOrder {
   readonly table: Table
-  /** Columns of an index, after the root and those in `where`, and before the uid. The first is what bundles have in common. */
+  /** Index columns between the root (with those in `where`) and the uid. Bundles have the first one in common. */
   readonly keys: readonly [Key, ...Key[]]
   /** A constant condition. */
   readonly where?: string
-  /** Where to begin. Not for later pages, which would all be looked for from there. */
+  /** The start of the first page. Later pages start after the last row. */
   readonly startCondition?: string
   /** A column that only this order needs. */
   readonly extraColumn?: 'osv'
@@ -147,14 +144,14 @@ async function* readPages(
   }
 }
 
-/** The empty text keeps the databases from reading by uid, which would sort everything for each page. */
+/** Concatenating '' prevents the planner from scanning by uid, which would sort everything for each page. */
 function groupCondition(sql: SqlText, group: Uid): string {
   if (group === rootOf(group)) return ''
   const { from, to }: UidRange = descendantRange(group)
   return ` and uid || '' >= ${sql.bind(from)} and uid || '' < ${sql.bind(to)}`
 }
 
-/** Two streams in the order of names as one. */
+/** Merges two streams that are sorted by name. */
 async function* mergePages(
   ...streams: readonly [AsyncGenerator<KeyedRow[]>, AsyncGenerator<KeyedRow[]>]
 ): AsyncGenerator<KeyedRow[]> {
@@ -185,7 +182,7 @@ async function* mergePages(
   }
 }
 
-/** Undefined at the end. */
+/** Returns undefined at the end. */
 async function nextPage(stream: AsyncGenerator<KeyedRow[]>): Promise<KeyedRow[] | undefined> {
   for (;;) {
     const { done, value } = await stream.next()
@@ -194,7 +191,7 @@ async function nextPage(stream: AsyncGenerator<KeyedRow[]>): Promise<KeyedRow[] 
   }
 }
 
-/** The order of the databases, which is that of UTF-8. */
+/** Compares as the databases do: by UTF-8 bytes. */
 function compareBytes(one: string, other: string): number {
   return one === other ? 0 : Buffer.compare(Buffer.from(one), Buffer.from(other))
 }

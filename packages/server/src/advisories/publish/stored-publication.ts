@@ -3,9 +3,9 @@ import {
   type PublicationSettings,
 } from '@berth/advisory-formats/publishing/publication-settings.ts'
 
-/** The settings of a publication as a row keeps them. */
+/** The settings of a publication as stored in its row. */
 export interface StoredPublication extends PublicationSettings {
-  /** When somebody changed them last; 0: nobody did. */
+  /** When they last changed; 0 for never. */
   readonly updatedMs: number
 }
 
@@ -13,7 +13,7 @@ export function serializePublication(publication: StoredPublication): string {
   return JSON.stringify(publication)
 }
 
-/** `text`: as storedText wrote it, or '' for what nobody changed. */
+/** `text`: the stored JSON, or '' for the defaults. */
 export function parsePublication(text: string): StoredPublication {
   return text === ''
     ? { ...defaultPublicationSettings, updatedMs: 0 }

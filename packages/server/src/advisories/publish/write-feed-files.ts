@@ -5,8 +5,8 @@ import { createGzip } from 'node:zlib'
 const CHUNK_CHARS = 64 * 1024
 
 /**
- * Writes pieces into a file as they come, and compressed (gzip) into another; false when there were none. Durable before it
- * resolves; nothing touches the files any more when it rejects.
+ * Writes chunks to a file, and compressed (gzip) to another; returns false if there were none. The files are durable when it
+ * resolves, and no longer written when it rejects.
  */
 export async function writeFeedFiles(
   file: string,
@@ -18,7 +18,7 @@ export async function writeFeedFiles(
     .flat()
     .map((path) => createWriteStream(path, { mode: 0o600, flush: true }))
   const [plain, target] = files
-  if (plain === undefined) throw new Error('there is no file to write')
+  if (plain === undefined) throw new Error('no file was given')
   if (target !== undefined) gzip.pipe(target)
   const streams = target === undefined ? [plain] : [plain, gzip]
 

@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto'
+import { latestApprovedEvent } from '@berth/advisory-formats/publishing/latest-event.ts'
 import {
   type Advisory,
   type AdvisoryEvent,
   EventTypeFilter,
   EventTypeFilterSchema,
-  ReviewState,
   ReviewStateSchema,
 } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import type { DescEnum } from '@bufbuild/protobuf'
-import { timestampMs } from '../../api/messages.ts'
+import { limits } from '../../config/limits.ts'
 
-/** What advisories are found by. The numbers are in stored keys: one that was given to a property is never given to another. */
+/** The properties that advisories are indexed by. The numbers are part of stored keys and must never be reused. */
 
 export const facets = {
   advisoryId: 1,
@@ -28,7 +28,7 @@ export const facets = {
   eventReviewer: 13,
   eventType: 14,
   latestEventType: 15,
-  /** All that the events of an advisory are, together: counted, and never looked for. */
+  /** All review states or types of an advisory's events together: for counts only, not for search. */
   reviewStates: 16,
   eventTypes: 17,
 } as const
@@ -36,15 +36,15 @@ export const facets = {
 const HASH_BYTES = 15
 
 /**
- * What stands for a value of a property in postings: short whatever the value. The property comes last, so that the postings of a name
- * that is several properties at once lie together, and fewer pages are written.
+ * Returns the index key of a value: short, whatever the value. The property comes last, so that the entries of a name that occurs in
+ * several properties are adjacent and fewer pages are written.
  */
 export function indexKey(facet: number, value: string): Buffer {
   const digest = hash('sha256', value, 'buffer')
   return Buffer.concat([digest.subarray(0, HASH_BYTES), Buffer.of(facet)])
 }
 
-/** All that an advisory is found by, each once. */
+/** Returns all index keys of an advisory, each once. */
 export function indexKeysOf(advisory: Advisory, origin: string): Buffer[] {
   const latest = latestApprovedEvent(advisory.events)
   const values: readonly (readonly [number, readonly string[]])[] = [
@@ -57,7 +57,7 @@ export function indexKeysOf(advisory: Advisory, origin: string): Buffer[] {
     [facets.componentType, [advisory.componentType]],
     [facets.componentLocation, [advisory.componentLocation]],
     [facets.alias, advisory.aliases],
-    // Where nobody says what an artifact was built from, it stands for itself.
+    // An artifact without an origin is its own origin.
     [facets.origin, [origin || advisory.artifactName]],
     [facets.reviewState, advisory.events.map(({ reviewState }) => String(reviewState))],
     [facets.eventAuthor, advisory.events.map(({ author }) => author)],
@@ -70,10 +70,7 @@ export function indexKeysOf(advisory: Advisory, origin: string): Buffer[] {
   )
 }
 
-/** The longest part of a text that can be looked for. */
-export const SUFFIX_CHARS_MAX = 128
-
-/** Properties whose values many advisories have. Their numbers are kept, so that nobody has to count. */
+/** Properties with values that many advisories have in common. Their counts are stored. */
 const countedFacets: ReadonlySet<number> = new Set([
   facets.artifactName,
   facets.artifactType,
@@ -88,7 +85,7 @@ const countedFacets: ReadonlySet<number> = new Set([
   facets.latestEventType,
 ])
 
-/** Of those the ones that an advisory may have several of. */
+/** Those of them that can have several values per advisory. */
 const multiValuedFacets: ReadonlySet<number> = new Set([
   facets.reviewState,
   facets.eventAuthor,
@@ -96,7 +93,7 @@ const multiValuedFacets: ReadonlySet<number> = new Set([
   facets.eventType,
 ])
 
-/** The values of an advisory whose numbers are kept. */
+/** Returns the index keys of an advisory whose counts are stored. */
 export function countedIndexKeysOf(advisory: Advisory, origin: string): Buffer[] {
   const { events } = advisory
   const states = events.map(({ reviewState }) => reviewState)
@@ -112,8 +109,8 @@ function setKey(facet: number, members: readonly number[]): Buffer {
 }
 
 /**
- * The values whose numbers together tell how many advisories have one of some values of a property. Undefined where they do not tell:
- * who has two would be counted twice.
+ * Returns the keys whose counts add up to the number of advisories with one of some values of a property. Undefined if the stored counts
+ * do not suffice: an advisory with two of the values would count twice.
  */
 export function countedKeys(facet: number, values: readonly string[]): Buffer[] | undefined {
   if (!countedFacets.has(facet)) return undefined
@@ -129,10 +126,10 @@ interface EnumSubset {
   readonly key: Buffer
 }
 
-/** All sets of the members of an enumeration; there are some hundreds. */
+/** All subsets of an enumeration's members; some hundreds. */
 const enumSubsets = new Map<number, readonly EnumSubset[]>()
 
-/** The sets that have one of some members. */
+/** Returns the subsets that contain one of some members. */
 function subsetsWith(facet: number, { values: all }: DescEnum, wanted: readonly string[]): Buffer[] {
   let subsets = enumSubsets.get(facet)
   if (subsets === undefined) {
@@ -146,7 +143,7 @@ function subsetsWith(facet: number, { values: all }: DescEnum, wanted: readonly 
     .map(({ key }) => key)
 }
 
-/** A text that a query looks through, in lower case, with its posting. */
+/** A searchable text, in lower case, with its index key. */
 export interface SearchableText {
   readonly text: string
   readonly value: Buffer
@@ -169,16 +166,18 @@ export function searchableTexts({
     .map(([facet, text]) => ({ text: text.toLowerCase(), value: indexKey(facet, text) }))
 }
 
-/** Every end of a text, the whole text first: a part of the text begins one of them. */
+/** Returns every suffix of a text, the text itself first: each part of the text is the prefix of a suffix. */
 export function suffixesOf(text: string): string[] {
   const characters = Array.from(text)
-  return [...new Set(characters.map((_, at) => characters.slice(at, at + SUFFIX_CHARS_MAX).join('')))]
+  return [
+    ...new Set(characters.map((_, at) => characters.slice(at, at + limits.advisorySuffixCharsMax).join(''))),
+  ]
 }
 
-/** Stands between the texts: no query has it, since names and ids hold no control character. */
+/** Separates the texts. No query contains it, since names and ids have no control characters. */
 const SEPARATOR = '\u001f'
 
-/** What a free-text query looks through when it goes from one advisory to the next. */
+/** Returns the text that a free-text query scans advisory by advisory. */
 export function searchText({ artifactName, componentName, aliases }: SearchableFields): string {
   return [artifactName, componentName, ...aliases].join(SEPARATOR).toLowerCase()
 }
@@ -196,17 +195,4 @@ const eventTypeFilters: Readonly<Record<NonNullable<AdvisoryEvent['type']['case'
 
 function eventTypeOf({ type }: Pick<AdvisoryEvent, 'type'>): EventTypeFilter {
   return type.case === undefined ? EventTypeFilter.UNSPECIFIED : eventTypeFilters[type.case]
-}
-
-/** The newest approved event: of several at one time the last in the list. */
-export function latestApprovedEvent(events: readonly AdvisoryEvent[]): AdvisoryEvent | undefined {
-  let latest: AdvisoryEvent | undefined
-  let latestMs = Number.NEGATIVE_INFINITY
-  for (const event of events) {
-    const ms = event.createTime === undefined ? 0 : timestampMs(event.createTime)
-    if (event.reviewState !== ReviewState.APPROVED || ms < latestMs) continue
-    latest = event
-    latestMs = ms
-  }
-  return latest
 }

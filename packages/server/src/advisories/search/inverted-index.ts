@@ -5,21 +5,21 @@ import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { coversWholeGroups, valueCountSql } from './value-counts.ts'
 
 /**
- * Filters of advisories by postings: for every value of every property the advisories that have it, in the order of their uids. Where
- * few advisories pass the rarest filter they are looked up. Where many do, a list by uid goes along the postings, and any other
- * order from one advisory to the next: a page is full soon then.
+ * Filters of advisories by an inverted index: for every value of every property, the advisories that have it, ordered by uid (the entries,
+ * in table `advisory_postings`). If few advisories match the most selective filter, they are looked up by it. If many do, a list by uid
+ * scans the entries, and a list in any other order scans the advisories, since a page is soon full.
  */
 
-/** That an advisory has one of some values, or none of them. */
+/** Matches advisories with one of some values, or with none of them. */
 export interface ValueCondition {
-  /** Of the values, as postingKey makes them, in hexadecimal. */
+  /** Index keys of the values, in hexadecimal. */
   readonly keys: readonly string[]
   readonly none?: true
-  /** The values whose numbers together are how many advisories have one of `keys`. */
+  /** Keys whose stored counts add up to the number of matches. */
   readonly counted?: readonly string[]
 }
 
-/** That one of its texts has a part, in lower case. */
+/** Matches advisories with a text that contains a part, in lower case. */
 export interface TextCondition {
   readonly part: string
 }
@@ -30,20 +30,20 @@ export function isIndexCondition(condition: object): condition is IndexCondition
   return 'keys' in condition || 'part' in condition
 }
 
-/** That an advisory has none of some values. */
+/** Whether a condition matches advisories with none of some values. */
 export function isExclusion(condition: object): condition is ValueCondition {
   return 'keys' in condition && 'none' in condition
 }
 
-/** No character comes after it: what begins with a text lies between the text and the text with this at its end. */
+/** The last character: texts with a prefix are between the prefix and the prefix with this appended. */
 const LAST = '\u{10ffff}'
 
 const bindKey = (sql: SqlText, key: string) => sql.bind(Buffer.from(key, 'hex'))
 
-/** Columns of a posting, as a list of them is joined with advisories, and as they are. */
+/** Columns of an index entry, with or without the uid that joins it to advisories. */
 type PostingColumns = 'p.root, p.root || p.path as uid' | 'p.root, p.path'
 
-/** The postings of a branch that pass, as a SELECT; some more than once. Not for `none`. */
+/** Returns a SELECT of the entries of a branch that match; some may occur more than once. Not for `none`. */
 export function postingsSql(
   sql: SqlText,
   condition: IndexCondition,
@@ -52,7 +52,7 @@ export function postingsSql(
 ): string {
   if ('keys' in condition) {
     const keys = condition.keys.map((key) => bindKey(sql, key)).join(', ')
-    // The text is bound in the order in which it is read.
+    // Values are bound in the order in which they occur in the text.
     return `select ${columns} from advisory_postings as p where p.value in (${keys}) and ${rangeOf(sql, branch)}`
   }
   return `select ${columns} from advisory_suffixes as s cross join advisory_postings as p
@@ -60,19 +60,19 @@ export function postingsSql(
     and p.root = s.root and p.value = s.value and ${rangeOf(sql, branch, 's')}`
 }
 
-/** How many advisories of a branch pass, in parentheses; of `none`, how many do not. */
+/** Returns the number of matches in a branch, in parentheses; for `none`, the number of advisories that do not match. */
 export function postingCountSql(sql: SqlText, condition: IndexCondition, branch: Branch): string {
   if (hasStoredCount(condition, branch)) return valueCountSql(sql, condition, branch)
   const counted = matchesOncePerAdvisory(condition) ? '*' : 'distinct uid'
   return `(select count(${counted}) from (${postingsSql(sql, condition, branch)}) as posted)`
 }
 
-/** An advisory has a value once, but may have several of those that are looked for. */
+/** Whether each advisory matches at most once: it may have several of the values. */
 function matchesOncePerAdvisory(condition: IndexCondition): boolean {
   return 'keys' in condition && condition.keys.length === 1
 }
 
-/** Whether the number of advisories of a branch that pass is kept; of `none`, of those that do not. */
+/** Whether the number of matches in a branch is stored; for `none`, that of advisories that do not match. */
 export function hasStoredCount(
   condition: IndexCondition,
   branch: Branch,
@@ -80,12 +80,12 @@ export function hasStoredCount(
   return 'keys' in condition && condition.counted !== undefined && coversWholeGroups(branch)
 }
 
-/** Parts of one statement along postings: one for each value and branch. */
+/** Maximum number of parts of a statement that scans the index: one for each value and branch. */
 const PARTS_MAX = 100
 
 /**
- * The FROM and the first conditions of SELECTs that together go along the postings of a filter, in the order of `p.path` each. Undefined
- * where postings are not in that order or are too many. They are made one after the other, since each binds its values.
+ * Returns the FROM and first conditions of SELECTs that together scan the entries of a filter, each in the order of `p.path`. Undefined
+ * if the entries are not in that order or need too many parts. They are generators, since each binds its values when it is used.
  */
 export function postingScans(
   condition: IndexCondition | undefined,
@@ -106,7 +106,7 @@ function isOneRoot(branch: Branch): boolean {
   return 'range' in branch && branch.range.from !== '' && branch.range.to !== 'g'
 }
 
-/** Where postings lie, `alias` being the table that is looked into first. */
+/** Returns the condition for the entries of a branch; `alias` is the table that is read first. */
 function rangeOf(sql: SqlText, branch: Branch, alias = 'p'): string {
   if ('roots' in branch) return `${alias}.root in (${sql.bindAll(branch.roots)})`
   const { from, to } = branch.range
@@ -120,7 +120,7 @@ function rangeOf(sql: SqlText, branch: Branch, alias = 'p'): string {
   return `${range} and ${alias}.root = ${sql.bind(rootOf(from))}`
 }
 
-/** That the advisory of the row that is being looked at passes. */
+/** Returns the condition that the current row's advisory matches. */
 export function matchesConditionSql(sql: SqlText, condition: IndexCondition): string {
   if ('part' in condition)
     return sql.engine === 'postgres'
@@ -132,14 +132,14 @@ export function matchesConditionSql(sql: SqlText, condition: IndexCondition): st
     and p.value in (${values}) and p.path = ${pathText('advisories.uid')})`
 }
 
-/** SQL of the path of a uid. */
+/** Returns the SQL of the path part of a uid. */
 function pathText(uid: string): string {
   return `substr(${uid}, ${ROOT_CHARS + 1})`
 }
 
 /**
- * The condition that the fewest advisories pass, with how many postings it has: up to `max`, and `max + 1` for more, unless the number
- * is kept. `total`: how many advisories pass, where that is known.
+ * Returns the most selective condition with its number of entries: up to `max`, `max + 1` for more, or the exact number if it is stored.
+ * `total`: the number of matches, if known.
  */
 export async function findRarestCondition(
   db: Db,

@@ -4,9 +4,9 @@ import type { Db, Tx } from '../../storage/db.ts'
 import { type SearchableText, searchableTexts, suffixesOf } from './facets.ts'
 
 /**
- * Lets free-text queries find the texts of advisories: every end of each, once however many advisories have it. The ends of a text are
- * written together, so that the longest tells whether the others are there: most advisories are of vulnerabilities and components
- * that others have too. Those of a text that nothing has any more stay; they lead to no posting.
+ * Adds the suffixes of texts to the index of free-text queries, once for all advisories with the same text. The suffixes of a text are
+ * written together, so the longest one shows whether the others exist: most advisories have vulnerabilities and components in common
+ * with others. Suffixes of unused texts stay; they match no entry.
  */
 export async function addSearchableTexts(
   db: Db,
@@ -21,7 +21,7 @@ export async function addSearchableTexts(
     await addSuffixes(db, tx, root, all.slice(at, at + TEXT_BATCH_SIZE))
 }
 
-/** The ends of so many are in memory at a time. */
+/** Texts whose suffixes are in memory at a time. */
 const TEXT_BATCH_SIZE = 500
 
 async function addSuffixes(db: Db, tx: Tx, root: string, texts: readonly SearchableText[]): Promise<void> {
@@ -33,6 +33,6 @@ async function addSuffixes(db: Db, tx: Tx, root: string, texts: readonly Searcha
     .flat()
     .filter(({ value }) => !presentValues.has(value.toString('hex')))
     .sort(({ suffix: a }, { suffix: b }) => (a < b ? -1 : a > b ? 1 : 0))
-  // Another import may write the same ones.
+  // A concurrent import may write the same suffixes.
   await insertRows(db, tx, 'advisory_suffixes', added, { ifAbsent: true })
 }

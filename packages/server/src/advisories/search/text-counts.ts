@@ -8,14 +8,14 @@ import { matchesConditionSql, postingsSql, type TextCondition } from './inverted
 import { coversWholeGroups } from './value-counts.ts'
 
 /**
- * How many advisories of each group have a part of a text, for the parts that somebody looked for and many have. The first one who
- * asks waits for the count. From then on the imports keep the number, in the transactions of the advisories.
+ * Stores how many advisories of each group contain a searched text, if many do. The first query for a text waits for the
+ * count. After that, imports update it in the transactions of the advisories.
  */
 
-/** Parts of one organization: an import looks for each of them in what it changes. The oldest go first. */
+/** Stored texts of one organization: an import checks its changes against each. The oldest are evicted first. */
 const STORED_TEXTS_MAX = 200
 
-/** How many advisories of some branches have a part, if that is remembered. */
+/** Returns how many advisories of some branches contain a text, if it is stored. */
 export async function readStoredTextCount(
   db: Db,
   condition: TextCondition,
@@ -28,21 +28,21 @@ export async function readStoredTextCount(
   return groups.reduce((sum, { n }) => sum + Number(n), alone)
 }
 
-/** Counts how many advisories of some branches have a part, and remembers it. Undefined where groups do not tell. */
+/** Counts how many advisories of some branches contain a text, and stores it. Undefined if counts of groups do not suffice. */
 export async function countAndStoreText(
   db: Db,
   condition: TextCondition,
   branches: readonly Branch[],
 ): Promise<number | undefined> {
   if (!haveGroupCounts(branches)) return undefined
-  // Before the count: what is imported meanwhile changes the revisions.
+  // Read before the count: concurrent imports change the revisions.
   const groups = await readGroups(db, condition, branches)
   const found = await countByGroup(db, condition, groups, branches)
   await storeCounts(db, condition, groups, found)
   return [...found.values()].reduce((sum, n) => sum + n, 0)
 }
 
-/** Whether groups tell what lies in branches. */
+/** Whether the counts of groups suffice for the branches. */
 function haveGroupCounts(branches: readonly Branch[]): boolean {
   return branches.every((branch) => 'range' in branch && coversWholeGroups(branch))
 }
@@ -51,11 +51,11 @@ interface Group {
   readonly root: string
   readonly uid: string
   readonly revision: number
-  /** How many of its advisories have the part; null: nobody knows. */
+  /** How many of its advisories contain the text; null if unknown. */
   readonly n: number | null
 }
 
-/** The groups with advisories. */
+/** Returns the groups with advisories. */
 function readGroups(
   db: Db,
   { part }: TextCondition,
@@ -72,14 +72,14 @@ function readGroups(
   return runText<Group>(db, each.join(' union all '), sql)
 }
 
-/** What branches begin with: a group, or an advisory that is a branch by itself. */
+/** Returns the branches that are single advisories. */
 function advisoryBranches(branches: readonly Branch[]): string[] {
   return branches.flatMap((branch) =>
     'range' in branch && /\/[^/]+$/.test(branch.range.from) ? [branch.range.from] : [],
   )
 }
 
-/** Of the advisories that are branches by themselves. */
+/** Counts the matches among branches that are single advisories. */
 async function countAdvisoryBranches(
   db: Db,
   condition: TextCondition,
@@ -96,7 +96,7 @@ async function countAdvisoryBranches(
   return Number(row?.n)
 }
 
-/** Characters of the last segment of a uid, with the slash. */
+/** Characters of the last segment of a uid, including the slash. */
 const SEGMENT_CHARS = 17
 
 async function countByGroup(
@@ -110,7 +110,7 @@ async function countByGroup(
     .map((branch) => postingsSql(sql, condition, branch, 'p.root, p.path'))
     .join(' union all ')
   const [only] = groups
-  // Half the time, and the usual case.
+  // The usual case takes half the time.
   if (only !== undefined && groups.length === 1 && advisoryBranches(branches).length === 0) {
     const text = `select count(distinct path) as n from (${each}) as posted`
     const [row] = await runLongText<{ n: number }>(db, text, sql)
@@ -122,7 +122,7 @@ async function countByGroup(
   return new Map(rows.map(({ parent, n }) => [parent, Number(n)]))
 }
 
-/** What was counted after `groups` were read, for those that have not changed since. */
+/** Stores the counts of groups that have not changed since they were read. */
 async function storeCounts(
   db: Db,
   { part }: TextCondition,
@@ -149,7 +149,7 @@ async function storeCounts(
   }
 }
 
-/** Those groups that have not changed, kept from it until the transaction ends. Nobody waits for an import: it changes its group. */
+/** Returns the groups that have not changed, locked until the transaction ends. Skips groups that an import has locked. */
 async function lockUnchangedGroups(
   db: Db,
   tx: Tx,
@@ -164,7 +164,7 @@ async function lockUnchangedGroups(
   return groups.filter(({ uid, revision }) => revisions.get(uid) === Number(revision))
 }
 
-/** Of one group, whose imports take turns. */
+/** Updates the counts of one group, whose imports run one at a time. */
 export async function updateTextCounts(
   db: Db,
   tx: Tx,

@@ -6,18 +6,18 @@ import type { AdvisoryPostingCountRow } from '../../storage/schema/tables.ts'
 import type { SqlText } from '../../storage/sql-text.ts'
 
 /**
- * How many advisories of each group have a value, for the values that many have: a filter that nearly everything passes is counted
- * without a look at what passes. The numbers change in the transaction of the postings.
+ * Stores how many advisories of each group have a value, for frequent values: a filter that nearly all advisories match is counted
+ * without reading them. The counts change in the transaction of the index entries.
  */
 
-/** A value that an advisory has from now on, or no longer. */
+/** A value that an advisory gains or loses. */
 export interface ValueCountChange {
   readonly uid: string
   readonly value: Uint8Array
   readonly by: 1 | -1
 }
 
-/** Of one group, whose imports take turns. */
+/** Updates the counts of one group, whose imports run one at a time. */
 export async function updateValueCounts(db: Db, tx: Tx, changes: readonly ValueCountChange[]): Promise<void> {
   const rows = new Map<string, AdvisoryPostingCountRow>()
   for (const { uid, value, by } of changes) {
@@ -33,24 +33,24 @@ export async function updateValueCounts(db: Db, tx: Tx, changes: readonly ValueC
   })
 }
 
-/** Whether the numbers of groups tell how many advisories lie in a branch: not in one that begins or ends within a group. */
+/** Whether counts of groups suffice for a branch: not if it starts or ends within a group. */
 export function coversWholeGroups(branch: Branch): boolean {
   if ('roots' in branch) return true
   const { from, to } = branch.range
   return to === (from === '' ? 'g' : `${from.replace(/\/$/, '')}0`)
 }
 
-/** Values of postings, and those whose numbers together are how many advisories have one of them. */
+/** Index keys, and keys whose counts add up to the number of advisories with one of them. */
 interface CountedKeys {
   readonly keys: readonly string[]
   readonly counted: readonly string[]
 }
 
-/** How many advisories of a branch of groups have one of some values. In parentheses. */
+/** Returns how many advisories of a branch of groups have one of some values. In parentheses. */
 export function valueCountSql(sql: SqlText, { keys, counted }: CountedKeys, branch: Branch): string {
   const among = (values: readonly string[]) =>
     `in (${values.map((value) => sql.bind(Buffer.from(value, 'hex'))).join(', ')})`
-  // The text is bound in the order in which it is read.
+  // Values are bound in the order in which they occur in the text.
   const sum = `select coalesce(sum(c.n), 0) from advisory_posting_counts as c where c.value ${among(counted)}`
   if ('roots' in branch) return `(${sum} and c.root in (${sql.bindAll(branch.roots)}))`
   const { from, to } = branch.range
@@ -59,7 +59,7 @@ export function valueCountSql(sql: SqlText, { keys, counted }: CountedKeys, bran
   const group = pathBelowRoot(from).replace(/\/$/, '')
   const below = `${sum} and c.root = ${sql.bind(root)} and c.parent >= ${sql.bind(group)} and c.parent < ${sql.bind(pathBelowRoot(to))}`
   if (from.endsWith('/')) return `(${below})`
-  // The range may begin with an advisory itself.
+  // The range may start with an advisory.
   const first = `select count(distinct p.path) from advisory_postings as p where p.value ${among(keys)} and p.root = ${sql.bind(root)}
     and p.path = ${sql.bind(group)}`
   return `((${below}) + (${first}))`

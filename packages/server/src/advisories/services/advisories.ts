@@ -17,12 +17,12 @@ import { listPage } from '../../storage/list/list.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { WithdrawnAdvisoryRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
-import { countedKeys, facets, indexKey, SUFFIX_CHARS_MAX } from '../search/facets.ts'
+import { countedKeys, facets, indexKey } from '../search/facets.ts'
 import type { IndexCondition, ValueCondition } from '../search/inverted-index.ts'
 import { addSeverities } from '../storage/severities.ts'
 import { toAdvisory } from '../storage/stored-advisory.ts'
 
-/** Advisories, as they are read. They come from documents (documents.ts). */
+/** Reading advisories. They are written by importing documents (advisory-documents.ts). */
 
 export const ADVISORY_TYPE = 'vulnerabilities.chainguard.dev/Advisory'
 
@@ -67,7 +67,7 @@ export function advisoriesService(store: Store) {
   })
 }
 
-/** An advisory that was taken back. */
+/** Reads a withdrawn advisory. */
 export function readWithdrawn({ kysely }: Db, uid: string): Promise<WithdrawnAdvisoryRow | undefined> {
   return kysely
     .selectFrom('withdrawn_advisories')
@@ -77,7 +77,7 @@ export function readWithdrawn({ kysely }: Db, uid: string): Promise<WithdrawnAdv
     .executeTakeFirst()
 }
 
-/** Filters whose values are texts: the field of the request, with the property that it is about. */
+/** Text filters: the field of the request and the property that it filters. */
 const textFilters = {
   advisoryIds: facets.advisoryId,
   legacyAdvisoryIds: facets.legacyAdvisoryId,
@@ -101,7 +101,7 @@ function conditionsOf(request: ListAdvisoriesRequest): IndexCondition[] {
     if (values.length > 0) conditions.push(indexCondition(facet, values))
   }
   const { origin = '', eventReviewStates, eventTypes, excludeEventAuthors, latestEventType, query } = request
-  // The packages of an origin are more than those of its name.
+  // The packages of an origin are more than those with its name.
   for (const field of textFields)
     if (origin === '' || field !== 'artifactNames') add(textFilters[field], request[field])
   if (origin !== '') add(facets.origin, [origin])
@@ -156,9 +156,9 @@ function violationsIn(request: ListAdvisoriesRequest): (FieldViolation | undefin
     latestEventType === undefined || isEnumValue(EventTypeFilterSchema, latestEventType)
       ? undefined
       : enumViolation('latest_event_type', 'type of event'),
-    Array.from(query.toLowerCase()).length <= SUFFIX_CHARS_MAX
+    Array.from(query.toLowerCase()).length <= limits.advisorySuffixCharsMax
       ? undefined
-      : { field: 'query', description: `must have at most ${SUFFIX_CHARS_MAX} characters` },
+      : { field: 'query', description: `must have at most ${limits.advisorySuffixCharsMax} characters` },
   ]
 }
 
@@ -167,7 +167,7 @@ function isEnumValue(schema: DescEnum, value: number): boolean {
 }
 
 function enumViolation(field: string, what: string): FieldViolation {
-  return { field, description: `must be a ${what}, and not unspecified` }
+  return { field, description: `must be a ${what} other than unspecified` }
 }
 
 function tooMany(field: string, values: readonly unknown[], max: number): FieldViolation | undefined {

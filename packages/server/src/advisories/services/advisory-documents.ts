@@ -20,7 +20,7 @@ import { deleteDocuments, type ImportedDocument, importDocument } from '../impor
 import { ADVISORY_TYPE, readWithdrawn } from './advisories.ts'
 import { readDocumentPage } from './document-pages.ts'
 
-/** Documents of advisories over the API. */
+/** The API of advisory documents. */
 export function advisoryDocumentsService(store: Store, reader: DocumentReader) {
   const { db } = store
 
@@ -104,7 +104,7 @@ function auditEventOf(call: Call) {
   return { actor: authorizationOf(call).caller.identity, method: fullMethodName(method), requestId, address }
 }
 
-/** Some documents are written together, where the database takes changes of one moment together; the answers stay in order. */
+/** Processes items in batches: the database combines concurrent changes. The results keep the order. */
 async function mapInBatches<T, R>(
   all: readonly T[],
   batchSize: number,
@@ -116,7 +116,7 @@ async function mapInBatches<T, R>(
   return results
 }
 
-/** One more than are deleted at a time. */
+/** Returns one more than the number that is deleted at a time. */
 async function readDocumentIds({ kysely }: Db, parent: Uid, format: string): Promise<string[]> {
   const rows = await kysely
     .selectFrom('advisory_documents')
@@ -132,7 +132,7 @@ async function readDocumentIds({ kysely }: Db, parent: Uid, format: string): Pro
 
 function violationsIn({ documents }: ImportAdvisoryDocumentsRequest): (FieldViolation | undefined)[] {
   const { nameCharsMax } = limits
-  if (documents.length === 0) return [{ field: 'documents', description: 'must have at least one' }]
+  if (documents.length === 0) return [{ field: 'documents', description: 'must have at least one entry' }]
   if (documents.length > max) return [{ field: 'documents', description: `must have at most ${max} entries` }]
   return documents.flatMap(({ name, format, content }, at) => [
     name.length <= nameCharsMax
@@ -141,7 +141,7 @@ function violationsIn({ documents }: ImportAdvisoryDocumentsRequest): (FieldViol
     format === '' || isFormat(format)
       ? undefined
       : { field: `documents[${at}].format`, description: `must be one of ${formats.join(', ')}, or empty` },
-    content.length > 0 ? undefined : { field: `documents[${at}].content`, description: 'must be given' },
+    content.length > 0 ? undefined : { field: `documents[${at}].content`, description: 'is required' },
   ])
 }
 

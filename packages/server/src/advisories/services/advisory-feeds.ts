@@ -33,11 +33,11 @@ import type { Store } from '../../storage/store.ts'
 import { urlProblem } from '../feeds/download.ts'
 import { NO_LEASE } from '../feeds/feed-leases.ts'
 
-/** Feeds, as they are set up and looked at. scheduler.ts reads them. */
+/** The API of feeds. feed-scheduler.ts runs them. */
 
 const TYPE = 'vulnerabilities.chainguard.dev/AdvisoryFeed'
 
-/** `plainHttp`: addresses may be http, because there are networks that may be reached so. */
+/** `plainHttp`: whether http URLs are allowed, because private networks are configured. */
 export function advisoryFeedsService(store: Store, { plainHttp }: { readonly plainHttp: boolean }) {
   const { db, clock, uids } = store
   const toFeed = (row: AdvisoryFeedRow) => toAdvisoryFeed(row, clock())
@@ -101,7 +101,7 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
           await insertResource(db, tx, 'advisory_feeds', row)
           return { uid: row.uid, response: toFeed(row) }
         },
-        () => alreadyExists(TYPE, group, 'the group has a feed of this address already'),
+        () => alreadyExists(TYPE, group, 'the group already has a feed with this URL'),
       )
     },
 
@@ -112,7 +112,7 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
         const requested = applyUpdate(AdvisoryFeedSchema, current, patch, updateMask?.paths)
         const isUrlChanged = requested.url !== '' && requested.url !== row.url
         requireValid(
-          isUrlChanged ? { field: 'url', description: 'cannot be changed: add another feed' } : undefined,
+          isUrlChanged ? { field: 'url', description: 'cannot be changed: create another feed' } : undefined,
           ...checkSettings(requested),
         )
         const settings = settingsOf(requested)
@@ -144,7 +144,7 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
       return mutate(store, call, async (tx) => {
         const { row } = await lockForChange(db, tx, call, kind, scope)
         if (row.paused === 1) throw failedPrecondition('FEED_PAUSED', `feed ${scope} is paused`, scope)
-        // Another time than that of a run that is under way, which then is not the last one.
+        // Different from the due time of a run in progress, which is then followed by another one.
         const due = { due_ms: Math.min(clock(), row.due_ms - 1) }
         const changed = full ? { ...due, etag: '', last_modified: '' } : due
         await updateResource(tx, 'advisory_feeds', scope, changed)
@@ -161,13 +161,13 @@ function settingsOf({ format, interval, paused }: AdvisoryFeed): Settings {
   return { format, interval_ms: intervalMs ?? limits.feedIntervalMsDefault, paused: paused ? 1 : 0 }
 }
 
-/** What else changes with the settings of a feed. */
+/** Returns other columns that change with the settings of a feed. */
 function dependentChanges(row: AdvisoryFeedRow, settings: Settings, now: number): Partial<AdvisoryFeedRow> {
   const isFormatChanged = settings.format !== row.format
   const isResumed = row.paused === 1 && settings.paused === 0
   const nextMs = Math.max(now, row.begun_ms + settings.interval_ms)
   return {
-    // Read anew as what it is now.
+    // Import the file again in its new format.
     ...(isFormatChanged && { etag: '', last_modified: '' }),
     ...(settings.interval_ms !== row.interval_ms && row.failures === 0 && { due_ms: nextMs }),
     ...((isFormatChanged || isResumed) && { due_ms: now }),
@@ -175,7 +175,7 @@ function dependentChanges(row: AdvisoryFeedRow, settings: Settings, now: number)
   }
 }
 
-/** What URLs are made of once they are encoded. */
+/** Characters of encoded URLs. */
 const urlPattern = /^[\x21-\x7e]*$/
 
 function checkUrl(url: string, plainHttp: boolean): FieldViolation | undefined {

@@ -4,11 +4,12 @@ import {
   AdvisoryPublicationSchema,
   AdvisoryPublicationsService,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/publications_pb.js'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { create, equals } from '@bufbuild/protobuf'
 import { type FieldViolation, notFound } from '../../api/errors.ts'
 import { requireEtagMatch } from '../../api/etag.ts'
 import { requireValid } from '../../api/fields.ts'
-import { applyUpdate, timestampMs, timestampOf } from '../../api/messages.ts'
+import { applyUpdate, timestampOf } from '../../api/messages.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { GROUP_TYPE, lockGroup } from '../../iam/groups/parent-group.ts'
@@ -20,7 +21,7 @@ import { readPublicationState } from '../publish/publication-state.ts'
 import { type StoredPublication, serializePublication } from '../publish/stored-publication.ts'
 import { lockAdvisories } from '../storage/advisory-groups.ts'
 
-/** Publications: who may read what a group publishes, and what it says of itself. */
+/** The API of publications: who can read what a group publishes, and its settings. */
 
 export function advisoryPublicationsService(store: Store) {
   const { db, clock } = store
@@ -125,13 +126,13 @@ function violationsIn({
       ? undefined
       : {
           field: 'distribution.ecosystem',
-          description: 'must be an ecosystem of OSV, such as Wolfi or Alpine:v3.20',
+          description: 'must be an OSV ecosystem, such as Wolfi or Alpine:v3.20',
         },
     /^[a-z0-9][a-z0-9.+-]{0,63}$/.test(namespace)
       ? undefined
       : {
           field: 'distribution.namespace',
-          description: 'must be 1 to 64 lower-case letters, digits, dots, plus signs and hyphens',
+          description: 'must be 1 to 64 lowercase letters, digits, dots, plus signs and hyphens',
         },
   ]
 }

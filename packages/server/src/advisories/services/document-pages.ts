@@ -15,14 +15,14 @@ import type { AdvisoryDocumentRow, AdvisoryRow } from '../../storage/schema/tabl
 import type { Store } from '../../storage/store.ts'
 import { decompressDocument } from '../documents/stored-documents.ts'
 
-/** The documents of a group, or of one advisory, a page at a time: without what they say, which is given of one alone. */
+/** Lists the documents of a group or of one advisory, a page at a time. Content is returned for a single document only. */
 
 type DocumentPageRequest = Pick<
   GetAdvisoryDocumentsRequest,
   'format' | 'id' | 'content' | 'pageSize' | 'pageToken'
 >
 
-/** `of`: the group, and of an advisory its key as well. */
+/** `of`: the group, and for an advisory also its key. */
 export async function readDocumentPage(
   { db, pageTokens }: Pick<Store, 'db' | 'pageTokens'>,
   call: Call,
@@ -34,7 +34,7 @@ export async function readDocumentPage(
   if (format !== '' && !(formats as readonly string[]).includes(format))
     throw invalidArgument('format', `must be one of ${formats.join(', ')}, or empty`)
   if (content && (format === '' || id === ''))
-    throw invalidArgument('content', 'needs format and id: documents are given one at a time')
+    throw invalidArgument('content', 'requires format and id: content is returned for one document at a time')
   const size = effectivePageSize(request.pageSize)
   const requestKey = JSON.stringify([...callerBinding(call), of.parent, of.key ?? null, format, id])
   const cursor = readCursor(pageTokens, pageToken, requestKey)

@@ -1,19 +1,19 @@
 import { rootOf, type Uid } from '../../api/uid.ts'
 import type { Tx } from '../../storage/db.ts'
 
-/** What is known of a group because of its advisories. */
+/** The row of a group with advisories. */
 
-/** Lets nobody else import into the group until the transaction ends, so that a document is compared with what stays. */
+/** Locks the group against other imports until the transaction ends. */
 export async function lockAdvisories(tx: Tx, group: Uid): Promise<void> {
   await tx
     .insertInto('advisory_groups')
     .values({ root: rootOf(group), uid: group, revision: 0, changed_ms: 0, public: 0, publication: '' })
-    // An update that changes nothing holds the row.
+    // An update that changes nothing locks the row.
     .onConflict((conflict) => conflict.columns(['root', 'uid']).doUpdateSet({ uid: group }))
     .execute()
 }
 
-/** Makes what is published of the group be made anew. */
+/** Increases the revision, so that published feeds of the group are built again. */
 export async function markAdvisoriesChanged(tx: Tx, group: Uid, now: number): Promise<void> {
   await tx
     .updateTable('advisory_groups')

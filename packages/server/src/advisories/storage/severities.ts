@@ -6,13 +6,13 @@ import type { AdvisoryScoreRow } from '../../storage/schema/tables.ts'
 import { runText, sqlText } from '../../storage/sql-text.ts'
 
 /**
- * Severities come through the aliases: what a document in a group says of a vulnerability holds for the advisories of that group
- * and of those below it.
+ * Severities are found by the aliases of advisories: the scores of a vulnerability in a group's documents apply to the advisories of that
+ * group and of its descendants.
  */
 
 const aliasKey = (root: string, alias: string) => `${root} ${alias}`
 
-/** Adds the scores of their vulnerabilities to advisories, which are of one page. */
+/** Adds the scores of their vulnerabilities to the advisories of one page. */
 export async function addSeverities(
   db: Pick<Db, 'engine' | 'read'>,
   advisories: readonly Advisory[],
@@ -45,9 +45,9 @@ export async function addSeverities(
 }
 
 /**
- * When what is known of the severity of advisories last changed, by uid: when a document was read that gives them scores, or that
- * is named as one of their aliases and may have given some before. Their own documents do not count, which change them as well:
- * `ownIds` has what those of OSV are named, by uid.
+ * Returns when the severity of advisories last changed, by uid: when a document was imported that has scores for them, or that is named
+ * as one of their aliases and may have had scores before. Their own documents do not count, since those change the advisories too:
+ * `ownIds` has the ids of OSV records, by uid.
  */
 export async function readSeverityTimes(
   db: Pick<Db, 'engine' | 'read'>,

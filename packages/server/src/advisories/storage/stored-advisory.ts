@@ -8,13 +8,14 @@ import {
   AdvisorySchema,
   ReviewState,
 } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { timestampMs, timestampOf } from '../../api/messages.ts'
+import { timestampOf } from '../../api/messages.ts'
 import { parentOf, rootOf } from '../../api/uid.ts'
 import type { AdvisoryRow, WithdrawnAdvisoryRow } from '../../storage/schema/tables.ts'
 import { searchText } from '../search/facets.ts'
 
-/** From what documents say to the row, and from the row to the message. */
+/** Maps records of documents to rows, and rows to messages. */
 
 /** The columns that an advisory is read from. */
 export type AdvisoryContentRow = Pick<
@@ -35,22 +36,22 @@ export function toAdvisory(row: AdvisoryContentRow): Advisory {
   return advisory
 }
 
-/** What the documents say of an advisory, in one value: equal for equal contents. */
+/** Returns the hash of a record: equal for equal contents. */
 export function hashRecord(record: AdvisoryRecord): Uint8Array {
-  // The number changes when something else is made of the same record.
+  // Increase the number when the same record results in a different row.
   return createHash('sha256')
     .update(`1 ${JSON.stringify(record)}`)
     .digest()
 }
 
 export interface RowTimes {
-  /** When it is imported, for what has no times of its own. */
+  /** The time of the import, for records without times. */
   readonly now: number
-  /** The advisory as it was. */
+  /** The current row of the advisory. */
   readonly before: AdvisoryRow | undefined
 }
 
-/** The row that an advisory has from now on. */
+/** Returns the new row of an advisory. */
 export function toAdvisoryRow(
   uid: string,
   record: AdvisoryRecord,
@@ -72,7 +73,7 @@ export function toAdvisoryRow(
   const content = toBinary(AdvisorySchema, advisory)
   advisory.artifactName = record.artifactName
   advisory.componentName = record.componentName
-  // A change is always later than what it changes, whatever the document says of its time.
+  // A change is always later than the previous state, whatever time the document states.
   const changedMs = record.updatedMs ?? now
   return {
     root: rootOf(uid),
@@ -99,7 +100,7 @@ export function toAdvisoryRow(
 
 const ID_ALPHABET = '23456789cfghjmpqrvwx'
 
-/** The same id for the same key wherever it is imported. */
+/** Derives the id from the key: the same wherever it is imported. */
 function deriveAdvisoryId(key: string): string {
   const letters = [...createHash('sha256').update(key).digest().subarray(0, 12)]
     .map((byte) => ID_ALPHABET[byte % ID_ALPHABET.length])
@@ -116,12 +117,12 @@ function toEvents(uid: string, records: readonly EventRecord[], { now, before }:
     const event = create(AdvisoryEventSchema, {
       author,
       type,
-      // What is published was reviewed before.
+      // Published data was reviewed before.
       reviewState: ReviewState.APPROVED,
       ...(issue !== undefined && { issue }),
     })
     const identity = eventIdentity(event)
-    // A format without times: the event is as old as the first import that had it.
+    // In formats without times, an event has the time of the first import that had it.
     const ms = timeMs === 0 ? (knownTimes.get(identity) ?? now) : timeMs
     event.createTime = timestampOf(ms)
     const digest = createHash('sha256').update(`${timeMs} ${identity}`).digest('hex')
@@ -131,7 +132,7 @@ function toEvents(uid: string, records: readonly EventRecord[], { now, before }:
   return events
 }
 
-/** What an event says, without when. */
+/** Returns the identity of an event: its content without the time. */
 function eventIdentity({ author, type, issue }: AdvisoryEvent): string {
   return JSON.stringify([author, issue ?? null, type])
 }

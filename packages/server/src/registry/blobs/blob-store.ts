@@ -1,59 +1,59 @@
 /**
- * Where the bytes of blobs lie. It knows nothing of digests, repos and rights: the database says what is where. What it has
- * acknowledged is durable, and nobody sees a blob that is not whole.
+ * A store of the bytes of blobs. It knows nothing of digests, repos and permissions: the database has the locations. What it has
+ * acknowledged is durable, and incomplete blobs are never visible.
  */
 export interface BlobStore {
   /**
-   * Goes on with an upload where `size` ends; what was written beyond that is forgotten. Fulfils when the bytes end, with the upload as
-   * it is then. When they fail, so does this, and the upload is what it was. `isLast`: it is kept or discarded by this process next, so
-   * that it need not outlive it. `isTakenOver`: somebody who went on with it before may still be writing, which must not change what
-   * becomes of it. Rejects with MissingBytes where the bytes are not there any more.
+   * Appends to an upload at `size`; bytes beyond that are discarded. Resolves when the source ends, with the new state of the
+   * upload. If the source fails, so does this, and the upload is unchanged. `isLast`: this process commits or discards it next, so
+   * it need not be durable. `isTakenOver`: a previous writer may still be writing, which must not change the
+   * result. Rejects with MissingBytes if the bytes no longer exist.
    */
   append(
     upload: Upload,
     bytes: AsyncIterable<Uint8Array>,
     options?: { readonly isLast?: boolean; readonly isTakenOver?: boolean },
   ): Promise<Upload>
-  /** The upload with all that is stored of it, also by a writer that never said how far it came; never less than `size`. */
+  /** Returns the upload with all bytes that are stored of it, also by a writer that did not report its progress; never less than `size`. */
   readProgress(upload: Upload): Promise<Upload>
-  /** The bytes of an upload that is complete: nothing is appended to it afterwards. A piece holds until the next one is asked for. */
+  /** Reads a complete upload: nothing is appended to it afterwards. A chunk is valid until the next one is requested. */
   readUpload(upload: Upload): AsyncIterable<Uint8Array>
-  /** Makes an upload the blob at a location that was never used before. */
+  /** Turns an upload into the blob at a location that was never used before. */
   commit(upload: Upload, location: string): Promise<void>
-  /** Undoes `keep`: the upload can be kept again, or discarded. Nothing may know the location. */
+  /** Undoes `commit`: the upload can be committed again or discarded. Nothing may refer to the location. */
   revertCommit(upload: Upload, location: string): Promise<void>
-  /** Forgets an upload; does nothing where there is none. */
+  /** Discards an upload, if it exists. */
   discard(upload: Pick<Upload, 'id' | 'state'>): Promise<void>
   /**
-   * The bytes from `start` to before `end`. Nothing is opened before they are asked for. A piece holds until the next one is asked for:
-   * whoever keeps it takes a copy.
+   * Reads the bytes from `start` to before `end`, opening the blob lazily. A chunk is valid until the next one is requested:
+   * consumers that keep it must copy it.
    */
   read(location: string, range: ByteRange): AsyncIterable<Uint8Array>
-  /** Forgets a blob; does nothing where there is none. */
+  /** Deletes a blob, if it exists. */
   remove(location: string): Promise<void>
   /**
-   * A URL that gives whoever has it the bytes of a blob, for `blobUrlLifetimeMs`. Undefined where the store cannot be asked by clients,
-   * or is not to be.
+   * Returns a URL that gives its holder access to a blob for `blobUrlLifetimeMs`. Undefined if clients cannot reach the store, or
+   * should not.
    */
   readonly presignUrl: ((location: string) => Promise<string>) | undefined
-  /** Names the database that the store belongs to; it is not among `blobs`. */
+  /** Identifies the database that the store belongs to; not one of the `blobs`. */
   readonly identity: StoreIdentity
-  /** All that is stored, in any order. What comes or goes meanwhile may be among it or not. `folder`: only below this first name. */
+  /** Lists all blobs in any order. Concurrent changes may or may not be included. `folder`: only those with this first path segment. */
   listBlobs(folder?: string): AsyncIterable<StoredBlob>
-  /** All that was appended and neither kept nor discarded, likewise. */
+  /** Lists all uploads that were neither committed nor discarded, likewise. */
   listUploads(): AsyncIterable<StoredUpload>
   close(): void
 }
 
-/** A file or object of the store; a copy of the store has it, too. */
+/** A file or object of the store, which is part of every copy of the store. */
 export interface StoreIdentity {
-  /** Undefined if the store has none. */
+  /** Returns undefined if the store has none. */
   read(): Promise<string | undefined>
-  /** Replaces the one that the store may have. `id`: hex digits. */
+  /** Replaces the current one. `id`: hex digits. */
   write(id: string): Promise<void>
 }
 
-/** Its name in a directory, and below the prefix of a bucket. */
+/** Its name in the directory, or below the prefix of the bucket. */
 export const IDENTITY_FILE = 'store-identity'
 
 export interface StoredBlob {
@@ -63,15 +63,15 @@ export interface StoredBlob {
 }
 
 export interface StoredUpload extends Pick<Upload, 'id' | 'state'> {
-  /** Where it was about to be kept, when that is all there is of it: what somebody else has begun there looks the same. */
+  /** The intended location, if nothing else is known of it. Uploads of other programs look the same. */
   readonly location?: string
   readonly modifiedMs: number
 }
 
-/** Bytes that are to be read or gone on with and are not there, or not all of them. Other failures may go away by themselves. */
+/** Bytes to read or append to are missing or incomplete. Other failures may be temporary. */
 export class MissingBytes extends Error {
   override readonly name = 'MissingBytes'
-  /** How many there are. */
+  /** How many bytes exist. */
   readonly foundBytes: number
 
   constructor(message: string, foundBytes: number, cause?: unknown) {
@@ -84,7 +84,7 @@ export interface Upload {
   /** Letters and digits. */
   readonly id: string
   readonly size: number
-  /** What the store remembers of it between two calls; '' at first. */
+  /** What the store needs to know of it between two calls; '' at first. */
   readonly state: string
 }
 

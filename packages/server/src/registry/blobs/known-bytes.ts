@@ -3,7 +3,7 @@ import type { Store } from '../../storage/store.ts'
 import { parseLocation } from './blob-locations.ts'
 import type { StoredBlob, StoredUpload } from './blob-store.ts'
 
-/** The rows of what a store has, by their locations; what nobody knows is not among them. */
+/** Returns the rows of blobs by their locations; untracked locations have none. */
 export async function findBlobRows(
   { db }: Pick<Store, 'db'>,
   found: readonly Pick<StoredBlob, 'location'>[],
@@ -19,7 +19,7 @@ export async function findBlobRows(
   return new Map(rows.filter(({ location }) => locations.has(location)).map((row) => [row.location, row]))
 }
 
-/** The ids among these of uploads that have a row. */
+/** Returns the ids of uploads that have a row. */
 export async function findUploadIds(
   { db }: Pick<Store, 'db'>,
   found: readonly Pick<StoredUpload, 'id'>[],

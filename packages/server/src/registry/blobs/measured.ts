@@ -1,11 +1,11 @@
 import type { BlobStore } from './blob-store.ts'
 
-/** Receives how long an operation of a blob store took, in seconds. `read` and `uploaded`: until the first bytes. */
+/** Called with the duration of each blob store operation in seconds. `read` and `uploaded`: until the first bytes. */
 export type ObserveBlobs = (operation: string, outcome: 'ok' | 'failed', seconds: number) => void
 
 const SECOND_MS = 1000
 
-/** A store whose operations are measured. */
+/** Returns a store whose operations are measured. */
 export function measuredBlobs(store: BlobStore, observe: ObserveBlobs): BlobStore {
   const start = (operation: string) => {
     const startMs = performance.now()

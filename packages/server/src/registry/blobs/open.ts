@@ -4,18 +4,18 @@ import type { BlobStore } from './blob-store.ts'
 import { fileBlobs } from './files/file-system.ts'
 import { tracedBlobs } from './traced.ts'
 
-/** Where this installation has its blobs: in its data directory, or in a bucket. */
+/** Where this installation stores blobs: in its data directory or in a bucket. */
 export interface BlobSettings {
   readonly bucket: string
-  /** undefined: Amazon's of the region. */
+  /** undefined: Amazon's endpoint of the region. */
   readonly endpoint: string | undefined
-  /** undefined: what the environment says. */
+  /** undefined: from the environment. */
   readonly region: string | undefined
-  /** Of all keys: '' or with a slash at its end. */
+  /** Prefix of all keys: '' or ending in a slash. */
   readonly prefix: string
-  /** The bucket is named in the path of a URL, not in its host. */
+  /** Whether the bucket is in the path of URLs instead of the host name. */
   readonly pathStyle: boolean
-  /** Clients get blobs from the bucket itself, at this address of it if it has another one for them. */
+  /** Whether clients are redirected to the bucket, and its endpoint for clients if that differs. */
   readonly redirect: false | { readonly endpoint: string | undefined }
 }
 
@@ -23,7 +23,7 @@ export interface BlobLog {
   warn(fields: object, message: string): void
 }
 
-/** Where blobs are that are files. */
+/** Directory of blobs that are files. */
 export function blobDirectory(dataDir: string): string {
   return join(dataDir, 'blobs')
 }
@@ -38,7 +38,7 @@ export async function openBlobs(
     const files = fileBlobs(blobDirectory(dataDir))
     return tracer === undefined ? files : tracedBlobs(files, 'file', tracer)
   }
-  // Takes a second and 30 MB, which nobody pays who has files.
+  // Loading it takes a second and 30 MB, which installations with files should not pay.
   const { openS3Blobs } = await import('./s3/s3-blobs.ts')
   const store = await openS3Blobs(blobs, log, tracer)
   return tracer === undefined ? store : tracedBlobs(store, 's3', tracer)

@@ -13,8 +13,8 @@ import { newLocation } from './blob-locations.ts'
 import type { Upload } from './blob-store.ts'
 
 /**
- * Which bytes are stored, and which repos have them. Bytes are shared by all repos and reached through a link alone (R31). A blob is
- * stored anew under a new location, so that whoever takes away the old bytes never meets the new ones.
+ * The stored blobs, and the repos that have them. Bytes are shared by all repos and can be reached through a link only (R31). A blob that
+ * is stored again gets a new location, so that deleting the old bytes never affects the new ones.
  */
 
 interface InRepo {
@@ -43,13 +43,13 @@ interface LinkedBlob {
   readonly linkedMs: number
 }
 
-/** The blob of a repo; undefined where the repo has no link to it, whoever else has one. */
+/** Returns the blob of a repo; undefined if the repo has no link to it, even if others have. */
 export async function findLinkedBlob(db: Db, repo: Uid, digest: string): Promise<LinkedBlob | undefined> {
   const [row] = await readLinkedBlob(db, { root: rootOf(repo), repo, digest })
   return row && { size: Number(row.size), location: row.location, linkedMs: Number(row.linked_ms) }
 }
 
-/** The row of stored bytes, kept from being taken away until the transaction ends. */
+/** Returns the row of stored bytes, locked (FOR SHARE) against deletion. */
 export async function lockBlob({ rules, engine }: Db, tx: Tx, digest: string): Promise<BlobRow | undefined> {
   const sql = sqlText(engine)
   const text = `select * from blobs where digest = ${sql.bind(digest)}${rules.lockForShare}`
@@ -57,11 +57,11 @@ export async function lockBlob({ rules, engine }: Db, tx: Tx, digest: string): P
   return row
 }
 
-/** Gives a repo, which is held, a link to bytes that are held. Throws code 8 where its organization may not store them. */
+/** Links locked bytes to a locked repo. Throws code 8 if the organization's quota is exceeded. */
 export async function linkBlob(db: Db, tx: Tx, repo: Uid, blob: BlobRow, nowMs: number): Promise<void> {
   const [digest, size] = [blob.digest, Number(blob.size)]
   const link = { root: rootOf(repo), repo, digest, size, linked_ms: nowMs }
-  // Collection may take the link that is there between the two statements: then it is made anew.
+  // Garbage collection may delete an existing link between the two statements: then it is created again.
   for (;;) {
     const { numInsertedOrUpdatedRows } = await tx
       .insertInto('repo_blobs')
@@ -73,9 +73,9 @@ export async function linkBlob(db: Db, tx: Tx, repo: Uid, blob: BlobRow, nowMs: 
   }
 }
 
-/** Who is shown a blob and is about to push a manifest may count on it from now on. False when the link is gone. */
+/** Refreshes a link, so that a client that is about to push a manifest can rely on it. Returns false if the link is gone. */
 export function refreshLink(db: Db, repo: Uid, digest: string, nowMs: number): Promise<boolean> {
-  // The manifest is refused if the blob is gone by then, so the read need not fail.
+  // A push fails if the blob is gone by then, so the read need not fail.
   return bestEffortWrite(
     inTransaction(db, (tx) => touchLink(tx, repo, digest, nowMs)),
     true,
@@ -94,8 +94,8 @@ async function touchLink(tx: Tx, repo: Uid, digest: string, nowMs: number): Prom
 }
 
 /**
- * Makes an upload, whose bytes have this digest, a blob of a repo: durable when it fulfils. `link` makes the link, with whatever belongs
- * into the same transaction.
+ * Commits an upload with this digest as a blob of a repo: durable when it resolves. `link` creates the link and other changes of
+ * the same transaction.
  */
 export async function commitUpload(
   { store, blobs }: Pick<OciServices, 'store' | 'blobs'>,
@@ -122,7 +122,7 @@ export async function commitUpload(
   try {
     await inTransaction(db, async (tx) => {
       committedLocation = ''
-      // Holds the row, whoever has made it: collection takes it before, and it is made anew, or not at all.
+      // Locks the row, whether it is new or not: garbage collection either has deleted it before, or cannot delete it now.
       const blob = await tx
         .insertInto('blobs')
         .values({ digest, size: upload.size, location, created_ms: createdMs })
@@ -131,26 +131,25 @@ export async function commitUpload(
         )
         .returningAll()
         .executeTakeFirstOrThrow()
-      // After so long collection may have taken the bytes for nobody's.
-      if (clock() - createdMs > limits.blobCommitMsMax)
-        throw aborted('storing the blob took too long; try again')
+      // After this time, garbage collection may have deleted the bytes as untracked.
+      if (clock() - createdMs > limits.blobCommitMsMax) throw aborted('storing the blob took too long; retry')
       await link(tx, blob)
       committedLocation = blob.location
     })
   } catch (error) {
-    // The upload can be finished later. After a commit of unknown outcome the row may be there, and needs the bytes.
+    // Keep the upload so that it can be finished later. If the outcome of the commit is unknown, the row may exist and need the bytes.
     const isRolledBack = storageFaultOf(error) !== undefined && !isOutcomeUnknown(error)
     if (committedLocation !== location || isRolledBack) await restoreUpload()
     throw error
   }
-  // Another request has stored the same bytes meanwhile.
+  // Another request stored the same bytes meanwhile.
   if (committedLocation !== location) await blobs.remove(location)
 
   async function restoreUpload() {
     try {
       await blobs.revertCommit(upload, location)
     } catch {
-      // The first error counts; garbage collection finds the bytes.
+      // Report the first error; garbage collection deletes the bytes.
     }
   }
 }

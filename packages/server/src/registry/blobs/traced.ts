@@ -1,7 +1,7 @@
 import { spanOver, type Tracer } from '../../runtime/tracer.ts'
 import type { BlobStore } from './blob-store.ts'
 
-/** A store whose operations have spans, which name no blob, repo or key. */
+/** Returns a store whose operations have spans, which name no blob, repo or key. */
 export function tracedBlobs(store: BlobStore, system: 'file' | 's3', tracer: Tracer): BlobStore {
   const options = (operation: string, attributes: Readonly<Record<string, number>> = {}) =>
     ({

@@ -3,9 +3,9 @@ import { scheduleJob } from '../../storage/jobs/job-leases.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 
 /**
- * A backup holds stored bytes: what its snapshot knows must not be removed before it is copied. The hold is the lease of the work
- * `backup`, so it expires if the backup dies. A removal locks the row in the transaction that removes rows of blobs: a backup that
- * starts meanwhile waits for it, and takes its snapshot afterwards.
+ * A running backup keeps stored bytes: what is in its snapshot must not be deleted before it is copied. It is the lease of job
+ * `backup`, so it expires if the backup dies. A deletion locks the row in the transaction that deletes rows of blobs: a backup that
+ * starts meanwhile waits for it and takes its snapshot afterwards.
  */
 
 /** Throws HeldByBackup while a backup runs. */
@@ -16,12 +16,12 @@ export async function requireNoBackup(db: Db, tx: Tx, nowMs: number): Promise<vo
   if (Number(row?.lease_ms ?? 0) > nowMs) throw new BackupRunning()
 }
 
-/** Creates the row that is locked. */
+/** Creates the row that deletions lock. */
 export async function ensureBackupJob(db: Db): Promise<void> {
   await scheduleJob(db, 'backup', Number.MAX_SAFE_INTEGER)
 }
 
-/** Runs a step of a collection; false where a backup holds what it would remove. */
+/** Runs a step of garbage collection; returns false if a running backup needs what it would delete. */
 export async function unlessBackupRuns(step: () => Promise<void>): Promise<boolean> {
   try {
     await step()
@@ -36,6 +36,6 @@ class BackupRunning extends Error {
   override readonly name = 'HeldByBackup'
 
   constructor() {
-    super('a backup is running: stored bytes are removed after it')
+    super('a backup is running: stored bytes are deleted after it')
   }
 }

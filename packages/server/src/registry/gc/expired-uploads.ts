@@ -6,7 +6,7 @@ import type { StoredUpload } from '../blobs/blob-store.ts'
 import { findUploadIds } from '../blobs/known-bytes.ts'
 import { type GcRun, pauseBetweenBatches, ROWS_PER_TRANSACTION } from './run.ts'
 
-/** Uploads that are over: they count no more since then, and here their rows go, and then what was sent. */
+/** Deletes the rows of expired uploads, then their bytes. They stopped counting when they expired. */
 export async function collectExpiredUploads(run: GcRun): Promise<void> {
   const { store, blobs, dryRun, tally, onProgress } = run
   let seen = 0
@@ -45,7 +45,7 @@ export async function collectExpiredUploads(run: GcRun): Promise<void> {
   }
 }
 
-/** A request that began while the upload was good may still be at work. */
+/** A request that started before the upload expired may still write to it. */
 function expiredBeforeMs({ nowMs, graceMs }: GcRun): number {
   return nowMs - Math.min(graceMs, limits.expiredUploadRetentionMs)
 }
@@ -68,7 +68,7 @@ function pageOfUploads(run: GcRun, after: { readonly expires_ms: number; readonl
     .execute()
 }
 
-/** What was sent and has no row: of a push in one request that broke off, or of a repo that was deleted. */
+/** Deletes upload bytes without a row, of an interrupted monolithic push or of a deleted repo. */
 async function collectUntrackedUploads(run: GcRun): Promise<void> {
   const { store, blobs, dryRun, tally, nowMs, graceMs } = run
   const untilMs = nowMs - Math.max(graceMs, limits.untrackedBlobAgeMsMin)

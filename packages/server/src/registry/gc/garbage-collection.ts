@@ -7,8 +7,8 @@ import { collectUnreferencedLinks } from './unreferenced-links.ts'
 import { collectUntrackedBlobs } from './untracked-blobs.ts'
 
 /**
- * Online collection: takes what nobody needs from the registry, beside pushes and pulls. It holds a few rows at a time; a manifest, once
- * acknowledged, never loses a blob to it, whatever the grace. A run that is cut short loses nothing: the next one finds what is left.
+ * Online garbage collection: deletes unreferenced data from the registry, concurrently with pushes and pulls. It locks a few rows at a
+ * time. An acknowledged manifest never loses a blob, whatever the grace period. An interrupted run is completed by the next one.
  */
 export async function collectGarbage(options: GcOptions): Promise<GcReport> {
   const nowMs = options.store.clock()

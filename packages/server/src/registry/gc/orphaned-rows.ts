@@ -6,8 +6,8 @@ import { deleteRepoImages } from '../manifests/manifest-rows.ts'
 import { type GcRun, pauseBetweenBatches } from './run.ts'
 
 /**
- * Rows of resources that do not exist: a node of the previous version deletes resources without the tables that only this version knows.
- * A uid is used once, so such rows are never needed again.
+ * Deletes rows of resources that no longer exist: a node of the previous version does not delete from tables that only this version
+ * knows. Uids are unique, so such rows are never needed again.
  */
 export async function collectOrphanedRows(run: GcRun): Promise<void> {
   const { store, dryRun, tally, onProgress } = run
@@ -24,7 +24,7 @@ export async function collectOrphanedRows(run: GcRun): Promise<void> {
   }
 }
 
-/** Images are counted for their organization, so they are deleted together, with their counts. */
+/** Images count towards their organization, so they are deleted together with their counts. */
 function isImageTable(table: string): boolean {
   return ['manifests', 'manifest_references', 'repo_blobs', 'uploads'].includes(table)
 }
@@ -37,7 +37,7 @@ function deleteOrphanedRows(
     const areImages = isImageTable(table)
     if (areImages) await deleteRepoImages(db, tx, owner)
     const sql = sqlText(db.engine)
-    // What images leave are references without their manifest.
+    // Deleted images may have left references.
     const text = `delete from ${areImages ? 'manifest_references' : table}
       where ${areImages ? 'repo' : by} = ${sql.bind(owner)} and root = ${sql.bind(rootOf(owner))}`
     await runInTransaction(tx, text, sql)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../storage/store.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 
-/** One collection: what its steps work with, and what they count. */
+/** One garbage collection run: the options and counts that its steps share. */
 
 export interface GcTotal {
   readonly count: number
@@ -10,14 +10,14 @@ export interface GcTotal {
 }
 
 /**
- * `orphans`: resources that do not exist, of which other tables still have rows; `links`: of repos, to blobs that no manifest of theirs needs; `blobs`: bytes that no repo has a link to any more; `uploads` that are
- * over; `strays`: bytes that the database does not know, as a crash leaves them.
+ * `orphans`: rows of resources that no longer exist. `links`: links of repos to blobs that none of their manifests reference. `blobs`:
+ * bytes without a link. `uploads`: expired uploads. `strays`: untracked bytes, which have no row in the database, as after a crash.
  */
 export const gcKinds = ['orphans', 'links', 'blobs', 'uploads', 'strays'] as const
 export type GcKind = (typeof gcKinds)[number]
 
 export interface GcReport extends Readonly<Record<GcKind, GcTotal>> {
-  /** Links and uploads of each organization that had some. Bytes of links that others have too stay where they are. */
+  /** Links and uploads by organization. The bytes of links that others have too stay where they are. */
   readonly organizations: readonly GcOrganizationReport[]
 }
 
@@ -27,7 +27,7 @@ export interface GcOrganizationReport {
   readonly uploads: GcTotal
 }
 
-/** What was gone through so far, of the step that is at work. */
+/** Progress of the current step. */
 export interface GcProgress {
   readonly step: GcKind
   readonly seen: number
@@ -37,22 +37,22 @@ export interface GcProgress {
 export interface GcOptions {
   readonly store: Pick<Store, 'db' | 'clock'>
   readonly blobs: BlobStore
-  /** What is younger stays: somebody may be about to push what needs it. */
+  /** Younger data is kept: a client may be about to push a manifest that references it. */
   readonly graceMs: number
-  /** Counts what would go, and takes nothing. */
+  /** Counts what would be deleted, without deleting it. */
   readonly dryRun: boolean
-  /** Takes no bytes that the database does not know where they are most of the store. */
+  /** Does not delete untracked bytes if they are most of the store. */
   readonly requireKnownStore: boolean
-  /** Ends it after the batch that it is at. */
+  /** Ends the run after its current batch. */
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: GcProgress) => void) | undefined
-  /** Called where a backup is running, so that stored bytes were not removed; the next collection removes them. */
+  /** Called if stored bytes were not deleted because a backup is running; the next run deletes them. */
   readonly onBackupRunning?: (() => void) | undefined
 }
 
 export interface GcRun extends GcOptions {
   readonly nowMs: number
-  /** Links that were made at or before this are old enough. */
+  /** Links that were created or refreshed at or before this time are old enough. */
   readonly cutoffMs: number
   readonly tally: GcTally
 }
@@ -92,13 +92,13 @@ export function createTally(): GcTally {
   }
 }
 
-/** Rows that one statement looks at, and that one transaction takes: others wait for it a few milliseconds. */
+/** Rows per statement, and per transaction, which others wait for a few milliseconds. */
 export const ROWS_PER_READ = 1000
 export const ROWS_PER_TRANSACTION = 100
-/** Between two transactions others have their turn: SQLite has one writer at a time. */
+/** Pause between two transactions for other writers: SQLite has one at a time. */
 const PAUSE_MS = 5
 
-/** After each batch. Throws the reason of a run that is to end. */
+/** Called after each batch. Throws the signal's reason if the run must end. */
 export async function pauseBetweenBatches({ signal, dryRun }: GcRun, deleted: number): Promise<void> {
   signal?.throwIfAborted()
   if (deleted > 0 && !dryRun) await sleep(PAUSE_MS)

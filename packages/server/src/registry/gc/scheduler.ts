@@ -8,17 +8,17 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import { collectGarbage } from './garbage-collection.ts'
 import type { GcReport } from './run.ts'
 
-/** Collects when it is due, whichever node comes first, until it is stopped. */
+/** Runs garbage collection when it is due, on whichever node leases it first, until it is stopped. */
 
 export interface GcScheduler {
-  /** Ends a run after the batch that it is at; the next start, or another node, begins again. */
+  /** Ends a run after its current batch; the next start, or another node, runs it again. */
   stop(): Promise<void>
 }
 
 export interface GcSchedulerOptions {
   readonly store: Pick<Store, 'db' | 'clock'>
   readonly blobs: BlobStore
-  /** Space that a full disk has for collecting. */
+  /** Reserved space that garbage collection can use on a full disk. */
   readonly ballast?: Ballast
   /** undefined: never. */
   readonly intervalMs: number | undefined
@@ -37,7 +37,7 @@ export type GcResult = {
   | { readonly outcome: 'failed'; readonly error: unknown }
 )
 
-/** Nodes do not begin at the same moment every day. */
+/** Nodes do not start at the same time every day. */
 const JITTER = 0.05
 
 export function gcScheduler(options: GcSchedulerOptions): GcScheduler {
@@ -65,7 +65,7 @@ export function gcScheduler(options: GcSchedulerOptions): GcScheduler {
       options.onRun({ outcome: 'succeeded', report, durationMs: performance.now() - startMs })
     } catch (error) {
       const isInterrupted = stopping.signal.aborted || error instanceof JobLeaseLost
-      // What was cut short is still due; what failed is tried again after a while.
+      // An interrupted run is still due; a failed one is retried after a while.
       const retryMs = clock() + Math.min(intervalMs, limits.gcRetryMs)
       await job.release(isInterrupted ? {} : { due_ms: retryMs })
       if (!isInterrupted) options.onRun({ outcome: 'failed', error, durationMs: performance.now() - startMs })
@@ -76,7 +76,7 @@ export function gcScheduler(options: GcSchedulerOptions): GcScheduler {
 
   return {
     async stop() {
-      stopping.abort(new Error('the server stops'))
+      stopping.abort(new Error('the server is stopping'))
       await poller.stop()
     },
   }

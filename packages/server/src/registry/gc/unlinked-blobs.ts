@@ -5,8 +5,8 @@ import { requireNoBackup } from './backup-hold.ts'
 import { batches, type GcRun, pauseBetweenBatches, ROWS_PER_READ } from './run.ts'
 
 /**
- * Bytes that no repo has a link to. Whoever makes a link holds the row of the bytes; here it is held before anybody looks for links. The
- * row goes first: bytes without a row are nobody's, and a row without bytes would be a promise that is not kept.
+ * Deletes bytes without a link. A request that creates a link locks the row of the bytes; here it is locked before links are
+ * looked up. The row is deleted first: bytes without a row are deleted later as untracked, but a row without bytes would break pulls.
  */
 
 interface Stored {
@@ -34,10 +34,10 @@ export async function collectUnlinkedBlobs(run: GcRun): Promise<void> {
   }
 }
 
-/** No link is as old. */
+/** A cutoff that no link is older than. */
 const KEEP_ALL_LINKS = -1
 
-/** All stored blobs; `unlinked` is 1 for those without a link, not counting links that a run with this cutoff would take. */
+/** All stored blobs; `unlinked` is 1 for those without a link, ignoring links that a run with this cutoff would delete. */
 async function* pagesOfBlobs(db: Db, cutoffMs: number): AsyncGenerator<(Stored & { unlinked: number })[]> {
   for (let after = ''; ; ) {
     const sql = sqlText(db.engine)
@@ -62,7 +62,7 @@ async function deleteUnlinkedRows(
   return inTransaction(db, async (tx) => {
     await requireNoBackup(db, tx, clock())
     const held = sqlText(db.engine)
-    // As they are now: one that was stored anew meanwhile has another location.
+    // Read the current rows: a blob that was stored again meanwhile has another location.
     const rows = await runInTransaction<Stored>(
       tx,
       `select digest, size, location from blobs where digest in (${held.bindAll(digests)}) order by digest${db.rules.lockForUpdate}`,

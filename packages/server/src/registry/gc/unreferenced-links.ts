@@ -7,8 +7,8 @@ import { unlinkBlobs } from '../quota/usage.ts'
 import { batches, type GcRun, pauseBetweenBatches, ROWS_PER_READ } from './run.ts'
 
 /**
- * Links of repos to blobs that no manifest of the repo needs, once they are older than the grace. Whoever pushes a manifest holds the
- * links that it needs; here they are held before anybody looks whether a manifest needs them. So one of the two waits for the other.
+ * Deletes links to blobs that no manifest of the repo references, once they are older than the grace period. A push of a manifest locks
+ * the links that it references; here they are locked before references are looked up. So one waits for the other.
  */
 
 interface Link {
@@ -36,11 +36,11 @@ export async function collectUnreferencedLinks(run: GcRun): Promise<void> {
   }
 }
 
-/** That a manifest of its repo needs the link `l`. */
+/** The condition that a manifest of its repo references link `l`. */
 const REFERENCED = `exists (select 1 from manifest_references as r
   where r.root = l.root and r.repo = l.repo and r.digest = l.digest and r.kind = 'blob')`
 
-/** All links in the order of their key; `unneeded` is 1 for those that are old enough and needed by nothing. */
+/** All links in the order of their key; `unneeded` is 1 for those that are old enough and unreferenced. */
 async function* pagesOfLinks(db: Db, cutoffMs: number): AsyncGenerator<(Link & { unneeded: number })[]> {
   for (let after: Pick<Link, 'root' | 'repo' | 'digest'> = { root: '', repo: '', digest: '' }; ; ) {
     const sql = sqlText(db.engine)
@@ -56,7 +56,7 @@ async function* pagesOfLinks(db: Db, cutoffMs: number): AsyncGenerator<(Link & {
   }
 }
 
-/** Links of one repo; `record`: the run has not yet told its people. */
+/** Deletes links of one repo; `record`: whether the run has yet to record an audit event for it. */
 async function deleteLinks(
   { store, cutoffMs, nowMs }: GcRun,
   repo: string,
@@ -69,7 +69,7 @@ async function deleteLinks(
     `l.root = ${sql.bind(rootOf(repo))} and l.repo = ${sql.bind(repo)} and l.digest in (${sql.bindAll(digests)})
       and l.linked_ms <= ${sql.bind(cutoffMs)}`
   return inTransaction(db, async (tx) => {
-    // Whoever takes links away holds it alone: of two who take the same ones neither waits for the other's.
+    // Locked exclusively and in order: two runs that delete the same links must not deadlock.
     if ((await lockResource(db, tx, 'repos', repo, 'share')) === undefined) return []
     const { lockForUpdate } = db.rules
     if (lockForUpdate !== '') {
@@ -77,7 +77,7 @@ async function deleteLinks(
       const text = `select 1 from repo_blobs as l where ${condition(sql)} order by l.digest${lockForUpdate}`
       await runInTransaction(tx, text, sql)
     }
-    // A statement of its own: it sees what was committed while the one before waited.
+    // A separate statement: it sees what was committed while the one before waited.
     const sql = sqlText(db.engine)
     const text = `select l.root, l.repo, l.digest, l.size from repo_blobs as l where ${condition(sql)} and not ${REFERENCED}`
     const links = await runInTransaction<Link>(tx, text, sql)
@@ -92,7 +92,7 @@ async function deleteLinks(
   })
 }
 
-/** For the people of each organization. */
+/** Records an audit event in the organization. */
 function recordCollection(tx: Tx, repo: string, nowMs: number): Promise<void> {
   return recordEvent(tx, {
     timeMs: nowMs,

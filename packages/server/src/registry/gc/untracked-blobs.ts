@@ -8,8 +8,8 @@ import { requireNoBackup } from './backup-hold.ts'
 import { type GcRun, pauseBetweenBatches, ROWS_PER_READ } from './run.ts'
 
 /**
- * Bytes in the store that no row knows: a crash leaves them between the two steps of a push, or of a collection. What has another name
- * than the registry gives is somebody else's, and stays.
+ * Deletes untracked bytes: a crash leaves bytes without a row between the two steps of a push or of a garbage collection. Files with names
+ * that the registry does not create are not its own, and are kept.
  */
 
 interface Found extends StoredBlob {
@@ -34,8 +34,8 @@ export async function collectUntrackedBlobs(run: GcRun): Promise<void> {
 }
 
 /**
- * Throws where most of the store is unknown, or all of it: that is no crash, but a database that belongs to another store, or to another
- * day.
+ * Throws if most or all of the store is untracked: the likely cause is not a crash but a database that belongs to another store or is
+ * out of date.
  */
 async function requireKnownStore(run: GcRun): Promise<void> {
   let [all, unknown] = [0, 0]
@@ -48,7 +48,7 @@ async function requireKnownStore(run: GcRun): Promise<void> {
   if (isMostUnknown || (unknown > 0 && !(await hasKnownBlob(run)))) throw new UnknownStore(unknown, all)
 }
 
-/** Whether the database knows anything of the store, however young. */
+/** Whether the database knows any blob of the store, of whatever age. */
 async function hasKnownBlob({ blobs, store }: GcRun): Promise<boolean> {
   let some: StoredBlob[] = []
   for await (const stored of blobs.listBlobs()) {
@@ -65,12 +65,12 @@ class UnknownStore extends Error {
 
   constructor(unknown: number, all: number) {
     super(
-      `the database does not know ${unknown} of ${all} stored blobs, and nothing of them was taken: is it the right one? berth admin collect --force takes them`,
+      `${unknown} of ${all} stored blobs are untracked (not in the database); none were deleted. Check that this is the right database. To delete them, run berth admin collect --force`,
     )
   }
 }
 
-/** What is old enough and has no row, a few at a time, and how many were looked at so far. */
+/** Untracked bytes that are old enough, in batches, and how many were checked so far. */
 async function* pagesOfUntracked(
   run: GcRun,
 ): AsyncGenerator<{ readonly seen: number; readonly strays: readonly Found[] }> {
@@ -95,7 +95,7 @@ async function filterUntracked({ store }: GcRun, found: readonly Found[]): Promi
 }
 
 /**
- * Whether no row will ever know a location. A push that stores this digest in this moment has its row, or waits for this transaction:
+ * Whether no row can ever have a location. A concurrent push of this digest has its row, or waits for this transaction;
  * one that waited finds that it took too long (`blobCommitMsMax`).
  */
 function isUntracked({ store, nowMs }: GcRun, digest: string, location: string): Promise<boolean> {

@@ -2,11 +2,11 @@ import { createHash, type Hash } from 'node:crypto'
 import { ociError } from '../oci/errors.ts'
 import { checkDigest } from '../resources/tag-names.ts'
 
-/** Digests as the image specification writes them: `sha256:` or `sha512:`, and hex digits. */
+/** Digests in the form of the image specification: `sha256:` or `sha512:`, and hex digits. */
 
 export type DigestAlgorithm = 'sha256' | 'sha512'
 
-/** What is taken where nobody names one. */
+/** The default algorithm. */
 export const DEFAULT_ALGORITHM: DigestAlgorithm = 'sha256'
 
 export interface Digest {
@@ -19,7 +19,7 @@ export interface Digest {
 export function parseDigest(text: string | null): Digest {
   const violation = checkDigest(text ?? '')
   if (text === null || violation !== undefined)
-    throw ociError('DIGEST_INVALID', `the digest ${violation?.description ?? 'must be given'}`)
+    throw ociError('DIGEST_INVALID', `the digest ${violation?.description ?? 'is required'}`)
   const [algorithm = '', hex = ''] = text.split(':')
   return { text, algorithm: algorithm as DigestAlgorithm, hex }
 }
@@ -32,7 +32,7 @@ export function digestOf(algorithm: DigestAlgorithm, bytes: Uint8Array): string 
   return `${algorithm}:${newHash(algorithm).update(bytes).digest('hex')}`
 }
 
-/** Throws DIGEST_INVALID where bytes are not those that were announced (R33). */
+/** Throws DIGEST_INVALID if the bytes do not match the announced digest (R33). */
 export function requireDigest({ text }: Digest, actual: string): void {
-  if (text !== actual) throw ociError('DIGEST_INVALID', `the bytes have the digest ${actual}, not ${text}`)
+  if (text !== actual) throw ociError('DIGEST_INVALID', `the content has digest ${actual}, not ${text}`)
 }

@@ -1,11 +1,11 @@
 import { limits } from '../../config/limits.ts'
 import { scanJson } from '../../runtime/json/json-scan.ts'
 
-/** What stored manifests and image configurations say of images, read from their bytes within limits. Pure. */
+/** Parses stored manifests and image configurations within limits. Pure. */
 
 export interface ImageManifest {
   readonly config: ManifestDescriptor | undefined
-  /** Bytes of all layers, as they are transferred. */
+  /** Compressed size of all layers. */
   readonly layersSize: number
   /** Of an index. */
   readonly manifests: readonly IndexEntry[] | undefined
@@ -18,21 +18,21 @@ export interface ManifestDescriptor {
 
 export interface IndexEntry {
   readonly digest: string
-  /** Undefined where the index names no platform. */
+  /** Undefined if the index names no platform. */
   readonly platform: Platform | undefined
 }
 
-/** `amd64`, or `arm/v7`; undefined for what has none, such as an attestation. */
+/** `amd64`, or `arm/v7`; undefined if there is none, as for an attestation. */
 export interface Platform {
   readonly architecture: string | undefined
 }
 
 export interface ImageConfiguration extends Platform {
-  /** How the image runs, whatever is in it. */
+  /** Configuration for running the image. */
   readonly config: Readonly<Record<string, unknown>>
 }
 
-/** A manifest that was checked when it was pushed. Undefined for one beyond the limits, as an earlier release accepted it. */
+/** Parses a manifest that was validated when it was pushed. Returns undefined for one beyond the limits, from an earlier release. */
 export function parseImageManifest(bytes: Uint8Array): ImageManifest | undefined {
   const { manifestDepthMax: depthMax, manifestElementsMax: elementsMax } = limits
   const manifest = parseObject(bytes, { depthMax, elementsMax })
@@ -52,7 +52,7 @@ export function parseImageManifest(bytes: Uint8Array): ImageManifest | undefined
   }
 }
 
-/** Undefined for what is no JSON object, as that of an artifact may be, and for one beyond the limits. */
+/** Returns undefined for content that is not a JSON object, as of some artifacts, and beyond the limits. */
 export function parseImageConfig(bytes: Uint8Array): ImageConfiguration | undefined {
   const { manifestDepthMax: depthMax, imageConfigElementsMax: elementsMax } = limits
   const parsed = parseObject(bytes, { depthMax, elementsMax })

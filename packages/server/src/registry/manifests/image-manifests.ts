@@ -6,22 +6,22 @@ import type { Db } from '../../storage/db.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { ImageConfiguration, ImageManifest, ManifestDescriptor, Platform } from './image-json.ts'
 
-/** What the manifests of a repo say of images. They were checked when they were pushed. */
+/** Reads images from the manifests of a repo, which were validated when they were pushed. */
 
-/** Reads manifests and configurations; large ones away from the event loop. Undefined as in image-json.ts. */
+/** Reads manifests and configurations; large ones off the event loop. Undefined as in image-json.ts. */
 export interface ImageReader {
   image(root: string, bytes: Uint8Array): Promise<ImageManifest | undefined>
   config(root: string, bytes: Uint8Array): Promise<ImageConfiguration | undefined>
 }
 
-/** One question about an image: where it is asked, and what it may still read. */
+/** One request about an image: its repo, and how much it may still read. */
 export interface ImageLookup {
   readonly repo: string
   manifest(digest: string): Promise<ImageManifest | undefined>
   config(descriptor: ManifestDescriptor): Promise<ImageConfiguration | undefined>
 }
 
-/** Throws code 9 while it is read, for what is spread over more manifests or bytes than one question reads. */
+/** Throws code 9 when an image needs more manifests or bytes than one request may read. */
 export function createImageLookup(db: Db, blobs: BlobStore, reader: ImageReader, repo: string): ImageLookup {
   const root = rootOf(repo)
   let [count, bytes] = [0, 0]
@@ -31,7 +31,7 @@ export function createImageLookup(db: Db, blobs: BlobStore, reader: ImageReader,
     if (count <= limits.imageManifestsMax && bytes <= limits.imageBytesMax) return
     throw failedPrecondition(
       'IMAGE_TOO_LARGE',
-      `the image has more than ${limits.imageManifestsMax} manifests and configurations, or they have more than ${limits.imageBytesMax} bytes; ask about one of its manifests`,
+      `the image has more than ${limits.imageManifestsMax} manifests and configurations, or they have more than ${limits.imageBytesMax} bytes; request one of its manifests instead`,
       repo,
     )
   }
@@ -69,7 +69,7 @@ async function manifestContent(
   return row?.content
 }
 
-/** Undefined for what is not in the repo. */
+/** Returns undefined for content that is not in the repo. */
 async function blobContent(
   { kysely }: Db,
   blobs: BlobStore,
@@ -96,8 +96,8 @@ export interface Image extends Platform {
 }
 
 /**
- * The images that a manifest stands for: itself, or those of an index, in its order, nested ones too. What an index names and the repo
- * does not have any more is left out.
+ * Returns the images of a manifest: itself, or those of an index in its order, including nested ones. Entries of an index that are not
+ * in the repo are skipped.
  */
 export async function* listImages(
   lookup: ImageLookup,
@@ -118,7 +118,7 @@ export async function* listImages(
   for (const child of manifest.manifests) yield* listImages(lookup, child.digest, seen, child.platform)
 }
 
-/** Bytes of the configuration and the layers, as they are transferred. */
+/** Returns the compressed size of the configuration and the layers. */
 export function imageSize({ config, layersSize }: ImageManifest): number {
   return layersSize + (config?.size ?? 0)
 }

@@ -9,7 +9,7 @@ import { hasDuplicateMember, scanJson } from '../../runtime/json/json-scan.ts'
 import { ociError } from '../oci/errors.ts'
 import { checkDigest } from '../resources/tag-names.ts'
 
-/** What a manifest is and needs, read from its bytes. Pure. */
+/** Parses manifests: what they are and what they reference. Pure. */
 
 export interface Descriptor {
   readonly mediaType: string
@@ -19,9 +19,9 @@ export interface Descriptor {
 
 export interface ParsedManifest {
   readonly mediaType: string
-  /** Digest of the manifest that it refers to; '' for none. */
+  /** Digest of the subject; '' for none. */
   readonly subject: string
-  /** As lists of referrers have it: an image without one is of the type of its configuration. */
+  /** As in lists of referrers: an image without one has the type of its configuration. */
   readonly artifactType: string
   /** JSON of an object; '' for none. */
   readonly annotations: string
@@ -31,7 +31,7 @@ export interface ParsedManifest {
   readonly manifests: readonly Descriptor[]
 }
 
-/** What a manifest may have; see core/limits.ts. */
+/** Limits of a manifest; see config/limits.ts. */
 export type ManifestBounds = Readonly<
   Record<
     keyof typeof limits &
@@ -47,7 +47,7 @@ export type ManifestBounds = Readonly<
   >
 >
 
-/** For manifests that are stored: an earlier release may have accepted more. */
+/** For stored manifests: an earlier release may have accepted more. */
 export const unlimitedBounds: ManifestBounds = {
   manifestDepthMax: Number.POSITIVE_INFINITY,
   manifestElementsMax: Number.POSITIVE_INFINITY,
@@ -58,8 +58,8 @@ export const unlimitedBounds: ManifestBounds = {
 }
 
 /**
- * Reads a manifest. Throws MANIFEST_INVALID for what is none, for one that says another media type than its request, for one that
- * two readers could take for two things (R32), and for one beyond a limit. Nothing is built from the bytes before they are counted.
+ * Parses a manifest. Throws MANIFEST_INVALID for an invalid one, for a media type that differs from the request's, for content that
+ * readers could interpret differently (R32), and beyond a limit. Values are counted before anything is built from them.
  */
 export function parseManifest(
   bytes: Uint8Array,
@@ -81,13 +81,14 @@ export function parseManifest(
   const unexpected = (
     isList ? ['config', 'layers', 'fsLayers', 'blobs'] : ['manifests', 'fsLayers', 'blobs']
   ).find((member) => manifest[member] !== undefined)
-  if (unexpected !== undefined) throw invalid(`${isList ? 'an index' : 'an image'} has no ${unexpected}`)
+  if (unexpected !== undefined)
+    throw invalid(`${isList ? 'an index' : 'an image'} must not have ${unexpected}`)
 
   const config = isList ? undefined : descriptor(manifest['config'], 'config')
   const layers = isList ? [] : descriptors(manifest['layers'], 'layers')
-  // Those of layers that need not be here are whatever somebody wrote.
+  // Sizes of optional layers are unverified.
   if (!Number.isSafeInteger(layers.reduce((sum, { size }) => sum + size, 0)))
-    throw invalid('its layers are too large in all')
+    throw invalid('its layers are too large in total')
   const { artifactType: ownType = '' } = manifest
   const artifactType = typeText(ownType, 'artifactType')
   return {
@@ -101,7 +102,7 @@ export function parseManifest(
   }
 }
 
-/** What the repo of a manifest has for it: `optional` those of its blobs that need not be here, and are kept where they are. */
+/** The dependencies of a manifest; `optional` ones are blobs that are locked only if they exist. */
 export interface ManifestDependencies {
   readonly blobs: readonly Descriptor[]
   readonly optional: ReadonlySet<Descriptor>
@@ -139,13 +140,13 @@ function parseObject(
   } catch {
     throw invalid('it is not JSON')
   }
-  if (hasDuplicateMember(scan, value)) throw invalid('an object in it has two members of one name')
+  if (hasDuplicateMember(scan, value)) throw invalid('an object has two members with the same name')
   const manifest = members(value) ?? fail('it is not a JSON object')
   requireExactNames(manifest, manifestNames, 'it')
   return manifest
 }
 
-/** Names by what they are for readers that do not mind case, as those written in Go. */
+/** Folds names as case-insensitive JSON readers do, such as those in Go. */
 const foldCase = (name: string) => name.toUpperCase().toLowerCase()
 const namesOf = (...names: readonly string[]) => new Map(names.map((name) => [foldCase(name), name] as const))
 const manifestNames = namesOf(
@@ -171,7 +172,7 @@ const descriptorNames = namesOf(
   'platform',
 )
 
-/** Throws MANIFEST_INVALID for a member that some readers take for one of these, and others for nothing. */
+/** Throws MANIFEST_INVALID for a name that only case-insensitive readers recognize. */
 function requireExactNames(object: Members, names: ReadonlyMap<string, string>, field: string): void {
   for (const name of Object.keys(object)) {
     const expected = names.get(foldCase(name))
@@ -208,17 +209,17 @@ function boundedReaders(bounds: ManifestBounds) {
     return { mediaType: typeText(mediaType, `${field}.mediaType`), digest, size }
   }
 
-  /** A media type, whatever it is. */
+  /** Reads a media type of any kind. */
   function typeText(value: unknown, field: string): string {
     if (typeof value !== 'string' || !/^\P{Cc}*$/u.test(value))
-      throw invalid(`${field} must be text without control characters`)
+      throw invalid(`${field} must be a string without control characters`)
     const max = bounds.mediaTypeCharsMax
     if (value.length > max)
       throw invalid(`${field} has ${value.length} characters, at most ${max} are allowed (mediaTypeCharsMax)`)
     return value
   }
 
-  /** JSON of an object. */
+  /** Reads annotations as JSON. */
   function annotations(value: unknown): string {
     if (value === undefined || value === null) return ''
     const map = members(value) ?? fail('annotations must be an object')
@@ -248,5 +249,5 @@ function fail(why: string): never {
 }
 
 function invalid(why: string) {
-  return ociError('MANIFEST_INVALID', `the manifest is not valid: ${why}`)
+  return ociError('MANIFEST_INVALID', `invalid manifest: ${why}`)
 }

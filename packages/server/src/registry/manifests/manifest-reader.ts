@@ -16,28 +16,28 @@ import type { ImageReader } from './image-manifests.ts'
 import { type ParsedManifest, parseManifest } from './manifest-parser.ts'
 import type { ManifestJob, ManifestResult, PushedManifest } from './manifest-thread.ts'
 
-/** Reads manifests and image configurations: small ones where they are, larger ones in worker threads (ADR 15). */
+/** Parses manifests and image configurations: small ones in place, larger ones in worker threads (ADR 15). */
 
 export interface ManifestReader extends ImageReader {
   /**
-   * Reserves a place for a large manifest, which holds until the returned function is called. Throws code 8 where one of the owners
-   * has too many, and code 14 where all places are taken.
+   * Reserves capacity for a large manifest until the returned function is called. Throws code 8 if one of the owners
+   * has too many, and code 14 if the server has too many.
    */
   reserve(owners: readonly string[]): () => void
   /**
-   * The digest of a manifest that is pushed, and what it needs. Throws MANIFEST_INVALID after `require` accepted the digest. Takes
-   * over `bytes`; the manifest is in the result.
+   * Parses a pushed manifest and returns its digest and dependencies. Calls `require` with the digest first, then throws MANIFEST_INVALID.
+   * Takes ownership of `bytes`; the manifest is in the result.
    */
   push(
     bytes: Uint8Array,
     how: {
       readonly contentType: string | undefined
       readonly algorithm: DigestAlgorithm
-      /** Throws for a digest that is not the announced one. */
+      /** Throws if the digest is not the announced one. */
       readonly require: (digest: string) => void
     },
   ): Promise<{ readonly content: Uint8Array; readonly digest: string; readonly parsed: ParsedManifest }>
-  /** Of the worker threads. */
+  /** Counts of the worker threads. */
   counts(): ThreadCounts
   close(): Promise<void>
 }
@@ -72,11 +72,11 @@ export function manifestReader(options: ManifestReaderOptions = {}): ManifestRea
       return (await threads.run(job, moved)) as T
     } catch (error) {
       if (!(error instanceof WorkerFailure)) throw error
-      throw unavailable('the manifest could not be read; try again', limits.largeManifestRetryMs, error)
+      throw unavailable('the manifest could not be parsed; retry later', limits.largeManifestRetryMs, error)
     }
   }
 
-  /** Reads of an organization take no places from its pushes. */
+  /** Reads use other reservations than pushes of the same organization. */
   const readLarge = async <T extends ManifestResult>(root: string, job: ManifestJob): Promise<T> => {
     const release = reserve([`reads of ${root}`])
     try {
@@ -117,24 +117,24 @@ export function manifestReader(options: ManifestReaderOptions = {}): ManifestRea
   }
 }
 
-/** Whether so many bytes are read in a worker thread. */
+/** Whether content of this size is parsed in a worker thread. */
 export function isLarge(bytes: number): boolean {
   return bytes > limits.manifestInlineBytesMax
 }
 
-/** Counts places: all, and those of each owner. */
+/** Counts reservations: in total, and for each owner. */
 function createReservations(max: number, perOwnerMax: number): ManifestReader['reserve'] {
   let reserved = 0
   const byOwner = new Map<string, number>()
   return (owners) => {
     if (owners.some((owner) => (byOwner.get(owner) ?? 0) >= perOwnerMax))
       throw rateLimited(
-        `an identity or organization may push or read ${perOwnerMax} large manifests at the same time (largeManifestsPerCallerMax); try again later`,
+        `an identity or organization may push or read at most ${perOwnerMax} large manifests at the same time (largeManifestsPerCallerMax); retry later`,
         limits.largeManifestRetryMs,
       )
     if (reserved >= max)
       throw unavailable(
-        `the server reads ${max} large manifests already (largeManifestsMax); try again later`,
+        `the server is already processing ${max} large manifests (largeManifestsMax); retry later`,
         limits.largeManifestRetryMs,
       )
     reserved++

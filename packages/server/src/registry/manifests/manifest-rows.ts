@@ -2,7 +2,7 @@ import { rootOf } from '../../api/uid.ts'
 import type { Db, Tx } from '../../storage/db.ts'
 import { deleteManifests, lockRepoParts, unlinkBlobs } from '../quota/usage.ts'
 
-/** Takes away what was pushed to a repo that is held. The bytes of its blobs stay for whoever else has them. */
+/** Deletes all manifests and links of a locked repo. The bytes of its blobs stay for other repos. */
 export async function deleteRepoImages(db: Db, tx: Tx, repo: string): Promise<void> {
   await lockRepoParts(db, tx, repo)
   await deleteManifests(db, tx, repo)
@@ -10,7 +10,7 @@ export async function deleteRepoImages(db: Db, tx: Tx, repo: string): Promise<vo
   await tx.deleteFrom('uploads').where('root', '=', rootOf(repo)).where('repo', '=', repo).execute()
 }
 
-/** Notes that a manifest was pushed once more, or has lost a tag: as of now nobody may say that it was left alone. */
+/** Records that a manifest was pushed again or lost a tag, which restarts its retention period. */
 export async function touchManifest(tx: Tx, repo: string, digest: string, nowMs: number): Promise<void> {
   await tx
     .updateTable('manifests')

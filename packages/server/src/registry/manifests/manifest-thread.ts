@@ -10,7 +10,7 @@ import {
 } from './image-json.ts'
 import { type ParsedManifest, parseManifest } from './manifest-parser.ts'
 
-/** A worker thread that reads large manifests and image configurations. */
+/** A worker thread that parses large manifests and image configurations. */
 
 export type ManifestJob =
   | {
@@ -22,10 +22,10 @@ export type ManifestJob =
   | { readonly kind: 'image' | 'config'; readonly bytes: Uint8Array }
 
 export interface PushedManifest {
-  /** As they came: the thread had their memory. */
+  /** The original bytes: their memory was transferred to the thread. */
   readonly bytes: Uint8Array
   readonly digest: string
-  /** The error of a manifest that is not valid. */
+  /** Why a manifest is invalid, or its content. */
   readonly checked: ParsedManifest | { readonly invalid: string }
 }
 

@@ -10,7 +10,7 @@ import { ociError } from './errors.ts'
 import type { UploadHashes } from './operations/upload-hashes.ts'
 import type { RepoName, RepoReference } from './repo-names.ts'
 
-/** What the operations of the protocol work with. */
+/** Dependencies of the OCI operations. */
 export interface OciServices {
   readonly store: Store
   readonly blobs: BlobStore
@@ -19,22 +19,22 @@ export interface OciServices {
   readonly manifests: ManifestReader
 }
 
-/** One request: who asks for what. */
+/** A request, its caller and the repository that it names. */
 export interface OciContext {
   readonly request: HttpRequest
   readonly query: URLSearchParams
   readonly access: OciAccess
-  /** When it was asked what the visitor may do; what comes with the request may be long in coming. */
+  /** When the caller was authorized. The body of the request may arrive much later. */
   readonly authorizedMs: number
   readonly repoRef: RepoReference
 }
 
-/** The full name of an operation of the protocol, in the form of RPC methods. */
+/** Returns the full name of an OCI operation, in the form of RPC methods. */
 export function operationName(operation: string): string {
   return `berth.registry.v1.Distribution/${operation}`
 }
 
-/** In the words of the audit log. */
+/** Returns the caller as an actor of the audit log. */
 export function mutatorOf(
   { request, access, authorizedMs }: Omit<OciContext, 'repoRef' | 'query'>,
   operation: string,
@@ -44,12 +44,12 @@ export function mutatorOf(
   return { caller, grants, authorizedMs, method, requestId: request.id, address: request.address }
 }
 
-/** Throws NAME_UNKNOWN: only for whoever holds what the operation needs, which was asked before. */
+/** Throws NAME_UNKNOWN if the repo does not exist. Call it only after the caller was authorized. */
 export function requireRepo({ repo, name }: RepoReference): Uid {
   if (repo === undefined) throw nameUnknownError(name)
   return repo
 }
 
 export function nameUnknownError({ text }: RepoName) {
-  return ociError('NAME_UNKNOWN', `there is no repo ${text}`)
+  return ociError('NAME_UNKNOWN', `repository ${text} not found`)
 }

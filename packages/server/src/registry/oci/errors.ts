@@ -3,11 +3,11 @@ import { ApiError, Code } from '../../api/errors.ts'
 import { isStorageError, isStorageFull } from '../../api/storage-faults.ts'
 
 /**
- * Errors in the words of the OCI distribution specification: their codes are the `reason` of an ApiError, and bodies of this protocol
- * are made of them and of every other error.
+ * Errors of the OCI distribution specification: the `reason` of an ApiError is an OCI error code. All other errors are mapped to
+ * OCI codes in the response body.
  */
 
-/** The codes of the specification, with the statuses that it gives them. */
+/** The error codes of the specification, with their statuses. */
 const statuses = {
   BLOB_UNKNOWN: 404,
   BLOB_UPLOAD_INVALID: 400,
@@ -27,7 +27,7 @@ const statuses = {
 } as const
 export type OciCode = keyof typeof statuses
 
-/** RPC code of each status, for the metrics and the audit log. */
+/** RPC code of each status, for metrics and the audit log. */
 const rpcCodes: Readonly<Record<number, Code>> = {
   400: Code.INVALID_ARGUMENT,
   401: Code.UNAUTHENTICATED,
@@ -41,10 +41,10 @@ const rpcCodes: Readonly<Record<number, Code>> = {
   429: Code.RESOURCE_EXHAUSTED,
 }
 
-/** RFC 4918, section 11.5. A 429 would read as a rate limit, and clients would come back too soon. */
+/** RFC 4918, section 11.5. Clients would take 429 for a rate limit and retry too soon. */
 const INSUFFICIENT_STORAGE = 507
 
-/** `status`: where it is another than the code's own. */
+/** `status`: if it differs from the default of the code. */
 export function ociError(
   reason: OciCode,
   message: string,
@@ -54,14 +54,14 @@ export function ociError(
   return new ApiError(rpcCodes[httpStatus] ?? Code.UNKNOWN, message, { reason, httpStatus, ...about })
 }
 
-/** What errors of the rest of the program are called here. */
+/** OCI codes of errors from other parts of the server. */
 const codesOfApiErrors: Partial<Record<Code, OciCode>> = {
   [Code.INVALID_ARGUMENT]: 'NAME_INVALID',
   [Code.NOT_FOUND]: 'NAME_UNKNOWN',
   [Code.PERMISSION_DENIED]: 'DENIED',
   [Code.UNAUTHENTICATED]: 'UNAUTHORIZED',
   [Code.UNIMPLEMENTED]: 'UNSUPPORTED',
-  // What a policy forbids. Clients show the message of such an answer, and do not try again.
+  // Forbidden by a policy. Clients print the message and do not retry.
   [Code.FAILED_PRECONDITION]: 'DENIED',
 }
 
@@ -79,7 +79,7 @@ export function ociErrorBody(error: ApiError): string {
   return JSON.stringify({ errors: [{ code, message }] })
 }
 
-/** A quota, not a rate, is nothing that a client should try again. */
+/** Clients must not retry after an exceeded quota, unlike after a rate limit. */
 function quotaOrRateCode(error: ApiError): OciCode | 'UNKNOWN' {
   if (error.code !== Code.RESOURCE_EXHAUSTED) return 'UNKNOWN'
   return error.details.some(({ kind }) => kind === 'RetryInfo') ? 'TOOMANYREQUESTS' : 'DENIED'

@@ -17,7 +17,7 @@ import { operationCapabilities, requireRepoAccess } from './access.ts'
 import { mutatorOf, nameUnknownError, type OciContext, type OciServices } from './context.ts'
 import { type RepoReference, resolveRepo } from './repo-names.ts'
 
-/** Throws DENIED where the repo that is pushed to, or a folder above it, does not exist and the caller may not create it. */
+/** Throws DENIED if the repo or one of its folders does not exist and the caller may not create it. */
 export function requireRepoCreate({ repoRef, access }: Pick<OciContext, 'repoRef' | 'access'>): void {
   const { name, group, missingFolders, repo } = repoRef
   if (repo !== undefined) return
@@ -30,8 +30,8 @@ export function requireRepoCreate({ repoRef, access }: Pick<OciContext, 'repoRef
 }
 
 /**
- * The repo that is pushed to; made where it is not there, with the folders above it. Throws DENIED for who may push, but not make what
- * is missing.
+ * Returns the repo of a push, creating it and missing folders as needed. Throws DENIED if the caller may push but not create what is
+ * missing.
  */
 export async function getOrCreateRepo(registry: OciServices, context: OciContext): Promise<Uid> {
   const { store } = registry
@@ -63,12 +63,12 @@ export async function getOrCreateRepo(registry: OciServices, context: OciContext
     )
   } catch (error) {
     if (!store.db.rules.isUniqueViolation(error)) throw error
-    // Somebody else made it, or a folder on the way, in this moment.
+    // A concurrent request created it or one of its folders.
     return getOrCreateRepo(registry, { ...context, repoRef: await resolveRepo(store.db, name) })
   }
 }
 
-/** Keeps a repo that is pushed to from being deleted until the transaction ends. */
+/** Locks the repo (FOR SHARE), so that it is not deleted before the transaction ends. */
 export async function lockRepoForShare(db: Db, tx: Tx, repo: Uid, { name }: RepoReference): Promise<void> {
   if ((await lockResource(db, tx, 'repos', repo, 'share')) === undefined) throw nameUnknownError(name)
 }

@@ -5,22 +5,22 @@ import { runText, sqlText } from '../../storage/sql-text.ts'
 import { ociError } from './errors.ts'
 
 /**
- * How names of the protocol map to the tree: `<organization>/<folder>/<folder>/<repo>`. The organization goes by its uid, or by its
- * name, since those differ over the whole installation; folders are groups, and a repo is one of the last of them.
+ * Maps OCI repository names to the resource tree: `<organization>/<folder>/<folder>/<repo>`. The organization is its uid or its
+ * name, which is unique in the installation; folders are groups, and the repo belongs to the last of them.
  */
 
 export interface RepoName {
-  /** As it was asked for: what tokens and answers call it. */
+  /** The name as requested, which tokens and responses repeat. */
   readonly text: string
   readonly organization: string
   readonly folders: readonly string[]
   readonly repo: string
 }
 
-/** One component of the specification's grammar: lower case, no dots at the ends, so nothing climbs up. */
+/** A path component of the OCI grammar: lowercase, no separators at the ends, so no path traversal. */
 const componentPattern = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/
 
-/** Throws NAME_INVALID, whoever asks. */
+/** Throws NAME_INVALID. */
 export function parseRepoName(text: string): RepoName {
   const [organization = '', ...rest] = text.split('/')
   const folders = rest.slice(0, -1)
@@ -32,27 +32,27 @@ export function parseRepoName(text: string): RepoName {
   )
     throw ociError(
       'NAME_INVALID',
-      `a name is <organization>/<repo>, with folders between them if need be: parts of lower-case letters and digits with single . _ - between them, of at most ${limits.repoPathCharsMax} characters in all`,
+      `the repository name must be <organization>/<repo>, optionally with folders in between: lowercase letters and digits, separated by single . _ -, at most ${limits.repoPathCharsMax} characters in total`,
     )
   return { text, organization, folders, repo: rest.at(-1) ?? '' }
 }
 
-/** Where a name leads as of now. */
+/** The resources that a repository name resolves to. */
 export interface RepoReference {
   readonly name: RepoName
-  /** The deepest group on the way that exists; undefined where there is no such organization. */
+  /** The deepest existing group of the path; undefined if the organization does not exist. */
   readonly group: Uid | undefined
-  /** Folders below that group which do not exist. */
+  /** Folders below that group that do not exist. */
   readonly missingFolders: readonly string[]
   readonly repo: Uid | undefined
 }
 
-/** Where rights are asked about; '' where nothing but the platform is above the name. */
+/** Returns the scope for authorization; '' if only the platform is above the name. */
 export function scopeOf({ repo, group }: RepoReference): string {
   return repo ?? group ?? ''
 }
 
-/** One statement, however deep the name is. */
+/** Resolves a name with one statement, whatever its depth. */
 export async function resolveRepo(db: Db, name: RepoName): Promise<RepoReference> {
   const sql = sqlText(db.engine)
   const { organization, folders, repo } = name

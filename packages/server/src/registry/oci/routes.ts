@@ -1,6 +1,6 @@
 import { ociError } from './errors.ts'
 
-/** Which operation an address of the protocol is about. */
+/** The operation that a path of the OCI API addresses. */
 export type Route = { readonly kind: 'base' | 'catalog' } | RepoRoute
 
 export type RepoRoute =
@@ -12,7 +12,7 @@ export type RepoRoute =
       readonly reference: string
     }
 
-/** What the access log and traces name a path. */
+/** Path templates for the access log and traces. */
 export const routeTemplates: Readonly<Record<Route['kind'], string>> = {
   base: '/v2/',
   catalog: '/v2/_catalog',
@@ -24,7 +24,7 @@ export const routeTemplates: Readonly<Record<Route['kind'], string>> = {
   referrers: '/v2/{name}/referrers/{digest}',
 }
 
-/** `path` begins with `/v2`. A name may have parts that are words of the protocol, so the end of the path says what it is. */
+/** `path` starts with `/v2`. A repository name may contain words of the API, so the end of the path decides. */
 export function parseRoute(path: string): Route {
   if (path === '/v2' || path === '/v2/') return { kind: 'base' }
   if (path === '/v2/_catalog') return { kind: 'catalog' }
@@ -36,7 +36,7 @@ export function parseRoute(path: string): Route {
       ? { kind: 'uploads', name: uploading }
       : { kind: 'upload', name: uploading, reference: decodeComponent(id) }
   const [, name, word, reference = ''] = /^\/v2\/(.+)\/(manifests|blobs|referrers)\/([^/]+)$/.exec(path) ?? []
-  if (name === undefined) throw ociError('UNSUPPORTED', 'the registry has no such path', { status: 404 })
+  if (name === undefined) throw ociError('UNSUPPORTED', 'unknown path', { status: 404 })
   const kind = word === 'manifests' ? 'manifest' : word === 'blobs' ? 'blob' : 'referrers'
   return { kind, name, reference: decodeComponent(reference) }
 }

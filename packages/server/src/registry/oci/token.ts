@@ -24,8 +24,8 @@ import { ociErrorBody, ociStatus } from './errors.ts'
 import { parseRepoName, resolveRepo, scopeOf } from './repo-names.ts'
 
 /**
- * The token endpoint (Docker's token specification, and its OAuth form): credentials come in, and a short token goes out that holds for
- * the repos that were asked for, as far as the identity may use them. What it opens is asked again whenever it is used.
+ * The token endpoint (Docker's token specification and its OAuth form): exchanges credentials for a short-lived token for the
+ * requested repositories, limited to the identity's permissions. Permissions are checked again whenever the token is used.
  */
 
 export interface TokenOptions {
@@ -33,22 +33,22 @@ export interface TokenOptions {
   readonly clock: () => number
   readonly tokens: Pick<AccessTokens, 'issue' | 'verify'>
   readonly readGrants: ReadGrants
-  /** The registry's host: what tokens of this endpoint are for. */
+  /** The registry's host: the audience of the tokens of this endpoint. */
   readonly service: string
-  /** What a token that is shown as a password may be for. */
+  /** Accepted audiences of tokens that are presented as a password. */
   readonly audiences: readonly string[]
-  /** Exchanges a token of somebody else, or a pull token, for one of ours. */
+  /** Exchanges a third-party token or a pull token for a token of this server. */
   readonly exchange: (token: string, identity: Uid, request: HttpRequest) => Promise<string>
   readonly admit: (request: HttpRequest) => Promise<void> | undefined
   readonly log: { error(fields: object, message: string): void }
 }
 
-/** Who asks for a token, and until when what they showed is good. */
+/** The caller of the token endpoint, and when its credentials expire. */
 interface TokenAccess extends OciAccess {
   readonly expiresMs: number
 }
 
-/** User name that says: the password is a token of this server. */
+/** User name for a token of this server as the password. */
 const TOKEN_USER = '_token'
 const FORM = 'application/x-www-form-urlencoded'
 const SECOND_MS = 1000
@@ -73,16 +73,16 @@ export function tokenHandler(options: TokenOptions): HttpHandler {
 
 const jsonHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store', pragma: 'no-cache' }
 
-/** An identity that a token may not assume is a wrong password. */
+/** Reports an identity that the token may not assume as a wrong password. */
 function toUnauthenticated(error: ApiError): ApiError {
   return error.code === Code.PERMISSION_DENIED
-    ? unauthenticated('the user name and password are not valid here', error)
+    ? unauthenticated('invalid user name or password', error)
     : error
 }
 
 async function issueToken(options: TokenOptions, request: HttpRequest) {
   requireTokenRequest(request)
-  // Credentials in the header are verified before the form is read, which may have others.
+  // Credentials in the header are verified before the form is read, which may contain others.
   const headerAccess = await accessFromHeader(options, request)
   const parameters = await readParameters(request)
   const access = headerAccess ?? (await accessFromForm(options, request, parameters))
@@ -118,13 +118,13 @@ function formatScope({ type, name, actions }: RegistryScope): string {
   return `${type}:${name}:${actions.join(',')}`
 }
 
-/** Throws code 3 or 12 for what is neither a GET nor a form. */
+/** Throws code 3 or 12 unless the request is a GET or a form. */
 function requireTokenRequest({ method, headers }: HttpRequest): void {
   if (method === 'GET') return
   if (method !== 'POST')
-    throw new ApiError(Code.UNIMPLEMENTED, 'the token endpoint answers GET and POST', { httpStatus: 405 })
+    throw new ApiError(Code.UNIMPLEMENTED, 'the token endpoint supports GET and POST', { httpStatus: 405 })
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-  if (type !== FORM) throw invalidArgument('', `a form must be sent as ${FORM}`)
+  if (type !== FORM) throw invalidArgument('', `the content type must be ${FORM}`)
 }
 
 async function readParameters(request: HttpRequest): Promise<URLSearchParams> {
@@ -136,7 +136,7 @@ async function readParameters(request: HttpRequest): Promise<URLSearchParams> {
   )
 }
 
-/** Undefined for a request without credentials in its header. */
+/** Returns undefined for a request without an Authorization header. */
 async function accessFromHeader(
   options: TokenOptions,
   request: HttpRequest,
@@ -144,11 +144,12 @@ async function accessFromHeader(
   const { authorization } = request.headers
   if (authorization === undefined) return undefined
   const basic = parseBasic(authorization)
-  if (basic === undefined) throw unauthenticated('the Authorization header must be: Basic <credentials>')
+  if (basic === undefined)
+    throw unauthenticated('the Authorization header must have the form: Basic <credentials>')
   return accessWithCredentials(options, basic, request)
 }
 
-/** Credentials in the form of the OAuth way, or none. */
+/** Reads the credentials of the OAuth form, if any. */
 function accessFromForm(
   options: TokenOptions,
   request: HttpRequest,
@@ -163,7 +164,7 @@ function accessFromForm(
       }
       return accessWithCredentials(options, credentials, request)
     }
-    // What credential helpers give without a user name: a token of this server.
+    // Credential helpers without a user name send a token of this server.
     case 'refresh_token':
       return accessWithCredentials(
         options,
@@ -190,11 +191,11 @@ function parseBasic(authorization: string): Credentials | undefined {
   return colon < 0 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) }
 }
 
-/** The visitor behind Basic credentials that are shown to the registry itself. Throws code 16. */
+/** Authenticates Basic credentials that are sent to the registry itself. Throws code 16. */
 export async function basicAccess(options: TokenOptions, request: HttpRequest): Promise<OciAccess> {
   const credentials = parseBasic(request.headers.authorization ?? '')
   if (credentials === undefined)
-    throw unauthenticated('the Authorization header must be: Basic <credentials>')
+    throw unauthenticated('the Authorization header must have the form: Basic <credentials>')
   try {
     return await accessWithCredentials(options, credentials, request)
   } catch (error) {
@@ -212,7 +213,7 @@ async function accessWithCredentials(
   const { user, password } = credentials
   const identity = parseUid(user)
   if (user !== TOKEN_USER && identity === undefined)
-    throw unauthenticated(`the user name must be ${TOKEN_USER}, or the uid of an identity`)
+    throw unauthenticated(`the user name must be ${TOKEN_USER} or the uid of an identity`)
   const token = identity === undefined ? password : await exchange(password, identity, request)
   const { caller, endsMs } = await verifyToken(tokens.verify, audiences, token)
   if (request.record !== undefined) request.record.identity = caller.identity
@@ -228,15 +229,15 @@ async function verifyToken(
   const result = await verify(token)
   if (result instanceof Error) throw result
   if (!result.audiences.some((audience) => audiences.includes(audience)))
-    throw unauthenticated(`the token is for another audience; ask for one with the audience ${audiences[0]}`)
+    throw unauthenticated(`the token has the wrong audience: request one with audience ${audiences[0]}`)
   return { caller: result.caller, endsMs: result.expiresAtMs }
 }
 
-/** `scope=repository:acme/nginx:pull,push`, as often as one likes, or several with spaces between. */
+/** Parses `scope=repository:acme/nginx:pull,push`, which may be repeated or contain several scopes separated by spaces. */
 function parseScopes(parameters: URLSearchParams): RegistryScope[] {
   const texts = parameters.getAll('scope').flatMap((text) => text.split(' ').filter((one) => one !== ''))
   if (texts.length > limits.registryTokenScopesMax)
-    throw invalidArgument('scope', `must be at most ${limits.registryTokenScopesMax}`)
+    throw invalidArgument('scope', `must have at most ${limits.registryTokenScopesMax} scopes`)
   return texts.flatMap((text) => {
     const [, type, name, actions] = /^([a-z]+)(?:\([a-z0-9]+\))?:(.+):([a-z*,]*)$/.exec(text) ?? []
     if (type === undefined || name === undefined || actions === undefined) return []
@@ -244,7 +245,7 @@ function parseScopes(parameters: URLSearchParams): RegistryScope[] {
   })
 }
 
-/** Any of these lets an action into the token. */
+/** A token includes an action if the caller holds any of these capabilities. */
 const actionCapabilities: Readonly<Record<Action, CapabilitySet>> = {
   pull: union(
     operationCapabilities.pullBlob,
@@ -256,7 +257,7 @@ const actionCapabilities: Readonly<Record<Action, CapabilitySet>> = {
   delete: union(operationCapabilities.deleteManifest, operationCapabilities.deleteTag),
 }
 
-/** What of a scope the applicant may have: the same whether there is such a repo or not (R30). */
+/** Returns the permitted part of a scope. The result does not depend on whether the repo exists (R30). */
 async function grantScope(
   db: Db,
   { caller, grants }: TokenAccess,
@@ -279,7 +280,7 @@ async function resolveScope(db: Db, name: string): Promise<string> {
   try {
     return scopeOf(await resolveRepo(db, parseRepoName(name)))
   } catch (error) {
-    // What is no name is nobody's.
+    // No one has access to an invalid name.
     if (error instanceof ApiError && error.reason === 'NAME_INVALID') return ''
     throw error
   }

@@ -6,20 +6,20 @@ import { readPolicy, toPolicy } from '../policies/policy-rows.ts'
 import { ruleMatches, subjectOfTag } from '../retention/evaluation.ts'
 import type { OciServices } from './context.ts'
 
-/** What clients show people although all went well (the distribution specification, "Warnings"): `299 - "text"`. */
+/** Warnings that clients print for successful requests (OCI distribution specification, "Warnings"): `299 - "text"`. */
 
 export function withWarnings(texts: readonly string[]): Pick<HttpReply, 'warnings'> {
   if (texts.length === 0) return {}
   return { warnings: texts.slice(0, limits.registryWarningsMax).map(formatWarning) }
 }
 
-/** Warnings are text in quotes, which has neither quotes nor line ends of its own. */
+/** Formats a warning as a quoted string without quotes and line ends inside. */
 export function formatWarning(text: string): string {
   const shown = text.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, "'")
   return `299 - "${shown.slice(0, limits.registryWarningCharsMax)}"`
 }
 
-/** That retention may delete a tag some day, where no rule keeps it by its name alone. */
+/** Warns that retention will delete a tag, unless a rule keeps it by its name. */
 export async function retentionWarnings(
   { store: { db } }: Pick<OciServices, 'store'>,
   repo: Uid,
@@ -45,7 +45,7 @@ export async function retentionWarnings(
           .join(' and '),
       )
       const condition = conditions.length === 0 ? '' : ` unless it is ${conditions.join(', or ')}`
-      return [`retention deletes the tag ${tag}${condition}`]
+      return [`retention deletes tag ${tag}${condition}`]
     })
 }
 

@@ -7,7 +7,7 @@ import type { TagRow } from '../../storage/schema/tables.ts'
 import { findPolicy } from './policy-rows.ts'
 import { matchesAny } from './tag-patterns.ts'
 
-/** Tags that nobody moves or deletes, whoever asks and however: asked where tags are written, and nowhere else. */
+/** Immutable tags cannot be moved or deleted by any caller or method: enforced here, wherever tags are written. */
 
 export type ImmutableTagsPolicy = Pick<RepoPolicy, 'immutableTags'>
 
@@ -17,7 +17,7 @@ export function isImmutable({ immutableTags }: ImmutableTagsPolicy, name: string
   return matchesAny(patterns, name) && !matchesAny(exceptions, name)
 }
 
-/** Throws code 9 for a tag that may neither be moved nor deleted. Its repo is held. */
+/** Throws code 9 for an immutable tag. Its repo is locked. */
 export async function requireTagMutable(tx: Tx, { uid, parent, name }: TagRow): Promise<void> {
   const policy = await findPolicy(tx, parent)
   if (policy !== undefined && isImmutable(policy, name))
@@ -41,12 +41,12 @@ async function tagImmutableError(
   )
 }
 
-/** Throws code 9 for a manifest that an immutable tag points at, or an index that one points at. The repo is held. */
+/** Throws code 9 for a manifest with an immutable tag, or one of an index with an immutable tag. The repo is locked. */
 export async function requireManifestMutable(tx: Tx, repo: string, digest: string): Promise<void> {
   const policy = await findPolicy(tx, repo)
   if ((policy?.immutableTags?.patterns.length ?? 0) === 0) return
   const root = rootOf(repo)
-  // Each manifest is looked at once, however many ways lead to it: indexes in layers have very many.
+  // Visit each manifest once: nested indexes can have very many paths to it.
   const seen = new Set([digest])
   const queue = [digest]
   for (let at = 0; at < queue.length; ) {

@@ -11,13 +11,13 @@ import { prepared } from '../../storage/prepared.ts'
 import type { RepoPolicyRow, RepoRow } from '../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 
-/** Policies as rows: a repo that was never given one has none. */
+/** Policies as rows. A repo without a policy has no row. */
 
 const policies = prepared((db, { root, uid }: Pick<RepoPolicyRow, 'root' | 'uid'>) =>
   db.selectFrom('repo_policies').select('policy').where('root', '=', root).where('uid', '=', uid),
 )
 
-/** What was set for a repo, for whoever changes its tags; undefined where that is nothing. */
+/** Returns the policy of a repo, for changes of its tags; undefined if none is set. */
 export async function findPolicy(tx: Tx, repo: string): Promise<RepoPolicy | undefined> {
   const [row] = await policies(tx, { root: rootOf(repo), uid: repo })
   return row && fromBinary(RepoPolicySchema, row.policy)
@@ -32,7 +32,7 @@ export function readPolicy(reader: Reader, repo: string): Promise<RepoPolicyRow 
     .executeTakeFirst()
 }
 
-/** The row, this transaction's alone. */
+/** Returns the row, locked (FOR UPDATE). */
 export async function lockPolicy(db: Db, tx: Tx, repo: string): Promise<RepoPolicyRow | undefined> {
   const sql = sqlText(db.engine)
   const text = `select * from repo_policies where root = ${sql.bind(rootOf(repo))} and uid = ${sql.bind(repo)}${db.rules.lockForUpdate}`
@@ -40,7 +40,7 @@ export async function lockPolicy(db: Db, tx: Tx, repo: string): Promise<RepoPoli
   return row
 }
 
-/** As answers show it. */
+/** Returns the policy as in responses. */
 export function toPolicy(
   { uid: repo, created_ms }: Pick<RepoRow, 'uid' | 'created_ms'>,
   row: RepoPolicyRow | undefined,
@@ -55,7 +55,7 @@ export function toPolicy(
   return policy
 }
 
-/** What is stored of a policy: what was set. */
+/** Returns the stored part of a policy. */
 export function policyBytes({ immutableTags, retention }: RepoPolicy): Uint8Array {
   return toBinary(
     RepoPolicySchema,

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { limits } from '../../config/limits.ts'
 import { checkPatterns, matches } from './tag-patterns.ts'
 
-test('patterns match whole names, as a regular expression would', () => {
+test('patterns match whole names, like a regular expression', () => {
   const asExpression = (pattern: string) =>
     new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('*', '.*').replaceAll('?', '.')}$`)
   fc.assert(
@@ -17,7 +17,7 @@ test('patterns match whole names, as a regular expression would', () => {
   )
 })
 
-test('the worst patterns of a policy come to an end', () => {
+test('the worst-case patterns of a policy terminate', () => {
   const { tagPatternCharsMax, tagPatternStarsMax, retentionPatternsMax } = limits
   const name = 'a'.repeat(128)
   const piece = 'a'.repeat(Math.floor(tagPatternCharsMax / tagPatternStarsMax) - 2)
@@ -31,7 +31,7 @@ test('the worst patterns of a policy come to an end', () => {
   }
 })
 
-test('patterns are of what names are made of, and not too many', () => {
+test('patterns have only characters of tag names, and are limited in number', () => {
   const wrong = (patterns: string[]) =>
     checkPatterns(patterns, 'p')
       .filter((violation) => violation !== undefined)

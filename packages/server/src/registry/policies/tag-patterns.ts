@@ -1,16 +1,16 @@
 import type { FieldViolation } from '../../api/errors.ts'
 import { limits } from '../../config/limits.ts'
 
-/** Names of tags with `*` for any characters and `?` for one, as policies write them. */
+/** Patterns of tag names in policies, with `*` for any characters and `?` for one. */
 
-/** What names of tags are made of, and the two that stand for others. */
+/** Characters of tag names and the two wildcards. */
 const patternText = /^[a-zA-Z0-9_.*?-]+$/
 
 export function checkPatterns(patterns: readonly string[], field: string): (FieldViolation | undefined)[] {
   const { tagPatternsMax, tagPatternCharsMax, tagPatternStarsMax } = limits
   if (patterns.length > tagPatternsMax)
     return [{ field, description: `must have at most ${tagPatternsMax} entries` }]
-  const description = `must be the name of a tag, with * and ? for other characters, of at most ${tagPatternCharsMax} characters, ${tagPatternStarsMax} of them *`
+  const description = `must be a tag name, optionally with the wildcards * and ?, of at most ${tagPatternCharsMax} characters, with at most ${tagPatternStarsMax} *`
   return patterns.map((pattern, at) =>
     pattern.length <= tagPatternCharsMax &&
     patternText.test(pattern) &&
@@ -25,8 +25,8 @@ export function matchesAny(patterns: readonly string[], name: string): boolean {
 }
 
 /**
- * What stands between two stars is looked for from where the one before ended, each in one go, and never tried elsewhere again: the first
- * place where it fits leaves the most room for the rest.
+ * Matches each literal between two stars at its first occurrence after the previous one, without backtracking: the first
+ * occurrence leaves the most for the rest.
  */
 export function matches(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*')

@@ -3,22 +3,22 @@ import type { OciContext, OciServices } from '../oci/context.ts'
 import { remainingStorage } from './usage.ts'
 
 /**
- * How many more bytes the organization that is pushed to may store. What an upload brings is refused as early as it is known to be too
- * much; what decides is the count in the transaction that links it.
+ * How many more bytes the target organization may store. An upload that exceeds the quota is rejected as early as possible; the
+ * decisive count is in the transaction that links the blob.
  */
 
 export interface UploadQuota {
-  /** Throws code 8 for an upload that will be so large. */
+  /** Throws code 8 for an upload of this size if it exceeds the quota. */
   requireBytes(bytes: number): void
-  /** The same bytes; fails with code 8 where there are too many. `before`: those that the upload has already. */
+  /** Passes the bytes on; fails with code 8 when they exceed the quota. `before`: bytes that the upload already has. */
   limitBytes(bytes: AsyncIterable<Uint8Array>, before: number): AsyncIterable<Uint8Array>
 }
 
 const unlimited: UploadQuota = { requireBytes() {}, limitBytes: (bytes) => bytes }
 
 /**
- * `digest`: where it is known. What the organization has already takes no room. Rejects with code 8 where the disk has no space for what
- * the request says it brings.
+ * `digest`: if known. Bytes that the organization already has do not count. Rejects with code 8 if the disk has no space for the
+ * declared length of the request.
  */
 export async function readUploadQuota(
   registry: Pick<OciServices, 'store' | 'disk'>,
@@ -70,7 +70,7 @@ async function readOrganizationQuota(
   }
 }
 
-/** Bytes that a request says it brings; 0 where it does not say. */
+/** Returns the declared length of a request; 0 if unknown. */
 export function declaredLength({ request }: Pick<OciContext, 'request'>): number {
   const length = Number(request.headers['content-length'] ?? 0)
   return Number.isSafeInteger(length) ? length : 0

@@ -6,9 +6,9 @@ import type { Db, Reader, Tx } from '../../storage/db.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 
 /**
- * How much each organization has stored: manifests, and bytes of blobs, each counted once however many of its repos have it. The counters
- * change in the transaction of the rows, so they are never wrong. They are kept in parts by digest, so that pushes meet seldom; only where
- * there is a limit do they wait for each other, and nothing comes beyond it.
+ * How much each organization stores: manifests, and bytes of blobs, each counted once however many of its repos have it. The counters
+ * change in the transaction of the rows, so they are always exact. They are sharded by digest, so that pushes rarely contend; only if
+ * there is a limit do pushes wait for each other, so that it is never exceeded.
  */
 
 export interface RegistryUsage {
@@ -18,27 +18,27 @@ export interface RegistryUsage {
 
 const MIB = 1024 * 1024
 
-/** Where the hex digits of a digest begin: `sha256:`, `sha512:`. */
+/** Where the hex digits of a digest start: `sha256:`, `sha512:`. */
 const HEX_AT = 7
 
 function partOf(digest: string): string {
   return digest.charAt(HEX_AT)
 }
 
-/** Part of a digest in SQL. */
+/** SQL of the shard of a digest. */
 const partText = (column: string) => `substr(${column}, ${HEX_AT + 1}, 1)`
 
-/** Who writes where there is a limit holds this part first. */
+/** If there is a limit, writers lock this shard first. */
 const LIMIT_LOCK_PART = ''
 
-/** A part that is this transaction's alone; made where it is not there. */
+/** Locks a shard, creating it if needed. */
 async function lockPart({ engine, rules }: Db, tx: Tx, root: string, part: string): Promise<void> {
   for (let created = false; ; created = true) {
     const sql = sqlText(engine)
     const text = `select part from registry_usage where root = ${sql.bind(root)} and part = ${sql.bind(part)}${rules.lockForUpdate}`
     const rows = await runInTransaction(tx, text, sql)
     if (rows.length > 0) return
-    if (created) throw new Error(`no counter for what ${root} has stored`)
+    if (created) throw new Error(`the usage counter of ${root} does not exist`)
     await tx
       .insertInto('registry_usage')
       .values({ root, part, manifests: 0, bytes: 0 })
@@ -61,7 +61,7 @@ async function addUsage(
     .execute()
 }
 
-/** Counts a link of a repo that `tx` has just made. Throws code 8 where the organization may not have so many bytes. */
+/** Counts a link that `tx` created. Throws code 8 if the organization's storage quota is exceeded. */
 export async function countBlobLink(
   db: Db,
   tx: Tx,
@@ -71,7 +71,7 @@ export async function countBlobLink(
   const limit = await readKindLimit(db, tx, 'storage_mib', root)
   if (limit !== undefined) await lockPart(db, tx, root, LIMIT_LOCK_PART)
   await lockPart(db, tx, root, partOf(digest))
-  // Asked when nobody else can link the same bytes any more.
+  // Checked when no other transaction can link the same bytes.
   const others = await tx
     .selectFrom('repo_blobs')
     .select('repo')
@@ -91,7 +91,7 @@ function storageExceeded(root: string, limit: number) {
   return quotaExceeded(root, `organization ${root} may store ${limit} MiB of blobs (storage_mib)`)
 }
 
-/** Counts a manifest that `tx` has just made. Throws code 8 where the organization may not have so many. */
+/** Counts a manifest that `tx` created. Throws code 8 if the organization's manifest quota is exceeded. */
 export async function countManifest(db: Db, tx: Tx, repo: string, digest: string): Promise<void> {
   const root = rootOf(repo)
   const limit = await readKindLimit(db, tx, 'manifests', root)
@@ -104,7 +104,7 @@ export async function countManifest(db: Db, tx: Tx, repo: string, digest: string
     throw quotaExceeded(root, `organization ${root} may hold ${limit} manifests (manifests)`)
 }
 
-/** Deletes links of a repo, which is held: of these digests, or all. Every link is deleted here. Returns of which digests. */
+/** Deletes links of a locked repo: of these digests, or all. Every link is deleted here. Returns the digests of deleted links. */
 export async function unlinkBlobs(
   db: Db,
   tx: Tx,
@@ -134,7 +134,7 @@ export async function unlinkBlobs(
   return (await runInTransaction<{ digest: string }>(tx, text, deletion)).map(({ digest }) => digest)
 }
 
-/** Deletes manifests of a repo, which is held: these, or all. Returns which there were. */
+/** Deletes manifests of a locked repo: these, or all. Returns the digests of deleted manifests. */
 export async function deleteManifests(
   db: Db,
   tx: Tx,
@@ -161,10 +161,10 @@ export async function deleteManifests(
   return deleted.map(({ digest }) => digest)
 }
 
-/** Rows that one statement deletes: others have their turn in between. */
+/** Rows per statement, so that other work can run in between. */
 const ROWS_PER_BATCH = 200
 
-/** Deletes what manifests refer to; a manifest may name thousands of layers. */
+/** Deletes the references of manifests; one manifest may have thousands. */
 async function deleteReferences(db: Db, tx: Tx, repo: string, manifests: readonly string[]): Promise<void> {
   const root = rootOf(repo)
   for (;;) {
@@ -178,7 +178,7 @@ async function deleteReferences(db: Db, tx: Tx, repo: string, manifests: readonl
   }
 }
 
-/** Does something to all rows of a repo, some at a time, each of which is gone afterwards. */
+/** Processes and deletes all rows of a repo in batches. */
 async function forEachBatch<T>(
   db: Db,
   tx: Tx,
@@ -200,14 +200,14 @@ async function forEachBatch<T>(
 
 type CountedTable = 'repo_blobs' | 'manifests'
 
-/** Holds all parts that a repo, which is held, counts in, before both its manifests and its links are taken away. */
+/** Locks all shards that a locked repo counts in, before both its manifests and its links are deleted. */
 export function lockRepoParts(db: Db, tx: Tx, repo: string): Promise<void> {
   const which = (sql: SqlText, table: string) =>
     `${table}.root = ${sql.bind(rootOf(repo))} and ${table}.repo = ${sql.bind(repo)}`
   return lockParts(db, tx, rootOf(repo), ['manifests', 'repo_blobs'], which)
 }
 
-/** Holds parts of these manifests of a repo, which is held, before they are taken away one after the other. */
+/** Locks the shards of some manifests of a locked repo, before they are deleted one by one. */
 export async function lockManifestParts(
   db: Db,
   tx: Tx,
@@ -217,7 +217,7 @@ export async function lockManifestParts(
   for (const part of [...new Set(digests.map(partOf))].sort()) await lockPart(db, tx, rootOf(repo), part)
 }
 
-/** Holds the parts that rows count in, always in one order. */
+/** Locks the shards that rows count in, always in the same order. */
 async function lockParts(
   db: Db,
   tx: Tx,
@@ -243,7 +243,7 @@ export async function readUsage(reader: Reader, root: string): Promise<RegistryU
   return { manifests: Number(manifests ?? 0), bytes: Number(bytes ?? 0) }
 }
 
-/** What all organizations have stored; bytes that several have are counted for each. */
+/** Returns the usage of all organizations; bytes that several have are counted for each. */
 export async function readTotalUsage(db: Db): Promise<RegistryUsage> {
   const sql = sqlText(db.engine)
   const text =
@@ -252,7 +252,7 @@ export async function readTotalUsage(db: Db): Promise<RegistryUsage> {
   return { manifests: Number(row?.manifests ?? 0), bytes: Number(row?.bytes ?? 0) }
 }
 
-/** How many more bytes an organization may store, by now; undefined where there is no limit. */
+/** Returns how many more bytes an organization may store; undefined without a limit. */
 export async function remainingStorage(
   db: Db,
   root: string,
@@ -263,7 +263,7 @@ export async function remainingStorage(
   return { bytes: limit * MIB - bytes, exceeded: () => storageExceeded(root, limit) }
 }
 
-/** Which of the limits of an organization are nearly reached: more than this part of them. */
+/** Warnings start above this share of a limit. */
 const WARNING_THRESHOLD = 0.9
 
 export async function quotaWarnings(db: Db, root: string): Promise<string[]> {
@@ -273,10 +273,10 @@ export async function quotaWarnings(db: Db, root: string): Promise<string[]> {
   const mib = Math.ceil(usage.bytes / MIB)
   return [
     storage_mib !== undefined && usage.bytes > storage_mib * MIB * WARNING_THRESHOLD
-      ? `the organization stores ${mib} MiB of the ${storage_mib} that it may (storage_mib)`
+      ? `the organization stores ${mib} of at most ${storage_mib} MiB (storage_mib)`
       : '',
     manifests !== undefined && usage.manifests > manifests * WARNING_THRESHOLD
-      ? `the organization holds ${usage.manifests} manifests of the ${manifests} that it may (manifests)`
+      ? `the organization stores ${usage.manifests} of at most ${manifests} manifests (manifests)`
       : '',
   ].filter((text) => text !== '')
 }

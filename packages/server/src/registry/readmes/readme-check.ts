@@ -3,9 +3,9 @@ import type { IOptions } from 'sanitize-html'
 import type { FieldViolation } from '../../api/errors.ts'
 import { limits } from '../../config/limits.ts'
 
-/** Whether a README is safe to show. Pure. */
+/** Checks whether a README is safe to display. Pure. */
 
-/** What a README may be made of; anything else in its HTML makes it unsafe. */
+/** Allowed HTML of a README; anything else makes it unsafe. */
 const safeHtml: IOptions = {
   allowedTags: [
     ...'h1 h2 h3 h4 h5 h6 p div span blockquote pre hr br ul ol li dl dt dd figure figcaption'.split(' '),
@@ -23,48 +23,48 @@ const safeHtml: IOptions = {
     td: ['style', 'colspan', 'rowspan'],
   },
   allowedClasses: { code: ['language-*'] },
-  // How the columns of a Markdown table are aligned.
+  // Alignment of the columns of a Markdown table.
   allowedStyles: { '*': { 'text-align': [/^(?:left|center|right)$/] } },
   allowedSchemes: ['http', 'https', 'mailto'],
 }
 
-/** Parses and writes as above but keeps everything, so that only what is unsafe makes a difference. */
+/** Parses and writes like safeHtml but keeps everything, so that the results differ only in unsafe parts. */
 const anyHtml: IOptions = {
   allowedTags: false,
   allowedAttributes: false,
   allowVulnerableTags: true,
   allowedSchemesAppliedToAttributes: [],
   parseStyleAttributes: false,
-  // What is dropped nevertheless.
+  // Content that is dropped even so.
   disallowedTagsMode: 'escape',
 }
 
 /**
- * What browsers may read in another way than the sanitizer, which leaves it out: declarations, processing instructions, end tags
- * without a name, and comments but those that the HTML standard calls valid.
+ * Markup that browsers may parse differently from the sanitizer, which drops it: declarations, processing instructions, end tags
+ * without a name, and comments other than those that are valid in the HTML standard.
  */
 const ambiguousMarkup = /<!(?!--(?!-?>)(?:(?!<!--|--!>)[\s\S])*?(?<!<!-)-->)|<\?|<\/(?![a-z])/i
 
-/** Follows the page: a tag or comment that is left open would swallow it. */
+/** Appended to the page: an unclosed tag or comment would swallow it. */
 const END = '<hr />'
 
 /**
- * Cells that the tables of a page have at most. Each row has as many as the table has columns, whatever it says itself: few bytes
- * would become many. Counted before the page is parsed, which is what takes long.
+ * Returns the maximum number of table cells of a page. Every row gets as many cells as the table has columns, so few bytes can become
+ * many. Counted before parsing, which is the expensive part.
  */
 function tableCells(content: string): number {
   let [cells, columns] = [0, 0]
   for (const line of content.split(/\r\n?|\n/)) {
     const text = line.replace(/^[\s>]+/, '')
     if (text === '') columns = 0
-    // The row below the names of the columns, or at least it could be.
+    // The delimiter row below the column names, or a line that looks like one.
     else if (/^[-:|][-:|\s]*$/.test(text)) columns = Math.max(columns, text.split('|').length)
     cells += columns
   }
   return cells
 }
 
-/** Characters of all addresses and titles of links, which are defined once and may be referred to often. */
+/** Returns the characters of all link URLs and titles, which are defined once and may be referenced often. */
 function linkChars(tokens: readonly Token[]): number {
   let chars = 0
   for (const { attrs, children } of tokens) {
@@ -74,7 +74,7 @@ function linkChars(tokens: readonly Token[]): number {
   return chars
 }
 
-/** A README is safe when its HTML stays as it is when it is sanitized; comments change nothing. The parsers are loaded at first use. */
+/** A README is safe if its HTML does not change when it is sanitized; comments are ignored. The parsers are loaded at first use. */
 export async function checkReadme(content: string): Promise<FieldViolation | undefined> {
   if (content === '') return undefined
   const violation = (description: string) => ({ field: 'content', description })
@@ -87,11 +87,13 @@ export async function checkReadme(content: string): Promise<FieldViolation | und
     import('sanitize-html'),
   ])
   const markdown = new MarkdownIt({ html: true, xhtmlOut: true })
-  // Bad links are for the sanitizer to find, not to be shown as text.
+  // The sanitizer must find bad links; they must not become text.
   markdown.validateLink = () => true
   const tokens = markdown.parse(content, {})
   if (linkChars(tokens) > limits.readmeLinkCharsMax)
-    return violation('must not refer so often to links as long as these')
+    return violation(
+      `must have at most ${limits.readmeLinkCharsMax} characters in the URLs and titles of all links`,
+    )
   const html = `${markdown.renderer.render(tokens, markdown.options, {})}\n${END}`
   const sanitized = sanitize(html, safeHtml)
   if (sanitized.endsWith(END) && sanitized === sanitize(html, anyHtml) && !ambiguousMarkup.test(html))

@@ -6,12 +6,13 @@ import {
   TagSchema,
   TagsService,
 } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/tags_pb.js'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { create } from '@bufbuild/protobuf'
 import { EmptySchema, type Timestamp } from '@bufbuild/protobuf/wkt'
 import { type FieldViolation, invalidArgument, notFound } from '../../api/errors.ts'
 import { requireEtagMatch } from '../../api/etag.ts'
 import { requireValid } from '../../api/fields.ts'
-import { timestampMs, timestampOf } from '../../api/messages.ts'
+import { timestampOf } from '../../api/messages.ts'
 import { timeSortFields } from '../../api/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../../api/uid.ts'
 import {

@@ -11,7 +11,7 @@ import type { TagRow } from '../../storage/schema/tables.ts'
 import { isImmutable } from '../policies/immutable-tags.ts'
 import { matchesAny } from '../policies/tag-patterns.ts'
 
-/** Which tags the rules of retention keep, in as little memory as the rules need, however many tags there are. */
+/** Decides which tags the retention rules keep, with as much memory as the rules need, however many tags there are. */
 
 export type TagCandidate = Pick<TagRow, 'uid' | 'name' | 'digest' | 'updated_ms'>
 
@@ -21,15 +21,15 @@ export interface TagVerdict {
   readonly reason: string
 }
 
-/** A rule that keeps the newest: those tags, while all of which are there no older one comes after them. */
+/** The tags that a rule keeps as the newest. As long as all of them exist, no older tag can be among the newest. */
 export interface NewestTags {
   readonly names: ReadonlySet<string>
-  /** When the oldest of them was changed. */
+  /** When the oldest of them changed. */
   readonly sinceMs: number
 }
 
 export interface RetentionRules {
-  /** Of the rules that keep the newest of more tags than those. */
+  /** For each rule that keeps the newest tags and has more candidates. */
   readonly newest: readonly NewestTags[]
   evaluate(tag: TagCandidate): { readonly deleted: boolean; readonly reason: string }
 }
@@ -42,7 +42,7 @@ export interface RetentionTarget {
 
 const immutableVerdict = { deleted: false, reason: 'immutable' } as const
 
-/** Looks at all tags of a repo to know the newest ones. */
+/** Reads all tags of a repo to find the newest ones. */
 export async function prepareRules(
   reader: Reader,
   target: RetentionTarget,
@@ -65,7 +65,7 @@ export async function prepareRules(
     newest: newest.filter((some) => some !== undefined),
     evaluate(tag) {
       if (isImmutable(immutable, tag.name)) return immutableVerdict
-      if (retention.rules.length === 0) return { deleted: false, reason: 'there are no rules for tags' }
+      if (retention.rules.length === 0) return { deleted: false, reason: 'the policy has no tag rules' }
       const at = retention.rules.findIndex((rule, at) => keeps(rule, at, tag))
       return at < 0
         ? { deleted: true, reason: 'no rule keeps it' }
@@ -78,9 +78,9 @@ export function ruleMatches({ patterns }: RetentionRule, name: string): boolean 
   return patterns.length === 0 || matchesAny(patterns, name)
 }
 
-/** The newest tags that a rule is about. */
+/** Returns the newest tags that a rule applies to. */
 function rankNewest(rule: RetentionRule) {
-  // Kept in order, so that most tags are compared with the last alone.
+  // Sorted, so that most tags are compared with the last one only.
   const first: TagCandidate[] = []
   return {
     add(tag: TagCandidate) {
@@ -103,14 +103,14 @@ function rankNewest(rule: RetentionRule) {
   }
 }
 
-/** Of two that were changed at once the one whose name comes first. */
+/** Of two tags with the same time, the first by name counts as newer. */
 function isNewer(a: TagCandidate, b: TagCandidate): boolean {
   return a.updated_ms === b.updated_ms ? a.name < b.name : a.updated_ms > b.updated_ms
 }
 
 const PAGE = 1000
 
-/** All tags of a repo by name, a page at a time. */
+/** Returns all tags of a repo by name, a page at a time. */
 async function* tagPages(reader: Reader, repo: string): AsyncGenerator<TagCandidate[]> {
   let after = ''
   for (;;) {
@@ -131,12 +131,12 @@ async function* tagPages(reader: Reader, repo: string): AsyncGenerator<TagCandid
 
 const tagOfManifest = /^(sha256-[0-9a-f]{64}|sha512-[0-9a-f]{128})(?![0-9a-f])/
 
-/** The digest of the manifest that a tag of a signature, or of what else is attached, is about. */
+/** Returns the digest of the manifest that the tag of a signature or attachment refers to. */
 export function subjectOfTag(name: string): string | undefined {
   return tagOfManifest.exec(name)?.[1]?.replace('-', ':')
 }
 
-/** Tags that go with a manifest: those about it that are not immutable. */
+/** Returns the mutable tags that are attached to a manifest. */
 export async function listAttachedTags(
   reader: Reader,
   { repo, immutable }: Pick<RetentionTarget, 'repo' | 'immutable'>,
@@ -154,7 +154,7 @@ export async function listAttachedTags(
   return tags.filter(({ name }) => subjectOfTag(name) === digest && !isImmutable(immutable, name))
 }
 
-/** Which of these digests are manifests of a repo. */
+/** Returns which of some digests are manifests of a repo. */
 export async function existingManifests(
   reader: Reader,
   repo: string,
@@ -171,7 +171,7 @@ export async function existingManifests(
   return new Set(rows.map(({ digest }) => digest))
 }
 
-/** Judges all tags of a repo, a page at a time. `going`: manifests that are there and do not stay, nor do the tags about them. */
+/** Evaluates all tags of a repo, a page at a time. `going`: existing manifests that are deleted, together with their attached tags. */
 export async function* evaluateTags(
   reader: Reader,
   target: RetentionTarget,
@@ -187,10 +187,10 @@ export async function* evaluateTags(
       const verdict = !existing.has(subject)
         ? rules.evaluate(tag)
         : !deletedManifests.has(subject)
-          ? { deleted: false, reason: 'it belongs to a manifest that is there' }
+          ? { deleted: false, reason: 'it is attached to an existing manifest' }
           : isImmutable(target.immutable, tag.name)
             ? immutableVerdict
-            : { deleted: true, reason: 'it belongs to a manifest that goes' }
+            : { deleted: true, reason: 'it is attached to a manifest that is deleted' }
       verdicts.push({ tag, ...verdict })
       await yieldToEventLoop()
     }

@@ -4,15 +4,15 @@ import type { RepoPolicyRow } from '../../storage/schema/tables.ts'
 import { lockPolicy } from '../policies/policy-rows.ts'
 
 /**
- * Which run of retention works on a repo. A run takes the policy for a while and says with each transaction that it lives; when its node
- * dies, the while ends and another node takes it.
+ * Leases of retention policies. A run leases a policy and renews the lease with each transaction. If its node dies, the lease expires
+ * and another node can lease the policy.
  */
 
 export interface LeasedPolicy extends RepoPolicyRow {
   readonly runner: string
 }
 
-/** uids of repos in which retention is to run, and no run is. */
+/** Returns the uids of repos with retention due and no lease. */
 export async function readDuePolicies({ kysely }: Db, now: number, max: number): Promise<string[]> {
   const rows = await kysely
     .selectFrom('repo_policies')
@@ -26,7 +26,7 @@ export async function readDuePolicies({ kysely }: Db, now: number, max: number):
   return rows.map(({ uid }) => uid)
 }
 
-/** Takes a policy for a new run; undefined when another one was faster. */
+/** Leases a policy for a new run; undefined if another run was faster. */
 export async function leasePolicy(
   db: Db,
   uid: string,
@@ -47,7 +47,7 @@ export async function leasePolicy(
   )
 }
 
-/** Whether a run still has its policy, in a transaction that holds the repo; says too that the run lives. */
+/** Whether the run still has its lease, in a transaction that has locked the repo; also renews the lease. */
 export async function renewPolicyLease(
   tx: Tx,
   { root, uid, runner }: LeasedPolicy,
@@ -63,7 +63,7 @@ export async function renewPolicyLease(
   return numUpdatedRows > 0n
 }
 
-/** Ends the run. When somebody asked for another one meanwhile, that one is due. */
+/** Ends the run. If another run was requested meanwhile, the policy is due. */
 export async function releasePolicy(
   db: Db,
   { root, uid, runner, due_ms }: LeasedPolicy,

@@ -11,11 +11,11 @@ import type { Store } from '../../storage/store.ts'
 import { evaluateTags, prepareRules, type RetentionTarget } from './evaluation.ts'
 import { manifestsToDelete, manifestUses } from './unreferenced-manifests.ts'
 
-/** What retention would do now, for somebody who thinks of enabling it: by the same rules as the run. */
+/** Shows what retention would delete now, by the same rules as a run, before a user enables it. */
 
 export interface PreviewPage {
   readonly deletedOnly: boolean
-  /** What the page before ended with: `tag` or `manifest`, and its name or digest. */
+  /** End of the previous page: `tag` or `manifest`, and its name or digest. */
   readonly after: readonly [string, string] | undefined
   readonly size: number
 }
@@ -24,7 +24,7 @@ export interface Preview {
   readonly verdicts: RetentionVerdict[]
   readonly deletedTags: number
   readonly deletedManifests: number
-  /** What the page ends with where there is more. */
+  /** End of the page, if there are more. */
   readonly last: [string, string] | undefined
 }
 
@@ -85,7 +85,7 @@ const PAGE = 500
 interface ManifestScan {
   readonly deletedManifests: ReadonlySet<string>
   readonly untilMs: number
-  /** Digest that comes before. */
+  /** The digest before the first. */
   readonly from: string
   readonly deletedOnly: boolean
 }
@@ -110,14 +110,14 @@ async function* evaluateManifests(
       await yieldToEventLoop()
       if (deletedOnly && !deleted) continue
       const reason = deleted
-        ? 'nothing needs it'
+        ? 'it is unreferenced'
         : tagged === 1
-          ? 'a tag names it'
+          ? 'a tag points to it'
           : needed === 1
-            ? 'an index needs it'
+            ? 'an index references it'
             : Number(touched_ms) > untilMs
-              ? 'it was pushed or tagged lately'
-              : 'its subject is there'
+              ? 'it was pushed or tagged recently'
+              : 'its subject exists'
       const updateTime = timestampOf(Number(touched_ms))
       yield create(RetentionVerdictSchema, { digest, deleted, reason, updateTime })
     }

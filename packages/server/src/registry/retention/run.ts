@@ -26,8 +26,8 @@ import { type LeasedPolicy, renewPolicyLease } from './policy-leases.ts'
 import { manifestsToDelete, manifestUses } from './unreferenced-manifests.ts'
 
 /**
- * One run of retention in a repo: tags and manifests are looked for without holding anything, and deleted a few at a time, each judged
- * again in the transaction that deletes it. What somebody pushes or moves meanwhile stays.
+ * One retention run in a repo: searches tags and manifests without locks, and deletes a few at a time, each checked again in the
+ * transaction that deletes it. Tags that are pushed or moved meanwhile are kept.
  */
 
 export interface RetentionCounts {
@@ -40,17 +40,17 @@ export interface RetentionRunOptions {
   readonly leaseMs: number
   readonly requestId: string
   readonly signal: AbortSignal
-  /** Grows as the run goes on. */
+  /** Increases during the run. */
   readonly counts: RetentionCounts
 }
 
-/** The run is to end where it is: it was stopped, or its policy is not what it was. */
+/** The run must end: it was stopped, or its policy changed. */
 export class RetentionInterrupted extends Error {}
 
-/** A tag of the newest went away: others may be among them now. */
+/** One of the newest tags was deleted, so other tags may now be among them. */
 class NewestTagsChanged extends Error {}
 
-/** Somebody who deletes tags all the time holds up a run so often; the next one goes on. */
+/** Limits repeated evaluations while tags keep being deleted; the next run continues. */
 const EVALUATIONS_MAX = 10
 
 export async function runRetention(policy: LeasedPolicy, options: RetentionRunOptions): Promise<void> {
@@ -114,7 +114,7 @@ async function deleteTagBatch(
 
 const NAMES_PER_STATEMENT = 200
 
-/** Throws where not all of the newest are there any more, or are not as new. */
+/** Throws unless all of the newest tags still exist with the same times. */
 async function requireTagsUnchanged(
   db: Store['db'],
   tx: Tx,
@@ -145,7 +145,7 @@ async function deleteManifestBatch(
   const deleted = await inLockedRepo(policy, options, async (tx) => {
     const n = { tags: 0, manifests: 0 }
     await lockManifestParts(db, tx, repo, digests)
-    // One after the other: what kept the next may be the one before.
+    // One by one: a deleted manifest may have been what kept the next one.
     for (const digest of digests) {
       const sql = sqlText(db.engine)
       const text = `select digest from manifests m where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
@@ -163,7 +163,7 @@ async function deleteManifestBatch(
   counts.manifests += deleted.manifests
 }
 
-/** Tags of signatures, and of what else is attached to a manifest that is gone. */
+/** Deletes the tags of signatures and attachments of a deleted manifest. */
 async function removeAttachedTags(
   tx: Tx,
   target: RetentionTarget,
@@ -178,14 +178,14 @@ async function removeAttachedTags(
   return tags.length
 }
 
-/** A transaction in which nobody else writes a tag of the repo, and the run still has its policy. */
+/** Runs a transaction in which no other writes a tag of the repo and the run still has its lease. */
 function inLockedRepo<T>(
   policy: LeasedPolicy,
   { store, leaseMs, signal }: RetentionRunOptions,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   const { db, clock } = store
-  if (signal.aborted) throw new RetentionInterrupted('the server stops')
+  if (signal.aborted) throw new RetentionInterrupted('the server is stopping')
   return inTransaction(db, async (tx) => {
     const repo = await lockResource(db, tx, 'repos', policy.uid, 'update')
     if (repo === undefined || !(await renewPolicyLease(tx, policy, clock() + leaseMs)))

@@ -8,10 +8,10 @@ import type { Store } from '../../storage/store.ts'
 import { leasePolicy, readDuePolicies, releasePolicy } from './policy-leases.ts'
 import { type RetentionCounts, RetentionInterrupted, runRetention } from './run.ts'
 
-/** Runs retention where it is due, whichever node comes first, one repo at a time, until it is stopped. */
+/** Runs retention when it is due, on whichever node leases it first, one repo at a time, until it is stopped. */
 
 export interface RetentionScheduler {
-  /** Ends a run after the transaction that it is at; another node begins it again. */
+  /** Ends a run after its current transaction; another node starts it again. */
   stop(): Promise<void>
 }
 
@@ -20,7 +20,7 @@ export interface RetentionOptions {
   readonly pollMs?: number | undefined
   readonly leaseMs?: number | undefined
   readonly tracer?: Tracer | undefined
-  /** Hears what every run came to that was not stopped. */
+  /** Called with the result of every run that was not stopped. */
   readonly onRun: (run: {
     readonly repo: string
     readonly outcome: 'succeeded' | 'failed'
@@ -71,9 +71,9 @@ export function retentionScheduler(options: RetentionOptions): RetentionSchedule
       onRun({ repo, outcome: 'succeeded', counts })
     } catch (error) {
       const isStopped = error instanceof RetentionInterrupted
-      // What ended it is still due: whoever looks next begins again.
+      // An interrupted run is still due, and starts again on whichever node leases it first.
       const dueMs = isStopped ? Number(policy.due_ms) : clock() + limits.retentionRetryMs
-      const why = isStopped ? error.message : 'the server could not do its part; its log tells why'
+      const why = isStopped ? error.message : 'internal error; see the server log'
       await releasePolicy(db, policy, { dueMs, run: encodeEnd(why) })
       if (isStopped) return
       onError(error, repo)

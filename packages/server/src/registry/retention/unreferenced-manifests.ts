@@ -4,7 +4,7 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Db } from '../../storage/db.ts'
 import { runText, sqlText } from '../../storage/sql-text.ts'
 
-/** Manifests that nothing needs any more: no tag, no other manifest, and no subject of theirs that is there. */
+/** Manifests without a tag, without another manifest that references them, and without an existing subject. */
 
 export interface UntaggedManifest {
   readonly digest: string
@@ -12,7 +12,7 @@ export interface UntaggedManifest {
   readonly touched_ms: number
 }
 
-/** SQL of what keeps a manifest `m`, each as a condition. */
+/** SQL conditions of the uses that keep a manifest `m`. */
 export const manifestUses = {
   tag: `exists (select 1 from tags t where t.root = m.root and t.digest = m.digest and t.parent = m.repo)`,
   index: `exists (select 1 from manifest_references r where r.root = m.root and r.repo = m.repo and r.digest = m.digest and r.kind = 'manifest')`,
@@ -24,8 +24,8 @@ export const manifestUses = {
 const PAGE = 1000
 
 /**
- * Those that go, before the ones that they keep: first what nothing keeps, then what only that kept, and so on. `until`: when they were
- * left at the latest.
+ * Returns the manifests to delete, each before those that it keeps: first unreferenced ones, then those that only they kept, and so on.
+ * `until`: they must have been untouched since then.
  */
 export async function manifestsToDelete(
   db: Db,
@@ -65,7 +65,7 @@ export async function manifestsToDelete(
   return [...deletable]
 }
 
-/** Without what an index with a tag needs: that never goes, and must not take the place of what does. */
+/** Leaves out manifests of an index with a tag: they are never deleted and must not use up the page. */
 async function* pagesOfUntagged(db: Db, repo: string, untilMs: number): AsyncGenerator<UntaggedManifest[]> {
   let after = ''
   for (;;) {
@@ -81,7 +81,7 @@ async function* pagesOfUntagged(db: Db, repo: string, untilMs: number): AsyncGen
   }
 }
 
-/** The manifests that each candidate is needed by or refers to, of those that are there. */
+/** Returns the existing manifests that each candidate is referenced by or refers to. */
 async function findDependents(
   db: Db,
   repo: string,

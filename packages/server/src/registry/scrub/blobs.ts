@@ -7,7 +7,7 @@ import { type Finding, type FoundRepo, findReposWithBlob } from './findings.ts'
 import { EmptyStore, type RepairLimits, readRepairLimits } from './repair-limits.ts'
 import type { ScrubOptions } from './run.ts'
 
-/** Reads every stored blob again and compares it with its digest. One piece is in memory at a time. */
+/** Reads every stored blob and compares it with its digest. One chunk is in memory at a time. */
 
 interface Row {
   readonly digest: string
@@ -18,7 +18,7 @@ interface Row {
 export interface BlobScrubResult {
   readonly blobs: number
   readonly bytes: number
-  /** Digest of the last one, where bytes were enough before the end. */
+  /** Digest of the last blob, if the byte limit ended the scrub before the end. */
   readonly endedAt: string
 }
 
@@ -76,7 +76,7 @@ async function scrubBlob(
   const problem = await findProblem(options, row, read)
   if (problem === undefined) return
   const { db } = options.store
-  // Collection may have taken it meanwhile, or a push stored it anew.
+  // Garbage collection may have deleted it meanwhile, or a push stored it again.
   const now = await db.kysely
     .selectFrom('blobs')
     .select('location')
@@ -84,7 +84,7 @@ async function scrubBlob(
     .executeTakeFirst()
   if (now?.location !== row.location) return
   const { digest, location, size: bytes } = row
-  // More than when it was looked at first: the store goes away.
+  // More are missing than at the first check: the store is becoming unavailable.
   if (
     repairLimits !== undefined &&
     problem.kind === 'missing' &&
@@ -114,14 +114,14 @@ async function findProblem(
         await throttle?.(bytes)
       },
     })
-    return actual === digest ? undefined : { kind: 'damaged', reason: `its bytes have the digest ${actual}` }
+    return actual === digest ? undefined : { kind: 'damaged', reason: `its bytes have digest ${actual}` }
   } catch (error) {
     signal?.throwIfAborted()
     if (!(error instanceof MissingBytes))
       return { kind: 'unreadable', reason: `it cannot be read: ${(error as Error).message}` }
     return error.foundBytes === 0 && size > 0
-      ? { kind: 'missing', reason: 'its bytes are not there' }
-      : { kind: 'damaged', reason: `it has ${error.foundBytes} bytes, not ${size}` }
+      ? { kind: 'missing', reason: 'its bytes are missing' }
+      : { kind: 'damaged', reason: `it has ${error.foundBytes} bytes instead of ${size}` }
   }
 }
 
@@ -147,7 +147,7 @@ async function digestOfStored(
   return `${algorithm}:${hash.digest('hex')}`
 }
 
-/** Links and manifests stay: they are whole again once somebody pushes these bytes, to whichever repo. */
+/** Deletes the row of a blob. Links and manifests stay: they are complete again when these bytes are pushed to any repo. */
 async function deleteBlobRow(
   { store }: ScrubOptions,
   { digest, location }: Row,

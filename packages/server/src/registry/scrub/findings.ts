@@ -2,38 +2,38 @@ import { pathOf, rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Db } from '../../storage/db.ts'
 
-/** What a scrub finds wrong, in the words of whoever has to mend it. */
+/** The findings of a scrub, described for operators. */
 
 export interface Finding {
   /**
-   * `missing`, `damaged`: something that a repo has cannot be pulled as it was pushed. `unreadable`: the store failed; another time it may
-   * not. `incomplete`: an index names a manifest that somebody has deleted. `orphan`: stored, and the database does not know it.
+   * `missing`, `damaged`: content of a repo cannot be pulled as it was pushed. `unreadable`: the store failed, perhaps temporarily.
+   * `incomplete`: an index references a deleted manifest. `orphan`: stored bytes that are untracked (not in the database).
    */
   readonly kind: 'missing' | 'damaged' | 'unreadable' | 'incomplete' | 'orphan'
   readonly what: 'blob' | 'manifest' | 'upload'
-  /** '' where nobody knows it. */
+  /** '' if unknown. */
   readonly digest: string
-  /** Where the store has it; '' for what is in the database. */
+  /** Location in the store; '' for content of the database. */
   readonly location: string
   readonly bytes: number
   /** A sentence. */
   readonly reason: string
-  /** That a push of the same bytes mends it from now on. */
+  /** Whether a push of the same bytes repairs it from now on. */
   readonly repaired: boolean
-  /** The first repos that have it, and how many do. */
+  /** The first repos that have it, and their number. */
   readonly repos: readonly FoundRepo[]
   readonly repoCount: number
 }
 
 export interface FoundRepo {
   readonly uid: string
-  /** As clients write it, by the name of the organization. */
+  /** The name that clients use, with the organization's name. */
   readonly name: string
 }
 
 export const unowned = { repaired: false, repos: [], repoCount: 0 } as const
 
-/** What makes the command say that something is wrong. */
+/** Whether the command exits with an error. */
 export function isFailure({ kind }: Pick<Finding, 'kind'>): boolean {
   return kind === 'missing' || kind === 'damaged' || kind === 'unreadable'
 }

@@ -2,7 +2,7 @@ import { runLongText, sqlText } from '../../storage/sql-text.ts'
 import { findReposWithBlob } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 
-/** Links of repos to bytes that the database does not know: a scrub has found them bad, and nobody has pushed them again. */
+/** Finds links to bytes that are not in the database: an earlier scrub found them damaged, and they were not pushed again. */
 export async function scrubLinks({ store: { db }, onFinding, signal }: ScrubOptions): Promise<void> {
   for (let after = ''; ; ) {
     signal?.throwIfAborted()
@@ -20,7 +20,7 @@ export async function scrubLinks({ store: { db }, onFinding, signal }: ScrubOpti
         .executeTakeFirst()
       const repos = await findReposWithBlob(db, digest)
       if (known !== undefined || repos.repoCount === 0) continue
-      const reason = 'its bytes were missing or damaged; it is whole again once they are pushed'
+      const reason = 'its bytes were missing or damaged; push them again to repair it'
       onFinding({
         kind: 'missing',
         what: 'blob',

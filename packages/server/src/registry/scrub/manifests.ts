@@ -10,7 +10,7 @@ import {
 import { type Finding, readFoundRepo } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 
-/** Every manifest: its bytes against its digest, and what it needs against what its repo has. */
+/** Checks every manifest: its bytes against its digest, and its references against the content of its repo. */
 
 type Key = Pick<ManifestRow, 'root' | 'repo' | 'digest'>
 
@@ -55,7 +55,7 @@ async function scrubManifest(options: ScrubOptions, key: Key): Promise<void> {
   const row = await manifestAt(options, key)
   if (row === undefined) return
   const problems = await findProblems(options, row)
-  // What it needs may go once it is deleted itself.
+  // Its references may have been deleted together with it.
   if (problems.length === 0 || (await manifestAt(options, key)) === undefined) return
   const repos = [await readFoundRepo(options.store.db, key.repo)]
   for (const problem of problems)
@@ -81,8 +81,8 @@ async function findProblems(options: ScrubOptions, row: ManifestRow): Promise<Pr
     { kind: 'damaged', what: 'manifest', digest, bytes: size, reason },
   ]
   const actual = digestOf(digest.slice(0, digest.indexOf(':')) as DigestAlgorithm, content)
-  if (actual !== digest) return damaged(`its bytes have the digest ${actual}`)
-  if (content.length !== size) return damaged(`it has ${content.length} bytes, not ${size}`)
+  if (actual !== digest) return damaged(`its bytes have digest ${actual}`)
+  if (content.length !== size) return damaged(`it has ${content.length} bytes instead of ${size}`)
   let dependencies: ManifestDependencies
   try {
     dependencies = dependenciesOf(parseManifest(content, row.media_type, unlimitedBounds))
@@ -91,7 +91,7 @@ async function findProblems(options: ScrubOptions, row: ManifestRow): Promise<Pr
   }
   const known = await referencesOf(options, row)
   if (!referencesMatch(known, dependencies))
-    return damaged('the database has other references of it than its bytes name')
+    return damaged('its references in the database differ from those in its bytes')
   const blobs = dependencies.blobs.filter(
     (blob) => !dependencies.optional.has(blob) || known.has(blob.digest),
   )
@@ -106,8 +106,8 @@ async function findProblems(options: ScrubOptions, row: ManifestRow): Promise<Pr
       bytes: wanted.size,
       reason:
         found === undefined
-          ? `the manifest ${digest} needs it, and its repo does not have it`
-          : `the manifest ${digest} gives it ${wanted.size} bytes, and its repo ${found}`,
+          ? `manifest ${digest} references it, but its repository does not have it`
+          : `manifest ${digest} states ${wanted.size} bytes, but its repository has ${found}`,
     })
   return [
     ...missingBlobs.map(toProblem('missing', 'blob')),
@@ -115,7 +115,7 @@ async function findProblems(options: ScrubOptions, row: ManifestRow): Promise<Pr
   ]
 }
 
-/** What the database knows that the manifest names, as a blob or as a manifest. */
+/** The manifest's references in the database, to blobs or to manifests. */
 async function referencesOf(
   { store }: ScrubOptions,
   { root, repo, digest }: Key,
@@ -147,7 +147,7 @@ function referencesMatch(
 
 interface MissingDependency {
   readonly wanted: Descriptor
-  /** The size that the repo has it with; undefined where it has not. */
+  /** The size in the repo; undefined if it is missing. */
   readonly found: number | undefined
 }
 

@@ -4,12 +4,12 @@ import { findBlobRows } from '../blobs/known-bytes.ts'
 import type { ScrubOptions } from './run.ts'
 
 /**
- * Whether a repair may forget what is missing: a disk that is not mounted, or the bucket of somebody else, has nothing of it, and is no
- * reason to forget all. Answers how many blobs are known, and how many missing ones may be forgotten.
+ * Limits what a repair may forget: an unmounted disk, or the wrong bucket, has none of the blobs, which is no
+ * reason to forget them all. Returns how many blobs are known, and how many missing ones may be forgotten.
  */
 export async function readRepairLimits(options: ScrubOptions): Promise<RepairLimits> {
   const { store, force } = options
-  // Counted first: what is pushed meanwhile is not missing.
+  // Counted first: blobs that are pushed meanwhile are not missing.
   const { all } = await store.db.kysely
     .selectFrom('blobs')
     .select((row) => row.fn.countAll().as('all'))
@@ -30,7 +30,7 @@ export interface RepairLimits {
 const MISSING_SHARE_MAX = 0.1
 const ENTRIES_PER_BATCH = 500
 
-/** How many blobs that the database knows the store has. */
+/** Counts the blobs in the store that are in the database. */
 async function countPresent({ store, blobs, signal }: ScrubOptions): Promise<number> {
   let present = 0
   const some: StoredBlob[] = []
@@ -40,7 +40,7 @@ async function countPresent({ store, blobs, signal }: ScrubOptions): Promise<num
     const rows = await findBlobRows(store, found)
     for (const { location, size } of found) {
       const row = rows.get(location)
-      // Files that were cut to nothing are missing, too.
+      // Files that were truncated to nothing are missing, too.
       if (row !== undefined && (size > 0 || Number(row.size) === 0)) present++
     }
   }
@@ -57,7 +57,7 @@ export class EmptyStore extends Error {
 
   constructor(missing: number, known: number) {
     super(
-      `the store does not have ${missing} of ${known} blobs that the database knows, and no more of them were forgotten: is the disk mounted, are BERTH_DATA_DIR or the bucket and its prefix the right ones? berth admin scrub --repair --force forgets them`,
+      `${missing} of ${known} blobs in the database are missing in the store; no more of them were forgotten. Check that the disk is mounted, and that BERTH_DATA_DIR or the bucket and its prefix are correct. To forget them, run berth admin scrub --repair --force`,
     )
   }
 }

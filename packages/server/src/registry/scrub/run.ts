@@ -2,33 +2,33 @@ import type { Store } from '../../storage/store.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { Finding } from './findings.ts'
 
-/** One scrub: what its passes work with, and what they count. */
+/** One scrub: the options and counts that its passes share. */
 
 export interface ScrubOptions {
   readonly store: Pick<Store, 'db' | 'clock'>
   readonly blobs: BlobStore
-  /** Makes bytes that are missing or damaged unknown, so that a push of the same stores them anew. */
+  /** Forgets missing or damaged bytes, so that a push of the same bytes stores them again. */
   readonly repair: boolean
   /** Forgets what is missing, however much of the store that is. */
   readonly force?: boolean | undefined
-  /** Waits before so many more bytes are read. */
+  /** Waits before this number of further bytes is read. */
   readonly throttle?: ((bytes: number) => Promise<void>) | undefined
-  /** Ends after so many bytes; undefined: at the end. */
+  /** Ends after this number of bytes; undefined: no limit. */
   readonly bytesMax?: number | undefined
-  /** Where a scrub before has ended, '' at the beginning. */
+  /** Where the previous scrub ended; '' for the start. */
   readonly position: string
-  /** Told now and then how far it is. */
+  /** Called regularly with the current position. */
   readonly savePosition: (position: string) => Promise<void>
   readonly onFinding: (finding: Finding) => void
   readonly onProgress?: ((progress: ScrubProgress) => void) | undefined
   readonly signal?: AbortSignal | undefined
-  /** Stored bytes that no row knows are left out while they are younger. */
+  /** Untracked bytes that are younger are ignored. */
   readonly orphanAgeMs: number
 }
 
 export interface ScrubProgress {
   readonly bytes: number
-  /** Of all blobs that are to be read. */
+  /** Size of all blobs to read. */
   readonly totalBytes: number
 }
 
@@ -36,6 +36,6 @@ export interface ScrubReport {
   readonly blobs: number
   readonly bytes: number
   readonly manifests: number
-  /** Where the next one goes on; '' when all was looked at. */
+  /** Where the next scrub continues; '' if this one reached the end. */
   readonly position: string
 }

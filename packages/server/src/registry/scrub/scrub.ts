@@ -5,12 +5,12 @@ import type { ScrubOptions, ScrubReport } from './run.ts'
 import { scrubStore } from './store.ts'
 
 /**
- * Proves that the database and the blob store agree: every stored blob is what its digest says (R33), every manifest too, all that a
- * manifest needs is in its repo, every link leads to bytes, and nothing is stored that nobody knows. Beside a server that works: what
- * looks wrong is looked at once more, since pushes, deletes and collections go on.
+ * Verifies that the database and the blob store agree: every stored blob and manifest matches its digest (R33), the references of a
+ * manifest are in its repo, every link has bytes, and no bytes are untracked. The server can keep running: problems are checked twice,
+ * since pushes, deletions and garbage collection continue.
  */
 export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
-  // First: what is repaired on the way has been told of.
+  // First, before repairs remove rows of bytes that are reported later.
   if (options.position === '') await scrubLinks(options)
   const { blobs, bytes, endedAt } = await scrubBlobs(options, options.position)
   if (endedAt !== '') return { blobs, bytes, manifests: 0, position: endedAt }

@@ -4,11 +4,11 @@ import { findBlobRows, findUploadIds } from '../blobs/known-bytes.ts'
 import { findReposWithBlob, unowned } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 
-/** All that the store has: what the database does not know, and what has grown. */
+/** Checks everything in the store: finds untracked bytes and blobs that have grown. */
 
 const ENTRIES_PER_BATCH = 500
 
-const foreignNameReason = 'the registry gives nothing such a name: it stays'
+const foreignNameReason = 'the registry does not use this name: it is kept'
 
 export async function scrubStore(options: ScrubOptions): Promise<void> {
   const some: StoredBlob[] = []
@@ -37,10 +37,12 @@ async function compareBlobs(options: ScrubOptions, found: readonly StoredBlob[])
       if (age < orphanAgeMs) continue
       const digest = parseLocation(location)?.digest ?? ''
       const reason =
-        digest === '' ? foreignNameReason : 'the database does not know it; a collection takes it'
+        digest === ''
+          ? foreignNameReason
+          : 'it is untracked (not in the database); garbage collection deletes it'
       onFinding({ kind: 'orphan', what: 'blob', digest, location, bytes, reason, ...unowned })
     } else if (bytes > Number(row.size)) {
-      const reason = `it has ${bytes} bytes, not ${row.size}: Berth gives out only those, a bucket that clients are sent to all`
+      const reason = `it has ${bytes} bytes instead of ${row.size}: the registry serves only those, but a bucket with redirects serves all`
       const repos = await findReposWithBlob(store.db, row.digest)
       onFinding({
         kind: 'damaged',
@@ -63,7 +65,7 @@ async function compareUploads(options: ScrubOptions, found: readonly StoredUploa
     const { id, location = id, modifiedMs } = upload
     if (known.has(id) || store.clock() - modifiedMs < orphanAgeMs) continue
     const reason = isOwnUpload(upload)
-      ? 'no upload is known by this id; a collection takes it'
+      ? 'it is untracked (no upload has this id); garbage collection deletes it'
       : foreignNameReason
     onFinding({ kind: 'orphan', what: 'upload', digest: '', location, bytes: 0, reason, ...unowned })
   }

@@ -6,9 +6,9 @@ import {
   IdentitySchema,
   ServicePrincipal,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { fromBinary } from '@bufbuild/protobuf'
 import type { FieldViolation } from '../../api/errors.ts'
-import { timestampMs } from '../../api/messages.ts'
 import { limits } from '../../config/limits.ts'
 import { checkArn } from './aws-arn.ts'
 import { checkIssuer } from './issuer-url.ts'

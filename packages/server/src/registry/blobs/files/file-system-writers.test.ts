@@ -20,7 +20,7 @@ async function* pieces(...texts: readonly string[]) {
 }
 
 for (const before of ['', 'before'])
-  test(`whoever an upload was taken from writes to nobody (after '${before}')`, async () => {
+  test(`a writer that lost its upload no longer affects it (after '${before}')`, async () => {
     const directory = join(root, `taken${before}`)
     const blobs = fileBlobs(directory)
     const goOn = Promise.withResolvers<void>()
@@ -51,7 +51,7 @@ test('an upload that has fewer bytes than were acknowledged is lost', async () =
   await assert.rejects(blobs.append(upload, pieces('d'), { isTakenOver: true }), MissingBytes)
 })
 
-test('an upload that comes a byte at a time is whole', async () => {
+test('an upload that arrives byte by byte is complete', async () => {
   const blobs = fileBlobs(root)
   const bytes = Array.from({ length: 5000 }, (_, at) => String(at % 10))
   const upload = await blobs.append({ id: 'c', size: 0, state: '' }, pieces(...bytes))

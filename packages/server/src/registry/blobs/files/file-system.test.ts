@@ -27,7 +27,7 @@ async function read(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(all)
 }
 
-test('an upload grows by what is appended, and is seen as a blob when it is kept, not before', async () => {
+test('an upload grows by appending, and is visible as a blob only after it is committed', async () => {
   const { blobs, directory } = store()
   const bytes = randomBytes(3_000_000)
   let upload = begun()
@@ -54,7 +54,7 @@ test('an upload grows by what is appended, and is seen as a blob when it is kept
     assert.ok((await read(blobs.read(location, { start, end }))).equals(bytes.subarray(start, end)))
 })
 
-test('an append that fails leaves the upload as it was, and the next one begins there', async () => {
+test('a failed append leaves the upload unchanged, and the next one continues there', async () => {
   const { blobs } = store()
   const first = await blobs.append(begun(), pieces(Buffer.from('abc')))
   async function* broken() {
@@ -68,7 +68,7 @@ test('an append that fails leaves the upload as it was, and the next one begins 
   assert.equal((await read(blobs.read('sha256/00/a.1', { start: 0, end: 6 }))).toString(), 'abcdef')
 })
 
-test('bytes that were stored anew have another location, and outlive the removal of the old ones', async () => {
+test('bytes that are stored again have another location, and survive the removal of the old ones', async () => {
   const { blobs } = store()
   const keep = async (location: string) =>
     blobs.commit(await blobs.append(begun(), pieces(Buffer.from('same'))), location)
@@ -80,7 +80,7 @@ test('bytes that were stored anew have another location, and outlive the removal
   await assert.rejects(read(blobs.read('sha256/00/same.1', { start: 0, end: 4 })), /is not there/)
 })
 
-test('an upload that is discarded leaves nothing, and one of no bytes is a blob too', async () => {
+test('a discarded upload leaves nothing, and an empty one can be a blob', async () => {
   const { blobs, directory } = store()
   const upload = await blobs.append(begun(), pieces(Buffer.from('abc')))
   await blobs.discard(upload)
@@ -90,7 +90,7 @@ test('an upload that is discarded leaves nothing, and one of no bytes is a blob 
   assert.equal((await read(blobs.read('sha256/e3/empty.1', { start: 0, end: 0 }))).length, 0)
 })
 
-test('reads share memory one after the other, and never while somebody may still look at it', async () => {
+test('reads reuse buffers, and never while a reader may still use them', async () => {
   const { blobs } = store()
   const contents = Array.from({ length: 40 }, () => randomBytes(2_500_000))
   for (const [at, bytes] of contents.entries())
@@ -111,13 +111,13 @@ test('reads share memory one after the other, and never while somebody may still
   }
 })
 
-test('a blob that is shorter than it should be is an error, not a short answer', async () => {
+test('a truncated blob is an error, not a short read', async () => {
   const { blobs } = store()
   await blobs.commit(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/short.1')
   await assert.rejects(read(blobs.read('sha256/00/short.1', { start: 0, end: 5 })), /ends at 3, before 5/)
 })
 
-test('what is stored is for the user of the server alone', async () => {
+test('stored files are readable by the user of the server only', async () => {
   const { blobs, directory } = store()
   await blobs.commit(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/mode.1')
   const modeOf = (path: string) => statSync(join(directory, path)).mode & 0o777
@@ -125,7 +125,7 @@ test('what is stored is for the user of the server alone', async () => {
   for (const path of ['.', 'uploads', 'sha256', 'sha256/00']) assert.equal(modeOf(path), 0o700)
 })
 
-test('all that is stored is listed, and uploads apart from it', async () => {
+test('blobs are listed, and uploads separately', async () => {
   const { blobs, directory } = store()
   const all = async <T>(found: AsyncIterable<T>) => {
     const items: T[] = []
@@ -152,7 +152,7 @@ test('all that is stored is listed, and uploads apart from it', async () => {
   assert.deepEqual(readdirSync(directory).sort(), ['sha256', 'sha512', 'uploads'])
 })
 
-test('what is not there is told from what cannot be read', async () => {
+test('a missing file is distinguished from an unreadable one', async () => {
   const { blobs } = store()
   await assert.rejects(read(blobs.read('sha256/00/none.1', { start: 0, end: 3 })), (error) => {
     return error instanceof MissingBytes && error.foundBytes === 0

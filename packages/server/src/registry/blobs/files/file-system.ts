@@ -18,13 +18,13 @@ import { type BlobStore, type ByteRange, IDENTITY_FILE, MissingBytes, type Uploa
 import { createReadBuffers, type ReadBuffers } from './read-buffers.ts'
 
 /**
- * Blobs as files. An upload is a file of its own until it is whole; then it gets its name in one step. Several nodes may share the
+ * Blobs as files. An upload is a separate file until it is complete; then it is renamed atomically. Several nodes may share the
  * directory.
  */
 
-/** Written at a time. */
+/** Bytes per write. */
 const PIECE_BYTES = 1024 * 1024
-/** A client that sends a byte at a time is not remembered byte by byte. */
+/** Limits the number of small chunks that are collected for one write. */
 const PIECES_MAX = 1024
 
 export function fileBlobs(directory: string): BlobStore {
@@ -32,7 +32,7 @@ export function fileBlobs(directory: string): BlobStore {
   const fileOf = ({ id }: Pick<Upload, 'id'>) => join(uploads, id)
   const blobAt = (location: string) => join(directory, location)
   const buffers = createReadBuffers()
-  /** Directories that are known to be there, and to be found after a crash. */
+  /** Directories that exist and are durable. */
   const createdDirectories = new Set<string>()
   const createDirectory = async (path: string) => {
     if (createdDirectories.has(path)) return
@@ -47,11 +47,11 @@ export function fileBlobs(directory: string): BlobStore {
       if (isTakenOver) await replaceUploadFile(fileOf(upload), upload)
       const file = await openUpload(fileOf(upload), upload)
       try {
-        // The end of the file says how far an upload is.
+        // The size of the file is the progress of the upload.
         await file.truncate(upload.size)
         return { ...upload, size: await writeChunks(file, upload.size, bytes) }
       } catch (error) {
-        // A full disk gets back what is of no use.
+        // On a full disk, release the space of the failed append.
         if (isStorageFull(error)) await file.truncate(upload.size)
         throw error
       } finally {
@@ -68,13 +68,13 @@ export function fileBlobs(directory: string): BlobStore {
 
     async commit(upload, location) {
       const target = blobAt(location)
-      // Nothing may have been written, not even by an upload of no bytes.
+      // Nothing may have been written, for example by an empty upload.
       await createDirectory(uploads)
       await createDirectory(dirname(target))
       const file = await openUpload(fileOf(upload), upload)
       try {
         await file.truncate(upload.size)
-        // Nobody knows of the name yet. With it first, a file system that has a journal waits for the disk once.
+        // The target is not yet visible. With the rename first, a journaling file system waits for the disk once only.
         await rename(fileOf(upload), target)
         await file.datasync()
       } finally {
@@ -138,7 +138,7 @@ async function openUpload(path: string, { size }: Pick<Upload, 'size'>): Promise
   const file = await open(path, size === 0 ? 'w' : 'r+', 0o600).catch(throwMissing)
   try {
     const { size: found } = await file.stat()
-    if (found < size) throw new MissingBytes(`${path} ends at ${found}, before ${size}`, found)
+    if (found < size) throw new MissingBytes(`${path} has ${found} of ${size} bytes`, found)
     return file
   } catch (error) {
     await file.close()
@@ -146,10 +146,10 @@ async function openUpload(path: string, { size }: Pick<Upload, 'size'>): Promise
   }
 }
 
-/** Makes the upload another file, with the same bytes: whoever has the old one open writes to nobody. */
+/** Replaces the file by a copy: a writer that has the old file open no longer affects the upload. */
 async function replaceUploadFile(path: string, { size }: Pick<Upload, 'size'>): Promise<void> {
   if (size === 0) return rm(path, { force: true })
-  // Named as uploads are: a crash leaves one that nobody knows.
+  // Named like an upload: after a crash it is deleted as untracked.
   const copy = join(dirname(path), randomBytes(16).toString('hex'))
   try {
     await copyFile(path, copy)
@@ -161,10 +161,10 @@ async function replaceUploadFile(path: string, { size }: Pick<Upload, 'size'>): 
 }
 
 function throwMissing(error: unknown): never {
-  throw isNotFound(error) ? new MissingBytes('the file of an upload is not there', 0, error) : error
+  throw isNotFound(error) ? new MissingBytes('the file of an upload is missing', 0, error) : error
 }
 
-/** Writes what comes, in pieces of some size; the position behind it. */
+/** Writes chunks in larger pieces and returns the position after them. */
 async function writeChunks(
   file: FileHandle,
   from: number,
@@ -192,9 +192,9 @@ async function writeAll(file: FileHandle, pieces: readonly Uint8Array[], positio
   const total = pieces.reduce((sum, { length }) => sum + length, 0)
   const { bytesWritten } = await file.writev(pieces, position)
   if (bytesWritten === total) return total
-  // A disk that is nearly full takes less than it is given; the next attempt says why.
+  // A disk that is nearly full writes less than requested; the next attempt fails with the reason.
   const rest = Buffer.concat(pieces).subarray(bytesWritten)
-  if (bytesWritten === 0) throw new Error('the file system takes no more bytes')
+  if (bytesWritten === 0) throw new Error('the file system accepts no more bytes')
   return bytesWritten + (await writeAll(file, [rest], position + bytesWritten))
 }
 
@@ -204,21 +204,22 @@ async function* readFile(
   { start, end }: ByteRange,
 ): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r').catch((error: unknown) => {
-    throw isNotFound(error) ? new MissingBytes(`${path} is not there`, 0, error) : error
+    throw isNotFound(error) ? new MissingBytes(`${path} is missing`, 0, error) : error
   })
   const buffer = buffers.acquire(end - start)
   let isLent = false
   try {
     for (let position = start; position < end; ) {
       const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - position), position)
-      if (bytesRead === 0) throw new MissingBytes(`${path} ends at ${position}, before ${end}`, position)
+      if (bytesRead === 0)
+        throw new MissingBytes(`${path} ends at byte ${position} instead of ${end}`, position)
       isLent = true
       yield buffer.subarray(0, bytesRead)
       isLent = false
       position += bytesRead
     }
   } finally {
-    // Whoever does not come back for more may have left it with a connection that is about to end.
+    // A consumer that stopped reading may have passed the buffer to a connection that is still sending.
     if (isLent) buffers.abandon(buffer)
     else buffers.release(buffer)
     await file.close()
@@ -234,7 +235,7 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Names in a directory, a few at a time; none where there is no such directory. */
+/** Returns the names in a directory, in batches; none if it does not exist. */
 async function* entriesOf(path: string): AsyncGenerator<string> {
   try {
     for await (const { name } of await opendir(path)) yield name
@@ -243,7 +244,7 @@ async function* entriesOf(path: string): AsyncGenerator<string> {
   }
 }
 
-/** Undefined for what went away since its name was read. */
+/** Returns undefined if the file was deleted since its name was read. */
 async function statIfExists(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path)

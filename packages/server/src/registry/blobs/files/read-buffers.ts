@@ -1,18 +1,18 @@
 /**
- * Memory that files are read into, used again and again: fresh memory costs more than the reading. A few reads at once get much, since
- * large pieces are cheap to send; many get little, so that all of them together stay small.
+ * A pool of read buffers: allocating memory costs more than reading. A few concurrent reads get large buffers, since large chunks are
+ * cheap to send; many get small ones, which limits their total.
  */
 export interface ReadBuffers {
-  /** A buffer for a read of `bytes` in all. */
+  /** Returns a buffer for a read of `bytes` in total. */
   acquire(bytes: number): Buffer
-  /** Nobody looks at it any more. */
+  /** Returns a buffer to the pool when it is no longer used. */
   release(buffer: Buffer): void
-  /** It may still be on its way to somebody, so nothing may be read into it any more. */
+  /** Drops a buffer that may still be in use by a connection. */
   abandon(buffer: Buffer): void
 }
 
 const KIB = 1024
-/** As large as a buffer may be, for how many reads at once, and how many are kept for later. */
+/** Buffer size, how many concurrent reads get it, and how many buffers are kept. */
 const LARGE = { bytes: 1024 * KIB, atOnceMax: 16 }
 const SMALL = { bytes: 64 * KIB, keptMax: 64 }
 

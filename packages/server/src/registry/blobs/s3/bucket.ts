@@ -25,36 +25,36 @@ import { type ExpectedAbsence, type S3Failure, toFailure, toStoreError } from '.
 import type { FilledPart } from './part-buffers.ts'
 
 /**
- * A bucket, in the few operations that the store needs. Keys are those below the prefix. What is sent is signed with its SHA-256, which
- * every server compares with what it got; no newer checksums are asked for, since not every server knows them.
+ * The operations of a bucket that the store needs. Keys are relative to the prefix. Bodies are signed with their SHA-256, which every
+ * server verifies; newer checksums are not used, since not every server supports them.
  */
 export interface Bucket {
   put(key: string, part: FilledPart): Promise<void>
-  /** The bytes of a range that is not empty, or the part of it that there is. Throws MissingBytes where there is no such object. */
+  /** Reads a non-empty range, or the existing part of it. Throws MissingBytes if the object does not exist. */
   get(key: string, range: ByteRange, signal: AbortSignal): Promise<OpenObject>
-  /** Undefined where there is no such object. */
+  /** Returns undefined if the object does not exist. */
   sizeOf(key: string): Promise<number | undefined>
-  /** At most 5 GiB, by one request. */
+  /** Copies up to 5 GiB with one request. */
   copy(from: string, to: string): Promise<void>
   remove(key: string): Promise<void>
   list(prefix: string): AsyncIterable<StoredBlob>
   createMultipartUpload(key: string): Promise<string>
-  /** The tag of the part, which completes the whole. */
+  /** Returns the ETag of the part, which is needed to complete the upload. */
   uploadPart(part: Part, filled: FilledPart, signal: AbortSignal): Promise<string>
-  /** `range` undefined: all of the other object. */
+  /** `range` undefined: the complete source object. */
   copyPart(part: Part, from: string, range?: ByteRange, signal?: AbortSignal): Promise<string>
-  /** 'NoSuchUpload' where there are none of these parts, or not any more. */
+  /** Returns 'NoSuchUpload' if the parts do not exist, or no longer. */
   completeMultipartUpload(
     whole: MultipartUpload,
     tags: readonly string[],
   ): Promise<'complete' | 'NoSuchUpload'>
-  /** Does nothing where there are none. */
+  /** Does nothing if the upload does not exist. */
   abortMultipartUpload(whole: MultipartUpload): Promise<void>
-  /** Tags of the parts from the first one up to the first that is missing or has another size. */
+  /** Returns the ETags of the parts up to the first that is missing or has another size. */
   listPartEtags(whole: MultipartUpload, bytes: number): Promise<readonly string[]>
-  /** Parts that were neither completed nor aborted, with when the last of them came. */
+  /** Lists uploads that were neither completed nor aborted, with the time of the latest part. */
   listMultipartUploads(prefix: string): AsyncIterable<MultipartUpload & { readonly modifiedMs: number }>
-  /** A URL that gives the object to whoever has it, for some time. */
+  /** Returns a URL that gives its holder access to the object for a limited time. */
   presignUrl(key: string): Promise<string>
   close(): void
 }
@@ -64,14 +64,14 @@ export interface OpenObject {
   readonly bytes: Readable
 }
 
-/** An object that is made of parts. */
+/** A multipart upload of an object. */
 export interface MultipartUpload {
   readonly key: string
   readonly uploadId: string
 }
 
 export interface Part extends MultipartUpload {
-  /** From 1. */
+  /** Starts at 1. */
   readonly number: number
 }
 
@@ -94,7 +94,7 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
   const multipartInput = ({ key, uploadId }: MultipartUpload) => ({ ...at(key), UploadId: uploadId })
   const sourceOf = (key: string) => encodeURI(`${bucket}/${prefix}${key}`)
 
-  /** Rejects with an error of the store; what S3 is expected to say it answers instead. */
+  /** Rejects with an error of the store; expected absences are returned instead. */
   async function send<T, A extends ExpectedAbsence = never>(
     what: string,
     request: (options: { abortSignal?: AbortSignal; requestTimeout?: number }) => Promise<T>,
@@ -118,8 +118,7 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
   function logFailure(failure: S3Failure, what: string): Error {
     const error = toStoreError(failure, what)
     const full = isStorageFull(error) && { err: error }
-    if (failure.temporary || full)
-      log.warn({ ...failure, ...full, what, bucket }, 'S3 does not answer as it should')
+    if (failure.temporary || full) log.warn({ ...failure, ...full, what, bucket }, 'S3 request failed')
     return error
   }
 
@@ -187,7 +186,7 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
 
     async createMultipartUpload(key) {
       const input = { ...at(key), ContentType: CONTENT_TYPE }
-      const { UploadId = '' } = await send(`to begin ${prefix}${key}`, (options) =>
+      const { UploadId = '' } = await send(`to start ${prefix}${key}`, (options) =>
         client.send(new CreateMultipartUploadCommand(input), options),
       )
       return UploadId
@@ -234,7 +233,7 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
 
     async abortMultipartUpload(whole) {
       await send(
-        `to give up ${prefix}${whole.key}`,
+        `to abort ${prefix}${whole.key}`,
         (options) => client.send(new AbortMultipartUploadCommand(multipartInput(whole)), options),
         {},
         'NoSuchUpload',
@@ -315,7 +314,7 @@ export function openBucket(settings: BlobSettings, log: BlobLog, tracer?: Tracer
 
 const TRACE = { step: 'deserialize', name: 'berthTrace', priority: 'low' } as const
 
-/** After the signature, which a proxy that adds its own trace headers must not break. */
+/** Adds trace headers after the signature, which must not cover them: a proxy may change them. */
 function traceAttempt(tracer: Tracer, endpoint: string | undefined) {
   return <Args extends { readonly request: unknown }, Answer>(
     next: (args: Args) => Promise<Answer>,
@@ -337,7 +336,7 @@ function traceAttempt(tracer: Tracer, endpoint: string | undefined) {
 
 const PAYLOAD_HASH = { step: 'build', name: 'berthPayloadHash' } as const
 
-/** The hash that the request is signed with; the library would make it once more, of all bytes at once. */
+/** Provides the hash for the signature; otherwise the library would compute it again, of all bytes in one go. */
 function withPayloadHash(sha256: string) {
   return <Args extends { readonly request: unknown }, Answer>(next: (args: Args) => Answer) =>
     (args: Args): Answer => {
@@ -351,7 +350,7 @@ function createClient({ region, pathStyle }: BlobSettings, endpoint: string | un
   const agent = { keepAlive: true, maxSockets: limits.s3ConnectionsMax }
   return new S3Client({
     ...(endpoint !== undefined && { endpoint }),
-    // Other servers mostly do not care, but the signature has to name one.
+    // Other servers mostly ignore the region, but the signature needs one.
     ...((region ?? endpoint) !== undefined && { region: region ?? 'us-east-1' }),
     forcePathStyle: pathStyle,
     maxAttempts: limits.s3AttemptsMax,
@@ -361,7 +360,7 @@ function createClient({ region, pathStyle }: BlobSettings, endpoint: string | un
       connectionTimeout: limits.s3ConnectTimeoutMs,
       requestTimeout: limits.s3TimeoutMs,
       throwOnRequestTimeout: true,
-      // A client that reads slowly keeps its connection idle; it is opened again when it reads on.
+      // A slow client leaves its connection idle; it is reopened when the client continues.
       socketTimeout: limits.stalledReplyMs,
       httpAgent: agent,
       httpsAgent: agent,

@@ -3,42 +3,42 @@ import { storageFull } from '../../../api/storage-faults.ts'
 import { MissingBytes } from '../blob-store.ts'
 
 /**
- * Failures of S3 in words that may be logged. What the library throws is not passed on: for some refusals servers send back parts of the
- * signed request.
+ * Failures of S3 as messages that can be logged. Errors of the library are not passed on: some servers include parts of the
+ * signed request in their responses.
  */
 
-/** S3 refuses: trying again does not help before somebody has changed something. */
+/** S3 rejects the request; retrying does not help until the configuration is changed. */
 export class UnusableStore extends Error {
   override readonly name = 'UnusableStore'
 }
 
-/** What S3 says and the store expects in the course of its work. */
+/** Errors of S3 that the store expects in normal operation. */
 export type ExpectedAbsence = 'NoSuchKey' | 'NoSuchUpload'
 
-/** The object is not there, or ends before the range that was asked for begins. */
+/** The object does not exist, or ends before the requested range. */
 const missing: readonly string[] = ['NoSuchKey', 'NoSuchUpload', 'InvalidRange']
 
 export interface S3Failure {
   /** `NoSuchBucket`, `SlowDown`, `ECONNREFUSED`, … */
   readonly code: string
   readonly message: string
-  /** undefined when there was no answer. */
+  /** undefined without a response. */
   readonly status: number | undefined
-  /** By which the operator of the server finds it. */
+  /** Request id for the operator of the S3 server. */
   readonly requestId: string | undefined
   readonly temporary: boolean
 }
 
-/** What to do, by what S3 says. */
+/** What to do about an error of S3. */
 const advice: Readonly<Record<string, string>> = {
-  NoSuchBucket: 'make the bucket, or name another one with BERTH_BLOBS_S3_BUCKET',
+  NoSuchBucket: 'create the bucket, or set BERTH_BLOBS_S3_BUCKET to another one',
   AccessDenied:
-    'allow these credentials s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts on its objects, and s3:ListBucket, s3:ListBucketMultipartUploads on the bucket',
+    'grant these credentials s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts on its objects, and s3:ListBucket, s3:ListBucketMultipartUploads on the bucket',
   InvalidAccessKeyId: 'the server does not know AWS_ACCESS_KEY_ID',
   SignatureDoesNotMatch: 'AWS_SECRET_ACCESS_KEY is not the secret of this access key',
-  ExpiredToken: 'the credentials have expired; give the server new ones',
+  ExpiredToken: 'the credentials have expired; renew them',
   CredentialsProviderError:
-    'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a role that it may assume',
+    'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or assign a role to this machine',
   PermanentRedirect: 'the bucket is in another region: set BERTH_BLOBS_S3_REGION',
   AuthorizationHeaderMalformed: 'the bucket is in another region: set BERTH_BLOBS_S3_REGION',
   RequestTimeTooSkewed: 'set the clock of this machine',
@@ -54,12 +54,12 @@ const temporaryCodes = new Set([
   'ThrottlingException',
   'TooManyRequests',
   'OperationAborted',
-  // Bytes were damaged on their way.
+  // The bytes were damaged in transit.
   'XAmzContentSHA256Mismatch',
   'BadDigest',
 ])
 
-/** Connections that break, names that are not found just now. */
+/** Interrupted connections and temporary DNS failures. */
 const connectionCode =
   /^(E(CONN(REFUSED|RESET|ABORTED)|PIPE|HOSTUNREACH|NETUNREACH|TIMEDOUT|AI_AGAIN|NOTFOUND)|ERR_STREAM_PREMATURE_CLOSE|NetworkingError)$/
 
@@ -69,7 +69,7 @@ export function toFailure(error: unknown): S3Failure {
   const errorCode = typeof code === 'string' && connectionCode.test(code) ? code : name
   const hasResponse = status !== undefined
   return {
-    // A server that answers a HEAD has no body to say it in.
+    // The response to HEAD has no body with a code.
     code:
       status === 404 && bodylessErrorNames.has(errorCode)
         ? 'NoSuchKey'
@@ -96,20 +96,20 @@ interface ServiceError {
   readonly $metadata: { readonly httpStatusCode?: number; readonly requestId?: string }
 }
 
-/** As S3 servers name a full disk and a quota of a bucket: MinIO, Ceph, others. */
+/** Codes of S3 servers (MinIO, Ceph, others) for a full disk and an exceeded bucket quota. */
 const storageFullCodes =
   /^(XMinioStorageFull|XMinioAdminBucketQuotaExceeded|InsufficientStorage|QuotaExceeded)$/
 const INSUFFICIENT_STORAGE = 507
 
-/** What the store says of a failure: code 8 where it is full, code 14 where trying again may help. */
+/** Maps a failure to an error: code 8 if the store is full, code 14 if a retry may help. */
 export function toStoreError({ code, message, status, temporary }: S3Failure, what: string): Error {
   const cause = new Error(`${code}: ${message}`)
   if (storageFullCodes.test(code) || status === INSUFFICIENT_STORAGE)
     return storageFull('the blob store', cause)
-  if (temporary) return unavailable('the store of blobs does not answer as it should', RETRY_MS, cause)
-  if (missing.includes(code)) return new MissingBytes(`S3 has not got ${what}: ${code}`, 0)
+  if (temporary) return unavailable('the blob store is not responding correctly', RETRY_MS, cause)
+  if (missing.includes(code)) return new MissingBytes(`S3 does not have ${what}: ${code}`, 0)
   const hint = advice[code]
-  return new UnusableStore(`S3 refuses ${what}: ${code}: ${message}${hint === undefined ? '' : `; ${hint}`}`)
+  return new UnusableStore(`S3 rejected ${what}: ${code}: ${message}${hint === undefined ? '' : `; ${hint}`}`)
 }
 
 const RETRY_MS = 2000

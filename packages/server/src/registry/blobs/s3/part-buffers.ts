@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { limits } from '../../../config/limits.ts'
 
-/** Bytes of an upload on their way to S3. */
+/** Bytes of an upload that are being sent to S3. */
 export interface FilledPart {
   readonly bytes: Buffer<ArrayBufferLike>
-  /** In hex; made as the bytes come, since eight million at once take a while. */
+  /** In hex, computed incrementally: hashing 8 MiB in one go would block the event loop. */
   readonly sha256: string
 }
 
 /**
- * Bytes that are gathered into parts of one upload. What was sent makes room for what comes: an upload of any size needs a few buffers,
+ * Collects bytes into parts of one upload. Buffers of sent parts are reused: an upload of any size needs a few buffers,
  * and a small one hardly any.
  */
 export class PartBuffers {
@@ -18,12 +18,12 @@ export class PartBuffers {
   #length = 0
   #hash = createHash('sha256')
 
-  /** Of the bytes that wait; at most a part. */
+  /** Number of buffered bytes; at most one part. */
   get length(): number {
     return this.#length
   }
 
-  /** Takes bytes up to a full part; what is left over comes next. */
+  /** Adds bytes up to a full part; returns the rest. */
   add(bytes: Uint8Array): Uint8Array {
     const taken = bytes.subarray(0, limits.s3PartBytes - this.#length)
     this.#makeRoom(this.#length + taken.length)
@@ -33,7 +33,7 @@ export class PartBuffers {
     return bytes.subarray(taken.length)
   }
 
-  /** What waits, which is the caller's until it gives it back. */
+  /** Returns the buffered part, which the caller owns until it releases it. */
   take(): FilledPart {
     const bytes = this.#filling.subarray(0, this.#length)
     this.#filling = Buffer.alloc(0)
@@ -43,7 +43,7 @@ export class PartBuffers {
     return { bytes, sha256 }
   }
 
-  /** A full part that nobody needs any more. */
+  /** Makes the buffer of a part available again. */
   release({ bytes }: FilledPart): void {
     this.#spare.push(bytes)
   }

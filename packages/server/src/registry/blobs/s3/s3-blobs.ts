@@ -18,10 +18,10 @@ import { toFailure, toStoreError, UnusableStore } from './failures.ts'
 import { type FilledPart, PartBuffers } from './part-buffers.ts'
 
 /**
- * Blobs as objects of a bucket, under the keys that files have below their directory. An upload is a multipart upload of the key
- * `uploads/<id>/whole`, and what does not fill a part is an object beside it; it is completed there and copied, within S3, to where it
- * is kept. A blob of one part is an object from the beginning.
- * Rejects with UnusableStore, which says what to do.
+ * Blobs as objects of a bucket, with the same keys as the files of the other implementation. An upload is a multipart upload of key
+ * `uploads/<id>/whole`, with a separate object for bytes that do not fill a part. It is completed there and copied to its location
+ * within S3. A blob of one part is a single object from the start.
+ * Rejects with UnusableStore, whose message says what to do.
  */
 export async function openS3Blobs(settings: BlobSettings, log: BlobLog, tracer?: Tracer): Promise<BlobStore> {
   const bucket = openBucket(settings, log, tracer)
@@ -33,22 +33,22 @@ export async function openS3Blobs(settings: BlobSettings, log: BlobLog, tracer?:
     const { cause } = error
     const why = cause instanceof Error ? cause.message : error.message
     throw new UnusableStore(
-      `the bucket ${settings.bucket} cannot be reached: ${why}; is BERTH_BLOBS_S3_ENDPOINT right?`,
+      `cannot connect to bucket ${settings.bucket}: ${why}; check BERTH_BLOBS_S3_ENDPOINT`,
     )
   }
   return s3Blobs(bucket, { redirects: settings.redirect !== false })
 }
 
-/** What is known of an upload: all of its parts but the tail are of one size. */
+/** Stored state of an upload: all of its parts except the tail have the same size. */
 interface UploadState {
   readonly uploadId?: string
-  /** Of the parts, in their order. */
+  /** ETags of the parts, in order. */
   readonly tags?: readonly string[]
-  /** The object with the bytes behind the parts. */
+  /** Key of the object with the bytes after the parts. */
   readonly tail?: string
-  /** The one before, which is of use until this state is known. */
+  /** The previous tail, which is needed until this state is stored. */
   readonly formerTail?: string
-  /** A copy that was not finished: nothing is appended to it. */
+  /** An unfinished copy: nothing is appended after it. */
   readonly copy?: MultipartUpload
 }
 
@@ -56,7 +56,7 @@ const UPLOADS = 'uploads/'
 const { s3PartBytes: PART_BYTES } = limits
 
 function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean }): BlobStore {
-  /** Small uploads that are kept or discarded next, by their id. */
+  /** Small uploads in memory that are committed or discarded next, by id. */
   const smallUploads = new Map<string, FilledPart>()
   const folderOf = (id: string) => `${UPLOADS}${id}/`
   const objectKeyOf = (id: string) => `${folderOf(id)}whole`
@@ -87,11 +87,11 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
           if (chunk.length === 0) continue
           if (size === upload.size) {
             await readTail(upload, former, buffers)
-            // This state is known, so nobody goes back before it.
+            // This state is stored, so the earlier one is never used again.
             if (former.formerTail !== undefined) await bucket.remove(former.formerTail)
           }
           size += chunk.length
-          // A full part waits until more comes: the last one is an object of its own.
+          // A full part waits until more bytes follow: the last one becomes an object of its own.
           for (let rest: Uint8Array = chunk; rest.length > 0; ) {
             if (buffers.length === PART_BYTES) await sendPart()
             rest = buffers.add(rest)
@@ -159,14 +159,14 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
       const objectKey = await completeUpload(upload)
       await copyObject(bucket, objectKey, location, upload.size)
       const { tail, formerTail } = parseState(upload.state)
-      // It is kept, whatever becomes of these: collection finds them.
+      // The blob is committed, whatever happens to these: garbage collection finds them.
       const leftovers = new Set([objectKey, tail, formerTail].filter((key) => key !== undefined))
       await Promise.allSettled([...leftovers].map((key) => bucket.remove(key)))
     },
 
     async revertCommit({ id, size, state }, location) {
       const { uploadId, tail } = parseState(state)
-      // One that was held is over with its request.
+      // An upload in memory ends with its request.
       if (tail !== undefined)
         await copyObject(bucket, location, uploadId === undefined ? tail : objectKeyOf(id), size)
       await bucket.remove(location)
@@ -177,7 +177,7 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
       const { copy, uploadId } = parseState(state)
       if (copy !== undefined) return bucket.abortMultipartUpload(copy)
       if (uploadId !== undefined) await bucket.abortMultipartUpload({ key: objectKeyOf(id), uploadId })
-      // Others may have been begun by somebody who did not live to tell. Some servers find only those of a whole key.
+      // A writer may have died before it reported other uploads. Some servers list only those of a complete key.
       for await (const parts of bucket.listMultipartUploads(objectKeyOf(id)))
         await bucket.abortMultipartUpload(parts)
       for await (const { location } of bucket.list(folderOf(id))) await bucket.remove(location)
@@ -212,7 +212,7 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
     },
 
     async *listUploads() {
-      // An upload has parts and objects: it is told of once. There are few that are not finished.
+      // An upload has parts and objects, but is listed once. Few are unfinished at a time.
       const seen = new Map<string, StoredUpload>()
       const addUpload = (upload: StoredUpload) => {
         const modifiedMs = Math.max(upload.modifiedMs, seen.get(upload.id)?.modifiedMs ?? 0)
@@ -241,7 +241,7 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
     close: () => bucket.close(),
   }
 
-  /** The bytes behind the parts, to go on with. */
+  /** Reads the bytes after the parts, to continue with them. */
   async function readTail({ id, size }: Upload, { tail, tags = [] }: UploadState, into: PartBuffers) {
     if (size === 0) return
     if (tail === undefined) {
@@ -252,7 +252,7 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
     for await (const piece of readObject(bucket, tail, range)) into.add(piece)
   }
 
-  /** The object with all bytes of an upload. */
+  /** Returns the object with all bytes of an upload. */
   async function completeUpload({ id, size, state }: Upload): Promise<string> {
     const { uploadId, tags = [], tail } = parseState(state)
     if (tail === undefined && size !== tags.length * PART_BYTES) throw uploadNotFoundError(id)
@@ -261,23 +261,23 @@ function s3Blobs(bucket: Bucket, { redirects }: { readonly redirects: boolean })
       return tail
     }
     const key = objectKeyOf(id)
-    // An earlier attempt may have come so far.
+    // An earlier attempt may have completed it.
     if ((await bucket.sizeOf(key)) === size) return key
     const last =
       tail === undefined ? [] : [await bucket.copyPart({ key, uploadId, number: tags.length + 1 }, tail)]
     const done = await bucket.completeMultipartUpload({ key, uploadId }, [...tags, ...last])
     if (done !== 'complete' && (await bucket.sizeOf(key)) !== size)
-      throw new MissingBytes(`S3 has not got the parts of the upload ${id} any more`, 0)
+      throw new MissingBytes(`S3 no longer has the parts of upload ${id}`, 0)
     return key
   }
 }
 
 function uploadNotFoundError(id: string): Error {
-  return new MissingBytes(`S3 has nothing of the upload ${id}`, 0)
+  return new MissingBytes(`S3 has no bytes of upload ${id}`, 0)
 }
 
 function tooLarge(): Error {
-  return new Error(`a blob may have ${limits.s3PartsMax} parts of ${PART_BYTES} bytes`)
+  return new Error(`a blob can have at most ${limits.s3PartsMax} parts of ${PART_BYTES} bytes`)
 }
 
 function parseState(state: string): UploadState {
@@ -288,17 +288,17 @@ function serializeState(state: UploadState): string {
   return JSON.stringify(state)
 }
 
-/** The upload that a key belongs to. */
+/** Returns the upload that a key belongs to. */
 function uploadIdOf(key: string): string | undefined {
   return /^uploads\/([0-9A-Za-z]+)\//.exec(key)?.[1]
 }
 
-/** Letters and digits for something that has another name. */
+/** Returns letters and digits for an upload with another name. */
 function hashedName(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
-/** Larger blobs in parts, since S3 copies at most 5 GiB at a time, and several parts sooner than one. */
+/** Copies larger blobs in parts: S3 copies at most 5 GiB at a time, and several parts faster than one. */
 async function copyObject(bucket: Bucket, from: string, to: string, size: number): Promise<void> {
   const step = limits.s3CopyPartBytes
   if (size <= step) return bucket.copy(from, to)
@@ -315,9 +315,9 @@ async function copyObject(bucket: Bucket, from: string, to: string, size: number
     }
     await tasks.wait()
     const done = await bucket.completeMultipartUpload({ key: to, uploadId }, tags)
-    // Where the answer to a first attempt was lost the second one says so.
+    // The response to a first, successful attempt may have been lost.
     if (done !== 'complete' && (await bucket.sizeOf(to)) !== size)
-      throw new MissingBytes(`the copy ${to} went away while it was made`, 0)
+      throw new MissingBytes(`the copy ${to} disappeared while it was created`, 0)
   } catch (error) {
     await tasks.cancel()
     await bucket.abortMultipartUpload({ key: to, uploadId }).catch(() => undefined)
@@ -327,7 +327,7 @@ async function copyObject(bucket: Bucket, from: string, to: string, size: number
 
 const RESUME_MS = 200
 
-/** A connection that breaks, or was idle for too long, is opened again where it ended. */
+/** Reads an object. Reopens a connection that was interrupted or idle for too long where it ended. */
 async function* readObject(
   bucket: Bucket,
   key: string,
@@ -341,13 +341,13 @@ async function* readObject(
     signal.addEventListener('abort', leave)
     try {
       if (size < end - position)
-        throw new MissingBytes(`${key} ends at ${position + size}, before ${end}`, position + size)
+        throw new MissingBytes(`${key} ends at byte ${position + size} instead of ${end}`, position + size)
       for await (const piece of bytes as AsyncIterable<Uint8Array>) {
         yield piece
         position += piece.length
         attempts = 1
       }
-      if (position < end) throw new Error('the answer ended too early')
+      if (position < end) throw new Error('the response ended too early')
     } catch (error) {
       if (signal.aborted || error instanceof MissingBytes) throw error
       const failure = toFailure(error)
@@ -361,7 +361,7 @@ async function* readObject(
   }
 }
 
-/** Bytes whose reader may leave while it waits for more: what it waits for ends at once. */
+/** Returns an iterable whose pending read is aborted when its consumer stops. */
 function abortOnReturn(read: (signal: AbortSignal) => AsyncGenerator<Uint8Array>): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]() {
@@ -378,7 +378,7 @@ function abortOnReturn(read: (signal: AbortSignal) => AsyncGenerator<Uint8Array>
   }
 }
 
-/** Rejects where the bucket does not take an object, give it back, list it and delete it. */
+/** Rejects unless the bucket supports writing, reading, listing and deleting an object. */
 async function requireUsable(bucket: Bucket): Promise<void> {
   const folder = `${UPLOADS}${randomBytes(16).toString('hex')}/`
   const key = `${folder}start`

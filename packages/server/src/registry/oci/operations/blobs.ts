@@ -15,7 +15,7 @@ import { ociError } from '../errors.ts'
 import { getOrCreateRepo, lockRepoForShare } from '../push-repo.ts'
 import { parseRepoName, resolveRepo, scopeOf } from '../repo-names.ts'
 
-/** Blobs of a repo: read, in part too, mounted from another repo, unlinked. */
+/** Blobs of a repo: get (also ranges), mount from another repo, and unlink. */
 
 export async function getBlob(
   { store, blobs }: OciServices,
@@ -36,13 +36,13 @@ export async function getBlob(
     'docker-content-digest': digest.text,
     etag: `"${digest.text}"`,
     'accept-ranges': 'bytes',
-    // What has this name never changes; whether somebody may still have it does.
+    // The content never changes, but access to it may.
     'cache-control': 'private, max-age=31536000, immutable',
   }
   const { size, location } = blob
   if (isNotModified(request, digest.text)) return { status: 304, headers, body: undefined }
   if (blobs.presignUrl !== undefined && !request.isHead) {
-    // Whoever has the URL has the blob, so nobody keeps it for others.
+    // The URL grants access to the blob, so it must not be cached.
     const redirectHeaders = { location: await blobs.presignUrl(location), 'cache-control': 'no-store' }
     return {
       status: 307,
@@ -50,7 +50,7 @@ export async function getBlob(
       body: undefined,
     }
   }
-  // Ranges are for GET alone (RFC 9110, section 14.2).
+  // Ranges apply to GET only (RFC 9110, section 14.2).
   const range = request.isHead ? undefined : rangeOf(request, digest.text, size)
   if (range === 'unsatisfiable')
     return { status: 416, headers: { ...headers, 'content-range': `bytes */${size}` }, body: undefined }
@@ -67,7 +67,7 @@ export async function getBlob(
   }
 }
 
-/** Clients that push ask what is there, and leave out what is. */
+/** Whether the caller may push: clients check for existing blobs and skip them. */
 function canPush({ access: { caller, grants }, repoRef }: OciContext): boolean {
   return (
     includesAll(grants.at(scopeOf(repoRef)), operationCapabilities.push) &&
@@ -75,7 +75,7 @@ function canPush({ access: { caller, grants }, repoRef }: OciContext): boolean {
   )
 }
 
-/** Bytes of which the first are there, so that a store that does not give them is told of by an error and not by a broken answer. */
+/** Waits for the first bytes, so that a failing store causes an error instead of a truncated response. */
 async function awaitFirstChunk(bytes: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
   const rest = bytes[Symbol.asyncIterator]()
   let first: Promise<IteratorResult<Uint8Array>> | undefined = rest.next()
@@ -91,10 +91,10 @@ async function awaitFirstChunk(bytes: AsyncIterable<Uint8Array>): Promise<AsyncI
 }
 
 function blobUnknown(digest: string) {
-  return ociError('BLOB_UNKNOWN', `the repo has no blob ${digest}`)
+  return ociError('BLOB_UNKNOWN', `blob ${digest} not found in the repository`)
 }
 
-/** Whether the caller has these bytes (RFC 9110, section 13.1.2). */
+/** Whether the client already has this content (RFC 9110, section 13.1.2). */
 export function isNotModified({ headers }: HttpRequest, digest: string): boolean {
   const etags = headers['if-none-match']
   return (
@@ -104,7 +104,7 @@ export function isNotModified({ headers }: HttpRequest, digest: string): boolean
   )
 }
 
-/** RFC 9110, section 14.2: one range; several, and what cannot be read as one, are answered with everything. */
+/** RFC 9110, section 14.2: a single range. Several ranges, or malformed ones, get the complete blob. */
 function rangeOf(
   { headers }: HttpRequest,
   digest: string,
@@ -122,14 +122,14 @@ function rangeOf(
   return start >= size || end <= start ? 'unsatisfiable' : { start, end }
 }
 
-/** Of the request that begins an upload. */
+/** Parameters of a request that starts an upload. */
 export function uploadParameters(query: URLSearchParams): { readonly from?: string } {
   return Object.fromEntries(query)
 }
 
 /**
- * Links a blob of another repo, for who may pull it there. Undefined where that is not so, for whatever reason: the client pushes the
- * blob then, and has learned nothing. Throws UNAUTHORIZED where only the token is too narrow: the challenge asks for one that is not.
+ * Links a blob of another repo that the caller may pull from. Returns undefined if that is not possible for any reason: the client then
+ * uploads the blob and learns nothing. Throws UNAUTHORIZED if only the token is too narrow, with a challenge for a sufficient one.
  */
 export async function mountBlob(registry: OciServices, context: OciContext): Promise<HttpReply | undefined> {
   const { store } = registry
@@ -141,7 +141,7 @@ export async function mountBlob(registry: OciServices, context: OciContext): Pro
   const mayPull = includesAll(access.grants.at(scopeOf(source)), operationCapabilities.pullBlob)
   if (!mayPull || source.repo === undefined) return undefined
   if (!tokenAllows(access.caller, from, 'pull'))
-    throw ociError('UNAUTHORIZED', `the token is not for pull of ${from}; ask for one that is`)
+    throw ociError('UNAUTHORIZED', `the token does not include pull of ${from}: request one that does`)
   if ((await findLinkedBlob(store.db, source.repo, digest.text)) === undefined) return undefined
   const repo = await getOrCreateRepo(registry, context)
   const mounted = await inTransaction(store.db, async (tx) => {
@@ -156,7 +156,7 @@ export async function mountBlob(registry: OciServices, context: OciContext): Pro
   return { status: 201, headers: { location, 'docker-content-digest': digest.text }, body: undefined }
 }
 
-/** Takes the link of the repo away. One that a manifest of the repo needs stays. */
+/** Unlinks a blob from the repo. Fails if a manifest of the repo references it. */
 export async function deleteBlob(
   { store }: OciServices,
   context: OciContext,
@@ -177,9 +177,13 @@ export async function deleteBlob(
       .execute()
     const [first] = needed
     if (first !== undefined)
-      throw ociError('DENIED', `the manifest ${first.manifest} needs the blob ${digest}; delete that first`, {
-        status: 409,
-      })
+      throw ociError(
+        'DENIED',
+        `manifest ${first.manifest} references blob ${digest}: delete the manifest first`,
+        {
+          status: 409,
+        },
+      )
     if ((await unlinkBlobs(store.db, tx, repo, [digest])).length === 0) throw blobUnknown(digest)
     return { uid: repo, response: undefined }
   })

@@ -16,8 +16,8 @@ interface RepoNamed {
 }
 
 /**
- * Names of the repos that the caller may list (R35), in the order of their uids. `after`, which the link to the next page has, says
- * what `last` does in a way that outlives the repo.
+ * Lists the names of the repos that the caller may list (R35), in the order of their uids. `after`, from the link to the next page,
+ * works like `last` even if that repo was deleted.
  */
 export async function listCatalog(
   { store }: OciServices,
@@ -25,7 +25,7 @@ export async function listCatalog(
 ): Promise<HttpReply> {
   const { db } = store
   if (!tokenAllowsCatalog(access.caller))
-    throw ociError('UNAUTHORIZED', 'the token is not for the catalog; ask for one that is')
+    throw ociError('UNAUTHORIZED', 'the token does not include the catalog: request one that does')
   const n = parsePageSize(query)
   const after = query.get('after') ?? (await findRepoUid(store.db, access, query.get('last')))
   const scopes = [...access.grants.scopesHolding(operationCapabilities.listRepos)].sort()
@@ -57,7 +57,7 @@ export async function listCatalog(
   }
 }
 
-/** Of a repo that the visitor may list: where others begin in the order of uids is nobody's business. */
+/** Returns the uid of a repo that the caller may list. The position of other repos must not be disclosed. */
 async function findRepoUid(db: Db, { grants }: OciAccess, name: string | null): Promise<string> {
   if (name === null || name === '') return ''
   const { repo } = await resolveRepo(db, parseRepoName(name))
@@ -67,7 +67,7 @@ async function findRepoUid(db: Db, { grants }: OciAccess, name: string | null): 
 function reposIn(db: Db, scope: string, after: string, max: number): Promise<RepoNamed[]> | RepoNamed[] {
   const sql = sqlText(db.engine)
   const { from, to } = descendantRange(scope)
-  // Below the platform lies everything, in the same order: a uid begins with its root.
+  // At platform scope this is every repo, in the same order: a uid starts with its root.
   const within =
     scope === ''
       ? `root >= ${sql.bind(rootOf(after))} and uid > ${sql.bind(after)}`
@@ -76,7 +76,7 @@ function reposIn(db: Db, scope: string, after: string, max: number): Promise<Rep
   return runText<RepoNamed>(db, text, sql)
 }
 
-/** What repos are called, from the uid of the organization down: its name may be none of the protocol's. */
+/** Returns repository names that start with the organization's uid: its name may not be valid in the OCI grammar. */
 async function repoPaths(db: Db, repos: readonly RepoNamed[]): Promise<string[]> {
   const groups = new Map<string, string>()
   const uids = [...new Set(repos.flatMap(({ uid }) => pathOf(parentOf(uid))))]
@@ -102,5 +102,5 @@ async function repoPaths(db: Db, repos: readonly RepoNamed[]): Promise<string[]>
 }
 
 const GROUPS_PER_STATEMENT = 200
-/** Repos that one statement reads: others have their turn in between. */
+/** Repos per statement, so that other work can run in between. */
 const ROWS_PER_STATEMENT = 1000

@@ -23,8 +23,8 @@ import { retentionWarnings, withWarnings } from '../warnings.ts'
 import { parseReference, type Reference } from './manifests.ts'
 
 /**
- * Pushing a manifest: one transaction, in which everything that it needs is in the repo and stays there, the manifest is kept as it came,
- * and its tag is made or moved.
+ * Pushes a manifest in one transaction: checks and locks what it references, stores the manifest unchanged, and creates or moves its
+ * tags.
  */
 export async function putManifest(
   registry: OciServices,
@@ -47,7 +47,7 @@ export async function putManifest(
   if (tags.length > 0) requireRepoAccess(access, repoRef, operationCapabilities.pushTag, 'push')
   requireRepoCreate(context)
   const { algorithm } = 'digest' in reference ? reference.digest : { algorithm: DEFAULT_ALGORITHM }
-  // A body of unknown length may be a large one.
+  // A body of unknown length may be large.
   const isSmall = !isLarge(Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY))
   const release = isSmall ? undefined : registry.manifests.reserve(reservationOwners(context))
   try {
@@ -67,7 +67,7 @@ export async function putManifest(
   }
 }
 
-/** Who has a large manifest in the making: the identity, and the organization that it pushes to. */
+/** Owners whose large manifests are counted: the identity, and the organization that it pushes to. */
 function reservationOwners({ access, repoRef }: OciContext): string[] {
   const { repo, group } = repoRef
   const scope = repo ?? group
@@ -101,7 +101,7 @@ async function pushedReply(
   }
 }
 
-/** What a manifest needs something as. */
+/** How a manifest references a digest. */
 type DependencyKind = 'blob' | 'manifest'
 
 interface PushedContent {
@@ -117,7 +117,7 @@ function storeManifest({ store }: OciServices, context: OciContext, pushed: Push
   const { repo, digest, tags, content, checked: parsed } = pushed
   const mutator = mutatorOf(context, 'PutManifest')
   return mutateBy(store, mutator, async (tx): Promise<MutationResult<void>> => {
-    // Who writes a tag waits for others who do; manifests alone are pushed side by side.
+    // Pushes of tags wait for each other; manifests without a tag are pushed concurrently.
     if (tags.length > 0) await lockRepo(db, tx, repo)
     else await lockRepoForShare(db, tx, repo, context.repoRef)
     const references = await requireDependencies(db, tx, repo, parsed)
@@ -136,7 +136,7 @@ function storeManifest({ store }: OciServices, context: OciContext, pushed: Push
       content,
     }
     const isNew = await insertManifest(tx, row)
-    // One that is there may name layers that came after it.
+    // An existing manifest may reference layers that were pushed after it.
     await insertRows(
       db,
       tx,
@@ -167,7 +167,7 @@ function storeManifest({ store }: OciServices, context: OciContext, pushed: Push
   })
 }
 
-/** False where it is there already. Throws MANIFEST_INVALID where it is there as something else (R32). */
+/** Returns false if it already exists. Throws MANIFEST_INVALID if it exists with another media type (R32). */
 async function insertManifest(tx: Tx, row: ManifestRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto('manifests')
@@ -183,7 +183,7 @@ async function insertManifest(tx: Tx, row: ManifestRow): Promise<boolean> {
     .where('digest', '=', row.digest)
     .executeTakeFirst()
   if (known?.media_type !== row.media_type)
-    throw ociError('MANIFEST_INVALID', `the manifest is there with the media type ${known?.media_type}`)
+    throw ociError('MANIFEST_INVALID', `the manifest already exists with media type ${known?.media_type}`)
   await touchManifest(tx, row.repo, row.digest, row.touched_ms)
   return false
 }
@@ -191,8 +191,8 @@ async function insertManifest(tx: Tx, row: ManifestRow): Promise<boolean> {
 const ROWS_PER_STATEMENT = 200
 
 /**
- * What a manifest needs, all of which the repo has, kept until the transaction ends; and of the layers that need not be here those that
- * are. Throws MANIFEST_BLOB_UNKNOWN for what it has not, and MANIFEST_INVALID for what is of another size than the manifest says.
+ * Returns the dependencies of a manifest, locked until the transaction ends, and the existing ones among its optional layers. Throws
+ * MANIFEST_BLOB_UNKNOWN for a missing one, and MANIFEST_INVALID for one with a different size than in the manifest.
  */
 async function requireDependencies(
   db: Db,
@@ -221,7 +221,7 @@ async function requirePresent(
 ): Promise<string[]> {
   const digests = [...new Set(wanted.map(({ digest }) => digest))].sort()
   const sizes = new Map<string, number>()
-  // A scrub may have found the bytes damaged: they are to be pushed again.
+  // A scrub may have found the bytes damaged: they must be pushed again.
   const storedCondition =
     table === 'repo_blobs' ? ' and exists (select 1 from blobs where blobs.digest = repo_blobs.digest)' : ''
   for (let at = 0; at < digests.length; at += ROWS_PER_STATEMENT) {
@@ -237,11 +237,14 @@ async function requirePresent(
     const actual = sizes.get(digest)
     if (actual === undefined && optional.has(descriptor)) continue
     if (actual === undefined)
-      throw ociError('MANIFEST_BLOB_UNKNOWN', `the manifest needs ${digest}, which the repo does not have`)
+      throw ociError(
+        'MANIFEST_BLOB_UNKNOWN',
+        `the manifest references ${digest}, which is not in the repository`,
+      )
     if (actual !== size)
       throw ociError(
         'MANIFEST_INVALID',
-        `the manifest gives ${digest} a size of ${size}, and it has ${actual}`,
+        `the manifest states a size of ${size} for ${digest}, which has ${actual} bytes`,
       )
   }
   return [...sizes.keys()]

@@ -17,7 +17,7 @@ import { ociError } from '../errors.ts'
 import { withWarnings } from '../warnings.ts'
 import { isNotModified } from './blobs.ts'
 
-/** Manifests of a repo, by digest or by tag: read and taken away. A pull of one reads one row, and no file. */
+/** Manifests of a repo, by digest or by tag: get and delete. A pull reads one row and no file. */
 
 const byDigest = preparedRead((db, { root, repo, digest }: { root: string; repo: string; digest: string }) =>
   db
@@ -43,10 +43,10 @@ const byTag = preparedRead((db, { root, repo, tag }: { root: string; repo: strin
     .where('tags.name', '=', tag),
 )
 
-/** What names a manifest in an address. */
+/** A manifest reference in a path. */
 export type Reference = { readonly digest: Digest } | { readonly tag: string }
 
-/** Throws DIGEST_INVALID for what has a colon, as no tag has, and is no digest. */
+/** Throws DIGEST_INVALID for text with a colon, which no tag has, that is not a digest. */
 export function parseReference(text: string): Reference {
   if (text.includes(':')) return { digest: parseDigest(text) }
   return { tag: text }
@@ -76,17 +76,17 @@ export async function getManifest(
     vary: 'authorization',
   }
   const isDeprecated = 'deprecated' in row && row.deprecated === 1
-  const warnings = withWarnings(isDeprecated ? [`the tag ${text} is deprecated`] : [])
+  const warnings = withWarnings(isDeprecated ? [`tag ${text} is deprecated`] : [])
   if (isNotModified(context.request, row.digest))
     return { status: 304, headers, ...warnings, body: undefined }
   return { status: 200, headers, ...warnings, body: row.content }
 }
 
 function manifestUnknown(reference: string) {
-  return ociError('MANIFEST_UNKNOWN', `the repo has no manifest ${reference}`)
+  return ociError('MANIFEST_UNKNOWN', `manifest ${reference} not found in the repository`)
 }
 
-/** By tag only the tag goes; by digest the manifest, with the tags that name it. */
+/** Deletes a tag, or a manifest by its digest together with its tags. */
 export async function deleteManifest(
   registry: OciServices,
   context: OciContext,

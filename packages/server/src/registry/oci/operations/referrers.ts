@@ -11,18 +11,18 @@ import type { OciContext, OciServices } from '../context.ts'
 import { nextPageLink } from './tags.ts'
 
 interface Referrer extends Pick<ManifestRow, 'digest' | 'media_type' | 'size' | 'artifact_type'> {
-  /** Null where there are many bytes of them, which are read once it is known that they are listed. */
+  /** Null if they are large: they are read only for the entries of the response. */
   readonly annotations: string | null
   readonly annotation_bytes: number
 }
 
 const INLINE_ANNOTATION_BYTES_MAX = 4096
-/** Of an entry without its annotations. */
+/** Size of an entry without its annotations. */
 const ENTRY_BYTES = 400
-/** Rows that one statement reads: others have their turn in between. */
+/** Rows per statement, so that other work can run in between. */
 const ROWS_PER_STATEMENT = 1000
 
-/** Manifests of the repo that refer to another one, whether that is there or not: an index of them, a page at a time. */
+/** Lists the manifests that refer to a subject, whether it exists or not, as an image index, a page at a time. */
 export async function listReferrers(
   { store }: OciServices,
   { repoRef, query }: OciContext,
@@ -32,7 +32,7 @@ export async function listReferrers(
   const { repo } = repoRef
   const { text: subject } = parseDigest(reference)
   const artifactType = query.get('artifactType') ?? ''
-  // Where there is no repo nothing refers to anything: clients take a 404 here for a registry that cannot tell.
+  // No repo, no referrers: clients treat a 404 as a registry without the referrers API.
   const found =
     repo === undefined ? [] : await referrersOf(db, repo, subject, artifactType, query.get('last') ?? '')
   const listed = limitToPage(found)
@@ -54,7 +54,7 @@ export async function listReferrers(
   }
 }
 
-/** As many as one answer lists and one more, read some at a time. */
+/** Returns the referrers of one response and one more, read in batches. */
 async function referrersOf(
   db: Db,
   repo: Uid,
@@ -86,7 +86,7 @@ function referrersPage(db: Db, repo: Uid, subject: string, artifactType: string,
   return runText<Referrer>(db, text, sql)
 }
 
-/** As many as one answer may have, in number and in bytes; one at least. */
+/** Limits the number and the bytes of the entries; at least one is returned. */
 function limitToPage(found: readonly Referrer[]): readonly Referrer[] {
   let bytes = 0
   const beyond = found.findIndex((row, at) => {
@@ -96,7 +96,7 @@ function limitToPage(found: readonly Referrer[]): readonly Referrer[] {
   return beyond < 0 ? found : found.slice(0, beyond)
 }
 
-/** Descriptors as JSON. Annotations were checked when they came, and are JSON already. */
+/** Returns the descriptors as JSON. Stored annotations are valid JSON. */
 async function entriesOf(db: Db, repo: Uid, listed: readonly Referrer[]): Promise<string[]> {
   const withLongAnnotations = listed
     .filter(({ annotations }) => annotations === null)

@@ -5,7 +5,7 @@ import { runText, sqlText } from '../../../storage/sql-text.ts'
 import { type OciContext, type OciServices, requireRepo } from '../context.ts'
 import { ociError } from '../errors.ts'
 
-/** Names of tags in the order of their bytes, a page at a time. */
+/** Lists the names of tags in byte order, a page at a time. */
 export async function listTags({ store }: OciServices, { repoRef, query }: OciContext): Promise<HttpReply> {
   const { db } = store
   const repo = requireRepo(repoRef)
@@ -26,7 +26,7 @@ export async function listTags({ store }: OciServices, { repoRef, query }: OciCo
   }
 }
 
-/** How many are asked for; more than there may be in one answer is not an error (R28). */
+/** Returns the requested page size, reduced to the maximum without an error (R28). */
 export function parsePageSize(query: URLSearchParams): number {
   const text = query.get('n')
   if (text === null || text === '') return limits.registryListMax
@@ -34,7 +34,7 @@ export function parsePageSize(query: URLSearchParams): number {
   return Math.min(Number(text), limits.registryListMax)
 }
 
-/** RFC 8288: where the rest is. */
+/** Returns the RFC 8288 link to the next page. */
 export function nextPageLink(
   more: boolean,
   path: string,

@@ -3,11 +3,11 @@ import { LRUCache } from 'lru-cache'
 import { limits } from '../../../config/limits.ts'
 
 /**
- * Hashes of uploads between their requests, so that no byte is hashed twice when one process sees them all: the state of a hash cannot
- * be written down. What is not here any more, or was gone on with elsewhere, is read again when the upload is finished.
+ * Hash states of uploads between their requests, so that no byte is hashed twice if one process receives them all. A hash state cannot
+ * be stored. If it is missing, or another node continued the upload, the bytes are read again when the upload is finished.
  */
 export interface UploadHashes {
-  /** The hash of the first `size` bytes, for its taker alone. */
+  /** Removes and returns the hash of the first `size` bytes. */
   take(id: string, size: number): Hash | undefined
   put(id: string, size: number, hash: Hash): void
 }

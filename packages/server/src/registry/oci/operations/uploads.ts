@@ -1,14 +1,12 @@
-import { type Hash, randomBytes } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
+import type { Hash } from 'node:crypto'
 import { ApiError, Code } from '../../../api/errors.ts'
 import { isStorageFull } from '../../../api/storage-faults.ts'
 import { rootOf, type Uid } from '../../../api/uid.ts'
 import { limits } from '../../../config/limits.ts'
 import type { HttpReply } from '../../../port/http.ts'
 import { requireUnchangedRights } from '../../../storage/changes/mutation.ts'
-import { type Db, inTransaction, type Tx } from '../../../storage/db.ts'
+import { inTransaction, type Tx } from '../../../storage/db.ts'
 import type { UploadRow } from '../../../storage/schema/tables.ts'
-import { runInTransaction, sqlText } from '../../../storage/sql-text.ts'
 import { MissingBytes, type Upload } from '../../blobs/blob-store.ts'
 import { commitUpload, linkBlob } from '../../blobs/stored-blobs.ts'
 import {
@@ -19,17 +17,34 @@ import {
   requireDigest,
 } from '../../manifests/digests.ts'
 import { declaredLength, readUploadQuota, type UploadQuota } from '../../quota/upload-quota.ts'
-import { type OciContext, type OciServices, requireRepo } from '../context.ts'
-import { ociError } from '../errors.ts'
+import type { OciContext, OciServices } from '../context.ts'
 import { getOrCreateRepo, lockRepoForShare } from '../push-repo.ts'
+import {
+  captureFailure,
+  countBytes,
+  hashBytes,
+  parseChunkRange,
+  requireLength,
+  skipBytes,
+} from './upload-bytes.ts'
+import {
+  claimUpload,
+  deleteUpload,
+  type IdleUpload,
+  newId,
+  readUpload,
+  releaseUpload,
+  toUploadError,
+  UNFINISHED,
+  type UploadClaim,
+  uploadBusyError,
+  waitForWriter,
+} from './upload-claims.ts'
 
 /**
- * Pushing a blob: in one request, or as an upload that its identity goes on with as often as it likes, after a connection or a token
- * has ended too. One request at a time writes an upload.
+ * Pushes blobs: in one request, or as an upload that its identity can continue after a closed connection or an expired token. Only one
+ * request at a time writes an upload.
  */
-
-/** What is known of an upload that is not finished: after a power loss its client begins another one. */
-const UNFINISHED = { mayBeLost: true }
 
 export function startUpload(registry: OciServices, context: OciContext): Promise<HttpReply> {
   const digest = context.query.get('digest')
@@ -67,7 +82,7 @@ async function createUpload(registry: OciServices, context: OciContext): Promise
   return { ...progressReply(202, context, row), body: undefined }
 }
 
-/** The whole blob with the request that begins it. */
+/** Pushes a complete blob with the request that starts it. */
 async function pushMonolithic(
   registry: OciServices,
   context: OciContext,
@@ -97,7 +112,7 @@ async function pushMonolithic(
   return blobCreatedReply(context, digest)
 }
 
-/** PATCH: more of the blob. */
+/** PATCH: appends a chunk. */
 export async function continueUpload(
   registry: OciServices,
   context: OciContext,
@@ -116,7 +131,7 @@ export async function continueUpload(
   }
 }
 
-/** PUT: the rest of the blob, if there is any, and what it was meant to be. */
+/** PUT: appends the rest of the blob, if any, and checks its digest. */
 export async function finishUpload(
   registry: OciServices,
   context: OciContext,
@@ -153,7 +168,7 @@ async function commitClaim(
   }
   try {
     const actual = await digestOfUpload(registry, written, digest, hash)
-    // These bytes will never be what they were meant to be.
+    // These bytes will never match the digest.
     if (actual !== digest.text) await discardUpload()
     requireDigest(digest, actual)
     quota.requireBytes(written.size)
@@ -165,11 +180,11 @@ async function commitClaim(
     })
   } catch (error) {
     if (error instanceof ApiError && error.code === Code.RESOURCE_EXHAUSTED && !isStorageFull(error)) {
-      // Too many, or others have filled the room meanwhile.
+      // The quota is exceeded, or concurrent uploads have used it up.
       await discardUpload()
       throw error
     }
-    // Another request may finish it, where there is still something to finish.
+    // Another request may finish the upload if it still exists.
     const expiresMs = store.clock() + limits.uploadIdleMsMax
     const released = { expiresMs, writer: '', confirmed: written.size }
     if ((await releaseUpload(store.db, written, released)) && hash !== undefined)
@@ -179,7 +194,7 @@ async function commitClaim(
   return blobCreatedReply(context, digest)
 }
 
-/** GET: how much of it is there. */
+/** GET: returns how many bytes are stored. */
 export async function uploadStatus(
   registry: OciServices,
   context: OciContext,
@@ -189,7 +204,7 @@ export async function uploadStatus(
   return progressReply(204, context, row.writer === '' ? row : await registry.blobs.readProgress(row))
 }
 
-/** DELETE. */
+/** DELETE: cancels the upload. */
 export async function cancelUpload(
   registry: OciServices,
   context: OciContext,
@@ -202,70 +217,9 @@ export async function cancelUpload(
   return { status: 204, headers: {}, body: undefined }
 }
 
-function newId(): string {
-  return randomBytes(16).toString('hex')
-}
-
-/** An upload as its own identity sees it; for everybody else there is none. */
-async function readUpload(
-  { store }: OciServices,
-  { repoRef, access }: OciContext,
-  id: string,
-): Promise<UploadRow> {
-  const { db, clock } = store
-  const repo = requireRepo(repoRef)
-  const row = await db.kysely
-    .selectFrom('uploads')
-    .selectAll()
-    .where('root', '=', rootOf(repo))
-    .where('repo', '=', repo)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (row === undefined || row.identity !== access.caller.identity || Number(row.expires_ms) <= clock())
-    throw uploadUnknownError()
-  return { ...row, size: Number(row.size), lease_ms: Number(row.lease_ms) }
-}
-
-function uploadUnknownError() {
-  return ociError('BLOB_UPLOAD_UNKNOWN', 'there is no such upload; begin another one')
-}
-
-/** A store may have given up what nobody went on with for long; no further attempt brings that back. */
-function toUploadError(error: unknown): unknown {
-  return error instanceof MissingBytes ? uploadUnknownError() : error
-}
-
-/** An upload that no other request writes. */
-interface IdleUpload {
-  readonly row: UploadRow
-  /** With what is stored of it, which may be more than the row knows after a writer died. */
-  readonly stored: Upload
-  /** Bytes that a response has confirmed. The client of a request that was cut off knows of any number up to `stored.size`. */
-  readonly confirmed: number
-}
-
 /**
- * Waits for the request that writes an upload: its connection may be gone, and what it has received is about to be stored.
- * @throws BLOB_UPLOAD_INVALID (409) if that still goes on after `uploadLockWaitMsMax`
- */
-async function waitForWriter(registry: OciServices, context: OciContext, id: string): Promise<IdleUpload> {
-  const { clock } = registry.store
-  const endMs = clock() + limits.uploadLockWaitMsMax
-  for (let waitMs = 10; ; waitMs = Math.min(2 * waitMs, WRITER_POLL_MS_MAX)) {
-    const row = await readUpload(registry, context, id)
-    if (row.writer === '') return { row, stored: row, confirmed: Math.min(row.lease_ms, row.size) }
-    if (row.lease_ms <= clock())
-      return { row, stored: { ...row, ...(await registry.blobs.readProgress(row)) }, confirmed: row.size }
-    if (clock() >= endMs) throw uploadBusyError()
-    await pause(Math.max(1, Math.min(waitMs, endMs - clock(), row.lease_ms - clock())))
-  }
-}
-
-const WRITER_POLL_MS_MAX = 250
-
-/**
- * 416 for a chunk that does not begin where the upload ends. One that begins between what was confirmed and the end repeats bytes that a
- * request brought which was cut off.
+ * Returns 416 for a chunk that does not start where the upload ends. A chunk that starts between the confirmed bytes and the end repeats
+ * bytes of an interrupted request.
  */
 function checkChunkStart(context: OciContext, { stored, confirmed }: IdleUpload): HttpReply | undefined {
   const chunk = parseChunkRange(context)
@@ -273,19 +227,7 @@ function checkChunkStart(context: OciContext, { stored, confirmed }: IdleUpload)
   return progressReply(416, context, stored)
 }
 
-/** Where a chunk lies in its upload, if it says so. Throws BLOB_UPLOAD_INVALID for what is no range. */
-function parseChunkRange({
-  request,
-}: OciContext): { readonly start: number; readonly length: number } | undefined {
-  const range = request.headers['content-range']
-  if (range === undefined) return undefined
-  const [, from, to] = /^(?:bytes[ =])?(\d{1,15})-(\d{1,15})(?:\/\S*)?$/.exec(range) ?? []
-  if (from === undefined || Number(to) < Number(from))
-    throw ociError('BLOB_UPLOAD_INVALID', 'Content-Range must be <first byte>-<last byte>')
-  return { start: Number(from), length: Number(to) - Number(from) + 1 }
-}
-
-/** Where an upload is, and how far. */
+/** Returns the location of an upload and its progress. */
 function progressReply(
   status: number,
   { repoRef }: OciContext,
@@ -307,73 +249,9 @@ function blobCreatedReply({ repoRef }: OciContext, { text }: Digest): HttpReply 
   return { status: 201, headers: { location, 'docker-content-digest': text }, body: undefined }
 }
 
-/** An upload that a request writes. */
-interface UploadClaim extends IdleUpload {
-  readonly writer: string
-  /** Whether another request wrote it before and may not know that it lost it. */
-  readonly isTakenOver: boolean
-  /** Bytes of the client, as long as the upload is this request's. A client that sends nothing lets its lease expire. */
-  guardBytes(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
-  /** Stops renewing the lease. */
-  stopRenewal(): void
-}
-
-/** @throws BLOB_UPLOAD_INVALID (409) if another request was faster */
-async function claimUpload(registry: OciServices, { row, confirmed }: IdleUpload): Promise<UploadClaim> {
-  const { store, blobs } = registry
-  const writer = newId()
-  await acquireClaim(registry, row, writer)
-  let [isWaiting, isLost, leasedMs, hasReceivedBytes] = [false, false, performance.now(), false]
-  const renew = async () => {
-    const nowMs = performance.now()
-    const changed = { lease_ms: store.clock() + limits.uploadLeaseMs }
-    if (await updateUpload(store.db, { ...row, writer }, changed)) leasedMs = nowMs
-    else isLost = true
-  }
-  const timer = setInterval(() => {
-    const isAlive = !isWaiting || hasReceivedBytes
-    hasReceivedBytes = false
-    // Where this fails the lease expires, and is asked for before the next bytes are taken.
-    if (isAlive && !isLost) renew().catch(() => undefined)
-  }, limits.uploadLeaseMs / 3)
-  const isTakenOver = row.writer !== ''
-  try {
-    return {
-      row,
-      // Anew: its writer may have lived until now.
-      stored: isTakenOver ? await blobs.readProgress(row) : row,
-      confirmed,
-      writer,
-      isTakenOver,
-      async *guardBytes(source) {
-        const iterator = source[Symbol.asyncIterator]()
-        try {
-          for (;;) {
-            isWaiting = true
-            const next = await iterator.next()
-            isWaiting = false
-            if (next.done === true) return
-            hasReceivedBytes = true
-            if (performance.now() - leasedMs > limits.uploadLeaseMs) await renew()
-            if (isLost) throw uploadBusyError()
-            yield next.value
-          }
-        } finally {
-          isWaiting = false
-          await iterator.return?.()
-        }
-      },
-      stopRenewal: () => clearInterval(timer),
-    }
-  } catch (error) {
-    clearInterval(timer)
-    throw error
-  }
-}
-
 /**
- * Adds the body of a request to an upload, which is this request's alone meanwhile. What came before a connection broke is kept.
- * `holdOn`: it stays this request's, which is going to finish it. `confirmed`: where the client's bytes end.
+ * Appends the body of a request to a claimed upload. Bytes that arrived before a connection broke are kept.
+ * `holdOn`: keep the claim, to finish the upload. `confirmed`: where the client's bytes end.
  */
 async function writeUpload(
   registry: OciServices,
@@ -403,7 +281,7 @@ async function writeUpload(
   const upload = { ...row, size: end.size, state: end.state, writer }
   const confirmed = start + received.bytes
   const isClaimKept = keepClaim && failure === undefined
-  // The request that finishes an upload seldom brings more of it.
+  // The request that finishes an upload rarely has a body.
   if (isClaimKept && end.size === row.size) return storeHash()
   const isSaved = await releaseUpload(store.db, upload, {
     expiresMs: store.clock() + limits.uploadIdleMsMax,
@@ -422,125 +300,7 @@ async function writeUpload(
   }
 }
 
-async function* countBytes(
-  bytes: AsyncIterable<Uint8Array>,
-  count: { bytes: number },
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of bytes) {
-    count.bytes += chunk.length
-    yield chunk
-  }
-}
-
-/** The bytes behind the first `skip`: those are stored, and the digest of the whole shows whether they are the same. */
-async function* skipBytes(bytes: AsyncIterable<Uint8Array>, skip: number): AsyncGenerator<Uint8Array> {
-  let left = skip
-  for await (const chunk of bytes) {
-    const rest = chunk.subarray(left)
-    left = Math.max(0, left - chunk.length)
-    if (rest.length > 0) yield rest
-  }
-}
-
-/** Throws BLOB_UPLOAD_INVALID while another request than the one that the row tells of, or that one, writes the upload. */
-async function acquireClaim({ store }: OciServices, row: UploadRow, writer: string): Promise<void> {
-  const { db, clock } = store
-  const now = clock()
-  const sql = sqlText(db.engine)
-  const text = `update uploads set writer = ${sql.bind(writer)}, lease_ms = ${sql.bind(now + limits.uploadLeaseMs)}
-    where root = ${sql.bind(row.root)} and repo = ${sql.bind(row.repo)} and id = ${sql.bind(row.id)}
-      and size = ${sql.bind(row.size)}
-      and (writer = '' or (writer = ${sql.bind(row.writer)} and lease_ms <= ${sql.bind(now)})) returning id`
-  const claimed = await inTransaction(db, (tx) => runInTransaction(tx, text, sql), UNFINISHED)
-  if (claimed.length === 0) throw uploadBusyError()
-}
-
-function uploadBusyError(): ApiError {
-  return ociError(
-    'BLOB_UPLOAD_INVALID',
-    'another request writes this upload; ask for its status and try again',
-    {
-      status: 409,
-    },
-  )
-}
-
-/** What a request has written, if the upload is still its own. */
-function releaseUpload(
-  db: Db,
-  upload: UploadRow,
-  next: { readonly expiresMs: number; readonly writer: string; readonly confirmed: number },
-): Promise<boolean> {
-  const { size, state } = upload
-  const row = { size, state, writer: next.writer, expires_ms: next.expiresMs }
-  return updateUpload(db, upload, next.writer === '' ? { ...row, lease_ms: next.confirmed } : row)
-}
-
-/** False when the upload is gone, or another request's. */
-async function updateUpload(
-  db: Db,
-  { root, repo, id, writer }: UploadRow,
-  changed: Partial<UploadRow>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await inTransaction(
-    db,
-    (tx) =>
-      tx
-        .updateTable('uploads')
-        .set(changed)
-        .where('root', '=', root)
-        .where('repo', '=', repo)
-        .where('id', '=', id)
-        .where('writer', '=', writer)
-        .executeTakeFirst(),
-    UNFINISHED,
-  )
-  return numUpdatedRows > 0n
-}
-
-/** False when it is gone, or another request's. */
-async function deleteUpload(tx: Tx, { root, repo, id, writer }: UploadRow): Promise<boolean> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('uploads')
-    .where('root', '=', root)
-    .where('repo', '=', repo)
-    .where('id', '=', id)
-    .where('writer', '=', writer)
-    .executeTakeFirst()
-  return numDeletedRows > 0n
-}
-
-/** Bytes that end where they fail, and why they did: what came before is worth keeping. */
-function captureFailure(bytes: AsyncIterable<Uint8Array>): {
-  readonly bytes: AsyncIterable<Uint8Array>
-  failure(): unknown
-} {
-  let failure: unknown
-  async function* read() {
-    try {
-      yield* bytes
-    } catch (error) {
-      failure = error
-    }
-  }
-  return { bytes: read(), failure: () => failure }
-}
-
-async function* hashBytes(bytes: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
-  for await (const chunk of bytes) {
-    hash.update(chunk)
-    yield chunk
-  }
-}
-
-/** Throws SIZE_INVALID where a request brought another number of bytes than it said. */
-function requireLength(context: OciContext, bytes: number): void {
-  for (const declared of [context.request.headers['content-length'], parseChunkRange(context)?.length])
-    if (declared !== undefined && Number(declared) !== bytes)
-      throw ociError('SIZE_INVALID', `${bytes} bytes came, of ${declared}`)
-}
-
-/** From the hash that went along with the upload, or from its bytes. */
+/** Returns the digest from the hash state of the upload, or else from its bytes. */
 async function digestOfUpload(
   { blobs }: OciServices,
   upload: Upload,
