@@ -176,7 +176,7 @@ export const rooms: readonly Room[] = [
       'installation',
       'signin',
     ],
-    libraries: ['@inquirer/prompts', 'commander', 'kysely'],
+    libraries: ['@inquirer/prompts', 'kysely'],
   },
 ]
 
@@ -328,13 +328,4 @@ export const betweenPackages: readonly string[] = [
   'packages/advisory-formats/src/syntax/parse-yaml.ts imports packages/server/src/config/limits.ts',
   'packages/advisory-formats/src/syntax/tree-builder.ts imports packages/server/src/config/limits.ts',
   'packages/advisory-formats/src/syntax/value-fields.ts imports packages/server/src/config/limits.ts',
-  'packages/cli/src/commands/advisories/import-batches.ts imports packages/server/src/config/limits.ts',
-  'packages/cli/src/commands/advisories/import.ts imports packages/server/src/advisories/feeds/download.ts',
-  'packages/cli/src/commands/advisories/import.ts imports packages/server/src/advisories/feeds/fetcher.ts',
-  'packages/cli/src/commands/advisories/import.ts imports packages/server/src/config/limits.ts',
-  'packages/cli/src/main.ts imports packages/server/src/config/version.ts',
-  'packages/cli/src/main.ts imports packages/server/src/operator/commands/admin.ts',
-  'packages/cli/src/main.ts imports packages/server/src/operator/commands/migrate.ts',
-  'packages/cli/src/main.ts imports packages/server/src/operator/commands/serve.ts',
-  'packages/cli/src/session/http.ts imports packages/server/src/config/version.ts',
 ]
