@@ -114,7 +114,7 @@ describe('advisories on the command line', () => {
     const table = await cli.run(['advisories', 'import', 'docs', '--parent', group], { cwd: here })
     assert.match(table.stdout, /^FORMAT +DOCUMENTS +CREATED .*REJECTED\n(.*\n)*wolfi +1 +0 +0 +2 /)
     assert.match(table.stderr, /^rejected docs\/bad\.json:3: .+$/m)
-    assert.match(table.stderr, /^skipped 1 files that are not advisories$/m)
+    assert.match(table.stderr, /^skipped 1 file without advisories$/m)
   })
 
   test('tables show at a glance what a vulnerability is, how bad, and what was done; a description is a time line', async (t) => {

@@ -58,7 +58,7 @@ describe('documents of advisories on the command line', () => {
     const text = await cli.ok(documents('describe', 'CVE-2024-1002', '--content'))
     assert.deepEqual(json(text), records[1])
     const missing = await cli.run(documents('describe', 'CVE-2024-1002', '--format', 'csaf'))
-    assert.deepEqual([missing.code, /no document "CVE-2024-1002"/.test(missing.stderr)], [2, true])
+    assert.deepEqual([missing.code, /document "CVE-2024-1002" not found/.test(missing.stderr)], [2, true])
 
     const shown = await cli.ok(['advisories', 'describe', 'CVE-2024-1002', '--parent', group])
     assert.match(shown, /\nFORMAT +osv\nID +CVE-2024-1002\n(.*\n)*\nUNMAPPED FIELD +COUNT\n(.*\n)*references/)

@@ -90,7 +90,11 @@ describe('commands', { concurrency: 3 }, () => {
       ...organizations('describe', 'acme'),
     )
     await refused(1, /does not exist/, ...organizations('describe', '0'.repeat(40)))
-    await refused(2, /Delete beta \(\S+\)\? Confirm with --yes/, ...organizations('delete', 'beta'))
+    await refused(
+      2,
+      /Delete the organization beta \(\S+\)\? Confirm with --yes/,
+      ...organizations('delete', 'beta'),
+    )
     assert.equal(await told(...organizations('delete', 'beta', '--yes')), `deleted beta (${uid})\n`)
     await refused(1, /does not exist/, ...organizations('rm', uid, '--yes'))
   })
@@ -282,9 +286,9 @@ describe('commands', { concurrency: 3 }, () => {
     )
     const all = ['delete', '--expired', '--yes']
     assert.equal(await told('iam', 'identities', ...all), 'deleted the expired identity\n')
-    assert.equal(await told('iam', 'identities', ...all), 'no expired IDENT\n')
+    assert.equal(await told('iam', 'identities', ...all), 'no expired identities\n')
     assert.equal((await ok('iam', 'invites', 'list', '--expired', '-o', 'id')).split('\n').length, 2)
-    assert.equal(await told('iam', 'invites', ...all), 'withdrew the invite\n')
+    assert.equal(await told('iam', 'invites', ...all), 'revoked the invite\n')
     assert.equal((await ok('iam', 'invites', 'list', '-o', 'id')).split('\n').length, 2)
   })
 
@@ -387,8 +391,8 @@ describe('commands', { concurrency: 3 }, () => {
       /"nonsense" is not a uid; see berth iam role-bindings list/,
       ...bindings('delete', 'nonsense', '--yes'),
     )
-    await refused(2, /Take viewer in five away from worker\? Confirm with --yes/, ...bindings('delete', uid))
-    assert.equal(await told(...bindings('delete', uid, '--yes')), 'took viewer in five away from worker\n')
+    await refused(2, /Revoke viewer in five from worker\? Confirm with --yes/, ...bindings('delete', uid))
+    assert.equal(await told(...bindings('delete', uid, '--yes')), 'revoked viewer in five from worker\n')
   })
 
   test('invites are made with a code that is shown once, listed and withdrawn', async () => {
@@ -420,7 +424,7 @@ describe('commands', { concurrency: 3 }, () => {
       ...invites('create', 'six', '--role', 'viewer', '--ttl', 'soon'),
     )
     await refused(2, /"x" is not a uid/, ...invites('delete', 'x', '--yes'))
-    assert.equal(await told(...invites('delete', ...uids, '--yes')), 'withdrew 2 invites\n')
+    assert.equal(await told(...invites('delete', ...uids, '--yes')), 'revoked 2 invites\n')
   })
 
   test('identity providers are made, changed and deleted; their secret is never shown', async () => {
@@ -509,9 +513,9 @@ describe('commands', { concurrency: 3 }, () => {
     )
     assert.equal(
       await told(...accounts('unset', 'gcp', 'eight', '--yes')),
-      'took the account at Google away from eight\n',
+      'unlinked the Google account from eight\n',
     )
-    await refused(1, /eight has no account at Google/, ...accounts('unset', 'gcp', 'eight', '--yes'))
+    await refused(1, /eight has no Google account/, ...accounts('unset', 'gcp', 'eight', '--yes'))
     const checked = await cli.run(accounts('check', 'gcp', 'eight'))
     assert.equal(checked.code, 1)
     assert.match(
@@ -759,7 +763,9 @@ describe('commands', { concurrency: 3 }, () => {
       const { cli, ok } = await inOrganization('fifteen')
       const remove = ['iam', 'organizations', 'delete', 'fifteen']
       for (const answer of [`n${keys.enter}`, keys.enter, keys.stop]) {
-        const no = await runInTerminal(cli, remove, [[/Delete fifteen \(\S+\)\? \(y\/N\)/, answer]])
+        const no = await runInTerminal(cli, remove, [
+          [/Delete the organization fifteen \(\S+\)\? \(y\/N\)/, answer],
+        ])
         assert.deepEqual([no.code, /berth: canceled; nothing was changed/.test(no.text)], [2, true], no.text)
       }
       assert.match(await ok('iam', 'organizations', 'describe', 'fifteen', '-o', 'id'), UID)

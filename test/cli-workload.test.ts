@@ -58,7 +58,7 @@ for (const database of anyDatabase)
           ['auth', 'login', '--identity', identity, ...args],
           options,
         )
-        assert.deepEqual([code, stdout, stderr], [0, '', `Signed in.\nValid! Id: ${identity}\n`])
+        assert.deepEqual([code, stdout, stderr], [0, '', `Signed in as ${identity}.\n`])
         await assertSignedIn(cli)
       }
       assert.match(

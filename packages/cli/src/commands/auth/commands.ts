@@ -59,7 +59,7 @@ const loginCommand: CommandDeclaration = {
     const token = await login(invocation as AuthInvocation)
     const { sub, exp } = decodeClaims(token)
     const shown = { id: String(sub), expiry: new Date(Number(exp) * 1000).toISOString() }
-    process.stderr.write(`Valid! Id: ${shown.id}\n`)
+    process.stderr.write(`Signed in as ${shown.id}.\n`)
     if (['json', 'yaml', 'id', 'csv'].includes(invocation.output.format))
       invocation.output.item(shown, {
         id: ({ id }) => id,

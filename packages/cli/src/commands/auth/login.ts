@@ -126,6 +126,5 @@ async function loginAsIdentity(
     else cache.write('oidc-token', token, audience)
     first ||= token
   }
-  process.stderr.write('Signed in.\n')
   return first
 }

@@ -115,7 +115,7 @@ export async function printReport(output: Output, report: ImportReport): Promise
   }
   for (const { file, line, reason } of rejected)
     output.notice(`rejected ${file}${line > 0 ? `:${line}` : ''}: ${reason}`)
-  if (skipped > 0) output.notice(`skipped ${skipped} files that are not advisories`)
+  if (skipped > 0) output.notice(`skipped ${skipped} ${skipped === 1 ? 'file' : 'files'} without advisories`)
   if (dryRun) output.notice('dry run: nothing was changed')
   if (stopped) output.notice('stopped before the end; run the command again to continue')
 }
