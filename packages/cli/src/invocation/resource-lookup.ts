@@ -147,10 +147,10 @@ export async function resolveUid<T extends Item>(
   invocation: Invocation,
   word: string,
   {
-    noun: what,
-    argumentName: missing = what.toUpperCase().replaceAll(' ', '-'),
+    noun,
+    argumentName = noun.toUpperCase().replaceAll(' ', '-'),
     list,
-    filter: keep = () => true,
+    filter = () => true,
     label,
   }: ResourceLookup<T>,
 ): Promise<string> {
@@ -161,14 +161,14 @@ export async function resolveUid<T extends Item>(
     const below =
       mark < 0
         ? {}
-        : { uidp: { childrenOf: await resolveGroupUid(invocation, word.slice(0, mark), missing) } }
+        : { uidp: { childrenOf: await resolveGroupUid(invocation, word.slice(0, mark), argumentName) } }
     const found = await toArray(list(client, { ...below, name: word.slice(mark + 1) }))
-    return requireOne(found.filter(keep), what, word).uid
+    return requireOne(found.filter(filter), noun, word).uid
   }
   const labelOf = label ?? ((item) => item.name ?? item.uid)
-  return invocation.prompt.select(`Which ${what}?`, missing, async () =>
+  return invocation.prompt.select(`Which ${noun}?`, argumentName, async () =>
     (await toArray(list(client, {})))
-      .filter(keep)
+      .filter(filter)
       .map((item) => toChoice(item, labelOf(item)))
       .sort((one, other) => (one.name < other.name ? -1 : 1)),
   )

@@ -60,14 +60,14 @@ export function lastFixedVersion(advisory: Pick<Advisory, 'events'>): string {
 
 /** Summarizes an event in one line. */
 export function eventSummary(event: AdvisoryEvent): string {
-  const { detection, falsePositiveDetermination: no } = event
+  const { detection, falsePositiveDetermination: notAffected } = event
   const scan = detection?.scanv1
   const parts = [
     event.fixed && `in ${event.fixed.fixedVersion}`,
     scan && `by ${scan.scanner}: ${scan.component} ${scan.componentVersion} at ${scan.componentLocation}`,
     detection?.nvdapi && `by the NVD: ${detection.nvdapi.cpeFound}`,
-    no && formatReason(no.type),
-    no?.note,
+    notAffected && formatReason(notAffected.type),
+    notAffected?.note,
     event.truePositiveDetermination?.note,
     event.analysisNotPlanned?.note,
     event.fixNotPlanned?.note,

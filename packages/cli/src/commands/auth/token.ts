@@ -21,8 +21,8 @@ export async function printToken(invocation: AuthInvocation): Promise<void> {
   for (const group of groups) scopes.push(await resolveGroupUid(invocation, group, '--scope'))
   const { decodeClaims } = await import('../../session/token-cache.ts')
   const identity = String(decodeClaims(own)['sub'] ?? '')
-  const asked = { aud: audience, identity, scopes, cap: capabilities }
-  const { status, body } = await postForm(`${settings.issuer}/sts/exchange`, asked, own)
+  const request = { aud: audience, identity, scopes, cap: capabilities }
+  const { status, body } = await postForm(`${settings.issuer}/sts/exchange`, request, own)
   const { token } = body as { readonly token?: string }
   if (status !== 200 || !token) throw new CommandFailed(errorMessage(body))
   process.stdout.write(token)

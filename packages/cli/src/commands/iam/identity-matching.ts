@@ -55,19 +55,19 @@ const STATIC_DAYS = 30
 
 /** Returns the relationship that the options describe; undefined if none is given. */
 export function readRelationship(invocation: Invocation): Partial<IdentityInput> | undefined {
-  const { optionIfSet: given, option: text, optionValues: list } = invocation
-  const file = text('file')
+  const { optionIfSet, option, optionValues } = invocation
+  const file = option('file')
   if (file !== '') return loadYaml().parse(readFile('--file', file)) as Partial<IdentityInput>
-  const issuer = given('identityIssuer')
-  const subject = given('subject')
-  const keys = text('issuerKeys')
+  const issuer = optionIfSet('identityIssuer')
+  const subject = optionIfSet('subject')
+  const keys = option('issuerKeys')
   if (keys !== '') {
     if (issuer === undefined || subject === undefined)
       throw new UsageError('--issuer-keys needs --identity-issuer and --subject')
-    const until = text('expiration')
+    const until = option('expiration')
     const time = until === '' ? Date.now() + STATIC_DAYS * DAY_MS : Date.parse(`${until}T00:00:00Z`)
     if (Number.isNaN(time)) throw new UsageError('--expiration must be a date such as 2027-01-31')
-    const audience = text('claimAudience')
+    const audience = option('claimAudience')
     return {
       staticKeys: {
         issuer,
@@ -78,15 +78,15 @@ export function readRelationship(invocation: Invocation): Partial<IdentityInput>
       },
     }
   }
-  const claims = parsePairs('--claim', list('claim'))
-  const claimPatterns = parsePairs('--claim-pattern', list('claimPattern'))
+  const claims = parsePairs('--claim', optionValues('claim'))
+  const claimPatterns = parsePairs('--claim-pattern', optionValues('claimPattern'))
   const parts = {
     issuer,
-    issuerPattern: given('identityIssuerPattern'),
+    issuerPattern: optionIfSet('identityIssuerPattern'),
     subject,
-    subjectPattern: given('subjectPattern'),
-    audience: given('claimAudience'),
-    audiencePattern: given('audiencePattern'),
+    subjectPattern: optionIfSet('subjectPattern'),
+    audience: optionIfSet('claimAudience'),
+    audiencePattern: optionIfSet('audiencePattern'),
     ...(Object.keys(claims).length === 0 ? {} : { claims }),
     ...(Object.keys(claimPatterns).length === 0 ? {} : { claimPatterns }),
   }

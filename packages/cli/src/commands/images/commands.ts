@@ -152,8 +152,8 @@ const listTagsCommand: Omit<CommandDeclaration, 'examples'> = {
     const word = invocation.argument(0)
     if (word === '' || isUid(word) || !isExternalImage(invocation, word))
       return invocation.output.list(listRepoTags(invocation), tagView)
-    await withImageResolver(invocation, ({ resolve: at }) =>
-      invocation.output.list(listRegistryTags(at(word)), registryTagView),
+    await withImageResolver(invocation, ({ resolve }) =>
+      invocation.output.list(listRegistryTags(resolve(word)), registryTagView),
     )
   },
 }

@@ -69,7 +69,7 @@ class Interrupted extends Error {}
 
 export async function withImageResolver(
   invocation: Invocation,
-  work: (places: ImageResolver) => Promise<void>,
+  work: (resolver: ImageResolver) => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController()
   const interrupt = () => {

@@ -150,35 +150,35 @@ async function* walkImages(
       yield* walkImages(await store.getManifest(child.digest), store, budget, child, seen, depth + 1)
 }
 
-export async function fetchManifest(invocation: Invocation, place: ImageLocation): Promise<Manifest> {
-  const manifest = await place.store.getManifest(referenceOrLatest(place))
+export async function fetchManifest(invocation: Invocation, location: ImageLocation): Promise<Manifest> {
+  const manifest = await location.store.getManifest(referenceOrLatest(location))
   const platform = readPlatform(invocation)
   if (platform === undefined || !isIndex(manifest)) return manifest
   const found = selectPlatform(manifest.manifests, platform)
   if (found === undefined)
     throw new UsageError(
-      `${place.name} has no image for ${formatPlatform(platform)}; list its platforms with berth images describe`,
+      `${location.name} has no image for ${formatPlatform(platform)}; list its platforms with berth images describe`,
     )
-  return place.store.getManifest(found.digest)
+  return location.store.getManifest(found.digest)
 }
 
 async function describeImage(
   invocation: Invocation,
-  { resolve: at, signal }: ImageResolver,
+  { resolve, signal }: ImageResolver,
 ): Promise<Description> {
-  const place = at(invocation.argument(0))
-  const root = await fetchManifest(invocation, place)
+  const location = resolve(invocation.argument(0))
+  const root = await fetchManifest(invocation, location)
   const { digest, mediaType, artifactType, annotations } = root
   const images: PlatformImage[] = []
   const blobs: Descriptor[] = []
-  const budget = new ReadBudget(place.store.name)
-  for await (const { manifest, known } of walkImages(root, place.store, budget)) {
+  const budget = new ReadBudget(location.store.name)
+  for await (const { manifest, known } of walkImages(root, location.store, budget)) {
     budget.consume(0, Math.min(manifest.config?.size ?? 0, CONFIG_BYTES_MAX))
-    images.push(await readPlatformImage(manifest, known, place.store, signal))
+    images.push(await readPlatformImage(manifest, known, location.store, signal))
     blobs.push(...(manifest.config === undefined ? [] : [manifest.config]), ...manifest.layers)
   }
-  const reference = referenceOrLatest(place)
-  const name = `${place.name}${reference === '' ? '' : reference === digest ? `@${digest}` : `:${reference}`}`
+  const reference = referenceOrLatest(location)
+  const name = `${location.name}${reference === '' ? '' : reference === digest ? `@${digest}` : `:${reference}`}`
   return { name, digest, mediaType, artifactType, annotations, size: distinctSize(blobs), images }
 }
 
@@ -196,8 +196,8 @@ export const inspectCommands: readonly CommandDeclaration[] = [
       'berth images describe docker.io/nginx --platform linux/arm64 --json',
     ],
     run: (invocation) =>
-      withImageResolver(invocation, async (places) => {
-        const all = await describeImage(invocation, places)
+      withImageResolver(invocation, async (resolver) => {
+        const all = await describeImage(invocation, resolver)
         const { output } = invocation
         output.item(all, descriptionView)
         if (!isHumanFormat(invocation)) return
@@ -226,8 +226,8 @@ export const inspectCommands: readonly CommandDeclaration[] = [
       'berth images manifest my-org/app:1.0 --platform linux/amd64 --json',
     ],
     run: (invocation) =>
-      withImageResolver(invocation, async ({ resolve: at }) => {
-        const { bytes } = await fetchManifest(invocation, at(invocation.argument(0)))
+      withImageResolver(invocation, async ({ resolve }) => {
+        const { bytes } = await fetchManifest(invocation, resolve(invocation.argument(0)))
         if (isHumanFormat(invocation))
           process.stdout.write(process.stdout.isTTY ? sanitizeLines(bytes.toString('utf8')) : bytes)
         else invocation.output.item(JSON.parse(bytes.toString('utf8')), { columns: [] })
@@ -240,8 +240,8 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     options: [platformOption, ...imageOptions],
     examples: ['berth images digest my-org/app:1.0', 'berth images digest my-org/app --platform linux/arm64'],
     run: (invocation) =>
-      withImageResolver(invocation, async ({ resolve: at }) => {
-        const { digest, mediaType } = await fetchManifest(invocation, at(invocation.argument(0)))
+      withImageResolver(invocation, async ({ resolve }) => {
+        const { digest, mediaType } = await fetchManifest(invocation, resolve(invocation.argument(0)))
         if (isHumanFormat(invocation)) invocation.output.line(digest)
         else
           invocation.output.item(
@@ -257,8 +257,8 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     options: [platformOption, ...imageOptions],
     examples: ['berth images size my-org/app:1.0'],
     run: (invocation) =>
-      withImageResolver(invocation, async (places) => {
-        const { images, size } = await describeImage(invocation, places)
+      withImageResolver(invocation, async (resolver) => {
+        const { images, size } = await describeImage(invocation, resolver)
         const rows = images.map(({ platform, digest, size, layers }) => ({
           platform,
           digest,

@@ -129,7 +129,7 @@ async function* listVerdicts(invocation: Invocation): AsyncGenerator<RetentionVe
   const client = await invocation.client()
   const uid = await resolveRepo(invocation)
   const retention = readRetention(invocation, (await client.repoPolicies.getRepoPolicy(uid)).retention)
-  const asked = {
+  const request = {
     uid,
     deletedOnly: invocation.flag('deleted'),
     pageSize: 200,
@@ -137,7 +137,7 @@ async function* listVerdicts(invocation: Invocation): AsyncGenerator<RetentionVe
   }
   let pageToken = ''
   do {
-    const page = await client.repoPolicies.previewRetention({ ...asked, pageToken })
+    const page = await client.repoPolicies.previewRetention({ ...request, pageToken })
     yield* page.verdicts
     pageToken = page.nextPageToken
     if (pageToken === '') invocation.output.notice(`${formatCounts(page)} would be deleted`)
@@ -260,8 +260,8 @@ const commands: readonly CommandDeclaration[] = [
       const what = formatCounts({ deletedTags, deletedManifests })
       await invocation.prompt.confirm(`Delete ${what} from ${invocation.argument(0) || uid}?`)
       const { lastRun } = await client.repoPolicies.getRepoPolicy(uid)
-      const asked = await client.repoPolicies.applyRetention({ uid })
-      const after = invocation.flag('wait') ? await waitForRun(invocation, uid, lastRun?.beginTime) : asked
+      const policy = await client.repoPolicies.applyRetention({ uid })
+      const after = invocation.flag('wait') ? await waitForRun(invocation, uid, lastRun?.beginTime) : policy
       invocation.output.item(after, policyView)
       if (invocation.flag('wait') && after.lastRun?.error) throw new CommandFailed(after.lastRun.error)
     },

@@ -82,12 +82,12 @@ export const referrersCommand: CommandDeclaration = {
   options: [platformOption, { flags: '--artifact-type <type>', summary: 'artifact type' }, ...imageOptions],
   examples: ['berth images referrers my-org/app:1.0', 'berth images referrers my-org/app:1.0 -o tree'],
   run: (invocation) =>
-    withImageResolver(invocation, async ({ resolve: at }) => {
-      const place = at(invocation.argument(0))
-      const { digest } = await fetchManifest(invocation, place)
+    withImageResolver(invocation, async ({ resolve }) => {
+      const location = resolve(invocation.argument(0))
+      const { digest } = await fetchManifest(invocation, location)
       const type = invocation.option('artifactType')
       const rows: Referrer[] = []
-      const { store } = place
+      const { store } = location
       const walk: Walk = { store, seen: new Set([digest]), budget: new ReadBudget(store.name) }
       for await (const one of walkReferrers(walk, digest, digest))
         if (type === '' || one.artifactType === type) rows.push(one)
@@ -97,7 +97,7 @@ export const referrersCommand: CommandDeclaration = {
         artifactType: '',
         size: 0,
         annotations: {},
-        tag: referenceOrLatest(place),
+        tag: referenceOrLatest(location),
       }
       const isTree = invocation.output.format === 'tree' && rows.length > 0
       await invocation.output.list(isTree ? [root, ...rows] : rows, view)

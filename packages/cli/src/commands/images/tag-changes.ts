@@ -29,12 +29,12 @@ export const setTagCommand: CommandDeclaration = {
     'berth images tags set my-org/app@sha256:… stable',
   ],
   run: (invocation) =>
-    withImageResolver(invocation, async ({ resolve: at, signal }) => {
-      const { store, name, ...place } = at(invocation.argument(0))
+    withImageResolver(invocation, async ({ resolve, signal }) => {
+      const { store, name, ...location } = resolve(invocation.argument(0))
       const tags = invocation.variadicArgument(1)
       const wrong = tags.find((tag) => !isTag(tag))
       if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is not a valid tag`)
-      const manifest = await store.getManifest(referenceOrLatest({ store, name, ...place }))
+      const manifest = await store.getManifest(referenceOrLatest({ store, name, ...location }))
       for (const tag of tags) {
         signal.throwIfAborted()
         await store.putManifest(manifest, tag)
@@ -54,8 +54,8 @@ export const setTagCommand: CommandDeclaration = {
     }),
 }
 
-async function deleteReference(invocation: Invocation, place: ImageLocation, what: string): Promise<void> {
-  const { store, name, reference } = place
+async function deleteReference(invocation: Invocation, location: ImageLocation, what: string): Promise<void> {
+  const { store, name, reference } = location
   if (!(store instanceof RegistryRepository))
     throw new UsageError(`${name} is a directory: delete the directory itself`)
   await invocation.prompt.confirm(`Delete ${what} from ${name}?`)
@@ -73,10 +73,10 @@ export const deleteTagCommand: CommandDeclaration = {
   options: [yesOption, allowMissingOption, ...imageOptions],
   examples: ['berth images tags delete my-org/app:old --yes'],
   run: (invocation) =>
-    withImageResolver(invocation, async ({ resolve: at }) => {
-      const place = at(invocation.argument(0))
-      if (!isTag(place.reference)) throw new UsageError('specify a tag, such as my-org/app:1.0')
-      await deleteReference(invocation, place, `tag ${place.reference}`)
+    withImageResolver(invocation, async ({ resolve }) => {
+      const location = resolve(invocation.argument(0))
+      if (!isTag(location.reference)) throw new UsageError('specify a tag, such as my-org/app:1.0')
+      await deleteReference(invocation, location, `tag ${location.reference}`)
     }),
 }
 
@@ -93,12 +93,12 @@ export const deleteCommand: CommandDeclaration = {
     'berth images delete my-org/app:1.0 --yes --allow-missing',
   ],
   run: (invocation) =>
-    withImageResolver(invocation, async ({ resolve: at }) => {
-      const place = at(invocation.argument(0))
-      if (place.reference === '')
+    withImageResolver(invocation, async ({ resolve }) => {
+      const location = resolve(invocation.argument(0))
+      if (location.reference === '')
         throw new UsageError('specify a tag or a digest; to delete a repo, use berth images repos delete')
-      const digest = await place.store.resolveDigest(place.reference)
-      const reference = digest ?? place.reference
-      await deleteReference(invocation, { ...place, reference }, `${reference} and all its tags`)
+      const digest = await location.store.resolveDigest(location.reference)
+      const reference = digest ?? location.reference
+      await deleteReference(invocation, { ...location, reference }, `${reference} and all its tags`)
     }),
 }

@@ -92,10 +92,10 @@ function createCopy(
 }
 
 async function copyImages(invocation: Invocation, source: string, destination: string): Promise<void> {
-  await withImageResolver(invocation, async (places) => {
-    const [from, to] = [places.resolve(source), places.resolve(destination)]
+  await withImageResolver(invocation, async (resolver) => {
+    const [from, to] = [resolver.resolve(source), resolver.resolve(destination)]
     const startedMs = performance.now()
-    const copy = createCopy(invocation, places, from, to)
+    const copy = createCopy(invocation, resolver, from, to)
     const tags: string[] = []
     let digest = ''
     if (invocation.flag('allTags')) {
