@@ -75,12 +75,12 @@ test('a profile for each server: made, used, named by flag or environment, delet
   assert.equal((await view(cli))['api'], 'https://work.example')
   assert.equal(
     await cli.ok(['config', 'profiles', '-o', 'csv']),
-    'PROFILE,API,IN USE\nwork,https://work.example,yes\ndefault,https://home.example,\n',
+    'PROFILE,API,CURRENT\nwork,https://work.example,yes\ndefault,https://home.example,\n',
   )
   const unknown = await cli.run(['auth', 'token', '--profile', 'nowhere'])
   assert.deepEqual(
     [unknown.code, unknown.stderr],
-    [2, 'berth: there is no profile "nowhere"; make it: berth config use nowhere\n'],
+    [2, 'berth: profile "nowhere" not found; create it with berth config use nowhere\n'],
   )
   const asked = await cli.run(['config', 'reset'])
   assert.equal(asked.code, 2)
@@ -176,7 +176,7 @@ test('a file that cannot be right is told by name, and can be mended by the edit
   const failed = await cli.run(['config', 'edit'], { env: { EDITOR: 'false' } })
   assert.deepEqual(
     [failed.code, failed.stderr],
-    [2, 'berth: the editor false failed; the file is as it was\n'],
+    [2, 'berth: the editor false failed; the configuration file is unchanged\n'],
   )
 })
 

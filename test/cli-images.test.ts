@@ -134,15 +134,15 @@ describe('berth images', { concurrency: 3 }, () => {
       (await cli.run(['images', 'tags', 'delete', `${repo}:latest`, '--yes', '--allow-missing'])).code,
       0,
     )
-    await refused(2, /name a tag/, 'tags', 'delete', repo, '--yes')
-    await refused(2, /cannot be a tag/, 'tags', 'set', `${repo}:1.0`, 'a b')
+    await refused(2, /specify a tag/, 'tags', 'delete', repo, '--yes')
+    await refused(2, /is not a valid tag/, 'tags', 'set', `${repo}:1.0`, 'a b')
     // An image goes with all its tags.
     await refused(2, /Confirm with --yes/, 'delete', `${repo}:stable`)
     assert.equal((await cli.run(['images', 'delete', `${repo}:stable`, '--yes'])).code, 0)
     assert.deepEqual(await names('list', repo), ['1.0'])
     await refused(
       2,
-      /name a tag or a digest; a whole repo: berth images repos delete/,
+      /specify a tag or a digest; to delete a repo, use berth images repos delete/,
       'delete',
       repo,
       '--yes',
