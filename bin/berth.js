@@ -1,19 +1,22 @@
 #!/usr/bin/env node
-// Plain JavaScript that any Node can read, so that one that is too old hands over to the project's own instead of failing on syntax.
-// It imports nothing before it knows what is wanted: `berth auth token` stands in shell prompts and loops.
+// Plain JavaScript for any Node version: an old one starts the project's own instead of failing on syntax.
+// Modules are imported on demand, because `berth auth token` runs in shell prompts and loops.
 const oldestMajor = 24
 
 if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
   const { enableCompileCache } = process.getBuiltinModule('node:module')
   enableCompileCache()
   const args = process.argv.slice(2)
-  // Docker calls its credential helper by another name.
+  // Docker calls its credential helper by this name.
   if (/[/\\]docker-credential-[^/\\]*$/.test(process.argv[1])) {
     const { runCredentialHelper } = await import('@berth/cli/session/credentials/credential-helper.ts')
     process.exitCode = await runCredentialHelper(args[0], process.env)
   } else if (args[0] !== 'auth' || args[1] !== 'token' || !(await printCachedToken(args.slice(2)))) {
     const { main } = await import('@berth/cli/main.ts')
-    await main(args)
+    await main(args, {
+      operatorCommands: () => import('@berth/server/operator/commands/commands.ts'),
+      fileFetcher: () => import('@berth/server/advisories/feeds/fetcher.ts'),
+    })
   }
 } else {
   const { spawn } = await import('node:child_process')
@@ -22,7 +25,7 @@ if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
   const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
   if (existsSync(own)) {
     const child = spawn(own, process.argv.slice(1), { stdio: 'inherit' })
-    // Who ends this process means the one that works. A terminal sends Ctrl-C to both by itself.
+    // Forward signals to the child. A terminal sends Ctrl-C to both processes itself.
     for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'])
       process.on(signal, () => {
         if (signal === 'SIGTERM' || !process.stdin.isTTY) child.kill(signal)
@@ -34,7 +37,7 @@ if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
     })
   } else {
     process.stderr.write(
-      `berth: needs Node.js ${oldestMajor} or newer, this is ${process.versions.node}; the project brings its own: npm ci, then npx berth\n`,
+      `berth: requires Node.js ${oldestMajor} or newer, this is ${process.versions.node}; to use the version that the project includes, run npm ci and npx berth\n`,
     )
     process.exitCode = 1
   }

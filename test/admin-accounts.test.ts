@@ -50,7 +50,7 @@ test('R41: each start prints a link while there is no account, as setup-link doe
   assert.equal(await restart(), '', 'there is an account')
   const refused = await admin('setup-link')
   assert.deepEqual([refused.code, refused.stdout], [1, ''])
-  assert.match(refused.stderr, /^berth: there is an account already/)
+  assert.match(refused.stderr, /^berth: an account exists already/)
 })
 
 test('accounts are made, listed, closed, opened, reset and deleted while the server runs', async (t) => {
@@ -60,7 +60,7 @@ test('accounts are made, listed, closed, opened, reset and deleted while the ser
   assert.deepEqual([created.email, created.name, created.state], [email, 'Ada Lovelace', 'without password'])
   const again = await admin('accounts', 'create', email)
   assert.deepEqual([again.code, again.stdout], [1, ''])
-  assert.match(again.stderr, /has an account already/)
+  assert.match(again.stderr, /already has an account/)
 
   const browser = await choose(created.link)
   assert.ok(await isSignedIn(browser))
@@ -72,7 +72,7 @@ test('accounts are made, listed, closed, opened, reset and deleted while the ser
     /^EMAIL +STATE +IDENTITY +NAME\nada@example\.com {2}enabled {2}[0-9a-f]{40} {2}Ada Lovelace\n$/,
   )
 
-  assert.equal((await admin('accounts', 'disable', email)).stdout, `${email} is disabled\n`)
+  assert.equal((await admin('accounts', 'disable', email)).stdout, `disabled ${email}\n`)
   assert.equal(await isSignedIn(browser), false)
   assert.equal((await setPassword(browser, email)).status, 403)
   assert.equal((await json('accounts', 'enable', email)).state, 'enabled')
@@ -85,7 +85,7 @@ test('accounts are made, listed, closed, opened, reset and deleted while the ser
   const owner = await choose(link, 'another purple wagon')
   assert.ok(await isSignedIn(owner))
 
-  assert.equal((await admin('accounts', 'delete', email)).stdout, `${email} is deleted\n`)
+  assert.equal((await admin('accounts', 'delete', email)).stdout, `deleted ${email}\n`)
   assert.equal(await isSignedIn(owner), false)
   const token = (await admin('token')).stdout
   const identity = await call('GET', `${server.url}/iam/v2beta1/identities/${created.identity}`, { token })

@@ -82,11 +82,11 @@ test('admin keys and admin sessions work beside the running server, which notice
     assert.deepEqual([vouchedBy, identityProvider], [voucher.kind, 'provider' in voucher ? provider : ''])
   }
   const shown = (await run('sessions', 'list')).stdout
-  assert.match(shown, /^SESSION +PERSON +KIND +VOUCHED BY +CLIENT/)
+  assert.match(shown, /^SESSION +USER +KIND +PROVIDER +CLIENT/)
   assert.match(shown, / client +account +berth-cli /)
   assert.ok(shown.includes(` ${provider} `), shown)
   assert.ok(await accepts(one.accessToken))
-  assert.equal((await run('sessions', 'revoke', one.session)).stdout, '1 session revoked\n')
+  assert.equal((await run('sessions', 'revoke', one.session)).stdout, 'revoked 1 session\n')
   assert.deepEqual([await accepts(one.accessToken), await accepts(two.accessToken)], [false, true])
   assert.deepEqual((await run('sessions', 'revoke', '--identity', identity, '--json')).json, { revoked: 1 })
   assert.ok(!(await accepts(two.accessToken)))

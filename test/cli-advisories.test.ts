@@ -93,7 +93,7 @@ describe('advisories on the command line', () => {
 
     const first = await run('-o', 'json')
     assert.equal(first.code, 1)
-    assert.match(first.stderr, /^berth: 2 of 1104 documents were not taken, all others were\n$/m)
+    assert.match(first.stderr, /^berth: 2 of 1104 documents were rejected, the others were imported\n$/m)
     const report = json(first.stdout)
     assert.deepEqual([report.dryRun, report.stopped, report.skipped], [false, false, 1])
     const { events, unmapped, ...counts } = report.formats.osv
@@ -114,7 +114,7 @@ describe('advisories on the command line', () => {
     const table = await cli.run(['advisories', 'import', 'docs', '--parent', group], { cwd: here })
     assert.match(table.stdout, /^FORMAT +DOCUMENTS +CREATED .*REJECTED\n(.*\n)*wolfi +1 +0 +0 +2 /)
     assert.match(table.stderr, /^rejected docs\/bad\.json:3: .+$/m)
-    assert.match(table.stderr, /^1 other files say nothing about advisories$/m)
+    assert.match(table.stderr, /^skipped 1 file without advisories$/m)
   })
 
   test('tables show at a glance what a vulnerability is, how bad, and what was done; a description is a time line', async (t) => {
@@ -178,7 +178,7 @@ describe('advisories on the command line', () => {
     assert.match(shown, /^SEVERITY +9\.8 critical$/m)
     assert.match(
       shown,
-      /\nTIME +EVENT +WHAT +BY\n2024-08-15 10:00Z +detected.*\n2024-08-16 10:00Z +fixed +in 1\.27\.1-r0\n\nFORMAT +wolfi\n/,
+      /\nTIME +EVENT +DETAILS +BY\n2024-08-15 10:00Z +detected.*\n2024-08-16 10:00Z +fixed +in 1\.27\.1-r0\n\nFORMAT +wolfi\n/,
     )
     assert.match(
       await cli.ok(['advisories', 'describe', not, '--parent', group]),
@@ -191,7 +191,7 @@ describe('advisories on the command line', () => {
     const missing = await cli.run(['advisories', 'describe', 'CVE-1999-9999'])
     assert.deepEqual(
       [missing.code, missing.stderr],
-      [2, 'berth: there is no advisory "CVE-1999-9999" that you may see\n'],
+      [2, 'berth: advisory "CVE-1999-9999" not found or not visible to you\n'],
     )
     await cli.ok(['images', 'repos', 'create', 'nginx', '--parent', group])
     const ofRepo = await cli.ok([
@@ -226,7 +226,7 @@ describe('advisories on the command line', () => {
       if (stdout !== '') break
     }
     running.child.kill('SIGINT')
-    await waitForOutput(running, /stopping after what is under way/)
+    await waitForOutput(running, /stopping after the current batch/)
     const { code, stdout } = await running.finished
     assert.equal(code, 130)
     const stopped = json(stdout)

@@ -52,19 +52,16 @@ describe('documents of advisories on the command line', () => {
 
     assert.match(
       await cli.ok(documents('describe', 'CVE-2024-1002')),
-      /^FORMAT +osv\nID +CVE-2024-1002\n(.*\n)*\nWITHOUT A FIELD +TIMES\n(.*\n)*references\[\]\.url +1\n/,
+      /^FORMAT +osv\nID +CVE-2024-1002\n(.*\n)*\nUNMAPPED FIELD +COUNT\n(.*\n)*references\[\]\.url +1\n/,
     )
     assert.equal(json(await cli.ok(documents('describe', 'CVE-2024-1002', '--json'))).format, 'osv')
     const text = await cli.ok(documents('describe', 'CVE-2024-1002', '--content'))
     assert.deepEqual(json(text), records[1])
     const missing = await cli.run(documents('describe', 'CVE-2024-1002', '--format', 'csaf'))
-    assert.deepEqual([missing.code, /no document "CVE-2024-1002"/.test(missing.stderr)], [2, true])
+    assert.deepEqual([missing.code, /document "CVE-2024-1002" not found/.test(missing.stderr)], [2, true])
 
     const shown = await cli.ok(['advisories', 'describe', 'CVE-2024-1002', '--parent', group])
-    assert.match(
-      shown,
-      /\nFORMAT +osv\nID +CVE-2024-1002\n(.*\n)*\nWITHOUT A FIELD +TIMES\n(.*\n)*references/,
-    )
+    assert.match(shown, /\nFORMAT +osv\nID +CVE-2024-1002\n(.*\n)*\nUNMAPPED FIELD +COUNT\n(.*\n)*references/)
 
     const refused = await cli.run(['iam', 'folders', 'delete', group, '--yes'])
     assert.equal(refused.code, 1)
@@ -75,13 +72,13 @@ describe('documents of advisories on the command line', () => {
     assert.equal((await cli.run(documents('delete'))).code, 2)
     assert.equal((await cli.run(documents('delete', 'CVE-2024-1001', '--all', '--yes'))).code, 2)
     const unsure = await cli.run(documents('delete', 'CVE-2024-1001'))
-    assert.deepEqual([unsure.code, /Give --yes to say so/.test(unsure.stderr)], [2, true])
+    assert.deepEqual([unsure.code, /Confirm with --yes/.test(unsure.stderr)], [2, true])
     assert.deepEqual(json(await cli.ok(documents('delete', 'CVE-2024-1001', '--yes', '--json'))), {
       documents: 1,
       withdrawn: 1,
     })
     const rest = await cli.run([...hint.split(' '), '--yes'])
-    assert.deepEqual([rest.code, rest.stderr], [0, 'took 2 documents away: 2 advisories withdrawn\n'])
+    assert.deepEqual([rest.code, rest.stderr], [0, 'deleted 2 documents, withdrew 2 advisories\n'])
     assert.equal(await cli.ok(documents('list', '-o', 'id')), '')
     await cli.ok(['iam', 'folders', 'delete', group, '--yes'])
   })
@@ -95,11 +92,11 @@ describe('documents of advisories on the command line', () => {
     const { code, stderr } = await cli.run(['advisories', 'describe', 'CVE-2024-1009', '--parent', group])
     assert.equal(code, 2)
     const [head, ...lines] = stderr.trimEnd().split('\n')
-    assert.match(head ?? '', /^berth: 25 advisories have "CVE-2024-1009": give the id or uid of one/)
+    assert.match(head ?? '', /^berth: 25 advisories match "CVE-2024-1009": use the id or uid of one/)
     assert.equal(lines.length, 21)
     for (const line of lines.slice(0, -1))
       assert.match(line, /^ {2}CGA-[\w-]{14} {2}[0-9a-f/]{57,} {2}p\d+, detected/)
-    assert.equal(lines.at(-1), '  and 5 more: berth advisories list')
+    assert.equal(lines.at(-1), '  and 5 more; see berth advisories list')
     const [id = ''] = /CGA-[\w-]{14}/.exec(lines[0] ?? '') ?? []
     assert.match(await cli.ok(['advisories', 'describe', id, '--parent', group]), /^ID +CGA-/)
   })

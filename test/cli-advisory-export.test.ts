@@ -49,7 +49,7 @@ describe('berth advisories export', () => {
     )
     const nothing = await cli.run([...words.slice(0, -3), 'no-such-thing'])
     assert.equal(nothing.code, 1)
-    assert.match(nothing.stderr, /nothing to export under openvex\/no-such-thing\.json/)
+    assert.match(nothing.stderr, /nothing to export: openvex\/no-such-thing\.json does not exist/)
     const elsewhere = join(directory, 'missing', 'all.zip')
     assert.equal(
       (await cli.run(['advisories', 'export', ...parent, '--as', 'osv', '--output', elsewhere])).code,
@@ -72,7 +72,7 @@ describe('berth advisories export', () => {
     assert.equal((await fetched()).code, 4)
     const asked = await cli.run([...update, '--public'])
     assert.equal(asked.code, 2)
-    assert.match(asked.stderr, /everybody read the advisories of .* and of everything below it/)
+    assert.match(asked.stderr, /Publish the current and future advisories of .* and its subfolders to anyone/)
     assert.match(await cli.ok([...update, '--public', '--yes']), /PUBLIC +yes/)
     assert.equal((await fetched()).code, 0)
     const table = await cli.ok([

@@ -82,11 +82,19 @@ describe('commands', { concurrency: 3 }, () => {
       new RegExp(`^ID,NAME,DESCRIPTION,CREATED\n[\\s\\S]*^${uid},acme,Our images,\\d{4}-\\S+T\\S+Z$`, 'm'),
     )
     assert.equal((await json(...organizations('update', 'acme', '--name', 'beta', '-d', ''))).description, '')
-    await refused(2, /say what is to change/, ...organizations('update', 'beta'))
+    await refused(2, /no changes given/, ...organizations('update', 'beta'))
     await refused(1, /an organization is named beta already/, ...organizations('create', 'beta'))
-    await refused(2, /there is no organization "acme" that you may see/, ...organizations('describe', 'acme'))
+    await refused(
+      2,
+      /organization "acme" not found or not visible to you/,
+      ...organizations('describe', 'acme'),
+    )
     await refused(1, /does not exist/, ...organizations('describe', '0'.repeat(40)))
-    await refused(2, /Delete beta \(\S+\)\? Give --yes/, ...organizations('delete', 'beta'))
+    await refused(
+      2,
+      /Delete the organization beta \(\S+\)\? Confirm with --yes/,
+      ...organizations('delete', 'beta'),
+    )
     assert.equal(await told(...organizations('delete', 'beta', '--yes')), `deleted beta (${uid})\n`)
     await refused(1, /does not exist/, ...organizations('rm', uid, '--yes'))
   })
@@ -94,7 +102,7 @@ describe('commands', { concurrency: 3 }, () => {
   test('folders are named by the names down to them, and a folder is never a whole organization', async () => {
     const { ok, json, refused, told, organization } = await inOrganization('two')
     const folders = (...args: string[]) => ['iam', 'folders', ...args]
-    assert.equal(await told(...folders('list', 'two')), 'no folders that you may see\n')
+    assert.equal(await told(...folders('list', 'two')), 'no folders visible to you\n')
     const team = (await ok(...folders('create', 'team', '--parent', 'two', '-o', 'id'))).trim()
     const deep = (await ok(...folders('create', 'deep', '--parent', 'two/team', '-o', 'id'))).trim()
     assert.ok(deep.startsWith(`${team}/`) && team.startsWith(`${organization}/`))
@@ -114,7 +122,7 @@ describe('commands', { concurrency: 3 }, () => {
       ...folders('rm', organization, '--yes'),
     )
     await refused(2, /is a folder, not an organization/, 'iam', 'organizations', 'delete', team, '--yes')
-    await refused(2, /there is no folder "two\/nope" that you may see/, ...folders('describe', 'two/nope'))
+    await refused(2, /folder "two\/nope" not found or not visible to you/, ...folders('describe', 'two/nope'))
     assert.equal(await told(...folders('delete', deep, '--yes')), `deleted deep (${deep})\n`)
   })
 
@@ -163,7 +171,7 @@ describe('commands', { concurrency: 3 }, () => {
       '--github-ref',
       'main',
     ]
-    await refused(2, /whole ref, e\.g\. refs\/heads\/main/, ...bare, '--parent', 'three')
+    await refused(2, /full ref such as refs\/heads\/main/, ...bare, '--parent', 'three')
     const gitlab = await create(
       ...[
         'gitlab',
@@ -268,12 +276,19 @@ describe('commands', { concurrency: 3 }, () => {
     const { ok, told, refused } = using(commandLine(cleanup, old.url, { BERTH_TOKEN: token }))
     const expired = ['iam', 'identities', 'list', '--expired', '-o', 'csv']
     assert.match(await ok(...expired), /^ID.*\n\S+,gone,static,.*\n$/)
-    await refused(2, /Delete the expired identity: gone\? Give --yes/, 'iam', 'ids', 'delete', '--expired')
+    await refused(
+      2,
+      /Delete the expired identity: gone\? Confirm with --yes/,
+      'iam',
+      'ids',
+      'delete',
+      '--expired',
+    )
     const all = ['delete', '--expired', '--yes']
     assert.equal(await told('iam', 'identities', ...all), 'deleted the expired identity\n')
-    assert.equal(await told('iam', 'identities', ...all), 'none has expired\n')
+    assert.equal(await told('iam', 'identities', ...all), 'no expired identities\n')
     assert.equal((await ok('iam', 'invites', 'list', '--expired', '-o', 'id')).split('\n').length, 2)
-    assert.equal(await told('iam', 'invites', ...all), 'withdrew the invite\n')
+    assert.equal(await told('iam', 'invites', ...all), 'revoked the invite\n')
     assert.equal((await ok('iam', 'invites', 'list', '-o', 'id')).split('\n').length, 2)
   })
 
@@ -289,7 +304,7 @@ describe('commands', { concurrency: 3 }, () => {
       await ok(...own),
       /^ID +NAME +DESCRIPTION +CAPABILITIES\n\S+ +tagger +tag\.create, tag\.list\n$/,
     )
-    assert.equal(await told(...own, '--capabilities', 'groups.list'), 'no roles that you may see\n')
+    assert.equal(await told(...own, '--capabilities', 'groups.list'), 'no roles visible to you\n')
     const managed = await json(...roles('list', '--managed', '--capabilities', 'tag.create,tag.delete'))
     assert.deepEqual(
       managed.items.map(({ name }: { name: string }) => name),
@@ -315,9 +330,9 @@ describe('commands', { concurrency: 3 }, () => {
       ['update', 'viewer', '-d', 'x'],
       ['delete', 'viewer', '--yes'],
     ])
-      await refused(2, /viewer is a role that every installation has and nobody changes/, ...roles(...change))
-    await refused(2, /say what is to change/, ...roles('update', 'tagger'))
-    await refused(2, /--capabilities must be given/, ...roles('create', 'x'))
+      await refused(2, /viewer is a managed role, which cannot be changed/, ...roles(...change))
+    await refused(2, /no changes given/, ...roles('update', 'tagger'))
+    await refused(2, /--capabilities is required/, ...roles('create', 'x'))
     await refused(2, /"tag\.fly" is not a capability/, ...roles('create', 'x', '--capabilities', 'tag.fly'))
     await refused(
       2,
@@ -370,14 +385,14 @@ describe('commands', { concurrency: 3 }, () => {
     )
     const changed = await json(...bindings('update', uid, '--role', 'viewer'))
     assert.equal((await json('iam', 'roles', 'describe', 'viewer')).uid, changed.roleUid)
-    await refused(2, /say what is to change: --identity or --role/, ...bindings('update', uid))
+    await refused(2, /no changes given: specify --identity or --role/, ...bindings('update', uid))
     await refused(
       2,
       /"nonsense" is not a uid; see berth iam role-bindings list/,
       ...bindings('delete', 'nonsense', '--yes'),
     )
-    await refused(2, /Take viewer in five away from worker\? Give --yes/, ...bindings('delete', uid))
-    assert.equal(await told(...bindings('delete', uid, '--yes')), 'took viewer in five away from worker\n')
+    await refused(2, /Revoke viewer in five from worker\? Confirm with --yes/, ...bindings('delete', uid))
+    assert.equal(await told(...bindings('delete', uid, '--yes')), 'revoked viewer in five from worker\n')
   })
 
   test('invites are made with a code that is shown once, listed and withdrawn', async () => {
@@ -390,7 +405,7 @@ describe('commands', { concurrency: 3 }, () => {
     )
     assert.match(
       stderr,
-      /not shown again:\n\n {2}\S{100,}\n\nTo accept it: berth auth login --invite-code CODE/,
+      /not shown again:\n\n {2}\S{100,}\n\nTo accept it, run berth auth login --invite-code CODE/,
     )
     const made = await json(
       ...invites('create', 'six', '--role', 'viewer', '--email', 'bob@example.com', '--ttl', '1d12h'),
@@ -402,14 +417,14 @@ describe('commands', { concurrency: 3 }, () => {
     const uids = (await ok(...list, '-o', 'id')).trim().split('\n')
     assert.equal(uids.length, 2)
     assert.doesNotMatch(await ok(...list, '-o', 'yaml'), /code: [^"]/)
-    assert.equal(await told(...list, '--expired'), 'no invites that you may see\n')
+    assert.equal(await told(...list, '--expired'), 'no invites visible to you\n')
     await refused(
       2,
       /--ttl: "soon" must be a duration/,
       ...invites('create', 'six', '--role', 'viewer', '--ttl', 'soon'),
     )
     await refused(2, /"x" is not a uid/, ...invites('delete', 'x', '--yes'))
-    assert.equal(await told(...invites('delete', ...uids, '--yes')), 'withdrew 2 invites\n')
+    assert.equal(await told(...invites('delete', ...uids, '--yes')), 'revoked 2 invites\n')
   })
 
   test('identity providers are made, changed and deleted; their secret is never shown', async () => {
@@ -462,7 +477,7 @@ describe('commands', { concurrency: 3 }, () => {
     await refused(2, /--callback/, ...providers('update', 'okta', '--callback', 'shared'))
     await refused(
       2,
-      /--oidc-client-id must be given/,
+      /--oidc-client-id is required/,
       ...providers('create', '--name', 'x', '--oidc-issuer', 'https://x.example.com'),
     )
     await refused(
@@ -470,19 +485,19 @@ describe('commands', { concurrency: 3 }, () => {
       /Allowed choices are true, false/,
       ...providers('update', 'okta', '--oidc-pkce-enabled', 'yes'),
     )
-    await refused(2, /say what is to change/, ...providers('update', 'okta'))
+    await refused(2, /no changes given/, ...providers('update', 'okta'))
     assert.match(await told(...providers('delete', 'okta', '--yes')), /^deleted okta \(\S+\)\n$/)
     assert.equal(
       await told(...providers('list', '--parent', 'seven')),
-      'no identity providers that you may see\n',
+      'no identity providers visible to you\n',
     )
   })
 
   test('accounts at clouds are set one by one, and the last takes the association along', async () => {
     const { cli, ok, json, refused, told } = await inOrganization('eight')
     const accounts = (...args: string[]) => ['iam', 'account-associations', ...args]
-    await refused(1, /eight has no accounts; give it some/, ...accounts('describe', 'eight'))
-    await refused(2, /--account must be given/, ...accounts('set', 'aws', 'eight'))
+    await refused(1, /eight has no cloud accounts; link one/, ...accounts('describe', 'eight'))
+    await refused(2, /--account is required/, ...accounts('set', 'aws', 'eight'))
     await ok(...accounts('set', 'aws', 'eight', '--account', '123456789012', '-n', 'clouds'))
     await ok(...accounts('set', 'gcp', 'eight', '--project-id', 'acme', '--project-number', '123456789'))
     const tenant = ['--tenant-id', '00000000-0000-0000-0000-000000000001']
@@ -498,9 +513,9 @@ describe('commands', { concurrency: 3 }, () => {
     )
     assert.equal(
       await told(...accounts('unset', 'gcp', 'eight', '--yes')),
-      'took the account at Google away from eight\n',
+      'unlinked the Google account from eight\n',
     )
-    await refused(1, /eight has no account at Google/, ...accounts('unset', 'gcp', 'eight', '--yes'))
+    await refused(1, /eight has no Google account/, ...accounts('unset', 'gcp', 'eight', '--yes'))
     const checked = await cli.run(accounts('check', 'gcp', 'eight'))
     assert.equal(checked.code, 1)
     assert.match(
@@ -515,7 +530,7 @@ describe('commands', { concurrency: 3 }, () => {
   test('repos and tags', async () => {
     const { ok, json, refused, told, organization } = await inOrganization('nine')
     const repos = (...args: string[]) => ['images', 'repos', ...args]
-    assert.equal(await told(...repos('list', '--parent', 'nine')), 'no repos that you may see\n')
+    assert.equal(await told(...repos('list', '--parent', 'nine')), 'no repos visible to you\n')
     const nginx = await json(
       ...repos(
         'create',
@@ -549,7 +564,7 @@ describe('commands', { concurrency: 3 }, () => {
       /--source must be the uid of a repo/,
       ...repos('create', 'x', '--source', 'web', '--parent', 'nine'),
     )
-    await refused(2, /say what is to change/, ...repos('update', 'web'))
+    await refused(2, /no changes given/, ...repos('update', 'web'))
 
     const digest = `sha256:${'ab'.repeat(32)}`
     for (const name of ['1.27', 'latest', '1.27-20260101', '1.27.3-r1'])
@@ -578,21 +593,24 @@ describe('commands', { concurrency: 3 }, () => {
       await ok('images', 'list', '--parent', organization),
       /^REPO +TAG +DIGEST +UPDATED\nweb +1\.27 +sha256:\w{64} +\S+ \S+Z\n/,
     )
-    assert.equal(await told('images', 'list', '--repo', 'copy'), 'no tags that you may see\n')
+    assert.equal(await told('images', 'list', '--repo', 'copy'), 'no tags visible to you\n')
     for (const reference of ['web:1.27', 'nine/web:1.27-20260101', 'web', `${nginx.uid}:latest`])
       assert.equal(await ok('images', 'tags', 'resolve', reference, '-o', 'id'), `${digest}\n`, reference)
     assert.match(
       await ok('images', 'tags', 'resolve', 'web:1.27', '--parent', 'nine'),
       /^REPO +web\nTAG +1\.27\nDIGEST +sha256:/,
     )
-    await refused(2, /web has no tag "9"/, 'images', 'tags', 'resolve', 'web:9')
+    await refused(2, /tag '9' not found in web/, 'images', 'tags', 'resolve', 'web:9')
     await refused(2, /must be REPO:TAG/, 'images', 'tags', 'resolve', 'web:')
     await refused(2, /must be a duration/, 'images', 'list', '--updated-within', 'lately')
 
     assert.equal(await told(...repos('delete', 'copy', '--yes')), `deleted copy (${copy.uid})\n`)
     for (const gone of ['copy', 'nine/copy', copy.uid])
-      assert.equal(await told(...repos('delete', gone, '--yes', '--allow-missing')), `${gone} is not there\n`)
-    await refused(2, /there is no repo "copy" that you may see/, ...repos('delete', 'copy', '--yes'))
+      assert.equal(
+        await told(...repos('delete', gone, '--yes', '--allow-missing')),
+        `repo ${gone} does not exist\n`,
+      )
+    await refused(2, /repo "copy" not found or not visible to you/, ...repos('delete', 'copy', '--yes'))
   })
 
   test('lists are fetched whole, page by page', async () => {
@@ -609,23 +627,16 @@ describe('commands', { concurrency: 3 }, () => {
   test('what must be said and was not is named, where nobody can be asked', async () => {
     const { refused } = await inOrganization('eleven')
     const cases: [names: RegExp, ...args: string[]][] = [
-      [/^berth: NAME must be given$/m, 'iam', 'organizations', 'create'],
-      [/^berth: ORGANIZATION must be given$/m, 'iam', 'organizations', 'delete'],
-      [/^berth: FOLDER must be given$/m, 'iam', 'folders', 'update'],
-      [/^berth: --parent must be given$/m, 'iam', 'folders', 'create', 'x'],
-      [/^berth: IDENTITY must be given$/m, 'iam', 'identities', 'delete', '--yes'],
+      [/^berth: NAME is required$/m, 'iam', 'organizations', 'create'],
+      [/^berth: ORGANIZATION is required$/m, 'iam', 'organizations', 'delete'],
+      [/^berth: FOLDER is required$/m, 'iam', 'folders', 'update'],
+      [/^berth: --parent is required$/m, 'iam', 'folders', 'create', 'x'],
+      [/^berth: IDENTITY is required$/m, 'iam', 'identities', 'delete', '--yes'],
+      [/^berth: no tokens specified: give --identity-issuer/, 'iam', 'identities', 'create', 'token', 'x'],
+      [/^berth: --github-repo is required$/m, 'iam', 'identities', 'create', 'github', 'x'],
+      [/^berth: --project-path is required$/m, 'iam', 'identities', 'create', 'gitlab', 'x'],
       [
-        /^berth: say which tokens may assume it: --identity-issuer/,
-        'iam',
-        'identities',
-        'create',
-        'token',
-        'x',
-      ],
-      [/^berth: --github-repo must be given$/m, 'iam', 'identities', 'create', 'github', 'x'],
-      [/^berth: --project-path must be given$/m, 'iam', 'identities', 'create', 'gitlab', 'x'],
-      [
-        /^berth: --aws-role-id must be given$/m,
+        /^berth: --aws-role-id is required$/m,
         'iam',
         'identities',
         'create',
@@ -636,14 +647,14 @@ describe('commands', { concurrency: 3 }, () => {
         '--aws-role-name',
         'y',
       ],
-      [/^berth: ROLE must be given$/m, 'iam', 'roles', 'describe'],
-      [/^berth: --identity must be given$/m, 'iam', 'role-bindings', 'create', '--parent', 'eleven'],
-      [/^berth: BINDING must be given$/m, 'iam', 'role-bindings', 'delete'],
-      [/^berth: --role must be given$/m, 'iam', 'invites', 'create', 'eleven'],
-      [/^berth: INVITE must be given$/m, 'iam', 'invites', 'delete'],
-      [/^berth: PROVIDER must be given$/m, 'iam', 'identity-providers', 'describe'],
-      [/^berth: LOCATION must be given$/m, 'iam', 'account-associations', 'describe'],
-      [/^berth: REPO must be given$/m, 'images', 'repos', 'delete'],
+      [/^berth: ROLE is required$/m, 'iam', 'roles', 'describe'],
+      [/^berth: --identity is required$/m, 'iam', 'role-bindings', 'create', '--parent', 'eleven'],
+      [/^berth: BINDING is required$/m, 'iam', 'role-bindings', 'delete'],
+      [/^berth: --role is required$/m, 'iam', 'invites', 'create', 'eleven'],
+      [/^berth: INVITE is required$/m, 'iam', 'invites', 'delete'],
+      [/^berth: PROVIDER is required$/m, 'iam', 'identity-providers', 'describe'],
+      [/^berth: LOCATION is required$/m, 'iam', 'account-associations', 'describe'],
+      [/^berth: REPO is required$/m, 'images', 'repos', 'delete'],
       [/^berth: missing required argument 'REF'$/m, 'images', 'tags', 'resolve'],
       [
         /^berth: option '--ref-type <type>' argument 'twig' is invalid\. Allowed choices are branch, tag\.$/m,
@@ -688,7 +699,7 @@ describe('commands', { concurrency: 3 }, () => {
     const describe = ['iam', 'identities', 'describe']
     await refused(
       2,
-      new RegExp(`"twin" is the name of several: (${one}, ${other}|${other}, ${one}); give the uid`),
+      new RegExp(`"twin" matches several: (${one}, ${other}|${other}, ${one}); use the uid`),
       ...describe,
       'twin',
     )
@@ -707,7 +718,7 @@ describe('commands', { concurrency: 3 }, () => {
     assert.match(await ok('iam', 'organizations', 'list', '-o', 'csv'), /,thirteen,/)
     await refused(
       1,
-      /\nsee what you may do: berth auth status\n$/,
+      /\nshow your roles: berth auth status\n$/,
       'iam',
       'folders',
       'create',
@@ -717,7 +728,7 @@ describe('commands', { concurrency: 3 }, () => {
     )
     await refused(
       2,
-      /there is no organization "twelve" that you may see/,
+      /organization "twelve" not found or not visible to you/,
       'iam',
       'organizations',
       'describe',
@@ -752,8 +763,10 @@ describe('commands', { concurrency: 3 }, () => {
       const { cli, ok } = await inOrganization('fifteen')
       const remove = ['iam', 'organizations', 'delete', 'fifteen']
       for (const answer of [`n${keys.enter}`, keys.enter, keys.stop]) {
-        const no = await runInTerminal(cli, remove, [[/Delete fifteen \(\S+\)\? \(y\/N\)/, answer]])
-        assert.deepEqual([no.code, /berth: nothing was done/.test(no.text)], [2, true], no.text)
+        const no = await runInTerminal(cli, remove, [
+          [/Delete the organization fifteen \(\S+\)\? \(y\/N\)/, answer],
+        ])
+        assert.deepEqual([no.code, /berth: canceled; nothing was changed/.test(no.text)], [2, true], no.text)
       }
       assert.match(await ok('iam', 'organizations', 'describe', 'fifteen', '-o', 'id'), UID)
       const yes = await runInTerminal(cli, remove, [[/\(y\/N\)/, `y${keys.enter}`]])

@@ -71,16 +71,16 @@ test('a profile for each server: made, used, named by flag or environment, delet
   assert.equal((await view(cli))['api'], 'https://home.example')
   assert.equal((await view(cli, ['--profile', 'work']))['api'], 'https://work.example')
   assert.equal((await view(cli, [], { BERTH_PROFILE: 'work' }))['api'], 'https://work.example')
-  assert.equal((await cli.run(['config', 'use', 'work'])).stderr, 'the profile in use is work\n')
+  assert.equal((await cli.run(['config', 'use', 'work'])).stderr, 'switched to profile work\n')
   assert.equal((await view(cli))['api'], 'https://work.example')
   assert.equal(
     await cli.ok(['config', 'profiles', '-o', 'csv']),
-    'PROFILE,API,IN USE\nwork,https://work.example,yes\ndefault,https://home.example,\n',
+    'PROFILE,API,CURRENT\nwork,https://work.example,yes\ndefault,https://home.example,\n',
   )
   const unknown = await cli.run(['auth', 'token', '--profile', 'nowhere'])
   assert.deepEqual(
     [unknown.code, unknown.stderr],
-    [2, 'berth: there is no profile "nowhere"; make it: berth config use nowhere\n'],
+    [2, 'berth: profile "nowhere" not found; create it with berth config use nowhere\n'],
   )
   const asked = await cli.run(['config', 'reset'])
   assert.equal(asked.code, 2)
@@ -120,10 +120,10 @@ test('what somebody wrote stays: comments, order, links and modes', async (t) =>
 test('mistakes are refused before they are written', async (t) => {
   const cli = newcomer(t)
   const mistakes: [args: string[], says: RegExp][] = [
-    [['colour', 'blue'], /^berth: colour is not a property; there are api, issuer, /],
-    [['api', 'nowhere'], /^berth: api must be an address such as https:/],
-    [['api', 'ftp://x.example'], /^berth: api must be an address/],
-    [['api', 'https://x.example/path'], /^berth: api must be an address/],
+    [['colour', 'blue'], /^berth: colour is not a property; use one of api, issuer, /],
+    [['api', 'nowhere'], /^berth: api must be a URL such as https:/],
+    [['api', 'ftp://x.example'], /^berth: api must be a URL/],
+    [['api', 'https://x.example/path'], /^berth: api must be a URL/],
     [['auth.mode', 'psychic'], /^berth: auth\.mode must be one of browser, headless/],
     [['output', 'xml'], /^berth: output must be one of table/],
     [['api'], /missing required argument/],
@@ -166,14 +166,17 @@ test('a file that cannot be right is told by name, and can be mended by the edit
   const EDITOR = `"${editor}"`
   const wrong = await cli.run(['config', 'edit'], { env: { EDITOR, NEXT: 'nowhere' } })
   assert.equal(wrong.code, 2)
-  assert.match(wrong.stderr, /must be an address.*; the file is as it was, your text is in .*edit\.yaml/)
+  assert.match(
+    wrong.stderr,
+    /must be a URL.*; the configuration file is unchanged, your edit is in .*edit\.yaml/,
+  )
   assert.equal(readFileSync(fileOf(cli), 'utf8'), 'profiles: {a: {x: y}}')
   await cli.ok(['config', 'edit'], { env: { EDITOR, NEXT: 'https://mended.example' } })
   assert.equal((await view(cli))['api'], 'https://mended.example')
   const failed = await cli.run(['config', 'edit'], { env: { EDITOR: 'false' } })
   assert.deepEqual(
     [failed.code, failed.stderr],
-    [2, 'berth: the editor false failed; the file is as it was\n'],
+    [2, 'berth: the editor false failed; the configuration file is unchanged\n'],
   )
 })
 
@@ -255,7 +258,7 @@ describe('with a server', () => {
         ['iam', 'roles', 'list'],
         { env: { BERTH_API: 'http://127.0.0.1:2' } },
         3,
-        /^berth: No response from .*\nis it running/,
+        /^berth: No answer from .*\ncheck that the server is running/,
       ],
       [['iam', 'roles', 'list', '-o', 'xml'], {}, 2, /^berth: --output must be one of table, /],
       [['iam', 'roles', 'list', '--log-level', 'loud'], {}, 2, /^berth: option '--log-level/],
@@ -266,9 +269,9 @@ describe('with a server', () => {
         ['iam', 'organizations', 'delete', 'nope', '--yes'],
         {},
         2,
-        /^berth: there is no organization "nope" that you may see\n$/,
+        /^berth: organization "nope" not found or not visible to you\n$/,
       ],
-      [['iam', 'organizations', 'delete', 'default'], {}, 2, /Give --yes/],
+      [['iam', 'organizations', 'delete', 'default'], {}, 2, /Confirm with --yes/],
     ]
     for (const [args, options, code, says] of cases) {
       const finished = await owner().run(args, options)

@@ -102,7 +102,7 @@ for (const database of anyDatabase)
       assert.match(stderr, /run berth auth login\n$/)
       const broken = await helper(cli, 'get', registry, { BERTH_API: 'nowhere' })
       assert.deepEqual([broken.code, broken.stdout], [1, ''])
-      assert.match(broken.stderr, /^berth: api: "nowhere" must be an address/)
+      assert.match(broken.stderr, /^berth: api: "nowhere" must be a URL/)
     })
 
     test('Docker is configured without losing what others wrote', async () => {
@@ -119,7 +119,7 @@ for (const database of anyDatabase)
       symlinkSync(real, dockerConfig(cli))
       const { code, stderr } = await cli.run(['auth', 'configure-docker'])
       assert.equal(code, 0, stderr)
-      assert.match(stderr, new RegExp(`Updated auth config for ${registry}\n$`))
+      assert.match(stderr, new RegExp(`updated the Docker configuration for ${registry}\n$`))
       const local = join(cli.home, '.local', 'bin')
       assert.match(stderr, new RegExp(`add ${local} to it`))
       assert.deepEqual(readDocker(cli), {
@@ -135,12 +135,12 @@ for (const database of anyDatabase)
       const env = { PATH: `${local}:${process.env['PATH']}` }
       assert.equal(
         (await cli.run(['auth', 'configure-docker'], { env })).stderr,
-        `Updated auth config for ${registry}\n`,
+        `updated the Docker configuration for ${registry}\n`,
       )
       const sudo = await cli.run(['auth', 'configure-docker'], {
         env: { SUDO_USER: 'ada', USER: 'root', ...env },
       })
-      assert.match(sudo.stderr, /configures Docker for root, not for ada/)
+      assert.match(sudo.stderr, /configures Docker for root; to configure it for ada/)
     })
 
     test('a configuration of Docker that is not JSON is left alone', async () => {
@@ -150,7 +150,7 @@ for (const database of anyDatabase)
         writeFileSync(dockerConfig(cli), text)
         const { code, stderr } = await cli.run(['auth', 'configure-docker'])
         assert.equal(code, 2)
-        assert.match(stderr, /is not JSON, and was left as it is/)
+        assert.match(stderr, /is not JSON; it was not changed/)
         assert.equal(readFileSync(dockerConfig(cli), 'utf8'), text)
       }
     })
@@ -211,7 +211,7 @@ for (const database of anyDatabase)
       assert.equal(statSync(dockerConfig(cli)).mode & 0o777, 0o600)
 
       for (const [ttl, says] of [
-        ['8761h', /--ttl must be at most 8760h/],
+        ['8761h', /--ttl must be greater than 0 and at most 8760h/],
         ['0h', /--ttl must be/],
         ['soon', /--ttl: "soon" must be a duration/],
       ] as const) {
@@ -220,7 +220,7 @@ for (const database of anyDatabase)
         assert.match(stderr, says)
       }
       const missing = await cli.run(['auth', 'pull-token'], owner)
-      assert.deepEqual([missing.code, missing.stderr], [2, 'berth: --parent must be given\n'])
+      assert.deepEqual([missing.code, missing.stderr], [2, 'berth: --parent is required\n'])
     })
 
     test('the kubelet gets what the service account of the pod may pull with', async () => {

@@ -141,7 +141,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const word = `${breaking.host}/${elsewhere}`
     const half = await breaking.cli.run(['images', 'copy', word, inHere(), '--all-tags', ...breaking.flags])
     assert.equal(half.code, 1)
-    assert.match(half.stderr, /^copied before it ended: the tags a\nberth: .* with status 400\n$/)
+    assert.match(half.stderr, /^copied before the failure: tags a\nberth: .* with status 400\n$/)
   })
 
   test('what belongs to an image goes with it, and what belongs to that', async () => {
@@ -469,7 +469,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     running.child.kill('SIGINT')
     const { code, stderr, stdout } = await running.finished
     assert.deepEqual([code, stdout], [130, ''], stderr)
-    assert.match(stderr, /stopped: no tag was changed by what was not finished\n$/)
+    assert.match(stderr, /stopped; unfinished operations changed no tags\n$/)
     assert.match(stderr, /DELETE \S+\/blobs\/uploads\/\S+ 204/)
     assert.equal(await digestAt(client, target, '1'), undefined)
     isSlow = false
@@ -484,10 +484,7 @@ describe('berth images copy', { concurrency: 3 }, () => {
     const word = `${hostOf(there)}/${name}:1`
     const refused = await cli.run(['images', 'digest', word])
     assert.equal(refused.code, 1, refused.stderr)
-    assert.match(
-      refused.stderr,
-      new RegExp(`give Docker credentials for it: docker login ${hostOf(there)}\n$`),
-    )
+    assert.match(refused.stderr, new RegExp(`sign in to it with Docker: docker login ${hostOf(there)}\n$`))
     const bin = join(cli.home, 'bin')
     mkdirSync(bin)
     const helper = join(bin, 'docker-credential-test')

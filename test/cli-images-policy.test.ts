@@ -57,10 +57,10 @@ describe('policies on the command line', () => {
       untaggedAfter: '604800s',
     })
     const shown = await policy('describe', 'web')
-    assert.match(shown.stdout, /KEEPS\s+latest; main-\* newest=2; x\* younger=30d/)
+    assert.match(shown.stdout, /KEEP\s+latest; main-\* newest=2; x\* younger=30d/)
     const preview = await policy('preview', 'web', '--deleted', '-o', 'id')
     assert.deepEqual([preview.code, preview.stdout], [0, 'main-1\n'])
-    assert.match(preview.stderr, /1 tags, 0 manifests would be deleted/)
+    assert.match(preview.stderr, /1 tags and 0 manifests would be deleted/)
     const tried = JSON.parse((await policy('preview', 'web', '--keep', 'v*', '-o', 'json')).stdout)
     assert.deepEqual(tried.items.filter(({ deleted }: { deleted: boolean }) => deleted).length, 4)
     assert.equal((await policy('apply', 'web', '--yes')).code, 1)

@@ -96,8 +96,8 @@ describe('berth images', { concurrency: 3 }, () => {
     // The layer that both have counts once.
     assert.equal(sizes[2].size, sizes[0].size + sizes[1].size - 2000)
     assert.equal(sizes[2].size, described.size)
-    await refused(2, /has nothing for linux\/s390x/, 'digest', `${repo}:1`, '--platform', 'linux/s390x')
-    await refused(2, /--platform must be such as/, 'digest', `${repo}:1`, '--platform', 'Linux')
+    await refused(2, /has no image for linux\/s390x/, 'digest', `${repo}:1`, '--platform', 'linux/s390x')
+    await refused(2, /--platform must have a form such as/, 'digest', `${repo}:1`, '--platform', 'Linux')
   })
 
   test('tags are set, moved, listed, looked back on and deleted', async () => {
@@ -129,20 +129,20 @@ describe('berth images', { concurrency: 3 }, () => {
     ])
     assert.equal((await cli.run(['images', 'tags', 'delete', `${repo}:latest`, '--yes'])).code, 0)
     assert.deepEqual(await names('tags', 'list', '--repo', repo), ['1.0', '1.1', 'stable'])
-    await refused(2, /has no latest/, 'tags', 'delete', `${repo}:latest`, '--yes')
+    await refused(2, /tag 'latest' not found/, 'tags', 'delete', `${repo}:latest`, '--yes')
     assert.equal(
       (await cli.run(['images', 'tags', 'delete', `${repo}:latest`, '--yes', '--allow-missing'])).code,
       0,
     )
-    await refused(2, /name a tag/, 'tags', 'delete', repo, '--yes')
-    await refused(2, /cannot be a tag/, 'tags', 'set', `${repo}:1.0`, 'a b')
+    await refused(2, /specify a tag/, 'tags', 'delete', repo, '--yes')
+    await refused(2, /is not a valid tag/, 'tags', 'set', `${repo}:1.0`, 'a b')
     // An image goes with all its tags.
-    await refused(2, /Give --yes to say so/, 'delete', `${repo}:stable`)
+    await refused(2, /Confirm with --yes/, 'delete', `${repo}:stable`)
     assert.equal((await cli.run(['images', 'delete', `${repo}:stable`, '--yes'])).code, 0)
     assert.deepEqual(await names('list', repo), ['1.0'])
     await refused(
       2,
-      /name a tag or a digest; a whole repo: berth images repos delete/,
+      /specify a tag or a digest; to delete a repo, use berth images repos delete/,
       'delete',
       repo,
       '--yes',
@@ -159,7 +159,7 @@ describe('berth images', { concurrency: 3 }, () => {
     assert.equal(await cli.ok(['images', 'digest', `${last}:latest`], { env }), `${image.digest}\n`)
     await refused(
       2,
-      /names no organization: write my-org\/app, docker\.io\/app, or give --parent/,
+      /has no organization: use my-org\/app or docker\.io\/app, or give --parent/,
       'digest',
       'app',
     )
@@ -177,7 +177,7 @@ describe('berth images', { concurrency: 3 }, () => {
     await refused(2, /--jobs must be a number from 1 to 32/, 'copy', repo, `${repo}-2`, '--jobs', '0')
     await refused(
       2,
-      /its digest is that of the source/,
+      /it gets the digest of the source/,
       'copy',
       `${repo}:1`,
       `${repo}@sha256:${'0'.repeat(64)}`,

@@ -46,7 +46,7 @@ for (const database of anyDatabase)
       const cli = newcomer()
       const { stdout, stderr } = await signIn(cli, browser)
       assert.equal(stdout, '')
-      assert.match(stderr, new RegExp(`Valid! Id: ${berth.owner}\n$`))
+      assert.match(stderr, new RegExp(`Signed in as ${berth.owner}\\.\n$`))
       assert.doesNotMatch(stderr, /eyJ/)
       const directory = nameOf(berth.url)
       assert.deepEqual(layout(cli), [
@@ -141,7 +141,7 @@ for (const database of anyDatabase)
       const nobody = await newcomer().run(['auth', 'login', '--refresh-only'])
       assert.deepEqual(
         [nobody.code, nobody.stderr],
-        [1, 'berth: there is no refresh token that still counts: run berth auth login\n'],
+        [1, 'berth: the refresh token is missing or expired: run berth auth login\n'],
       )
     })
 
@@ -156,7 +156,7 @@ for (const database of anyDatabase)
         headers: { authorization: `Bearer ${token}` },
       })
       assert.equal(groups.status, 401)
-      assert.equal((await cli.run(['auth', 'logout'])).stderr, 'nobody was signed in\n')
+      assert.equal((await cli.run(['auth', 'logout'])).stderr, 'you were not signed in\n')
       assert.equal((await cli.run(['iam', 'roles', 'list'])).code, 4)
     })
 
@@ -164,9 +164,9 @@ for (const database of anyDatabase)
       const cli = newcomer()
       await signIn(cli, browser, ['--audience', berth.url, '--audience', registry()])
       const forget = async () => (await cli.run(['auth', 'logout', '--audience', registry()])).stderr
-      assert.equal(await forget(), `forgot the token for ${registry()}\n`)
+      assert.equal(await forget(), `deleted the token for ${registry()}\n`)
       assert.ok(!existsSync(join(cacheOf(cli), registry())))
-      assert.equal(await forget(), `there was no token for ${registry()}\n`)
+      assert.equal(await forget(), `no token for ${registry()}\n`)
       assert.equal(decodeJwt(await cli.ok(['auth', 'token'])).sub, berth.owner)
     })
 
@@ -206,7 +206,7 @@ for (const database of anyDatabase)
       assert.equal(answer.status, 400)
       const { code, stderr } = await running.finished
       assert.equal(code, 1, stderr)
-      assert.match(stderr, /\nberth: the sign-in was refused: /)
+      assert.match(stderr, /\nberth: the sign-in failed: /)
       assert.ok(!existsSync(cacheOf(cli)))
     })
 
@@ -221,7 +221,7 @@ for (const database of anyDatabase)
       left.searchParams.set('iss', 'https://evil.example')
       assert.equal((await fetch(left)).status, 400)
       const { code, stderr } = await running.finished
-      assert.deepEqual([code, /the answer is of https:\/\/evil\.example/.test(stderr)], [1, true], stderr)
+      assert.deepEqual([code, /the response is from https:\/\/evil\.example/.test(stderr)], [1, true], stderr)
     })
 
     test('without a browser here, a code is confirmed on another device, or refused there', async () => {
@@ -273,7 +273,7 @@ for (const database of anyDatabase)
       writeFileSync(elsewhere, 'of another server')
       const asked = await cli.run(['auth', 'delete-account'])
       assert.equal(asked.code, 2)
-      assert.match(asked.stderr, /Give --yes/)
+      assert.match(asked.stderr, /Confirm with --yes/)
       const done = await cli.run(['auth', 'delete-account', '--yes'])
       assert.deepEqual([done.code, done.stderr], [0, `deleted ${person}\n`])
       assert.ok(existsSync(elsewhere))

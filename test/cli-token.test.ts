@@ -154,12 +154,12 @@ test('while the server cannot renew, what is left of a token is used, and the si
   assert.equal(await cli.ok(['auth', 'token']), old)
   keep(cli, url, 'oidc-token', accessToken(-1))
   const busy = await cli.run(['auth', 'token'])
-  assert.deepEqual([busy.code, busy.stderr], [3, 'berth: the token cannot be renewed now: busy\n'])
+  assert.deepEqual([busy.code, busy.stderr], [3, 'berth: the token cannot be refreshed now: busy\n'])
   const gone = await cli.run(['auth', 'token'], { env: { BERTH_ISSUER: 'http://127.0.0.1:9' } })
   assert.equal(gone.code, 3)
   assert.match(
     gone.stderr,
-    /^berth: 127\.0\.0\.1:9 cannot be reached \(.+\); is it running, and is --api right\?\n$/,
+    /^berth: 127\.0\.0\.1:9 cannot be reached \(.+\); check that the server is running and that --api is correct\n$/,
   )
   assert.equal(readFileSync(fileOf(cli, url, 'refresh-token'), 'utf8'), kept)
 })
@@ -222,7 +222,7 @@ test('several audiences for one printed token are a mistake', async (t) => {
     const { code, stderr } = await cli.run(['auth', 'token', ...args])
     assert.deepEqual(
       [code, stderr],
-      [2, 'berth: --audience must be given once: a token is printed for one audience\n'],
+      [2, 'berth: --audience is allowed only once: the command prints one token\n'],
     )
   }
 })
@@ -265,7 +265,7 @@ test('printing a kept token loads few modules, and none of a package', async (t)
   // Prompts, the client of the API and the server belong to commands that need them.
   const status = await loaded(['auth', 'status', '--quick'])
   const heavy = /@inquirer|proper-lockfile|kysely|better-sqlite3|jose|client\/generated|aws4|\/open\//
-  const server = /\/src\/(?!cli\/|version\.ts$)/
+  const server = /\/packages\/server\//
   const unwanted = (url: string) => (url.includes('node_modules') ? heavy.test(url) : server.test(url))
   assert.deepEqual(status.filter(unwanted), [])
 })

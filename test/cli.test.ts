@@ -6,7 +6,10 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { loadAllCommands } from '@berth/cli/main.ts'
+import { importLimits } from '@berth/cli/commands/advisories/import/limits.ts'
+import { createProgram, loadAllCommands } from '@berth/cli/commands.ts'
+import { loadServerModule, type ServerPackage } from '@berth/cli/server-package.ts'
+import { limits } from '@berth/server/config/limits.ts'
 import type { Command } from 'commander'
 import { decodeJwt } from 'jose'
 import { call } from './support/api/rest.ts'
@@ -61,7 +64,7 @@ test('serve prints one ready line; the first start says what to do next, the sec
   second.child.kill('SIGINT')
   const again = await second.finished
   assert.equal(again.code, 0)
-  const link = `There is no account yet. This link makes the first: ${second.url}/setup?code=`
+  const link = `There is no account yet. Create the owner account with this link: ${second.url}/setup?code=`
   assert.match(again.stdout.replaceAll(link, 'LINK '), new RegExp(`^ready ${second.url}\nLINK [\\w-]{43}\n$`))
 })
 
@@ -73,7 +76,7 @@ test('migrating before the first start does not keep it from being one', async (
   assert.match((await server.finished).stdout, /This is the first start/)
 })
 
-test('every mistake in the settings is told at once, unknown names with the one that was probably meant', async (t) => {
+test('every invalid setting is reported, unknown names with the one that was probably meant', async (t) => {
   const env = {
     BERTH_DATA_DIR: temporaryDirectory(t),
     BERTH_LISTEN: 'everywhere',
@@ -141,7 +144,7 @@ test('commands that need an installation make none where the data directory is m
   const dataDir = join(temporaryDirectory(t), 'elsewhere')
   for (const args of [['token'], ['organization', 'my-org']]) {
     const finished = await runBerth(t, ['admin', ...args], { BERTH_DATA_DIR: dataDir })
-    assertRefused(finished, new RegExp(`^berth: there is no data directory ${dataDir}; set BERTH_DATA_DIR `))
+    assertRefused(finished, new RegExp(`^berth: data directory ${dataDir} not found; set BERTH_DATA_DIR `))
     assert.ok(!existsSync(dataDir))
   }
   assert.equal((await runBerth(t, ['admin', 'bootstrap'], { BERTH_DATA_DIR: dataDir })).code, 0)
@@ -190,7 +193,7 @@ test('a database that does not answer is one line without its password', async (
     BERTH_DATA_DIR: temporaryDirectory(t),
     BERTH_DATABASE_URL: url,
   })
-  assertExit(3, finished, 'berth: the database does not answer; is the address in BERTH_DATABASE_URL right?')
+  assertExit(3, finished, 'berth: the database is unreachable; check the address in BERTH_DATABASE_URL')
 })
 
 test('R41: the first start makes a master key that only its user can read, and nothing else opens the installation', async (t) => {
@@ -488,6 +491,45 @@ test('wrong usage is exit code 2 and a line, help and version are exit code 0', 
   assert.match(version.stdout, /^[0-9]+\.[0-9]+\.[0-9]+\n$/)
 })
 
+/** The modules of the server package, as bin/berth.js passes them in. */
+const serverPackage: ServerPackage = {
+  operatorCommands: () => import('@berth/server/operator/commands/commands.ts'),
+  fileFetcher: () => import('@berth/server/advisories/feeds/fetcher.ts'),
+}
+
+test('the limits of an import equal those of the server', () => {
+  const serverLimits = Object.fromEntries(
+    Object.keys(importLimits).map((name) => [name, limits[name as keyof typeof importLimits]]),
+  )
+  assert.deepEqual(serverLimits, importLimits)
+})
+
+test('a command of the server package reports that the package is not installed', async () => {
+  const message = /requires the package @berth\/server, which is not installed/
+  const missing = () =>
+    Promise.reject(new Error("Cannot find package '@berth/server' imported from berth.js"))
+  await assert.rejects(loadServerModule(missing), message)
+  await assert.rejects(loadServerModule(undefined), message)
+  await assert.rejects(createProgram(['serve'], undefined), message)
+  await createProgram(['iam', 'roles', 'list'], undefined)
+})
+
+test('the root help loads no implementation of a command', async (t) => {
+  const hook = `import { registerHooks } from 'node:module'
+registerHooks({ load(url, context, next) { process._rawDebug('load ' + url); return next(url, context) } })`
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`]
+  for (const args of [['--help'], ['help'], [], ['nothing'], ['--profile', 'iam', '--help']]) {
+    const { stderr } = await runBerth(t, args, {}, { nodeArgs })
+    const loaded = stderr.split('\n').filter((line) => line.startsWith('load '))
+    assert.ok(
+      loaded.some((line) => line.endsWith('/cli/src/commands.ts')),
+      stderr,
+    )
+    const implementations = loaded.filter((line) => /\/packages\/server\/|\/cli\/src\/commands\//.test(line))
+    assert.deepEqual(implementations, [], args.join(' '))
+  }
+})
+
 test('help is as reviewed, for every command', async (t) => {
   /** The page of a command, and those of the commands below it. */
   const pagesOf = (command: Command, words: readonly string[]): string[] => {
@@ -506,7 +548,7 @@ test('help is as reviewed, for every command', async (t) => {
       ...command.commands.flatMap((inner) => pagesOf(inner, [...words, inner.name()])),
     ]
   }
-  const pages = pagesOf(await loadAllCommands(), [])
+  const pages = pagesOf(await loadAllCommands(serverPackage), [])
   assertGolden('cli-help.txt', pages.join('\n'))
   // The pages are what the program itself prints, which loads the commands of the first word alone.
   for (const words of [[], ['iam', 'folders', 'create'], ['images'], ['admin', 'accounts']]) {

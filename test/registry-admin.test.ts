@@ -40,7 +40,7 @@ test('berth admin collect and scrub work beside the running server, and tell wha
   const told = await run('collect', '--grace', '0s')
   assert.match(
     told.stdout,
-    /^GONE +NUMBER +BYTES +WHAT\norphans +0 +0 B .*\nlinks +1 +2\.9 KiB .*\nblobs +1 +2\.9 KiB /,
+    /^DELETED +COUNT +SIZE +DESCRIPTION\norphans +0 +0 B .*\nlinks +1 +2\.9 KiB .*\nblobs +1 +2\.9 KiB /,
   )
   assert.match(told.stdout, new RegExp(`\nacme +${uid} +1 +2\\.9 KiB +0\n$`))
   assert.equal((await client.request('HEAD', `${name}/blobs/${digest(loose)}`)).status, 404)
@@ -52,7 +52,7 @@ test('berth admin collect and scrub work beside the running server, and tell wha
   assert.equal(clean.code, 0, clean.stderr)
   assert.equal(
     clean.stdout.split('\n')[0]?.replace(/\(.*\)/, '()'),
-    '2 blobs () and 1 manifests read, 0 wrong',
+    '2 blobs () and 1 manifests verified, 0 damaged',
   )
   const [, layer = Buffer.of()] = image.blobs
   const hex = digest(layer).slice('sha256:'.length)

@@ -204,7 +204,7 @@ describe('backups that are refused, replaced, migrated or removed', () => {
     )
     running.child.kill('SIGINT')
     const { code, stderr } = await running.finished
-    if (code !== 0) assert.match(stderr, /ended by SIGINT/)
+    if (code !== 0) assert.match(stderr, /stopped by SIGINT/)
     await runAdminJson(t, env, 'backup', store)
   })
 

@@ -1,40 +1,40 @@
-import { Argument, type Command, type Option } from 'commander'
+import type { Command, Option } from 'commander'
 import { formats } from './config/settings.ts'
+import type { CommandBody } from './invocation/command-declaration.ts'
 
-/** Shell completion: the words that may follow, from the commands as they are declared. */
+/** Shell completion, generated from the declared commands. */
 
 const shells = ['bash', 'zsh', 'fish'] as const
 
-export function addCompletionCommand(program: Command, every: () => Promise<Command>): void {
-  program
-    .command('completion')
-    .description('print a script that completes commands, for a shell')
-    .addArgument(new Argument('<shell>', 'the shell').choices(shells))
-    .addHelpText(
-      'after',
-      `
-Examples:
-  source <(berth completion bash)
-  berth completion zsh > "\${fpath[1]}/_berth"
-  berth completion fish > ~/.config/fish/completions/berth.fish
-`,
-    )
-    .action(async (shell: (typeof shells)[number]) => {
-      process.stdout.write(scripts[shell](buildCompletionTable(await every())))
-    })
+/** `localCommands`: commands that send no requests, and have no flags for a server. */
+export function completionCommand(
+  loadAllCommands: () => Promise<Command>,
+  localCommands: readonly string[],
+): CommandBody {
+  return {
+    parameters: [
+      { name: 'SHELL', summary: 'shell to generate the script for', required: true, choices: shells },
+    ],
+    examples: [
+      'source <(berth completion bash)',
+      `berth completion zsh > "\${fpath[1]}/_berth"`,
+      'berth completion fish > ~/.config/fish/completions/berth.fish',
+    ],
+    async run(invocation) {
+      const shell = invocation.argument(0) as (typeof shells)[number]
+      process.stdout.write(scripts[shell](buildCompletionTable(await loadAllCommands(), localCommands)))
+    },
+  }
 }
 
 interface CompletionTable {
   /** The words after each command: `iam` → `folders roles …`, `iam folders list` → `--parent --output …`. */
   readonly next: ReadonlyMap<string, readonly string[]>
-  /** What each flag takes: some words, or none that are known. */
+  /** The allowed values of each flag; empty for any text. */
   readonly values: ReadonlyMap<string, readonly string[]>
 }
 
-/** These talk to no server, and have no flags for one. */
-const COMMANDS_WITHOUT_SERVER = ['completion', 'serve', 'migrate', 'admin']
-
-function buildCompletionTable(program: Command): CompletionTable {
+function buildCompletionTable(program: Command, localCommands: readonly string[]): CompletionTable {
   const next = new Map<string, string[]>()
   const values = new Map<string, string[]>()
   const walk = (command: Command, path: string, shared: readonly Option[]) => {
@@ -46,7 +46,7 @@ function buildCompletionTable(program: Command): CompletionTable {
     const flags = names.length > 0 && path !== '' ? [] : options.flatMap(({ long }) => long ?? [])
     next.set(path, [...new Set([...names, ...flags, '--help'])])
     for (const inner of command.commands) {
-      const own = path === '' && COMMANDS_WITHOUT_SERVER.includes(inner.name())
+      const own = path === '' && localCommands.includes(inner.name())
       for (const name of [inner.name(), ...inner.aliases()])
         walk(inner, path === '' ? name : `${path} ${name}`, own ? [] : shared)
     }
@@ -63,13 +63,13 @@ function buildCompletionTable(program: Command): CompletionTable {
 
 const joinPatterns = (flags: readonly string[]) => flags.join('|')
 
-/** Flags that take the same, as one case of a shell. */
+/** Groups flags with the same values into one shell case. */
 function flagsByValues({ values }: CompletionTable): [flags: string[], words: string][] {
   const grouped = Map.groupBy(values, ([, words]) => words.join(' '))
   return [...grouped].map(([words, flags]) => [flags.map(([flag]) => flag), words])
 }
 
-/** The commands among the words so far, which flags and their values are not. */
+/** Finds the command path among the words typed so far, skipping flags and their values. */
 const posixFunctions = (words: CompletionTable) => `_berth_next() {
   case "$1" in
 ${[...words.next].map(([path, next]) => `    '${path}') echo '${next.join(' ')}' ;;`).join('\n')}
@@ -111,7 +111,7 @@ ${posixFunctions(words)}_berth() {
     next="$(_berth_next "$(_berth_path \${words[2,CURRENT-1]})")"
   if [[ -n "$next" ]]; then compadd -- \${=next}; else _files; fi
 }
-# As a file of fpath this is the body of _berth itself, which is called once more.
+# In a file of fpath, this is the body of _berth itself.
 if [[ "\${funcstack[1]}" == _berth ]]; then _berth; else compdef _berth berth; fi
 `,
   fish: (words) => {

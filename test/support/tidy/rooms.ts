@@ -191,7 +191,7 @@ export const rooms: readonly Room[] = [
       'signin',
       'installation',
     ],
-    libraries: ['@inquirer/prompts', 'commander', 'kysely'],
+    libraries: ['@inquirer/prompts', 'kysely'],
   },
 ]
 
@@ -303,14 +303,4 @@ export const upward: readonly string[] = [
 ]
 
 /** Imports between packages that are to go. */
-export const betweenPackages: readonly string[] = [
-  'packages/cli/src/commands/advisories/import-batches.ts imports packages/server/src/config/limits.ts',
-  'packages/cli/src/commands/advisories/import.ts imports packages/server/src/advisories/feeds/download.ts',
-  'packages/cli/src/commands/advisories/import.ts imports packages/server/src/advisories/feeds/fetcher.ts',
-  'packages/cli/src/commands/advisories/import.ts imports packages/server/src/config/limits.ts',
-  'packages/cli/src/main.ts imports packages/server/src/config/version.ts',
-  'packages/cli/src/main.ts imports packages/server/src/operator/commands/admin.ts',
-  'packages/cli/src/main.ts imports packages/server/src/operator/commands/migrate.ts',
-  'packages/cli/src/main.ts imports packages/server/src/operator/commands/serve.ts',
-  'packages/cli/src/session/http.ts imports packages/server/src/config/version.ts',
-]
+export const betweenPackages: readonly string[] = []

@@ -3,17 +3,17 @@ import { type Document, isMap, parseDocument } from 'yaml'
 import { replaceFile } from './replace-file.ts'
 import { DEFAULT_PROFILE, readConfigFile } from './settings.ts'
 
-/** Changes to the configuration file that leave the rest of it as somebody wrote it, comments included. */
+/** Edits the configuration file and preserves the rest of it, including comments. */
 export interface ConfigEditor {
   use(profile: string): void
   set(profile: string, property: string, value: string): void
   unset(profile: string, property: string): void
-  /** A profile that has nothing of its own. */
+  /** Adds an empty profile. */
   add(profile: string): void
   remove(profile: string): void
 }
 
-/** Throws a UsageError for a file that cannot be read, and leaves it alone. */
+/** Changes the file. Throws a UsageError without changing it if it is invalid. */
 export function updateConfigFile(path: string, change: (file: ConfigEditor) => void): void {
   readConfigFile(path)
   const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
@@ -36,7 +36,7 @@ function createEditor(document: Document): ConfigEditor {
     set(profile, property, value) {
       add(profile)
       const own = document.getIn(['profiles', profile], true)
-      // What was empty, {}, goes on as lines.
+      // An empty profile, {}, becomes a block.
       if (isMap(own) && own.items.length === 0) own.flow = false
       document.setIn(['profiles', profile, property], value)
     },

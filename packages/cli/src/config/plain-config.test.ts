@@ -6,7 +6,7 @@ import { parsePlainConfig } from './plain-config.ts'
 
 const UID = '346953793abc8d1e6029f4bb90b5a13b16cd9096'
 
-test('what the command line writes is read as the library reads it', () => {
+test('the format of berth config is parsed like the YAML library does', () => {
   const files = [
     'profile: default\n',
     'profile: default\nprofiles:\n  default: {}\n',
@@ -18,7 +18,7 @@ test('what the command line writes is read as the library reads it', () => {
   }
 })
 
-test('whatever else there is, is left to the library', () => {
+test('any other YAML is left to the library', () => {
   const files = [
     '',
     'profile: default',
@@ -40,7 +40,7 @@ test('whatever else there is, is left to the library', () => {
   for (const text of files) assert.equal(parsePlainConfig(text), undefined, JSON.stringify(text))
 })
 
-test('it never reads anything otherwise than the library', () => {
+test('no input is parsed differently from the library', () => {
   const word = fc.constantFrom(
     ...[
       'default',

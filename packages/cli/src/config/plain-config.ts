@@ -1,12 +1,12 @@
 /**
- * The configuration file as `berth config` writes it, read without the library for YAML, which would take most of the time of
- * `berth auth token`. Undefined for whatever else somebody wrote: the library reads that.
+ * Parses the configuration file in the form that `berth config` writes, because loading the YAML library would take most of the time of
+ * `berth auth token`. Returns undefined for any other YAML.
  */
 
 type Profiles = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 const NON_STRING_SCALAR = '(?:null|Null|NULL|true|True|TRUE|false|False|FALSE)'
-/** Words that YAML takes for text, and nothing else. */
+/** Plain scalars that YAML always reads as text. */
 const PLAIN_SCALAR = `(?!${NON_STRING_SCALAR}$)[A-Za-z][\\w./@-]*(?::[\\w./@-]+)*`
 const HEX_UID = '(?=.*[a-df/])[0-9a-f]{40}(?:/[0-9a-f]{16})*'
 const NAME = `((?!${NON_STRING_SCALAR}:)[A-Za-z][\\w.-]*)`

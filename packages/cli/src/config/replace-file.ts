@@ -2,8 +2,8 @@ import { mkdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } 
 import { dirname } from 'node:path'
 
 /**
- * Writes a file whole: whoever reads it, sees the old one or the new one. It keeps its mode, and stays where it is when its name is a
- * link to it, as with configuration that is kept in a repository. A new one, and a directory that is made for it, are for their owner alone.
+ * Replaces a file atomically. It keeps its mode, and a symbolic link to it stays a link. A new file and its new directories are
+ * accessible only to their owner.
  */
 export function replaceFile(name: string, text: string, forcedMode?: number): void {
   const path = resolveLink(name)

@@ -6,39 +6,38 @@ import { parsePlainConfig } from './plain-config.ts'
 import { configDirectory } from './user-directories.ts'
 
 /**
- * Where the command line finds its server: flags, then the environment, then the profile of the configuration file that is in use,
- * then this machine.
+ * Settings of the command line, by precedence: flags, environment, the current profile of the configuration file, defaults.
  */
 
 export interface Settings {
-  /** Address of the API, of the token service, of the registry's host, and what tokens are for. */
+  /** URL of the API and of the token service, audience of tokens, host of the registry. */
   readonly api: string
   readonly issuer: string
   readonly audience: string
   readonly registry: string
   readonly profile: string
-  /** A token that is used as it is; '' for none. */
+  /** BERTH_TOKEN; '' if not set. */
   readonly token: string
-  /** Every other property, by its name in the file. */
+  /** All properties by their name in the file. */
   readonly properties: Readonly<Record<string, string>>
 }
 
 export const DEFAULT_API = 'http://127.0.0.1:8080'
 export const DEFAULT_PROFILE = 'default'
 
-/** What a profile may say, and what for. */
+/** The properties of a profile, with their help. */
 export const properties = {
-  api: 'address of the API',
-  issuer: 'address of the token service (default: the API)',
-  audience: 'what tokens are for (default: the API)',
-  registry: "the registry's host (default: the API's)",
-  'default.group': 'the organization or folder where none is named',
-  'default.identity-provider': 'uid of the identity provider to sign in with',
-  'default.org-name': 'the organization whose identity provider to sign in with',
-  'default.connection': "name of the operator's provider to sign in with",
+  api: 'API URL',
+  issuer: 'token service URL (default: the API)',
+  audience: 'token audience (default: the API)',
+  registry: 'registry host (default: host of the API)',
+  'default.group': 'organization or folder used if none is given',
+  'default.identity-provider': 'uid of the identity provider for sign-in',
+  'default.org-name': 'organization whose identity provider is used for sign-in',
+  'default.connection': 'name of the sign-in provider of the installation',
   'auth.mode': 'browser (default) or headless',
-  'auth.device-flow': 'oauth (default) or platform, for headless sign-in',
-  output: 'format of answers: table, json, …',
+  'auth.device-flow': 'flow of headless sign-in: oauth (default) or platform',
+  output: 'output format: table, json, …',
 } as const
 export type Property = keyof typeof properties
 
@@ -52,20 +51,20 @@ const allowedValues: Readonly<Partial<Record<Property, readonly string[]>>> = {
   output: formats,
 }
 
-/** The configuration file: its profiles, and which of them is in use. */
+/** The configuration file: the current profile and all profiles. */
 export interface ConfigFile {
   readonly profile: string
   readonly profiles: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-/** What the program was started with. */
+/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the command line's own flags say. */
+/** Values of the global flags. */
 export interface Flags {
   readonly api?: string
   readonly issuer?: string
-  /** Several for commands that have a flag of their own for them; these do not count here. */
+  /** An array for commands that define their own repeatable flag; ignored here. */
   readonly audience?: string | readonly string[]
   readonly config?: string
   readonly profile?: string
@@ -77,7 +76,7 @@ export function configPath(env: Environment, flags: Pick<Flags, 'config'> = {}):
   return join(configDirectory(env), 'berth', 'config.yaml')
 }
 
-/** The file, empty where there is none. Throws a UsageError for one that cannot be read. */
+/** Reads the file; returns an empty configuration if there is none. Throws a UsageError if the file is invalid. */
 export function readConfigFile(path: string): ConfigFile {
   if (!existsSync(path)) return { profile: DEFAULT_PROFILE, profiles: {} }
   let value: unknown
@@ -90,7 +89,7 @@ export function readConfigFile(path: string): ConfigFile {
   const { profile = DEFAULT_PROFILE, profiles = {} } = value as Partial<ConfigFile>
   const isText = typeof profile === 'string' && typeof profiles === 'object' && profiles !== null
   if (!isText || Array.isArray(profiles) || typeof value !== 'object' || Array.isArray(value))
-    throw new UsageError(`${path} must have a profile and profiles; see berth config --help`)
+    throw new UsageError(`${path} must have the members profile and profiles; see berth config --help`)
   for (const [name, given] of Object.entries(profiles)) {
     for (const [property, text] of Object.entries(given ?? {})) {
       const problem = propertyProblem(property, String(text))
@@ -100,13 +99,13 @@ export function readConfigFile(path: string): ConfigFile {
   return { profile, profiles }
 }
 
-/** What is wrong with a property, or undefined. */
+/** Describes what is wrong with a property; undefined if it is valid. */
 export function propertyProblem(name: string, value: string): string | undefined {
   if (!Object.hasOwn(properties, name))
-    return `is not a property; there are ${Object.keys(properties).join(', ')}`
+    return `is not a property; use one of ${Object.keys(properties).join(', ')}`
   const property = name as Property
   if (urlProperties.includes(property) && parseOrigin(value) === undefined)
-    return 'must be an address such as https://berth.example.com'
+    return 'must be a URL such as https://berth.example.com'
   const allowed = allowedValues[property]
   return allowed === undefined || allowed.includes(value) ? undefined : `must be one of ${allowed.join(', ')}`
 }
@@ -116,7 +115,7 @@ function environmentVariable(property: string): string {
   return `BERTH_${property.toUpperCase().replaceAll(/[.-]/g, '_')}`
 }
 
-/** Throws a UsageError for what cannot be right, a profile that does not exist included unless it `mayBeNew`. */
+/** Resolves the effective settings. Throws a UsageError for invalid values, and for an unknown profile unless `mayBeNew`. */
 export function resolveSettings(
   env: Environment,
   flags: Flags,
@@ -127,7 +126,7 @@ export function resolveSettings(
   const own = file.profiles[profile]
   if (own === undefined && profile !== DEFAULT_PROFILE && !allowNewProfile)
     throw new UsageError(
-      `there is no profile ${JSON.stringify(profile)}; make it: berth config use ${profile}`,
+      `profile ${JSON.stringify(profile)} not found; create it with berth config use ${profile}`,
     )
   const fromFlags: Readonly<Record<string, string | undefined>> = {
     api: flags.api,
@@ -144,7 +143,7 @@ export function resolveSettings(
     const parsed = parseOrigin(text)
     if (parsed === undefined)
       throw new UsageError(
-        `${property}: ${JSON.stringify(text)} must be an address such as https://berth.example.com`,
+        `${property}: ${JSON.stringify(text)} must be a URL such as https://berth.example.com`,
       )
     return parsed
   }

@@ -2,20 +2,20 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Environment } from './settings.ts'
 
-/** Where a person's files belong, as each system has it. */
+/** Directories of a user's files on each operating system. */
 
 function home(env: Environment): string {
   return env['HOME'] || homedir()
 }
 
-/** What may be thrown away. */
+/** Directory of files that may be deleted. */
 export function cacheDirectory(env: Environment, platform: NodeJS.Platform = process.platform): string {
   if (platform === 'win32') return env['LOCALAPPDATA'] || join(home(env), 'AppData', 'Local')
   if (platform === 'darwin') return join(home(env), 'Library', 'Caches')
   return env['XDG_CACHE_HOME'] || join(home(env), '.cache')
 }
 
-/** What was written by hand. */
+/** Directory of configuration files. */
 export function configDirectory(env: Environment, platform: NodeJS.Platform = process.platform): string {
   if (platform === 'win32') return env['APPDATA'] || join(home(env), 'AppData', 'Roaming')
   return env['XDG_CONFIG_HOME'] || join(home(env), '.config')

@@ -1,4 +1,4 @@
-/** Lists as they come from the server, page by page. */
+/** Helpers for lists that arrive page by page. */
 
 export async function toArray<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []

@@ -1,24 +1,25 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import type { Invocation } from './invocation.ts'
 
-/** How the commands that talk to a server are declared: what they are called, what they take, and what they do. */
+/** Declarations of commands: name, parameters, options and the function to run. */
 
 export interface Parameter {
-  /** `NAME`: shown in angle brackets when it must be given, in square ones when a picker or a default takes its place. */
+  /** `NAME`: shown in angle brackets if required, in square brackets if a prompt or a default replaces it. */
   readonly name: string
   readonly summary: string
   readonly required?: boolean
-  /** Takes all that is left. */
+  /** Takes all remaining arguments. */
   readonly variadic?: boolean
+  readonly choices?: readonly string[]
 }
 
 export interface OptionDeclaration {
-  /** As commander writes them: `-d, --description <text>`, `--yes`. */
+  /** In the syntax of commander: `-d, --description <text>`, `--yes`. */
   readonly flags: string
   readonly summary: string
   readonly choices?: readonly string[]
   readonly default?: string | boolean
-  /** May be given several times; each value may hold several, separated by commas. */
+  /** May be given several times, each time with one or more comma-separated values. */
   readonly repeatable?: boolean
   readonly conflicts?: readonly string[]
   readonly hidden?: boolean
@@ -30,12 +31,16 @@ export interface CommandDeclaration {
   readonly summary: string
   readonly parameters?: readonly Parameter[]
   readonly options?: readonly OptionDeclaration[]
-  /** Formats that this command alone has, beside those of all; 'any': its `--output` names a file. */
+  /** Output formats that only this command has; 'any': its `--output` names a file. */
   readonly formats?: readonly string[] | 'any'
-  /** Whole command lines. */
+  /** Sends no requests to a server: it has no `--audience`. Applies to subcommands as well. */
+  readonly local?: boolean
+  /** Explanations in the help, before the examples. */
+  readonly notes?: string
+  /** Complete command lines. */
   readonly examples: readonly [string, ...string[]]
   readonly run: (invocation: Invocation) => Promise<void>
-  /** Commands below one that does something by itself. */
+  /** Subcommands of a command that also runs by itself. */
   readonly commands?: readonly CommandDeclaration[]
 }
 
@@ -43,10 +48,16 @@ export interface CommandGroup {
   readonly name: string
   readonly aliases?: readonly string[]
   readonly summary: string
+  readonly local?: boolean
   readonly commands: readonly (CommandDeclaration | CommandGroup)[]
 }
 
-/** Makes what a command works with out of its words. */
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+/** A command or group without its name and summary, which the list of top-level commands has. */
+export type CommandBody = DistributiveOmit<CommandDeclaration | CommandGroup, 'name' | 'aliases' | 'summary'>
+
+/** Creates the invocation of a command from its arguments. */
 export type CreateInvocation = (
   parameters: readonly (string | readonly string[])[],
   command: Command,
@@ -58,24 +69,25 @@ export function addCommand(
   declaration: CommandDeclaration | CommandGroup,
   createInvocation: CreateInvocation,
 ): Command {
-  const { name, aliases = [], summary } = declaration
+  const { name, aliases = [], summary, local = false } = declaration
   const command = parent
     .command(name)
     .description(summary)
     .aliases([...aliases])
-  for (const inner of declaration.commands ?? []) addCommand(command, inner, createInvocation)
+  for (const inner of declaration.commands ?? []) addCommand(command, { local, ...inner }, createInvocation)
   if (!('run' in declaration)) return command
-  for (const { name: word, summary, required = false, variadic = false } of declaration.parameters ?? []) {
-    const dots = variadic ? '...' : ''
-    command.argument(required ? `<${word}${dots}>` : `[${word}${dots}]`, summary)
-  }
+  for (const parameter of declaration.parameters ?? []) command.addArgument(toArgument(parameter))
   for (const option of declaration.options ?? []) command.addOption(toOption(option))
-  // Not of the program itself: commands about signing in, and the operator's, have one with a meaning of its own.
-  if (!command.options.some(({ long }) => long === '--audience'))
+  // Not a global flag: the commands of `berth auth` and `berth admin` define their own.
+  if (!local && !command.options.some(({ long }) => long === '--audience'))
     command.addOption(
-      new Option('--audience <audience>', 'what the token is for (BERTH_AUDIENCE; default: the API)'),
+      new Option('--audience <audience>', 'token audience (BERTH_AUDIENCE; default: the API)'),
     )
-  command.addHelpText('after', `\nExamples:\n${declaration.examples.map((line) => `  ${line}\n`).join('')}`)
+  const notes = declaration.notes === undefined ? '' : `\n${declaration.notes.trim()}\n`
+  command.addHelpText(
+    'after',
+    `${notes}\nExamples:\n${declaration.examples.map((line) => `  ${line}\n`).join('')}`,
+  )
   command.action(async (...given: unknown[]) => {
     const words = given.slice(0, -2) as (string | readonly string[] | undefined)[]
     await declaration.run(
@@ -87,6 +99,12 @@ export function addCommand(
     )
   })
   return command
+}
+
+function toArgument({ name, summary, required = false, variadic = false, choices }: Parameter): Argument {
+  const term = variadic ? `${name}...` : name
+  const argument = new Argument(required ? `<${term}>` : `[${term}]`, summary)
+  return choices === undefined ? argument : argument.choices(choices)
 }
 
 function toOption({

@@ -1,7 +1,7 @@
 import { parseDurationSeconds } from '@berth/contract/durations.ts'
 import { UsageError } from './invocation.ts'
 
-/** A duration as `--ttl` takes it, in seconds. */
+/** Parses the value of an option such as `--ttl`, in seconds. */
 export function parseDurationOption(option: string, text: string): number {
   const found = parseDurationSeconds(text)
   if (found === undefined)
@@ -9,7 +9,7 @@ export function parseDurationOption(option: string, text: string): number {
   return found
 }
 
-/** As people write what proto JSON says: `3600s` is `1h`. */
+/** Formats a duration of proto JSON: `3600s` is `1h`. */
 export function formatDuration(duration: string): string {
   let left = Math.round(Number.parseFloat(duration))
   const parts = []

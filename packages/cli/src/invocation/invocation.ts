@@ -2,24 +2,24 @@ import type { BerthClient } from '@berth/client/berth.ts'
 import type { Property } from '../config/settings.ts'
 import type { Output } from '../output/output.ts'
 
-/** What a command works with: its words, the server, and where its answer goes. */
+/** The context of a running command: its arguments, the client of the server, and the output. */
 export interface Invocation {
-  /** The word of a parameter by its place, '' when it was not given. */
+  /** The value of a parameter by its position; '' if not given. */
   argument(at: number): string
-  /** All words of a variadic parameter. */
+  /** All values of a variadic parameter. */
   variadicArgument(at: number): readonly string[]
-  /** The value of an option, '' when it was not given. */
+  /** The value of an option; '' if not given. */
   option(option: string): string
-  /** The value of an option; undefined when it was not given, for what may be emptied. */
+  /** The value of an option; undefined if not given, for fields that may be set to ''. */
   optionIfSet(option: string): string | undefined
   optionValues(option: string): readonly string[]
   flag(option: string): boolean
-  /** A property of the configuration, '' when nothing sets it. */
+  /** A property of the configuration; '' if not set. */
   property(name: Property): string
-  /** Signed in; ends with exit code 4 when nobody is. */
+  /** Returns an authenticated client. Rejects with NotSignedIn (exit code 4) if there is no token. */
   client(): Promise<BerthClient>
   readonly output: Output
-  /** Asks on a terminal, ends with exit code 2 naming `missing` elsewhere. */
+  /** Asks on a terminal; elsewhere throws a UsageError that names the missing argument. */
   readonly prompt: Prompts
 }
 
@@ -30,17 +30,17 @@ export interface Choice<T> {
 }
 
 export interface Prompts {
-  /** One of what there is. `missing` names the word that would have said it: `ORGANIZATION` or `--role`. */
+  /** Lets the user choose one. `missing` names the argument that answers the question: `ORGANIZATION` or `--role`. */
   select<T>(question: string, missing: string, choices: () => Promise<readonly Choice<T>[]>): Promise<T>
   input(question: string, missing: string): Promise<string>
   /**
-   * Returns with `--yes`, or when somebody agrees on a terminal. Elsewhere, and when they do not, the command ends with exit code 2:
-   * what comes after it, as in `berth … && …`, must not take for done what was not.
+   * Returns with `--yes`, or when the user agrees on a terminal. Otherwise the command ends with exit code 2, so that the next command
+   * in `berth … && …` does not run.
    */
   confirm(question: string): Promise<void>
 }
 
-/** A mistake in the words of a command: told in one line, exit code 2. */
+/** Wrong usage of a command: reported in one line, exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

@@ -9,6 +9,7 @@ import {
   type Settings,
 } from '../config/settings.ts'
 import { createOutput, terminalWidth } from '../output/output.ts'
+import type { ServerPackage } from '../server-package.ts'
 import {
   CommandFailed,
   getAccessToken,
@@ -22,20 +23,21 @@ import type { CreateInvocation } from './command-declaration.ts'
 import type { Choice, Invocation, Prompts } from './invocation.ts'
 import { UsageError } from './invocation.ts'
 
-/** Joins the words of a command with the terminal, the configuration and the server; and tells what went wrong. */
+/** Connects commands to the terminal, the configuration and the server, and describes failures. */
 
-/** Exit codes, as they are documented. */
+/** The documented exit codes. */
 export const exitCodes = { failed: 1, usage: 2, unreachable: 3, notSignedIn: 4, interrupted: 130 } as const
 
-/** What commands about signing in need besides. */
+/** What the commands of `berth auth` need in addition. */
 export interface AuthInvocation extends Invocation {
   readonly settings: Settings
   readonly cache: TokenCache
   readonly env: Environment
   readonly flags: Flags
+  readonly server: ServerPackage | undefined
 }
 
-export function createInvoker(env: Environment): CreateInvocation {
+export function createInvoker(env: Environment, server: ServerPackage | undefined): CreateInvocation {
   return (parameters, command, ownFormats): AuthInvocation => {
     const options = command.optsWithGlobals() as Readonly<Record<string, unknown>>
     const flags: Flags = options
@@ -54,7 +56,7 @@ export function createInvoker(env: Environment): CreateInvocation {
       try {
         return resolved().properties['output']
       } catch {
-        // Commands that mend the configuration must work without it; the others fail when they need more of it.
+        // Commands that repair the configuration must work without it.
         return undefined
       }
     }
@@ -75,6 +77,7 @@ export function createInvoker(env: Environment): CreateInvocation {
     return {
       env,
       flags,
+      server,
       cache,
       output,
       get settings() {
@@ -109,7 +112,7 @@ function supportsColor(env: Environment): boolean {
 }
 
 async function connect(source: { settings: Settings; cache: TokenCache }): Promise<BerthClient> {
-  // Asked for once now, so that who is not signed in hears that, whatever the command then does.
+  // Fails early with NotSignedIn, whatever the command requests first.
   await getAccessToken(source)
   const { createBerthClient } = await import('@berth/client/berth.ts')
   return createBerthClient({
@@ -127,29 +130,29 @@ function createPrompts(yes: boolean): Prompts {
   const context = { output: process.stderr }
   return {
     async select<T>(question: string, missing: string, choices: () => Promise<readonly Choice<T>[]>) {
-      if (!isInteractive()) throw new UsageError(`${missing} must be given`)
+      if (!isInteractive()) throw new UsageError(`${missing} is required`)
       const all = await choices()
-      if (all.length === 0) throw new UsageError(`${missing} must be given: there is none to choose from`)
+      if (all.length === 0) throw new UsageError(`${missing} is required: there is nothing to choose from`)
       const { search } = await import('@inquirer/prompts')
       return search<T>({ message: question, source: (term = '') => matchChoices(all, term) }, context)
     },
     async input(question, missing) {
-      if (!isInteractive()) throw new UsageError(`${missing} must be given`)
+      if (!isInteractive()) throw new UsageError(`${missing} is required`)
       const { input } = await import('@inquirer/prompts')
       return input({ message: question, required: true }, context)
     },
     async confirm(question) {
       if (yes) return
-      if (!isInteractive()) throw new UsageError(`${question} Give --yes to say so`)
+      if (!isInteractive()) throw new UsageError(`${question} Confirm with --yes`)
       const { confirm } = await import('@inquirer/prompts')
       if (!(await confirm({ message: question, default: false }, context))) throw new UsageError(CANCELLED)
     },
   }
 }
 
-const CANCELLED = 'nothing was done'
+const CANCELLED = 'canceled; nothing was changed'
 
-/** Those that begin with what was typed, then those that have it elsewhere in what is shown of them. */
+/** Returns matching choices, those that start with the term first. */
 function matchChoices<T>(all: readonly Choice<T>[], term: string): Choice<T>[] {
   const typed = term.toLowerCase()
   const at = ({ name, description = '' }: Choice<T>) => `${name}  ${description}`.toLowerCase().indexOf(typed)
@@ -174,7 +177,7 @@ const UNAUTHENTICATED = 16
 const PERMISSION_DENIED = 7
 const INTERNAL = 13
 
-/** What went wrong, in lines for a person, and the exit code. Undefined for what is a mistake of the program. */
+/** Describes an error for the user, with the exit code. Returns undefined for a bug. */
 export function describeFailure(
   error: unknown,
 ): { readonly lines: readonly string[]; readonly code: number } | undefined {
@@ -191,7 +194,10 @@ export function describeFailure(
   const failure = error as unknown as ApiFailure
   if (failure.status === 0)
     return {
-      lines: [`${failure.message} (${failureReason(error.cause)})`, 'is it running, and is --api right?'],
+      lines: [
+        `${failure.message} (${failureReason(error.cause)})`,
+        'check that the server is running and that --api is correct',
+      ],
       code: exitCodes.unreachable,
     }
   if (failure.code === UNAUTHENTICATED)
@@ -203,31 +209,31 @@ export function describeFailure(
   const several = violations.length > 1 ? violations.map((line) => `  ${line}`) : []
   return {
     lines: [
-      several.length > 0 ? 'the server refuses this:' : stripStatusPrefix(failure.message),
+      several.length > 0 ? 'the request is invalid:' : stripStatusPrefix(failure.message),
       ...several,
-      ...(failure.code === PERMISSION_DENIED ? ['see what you may do: berth auth status'] : []),
+      ...(failure.code === PERMISSION_DENIED ? ['show your roles: berth auth status'] : []),
       ...(failure.code === INTERNAL && failure.requestId ? [`request id: ${failure.requestId}`] : []),
     ],
     code: exitCodes.failed,
   }
 }
 
-/** A file that cannot be read or written: its owner can mend that, so there is no stack. */
+/** A file that cannot be read or written: reported without a stack trace. */
 function describeSystemError(error: Error) {
   const { syscall, code } = error as NodeJS.ErrnoException
   if (syscall === undefined || code === undefined) return undefined
   return { lines: [error.message], code: exitCodes.failed }
 }
 
-/** Declares the flags that every command has. */
+/** Adds the flags that every command has. */
 export function addGlobalFlags(program: Command): void {
   program
-    .option('--api <url>', 'address of the API (BERTH_API; default http://127.0.0.1:8080)')
-    .option('--issuer <url>', 'address of the token service (BERTH_ISSUER; default: the API)')
-    .option('--config <file>', 'configuration file (BERTH_CONFIG)')
-    .option('--profile <name>', 'profile of the configuration file (BERTH_PROFILE)')
-    .option('-o, --output <format>', `one of ${formats.join(', ')}`)
-    .addOption(new Option('--log-level <level>', 'debug shows each request').choices(logLevels))
-    .option('--force-color', 'colours also where there is no terminal')
-    .option('--no-color', 'no colours (NO_COLOR)')
+    .option('--api <url>', 'API URL (BERTH_API; default http://127.0.0.1:8080)')
+    .option('--issuer <url>', 'token service URL (BERTH_ISSUER; default: the API)')
+    .option('--config <file>', 'configuration file path (BERTH_CONFIG)')
+    .option('--profile <name>', 'configuration profile (BERTH_PROFILE)')
+    .option('-o, --output <format>', `output format: ${formats.join(', ')}`)
+    .addOption(new Option('--log-level <level>', 'log level; debug logs each request').choices(logLevels))
+    .option('--force-color', 'use color even if the output is not a terminal')
+    .option('--no-color', 'disable color (NO_COLOR)')
 }

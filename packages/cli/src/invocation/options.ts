@@ -1,30 +1,30 @@
 import type { OptionDeclaration } from './command-declaration.ts'
 import { type Invocation, UsageError } from './invocation.ts'
 
-/** Options that many commands have, and what a change is made of. */
+/** Options that several commands share. */
 
-export const yesOption: OptionDeclaration = { flags: '-y, --yes', summary: 'do not ask' }
+export const yesOption: OptionDeclaration = { flags: '-y, --yes', summary: 'skip the confirmation prompt' }
 export const newNameOption: OptionDeclaration = { flags: '-n, --name <name>', summary: 'new name' }
 export const descriptionOption: OptionDeclaration = {
   flags: '-d, --description <text>',
-  summary: 'description, one line',
+  summary: 'description (one line)',
 }
-/** Where something is put. */
+/** For commands that create a resource. */
 export const parentOption: OptionDeclaration = {
   flags: '--parent <group>',
-  summary: 'the organization or folder that it lies in',
+  summary: 'parent organization or folder',
 }
-/** Where something is looked for. */
+/** For commands that list or find resources. */
 export const parentFilterOption: OptionDeclaration = {
   flags: '--parent <group>',
-  summary: 'the organization or folder to look in',
+  summary: 'organization or folder to search',
 }
 export const scopeOptions: readonly OptionDeclaration[] = [
   parentFilterOption,
-  { flags: '--no-recursive', summary: 'only what lies directly in the parent' },
+  { flags: '--no-recursive', summary: 'only direct children of the parent' },
 ]
 
-/** Members of a body: those options that were given. */
+/** Returns the given options as fields of a request body. */
 export function readOptions(invocation: Invocation, ...names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {
@@ -34,15 +34,16 @@ export function readOptions(invocation: Invocation, ...names: readonly string[])
   )
 }
 
-/** A patch that changes something: nobody means to change nothing. */
+/** Returns the patch. Throws a UsageError if it is empty. */
 export function requireChange<T extends object>(patch: T): T {
-  if (Object.keys(patch).length === 0) throw new UsageError('say what is to change; see --help')
+  if (Object.keys(patch).length === 0)
+    throw new UsageError('no changes given: specify at least one option; see --help')
   return patch
 }
 
-/** The value of an option that no picker can take the place of. */
+/** Returns the value of an option that has no prompt. */
 export function requireOption(invocation: Invocation, option: string, flag: string): string {
   const value = invocation.option(option)
-  if (value === '') throw new UsageError(`${flag} must be given`)
+  if (value === '') throw new UsageError(`${flag} is required`)
   return value
 }

@@ -2,7 +2,7 @@ import type { BerthClient, Group, UIDPFilter } from '@berth/client/berth.ts'
 import { toArray } from './async-iterables.ts'
 import { type Choice, type Invocation, UsageError } from './invocation.ts'
 
-/** What the words of a command mean: uids as they are, names and paths of names looked up, and a picker where nothing was said. */
+/** Resolves arguments to uids: a uid is used as it is, a name or path of names is looked up, and a missing argument opens a prompt. */
 
 const UID = /^[0-9a-f]{40}(\/[0-9a-f]{16})*$/
 
@@ -10,7 +10,7 @@ export function isUid(text: string): boolean {
   return UID.test(text)
 }
 
-/** uid of the group that something lies in. */
+/** Returns the uid of the group that contains a resource. */
 export function parentUid(uid: string): string {
   return uid.slice(0, uid.lastIndexOf('/'))
 }
@@ -19,19 +19,19 @@ class NotFoundError extends UsageError {}
 
 const NOT_FOUND = 5
 
-/** Whether something that was named is not there, by name or by uid. */
+/** Reports whether a lookup by name or uid found nothing. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof NotFoundError || (error as { readonly code?: unknown }).code === NOT_FOUND
 }
 
-/** The one that was meant, or a mistake that says what there is. */
+/** Returns the only match. Throws a UsageError for none or several. */
 function requireOne<T extends { readonly uid: string }>(found: readonly T[], what: string, word: string): T {
   const [one, ...more] = found
   if (one === undefined)
-    throw new NotFoundError(`there is no ${what} ${JSON.stringify(word)} that you may see`)
+    throw new NotFoundError(`${what} ${JSON.stringify(word)} not found or not visible to you`)
   if (more.length > 0)
     throw new UsageError(
-      `${JSON.stringify(word)} is the name of several: ${found.map(({ uid }) => uid).join(', ')}; give the uid`,
+      `${JSON.stringify(word)} matches several: ${found.map(({ uid }) => uid).join(', ')}; use the uid`,
     )
   return one
 }
@@ -40,7 +40,7 @@ export function listOrganizations(client: BerthClient): AsyncIterable<Group> {
   return client.groups.all({ uidp: { inRoot: true }, orderBy: 'name' })
 }
 
-/** uid of an organization from its uid or name. */
+/** Resolves an organization by uid or name. */
 export async function resolveOrganizationUid(
   invocation: Invocation,
   word: string,
@@ -60,13 +60,13 @@ export async function resolveOrganizationUid(
   )
 }
 
-/** uid of an organization or folder: a uid, or names from the organization down, as in `my-org/team/images`. */
+/** Resolves an organization or folder by uid or by path, for example `my-org/team/images`. */
 export async function resolveGroupUid(
   invocation: Invocation,
   given: string,
   missing: string,
 ): Promise<string> {
-  // Where something is put or looked for has a default; what is changed or deleted has none.
+  // Only --parent has a default: a command must name the resource that it changes or deletes.
   const word = given === '' && missing === '--parent' ? invocation.property('default.group') : given
   if (isUid(word)) return word
   if (word === '') return promptForGroupUid(invocation, 'Which organization or folder?', missing, () => true)
@@ -82,7 +82,7 @@ export async function resolveGroupUid(
 
 const isFolder = ({ uid }: { readonly uid: string }) => uid.includes('/')
 
-/** uid of a folder, and never of a whole organization. */
+/** Resolves a folder. Throws a UsageError for an organization. */
 export async function resolveFolderUid(invocation: Invocation, word: string): Promise<string> {
   if (word === '') return promptForGroupUid(invocation, 'Which folder?', 'FOLDER', isFolder)
   const uid = await resolveGroupUid(invocation, word, 'FOLDER')
@@ -106,7 +106,7 @@ async function promptForGroupUid(
   })
 }
 
-/** The names from the organization down to each group, as far as they may be seen. */
+/** Returns the path of each group, with uids in place of names that are not visible. */
 function groupPaths(groups: readonly Group[]): ReadonlyMap<string, string> {
   const names = new Map(groups.map(({ uid, name }) => [uid, name]))
   return new Map(
@@ -118,14 +118,14 @@ function groupPaths(groups: readonly Group[]): ReadonlyMap<string, string> {
   )
 }
 
-/** How one of many is found by its name. */
+/** How a resource is looked up by name. */
 export interface ResourceLookup<T> {
-  /** `role`: how a person calls it. */
+  /** `role`: used in messages. */
   readonly noun: string
-  /** The word of the command that would have said it; default: `what` in capitals. */
+  /** The argument that names it; default: the noun in capitals. */
   readonly argumentName?: string
   readonly list: (client: BerthClient, filter: NameFilter) => AsyncIterable<T>
-  /** Only one of these can be meant. */
+  /** Restricts the candidates. */
   readonly filter?: (item: T) => boolean
   /** Default: its name. */
   readonly label?: (item: T) => string
@@ -142,15 +142,15 @@ interface Item {
   readonly description?: string
 }
 
-/** uid of something by its uid, its name, or names from the organization down to it; or picked from a list. */
+/** Resolves a resource by uid, name or path, or with a prompt. */
 export async function resolveUid<T extends Item>(
   invocation: Invocation,
   word: string,
   {
-    noun: what,
-    argumentName: missing = what.toUpperCase().replaceAll(' ', '-'),
+    noun,
+    argumentName = noun.toUpperCase().replaceAll(' ', '-'),
     list,
-    filter: keep = () => true,
+    filter = () => true,
     label,
   }: ResourceLookup<T>,
 ): Promise<string> {
@@ -161,20 +161,20 @@ export async function resolveUid<T extends Item>(
     const below =
       mark < 0
         ? {}
-        : { uidp: { childrenOf: await resolveGroupUid(invocation, word.slice(0, mark), missing) } }
+        : { uidp: { childrenOf: await resolveGroupUid(invocation, word.slice(0, mark), argumentName) } }
     const found = await toArray(list(client, { ...below, name: word.slice(mark + 1) }))
-    return requireOne(found.filter(keep), what, word).uid
+    return requireOne(found.filter(filter), noun, word).uid
   }
   const labelOf = label ?? ((item) => item.name ?? item.uid)
-  return invocation.prompt.select(`Which ${what}?`, missing, async () =>
+  return invocation.prompt.select(`Which ${noun}?`, argumentName, async () =>
     (await toArray(list(client, {})))
-      .filter(keep)
+      .filter(filter)
       .map((item) => toChoice(item, labelOf(item)))
       .sort((one, other) => (one.name < other.name ? -1 : 1)),
   )
 }
 
-/** A role, by uid or name. `group`: one that can be given there: its own, one of above, or one that every installation has. */
+/** Resolves a role by uid or name. `group`: only roles that can be granted there: managed roles, and roles of the group or its ancestors. */
 export function resolveRoleUid(
   invocation: Invocation,
   word: string,
@@ -209,12 +209,12 @@ export function resolveRepoUid(invocation: Invocation, word: string, missing = '
   })
 }
 
-/** The uid is shown for the one that the cursor is on. */
+/** The prompt shows the uid of the highlighted choice. */
 export function toChoice({ uid, description }: Item, name: string): Choice<string> {
   return { name, value: uid, description: description ? `${uid}\n${description}` : uid }
 }
 
-/** The part of the tree that a list is about: all of it, or what lies below a group, or directly in it. */
+/** Returns the scope of a list: everything, the descendants of a group, or its direct children. */
 export async function readScope(
   invocation: Invocation,
 ): Promise<{ readonly uidp?: { readonly childrenOf: string } | { readonly descendantsOf: string } }> {

@@ -3,8 +3,7 @@ import { maxWidth, padText } from './text-width.ts'
 const GAP = 2
 
 /**
- * Rows of text with their columns one below the other, two spaces apart, a line each. `widthMax`: a cell that is wider pushes the
- * others of its row aside, and those of no other.
+ * Aligns the cells of rows in columns, two spaces apart. A cell wider than `widthMax` shifts only the rest of its own row.
  */
 export function alignRows(
   rows: readonly (readonly string[])[],
@@ -21,7 +20,7 @@ export function alignRows(
   )
 }
 
-/** What is left for the text of that many columns. */
+/** Returns the width that remains for text after the gaps between columns. */
 export function availableWidth(columns: number, width: number): number {
   return width - GAP * (columns - 1)
 }

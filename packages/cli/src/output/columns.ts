@@ -1,6 +1,6 @@
 import type { Column } from './output.ts'
 
-/** Columns that most tables begin and end with. */
+/** Columns that most tables share. */
 
 export const idColumn: Column<{ readonly uid: string }> = {
   title: 'ID',

@@ -6,7 +6,7 @@ import { formatTimeWithDistance } from './times.ts'
 const GAP = 2
 const TEXT_WIDTH_MIN = 24
 
-/** One thing with all that is known of it, a line each: nothing is cut, and what is empty is left out. */
+/** Formats one item, a line for each field. Empty fields are omitted; nothing is cut. */
 export function formatDetails<T>(item: T, columns: readonly Column<T>[], { bold, width }: TextStyle): string {
   const rows = columns
     .map(({ title, kind, value }) => {
@@ -26,11 +26,11 @@ export function formatDetails<T>(item: T, columns: readonly Column<T>[], { bold,
     .join('')
 }
 
-/** A list that is too wide for a table. */
+/** Formats a list that is too wide for a table. */
 export function formatDetailsList<T>(
   items: readonly T[],
   columns: readonly Column<T>[],
-  look: TextStyle,
+  style: TextStyle,
 ): string {
-  return items.map((item) => formatDetails(item, columns, look)).join('\n')
+  return items.map((item) => formatDetails(item, columns, style)).join('\n')
 }

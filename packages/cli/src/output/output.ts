@@ -5,16 +5,16 @@ import { sanitizeLines } from './text-width.ts'
 import { formatTree } from './tree.ts'
 import { loadYaml } from './yaml.ts'
 
-/** How answers are shown: for people as tables, trees and details, for programs as JSON, YAML, CSV or bare uids. */
+/** Renders results: tables, trees and details for people; JSON, YAML, CSV or uids for programs. */
 
 export interface Column<T> {
   readonly title: string
   readonly value: (item: T) => string
-  /** Not in plain tables: only in `wide` ones, in CSV, and where one item is shown. */
+  /** Shown only in `wide` tables, in CSV, and for a single item. */
   readonly wide?: boolean
   /**
-   * Where there is little room, a uid gives way in its middle, a name stays whole, and a long text takes several lines; a time (ISO)
-   * is shown as people read it. Default: a text that is cut.
+   * On a narrow terminal a uid is cut in its middle, a name is not cut, and a long text wraps; an ISO time is shown in a readable
+   * form. Default: a text that is cut at its end.
    */
   readonly kind?: 'uid' | 'name' | 'long' | 'time'
 }
@@ -23,25 +23,31 @@ export interface View<T> {
   readonly columns: readonly Column<T>[]
   /** What `-o id` prints; default: the uid. */
   readonly id?: (item: T) => string
-  /** For trees: its own name, and what it hangs below. */
+  /** For trees: the label, and the uid that determines the parent. */
   readonly tree?: { readonly label: (item: T) => string; readonly uid: (item: T) => string }
-  /** What a table without rows says instead. */
+  /** Printed in place of a table without rows. */
   readonly empty?: string
 }
 
 export interface Output {
   readonly format: Format
-  /** A list, as it comes: tables wait for its end, the others do not have to. */
+  /** Prints a list. Tables, JSON and YAML wait for its end; other formats print each item as it arrives. */
   list<T extends object>(items: AsyncIterable<T> | Iterable<T>, view: View<T>): Promise<void>
-  /** One item that was read, made or changed. */
+  /** Prints one item. */
   item<T extends object>(item: T, view: View<T>): void
-  /** A line between the tables of an answer that has several. */
+  /** Prints `value` as JSON or YAML, or else a list that `value` contains. */
+  report<T extends object>(value: object, items: Iterable<T>, view: View<T>): Promise<void>
+  /** Prints `value` as JSON or YAML, or else a text. */
+  result(value: object, text: string): void
+  /** Whether the format is one for people: table, wide or tree. */
+  readonly isForPeople: boolean
+  /** Prints a line between several tables. */
   line(line: string): void
-  /** What was done, where there is nothing to show: on standard error, so that pipes stay clean. */
+  /** Reports what was done, on standard error. */
   notice(sentence: string): void
   /**
-   * How far something is that takes long, '' when it is done: one line on a terminal that changes, elsewhere a line now and then.
-   * On standard error as well.
+   * Shows the progress of a long operation on standard error, '' when it is done: one line that is rewritten on a terminal, elsewhere a
+   * line every ten seconds.
    */
   progress(sentence: string): void
 }
@@ -49,29 +55,29 @@ export interface Output {
 export interface OutputOptions {
   readonly format: Format
   readonly color: boolean
-  /** Whether a terminal is written to: a pipe gets every byte that others wrote, a terminal what it can print. */
+  /** Output to a terminal is stripped of control characters; output to a pipe is unchanged. */
   readonly isTerminal: boolean
   /** Columns of the terminal; undefined where there is none. */
   readonly width: number | undefined
   readonly write: (text: string) => void
   readonly writeError: (text: string) => void
-  /** Shows how far a long list is, '' when it is done; undefined where nobody looks. */
+  /** Rewrites the progress line, '' to clear it; undefined without a terminal. */
   readonly progress: ((text: string) => void) | undefined
 }
 
-/** Columns of the terminal that is written to; undefined for a pipe, and for a terminal that does not know. */
+/** Columns of the terminal; undefined for a pipe, and for a terminal of unknown width. */
 export function terminalWidth(): number | undefined {
   return (process.stdout.isTTY && process.stdout.columns) || undefined
 }
 
-/** Between two lines about progress where nobody sees them change. */
+/** Interval of progress lines without a terminal. */
 const PROGRESS_LINE_INTERVAL_MS = 10_000
 
-/** Items of a list between two words about its progress: a page. */
+/** Items between two updates of the progress of a list: a page. */
 const PROGRESS_INTERVAL_ITEMS = 200
 
 export function createOutput(options: OutputOptions): Output {
-  const { format, color, isTerminal, width, write, writeError: tell, progress } = options
+  const { format, color, isTerminal, width, write, writeError, progress } = options
   const writeSanitized = isTerminal ? (text: string) => write(sanitizeLines(text)) : write
   const style: TextStyle = { bold: (text) => (color ? `\u001b[1m${text}\u001b[22m` : text), width }
   const idOf = <T extends object>(item: T, { id }: View<T>) =>
@@ -80,18 +86,30 @@ export function createOutput(options: OutputOptions): Output {
   const show = <T extends object>(items: readonly T[], view: View<T>): void => {
     const whole = format === 'wide'
     const columns = view.columns.filter(({ wide }) => whole || wide !== true)
-    if (items.length === 0 && view.empty !== undefined) tell(`${view.empty}\n`)
+    if (items.length === 0 && view.empty !== undefined) writeError(`${view.empty}\n`)
     else if (format === 'tree' && view.tree !== undefined) write(formatTree(items, view.tree))
     else write(formatTable(items, columns, { ...style, whole }) ?? formatDetailsList(items, columns, style))
+  }
+  const writeStructured = (value: object): boolean => {
+    if (format === 'json') writeSanitized(`${JSON.stringify(value, undefined, 2)}\n`)
+    else if (format === 'yaml') writeSanitized(loadYaml().stringify(value))
+    return format === 'json' || format === 'yaml'
   }
   let lastProgressMs = performance.now()
   return {
     format,
+    isForPeople: ['table', 'wide', 'tree'].includes(format),
+    async report(value, items, view) {
+      if (!writeStructured(value)) await this.list(items, view)
+    },
+    result(value, text) {
+      if (!writeStructured(value) && format !== 'none') write(text)
+    },
     progress(sentence) {
       if (progress !== undefined) return progress(sentence)
       if (sentence === '' || performance.now() - lastProgressMs < PROGRESS_LINE_INTERVAL_MS) return
       lastProgressMs = performance.now()
-      tell(`${sentence}\n`)
+      writeError(`${sentence}\n`)
     },
     async list(items, view) {
       if (format === 'none') return void (await drain(items))
@@ -108,18 +126,15 @@ export function createOutput(options: OutputOptions): Output {
       const all: object[] = []
       for await (const item of items) {
         all.push(item)
-        if (all.length % PROGRESS_INTERVAL_ITEMS === 0) progress?.(`${all.length} so far …`)
+        if (all.length % PROGRESS_INTERVAL_ITEMS === 0) progress?.(`${all.length} items …`)
       }
       if (all.length >= PROGRESS_INTERVAL_ITEMS) progress?.('')
-      if (format === 'json') writeSanitized(`${JSON.stringify({ items: all }, undefined, 2)}\n`)
-      else if (format === 'yaml') writeSanitized(loadYaml().stringify({ items: all }))
-      else show(all as never[], view as never)
+      if (!writeStructured({ items: all })) show(all as never[], view as never)
     },
     item(item, view) {
       if (format === 'none') return
-      if (format === 'json') writeSanitized(`${JSON.stringify(item, undefined, 2)}\n`)
-      else if (format === 'yaml') writeSanitized(loadYaml().stringify(item))
-      else if (format === 'id') writeSanitized(`${idOf(item, view)}\n`)
+      if (writeStructured(item)) return
+      if (format === 'id') writeSanitized(`${idOf(item, view)}\n`)
       else if (format === 'csv')
         writeSanitized(
           formatCsvLine(view.columns.map(({ title }) => title)) +
@@ -128,7 +143,7 @@ export function createOutput(options: OutputOptions): Output {
       else write(formatDetails(item, view.columns, style))
     },
     line: (line) => write(`${line}\n`),
-    notice: (sentence) => tell(`${sentence}\n`),
+    notice: (sentence) => writeError(`${sentence}\n`),
   }
 }
 
@@ -136,7 +151,7 @@ async function drain(items: AsyncIterable<unknown> | Iterable<unknown>): Promise
   for await (const _ of items);
 }
 
-/** RFC 4180, with the line ends of the machine. */
+/** RFC 4180, with \n as line end. */
 function formatCsvLine(values: readonly string[]): string {
   const quoted = values.map((value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value))
   return `${quoted.join(',')}\n`

@@ -1,4 +1,4 @@
-/** How far something is, drawn. */
+/** Draws a progress bar. */
 
 const BAR_CELLS = 24
 

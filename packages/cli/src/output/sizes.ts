@@ -1,4 +1,4 @@
-/** Numbers of bytes, as people read and write them: `1.5 GiB`, `50MiB`. */
+/** Formats and parses numbers of bytes: `1.5 GiB`, `50MiB`. */
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 
@@ -8,7 +8,7 @@ export function formatSize(bytes: number): string {
   return `${power === 0 ? value : value.toFixed(1)} ${units[power]}`
 }
 
-/** Undefined for what is no size such as `100GiB`, or less than a byte. */
+/** Parses a size such as `100GiB`. Returns undefined if it is invalid or less than one byte. */
 export function parseSize(text: string): number | undefined {
   const [, number, unit = 'B'] = /^(\d{1,15}(?:\.\d{1,3})?) ?([KMGT]i?B|B)?$/.exec(text) ?? []
   const power = units.findIndex((name) => name === unit || name.replace('i', '') === unit)

@@ -10,8 +10,8 @@ export interface TextStyle {
 }
 
 /**
- * A table without lines. On a terminal that is too narrow for it, its widest columns give way, unless all of it is wanted; undefined
- * when it does not fit even so.
+ * Formats a table without lines. On a narrow terminal the widest columns are cut, except with `whole`. Returns undefined if the table
+ * still does not fit.
  */
 export function formatTable<T>(
   items: readonly T[],
@@ -33,7 +33,7 @@ export function formatTable<T>(
   return [bold(head), ...lines].map((line) => `${line}\n`).join('')
 }
 
-/** Of a column where nothing is cut, because no terminal is known: one long name must not push all rows apart. */
+/** Maximum width of a column without a terminal, so that one long name does not stretch all rows. */
 const WIDTH_MAX = 120
 
 interface TableColumn {
@@ -52,7 +52,7 @@ const NAME_MAX = 40
 const UID_MIN = 28
 const TEXT_MIN = 12
 
-/** How narrow a column may get: what things are called must stay whole, and which uid it is must be seen. */
+/** Minimum width of a column: names are not cut, and uids stay recognizable. */
 function minimumWidth({ kind, width, title }: TableColumn): number {
   if (kind === 'time') return width
   if (kind === 'name') return Math.min(width, NAME_MAX)
@@ -63,7 +63,7 @@ function exceedsWidth(columns: readonly TableColumn[], width: number): boolean {
   return columns.reduce((sum, column) => sum + column.width, 0) > availableWidth(columns.length, width)
 }
 
-/** Takes from the widest column until all fit, or none has anything to give. */
+/** Narrows the widest column until all fit, or all have their minimum width. */
 function narrowColumns(columns: readonly TableColumn[], available: number): void {
   const least = new Map(columns.map((column) => [column, minimumWidth(column)]))
   for (;;) {
@@ -82,7 +82,7 @@ function cellLines({ kind, texts, width }: TableColumn, at: number): string[] {
   return [kind === 'uid' ? truncateMiddle(text, width) : truncate(text, width)]
 }
 
-/** The lines of a row, whose cells may have several. */
+/** Returns the lines of a row whose cells may have several lines. */
 function rowLines(cells: readonly (readonly string[])[]): string[][] {
   const height = Math.max(...cells.map((lines) => lines.length))
   return Array.from({ length: height }, (_, line) => cells.map((lines) => lines[line] ?? ''))

@@ -1,11 +1,11 @@
-/** How much room text takes on a terminal, and how it gives way when there is less. */
+/** Measures, cuts and wraps text for a terminal, and removes control characters. */
 
 const PLAIN = /^[ -~]*$/
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]/u
 const NONE = /[\p{Mn}\p{Me}\p{Cf}]/u
 
-/** Columns of a terminal: ideographs and most emoji take two, marks on a letter none. */
+/** Returns the terminal columns of a text: ideographs and most emoji take two, combining marks none. */
 function displayWidth(text: string): number {
   if (PLAIN.test(text)) return text.length
   let sum = 0
@@ -26,12 +26,12 @@ export function padText(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - displayWidth(text)))
 }
 
-/** Its beginning, when it is too long. */
+/** Cuts a text at its end. */
 export function truncate(text: string, width: number): string {
   return displayWidth(text) <= width ? text : `${takeWidth(text, width - 1)}…`
 }
 
-/** Its beginning and its end, when it is too long: uids of one organization begin alike. */
+/** Cuts a text in its middle: uids of one organization have the same start. */
 export function truncateMiddle(text: string, width: number): string {
   if (displayWidth(text) <= width) return text
   const end = Math.min(UID_END, width - 2)
@@ -52,7 +52,7 @@ function takeWidth(text: string, width: number): string {
   return taken
 }
 
-/** Lines that fit, broken between words, and inside a word that is longer than a line. */
+/** Wraps a text between words, and inside words longer than a line. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
@@ -70,12 +70,12 @@ function splitWord(word: string, width: number): string[] {
   return first === word ? [word] : [first, ...splitWord(word.slice(first.length), width)]
 }
 
-/** What others named must not move the cursor, colour the terminal or turn the line around. */
+/** Replaces terminal control and bidirectional characters with spaces. */
 export function sanitizeText(text: string): string {
   return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
 }
 
-/** The same for a text whose lines are its own. */
+/** As sanitizeText, but keeps line breaks. */
 export function sanitizeLines(text: string): string {
   return text.split('\n').map(sanitizeText).join('\n')
 }

@@ -1,4 +1,4 @@
-/** Times as people read them: to the minute in lists, and with how far away they are where there is room. All in UTC, which the Z says. */
+/** Formats times in UTC: to the minute in lists, with the relative time for a single item. */
 
 export function formatTime(iso: string): string {
   const match = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)/.exec(iso)
@@ -17,7 +17,7 @@ const units = [
 ] as const
 
 function formatDistance(ms: number): string {
-  // Not when this is loaded: making it takes as long as a whole command that shows no time.
+  // Created on use: it takes as long as a whole command that shows no time.
   const relative = new Intl.RelativeTimeFormat('en')
   for (const [unit, length] of units)
     if (Math.abs(ms) >= length) return relative.format(Math.round(ms / length), unit)

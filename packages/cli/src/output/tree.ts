@@ -1,6 +1,6 @@
 import { sanitizeText } from './text-width.ts'
 
-/** What lies below what, by their uids. Whoever's parent is not among them stands at the margin. */
+/** Formats items as a tree by their uids. An item whose parent is not in the list is a root. */
 export function formatTree<T>(
   items: readonly T[],
   { label, uid }: { readonly label: (item: T) => string; readonly uid: (item: T) => string },

@@ -1,4 +1,4 @@
 import { createRequire } from 'node:module'
 
-/** The library for YAML, loaded when there is some: most commands run without. */
+/** Loads the YAML library on first use: most commands do not need it. */
 export const loadYaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')

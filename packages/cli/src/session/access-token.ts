@@ -5,21 +5,21 @@ import { sanitizeText } from '../output/text-width.ts'
 import { failureReason, request } from './http.ts'
 import { findValidToken, remainingMs, type TokenCache } from './token-cache.ts'
 
-/** A token for an audience: the one that was given, the one that was kept, or a new one from the refresh token. */
+/** Provides the token for an audience: BERTH_TOKEN, the stored token, or a new one from the refresh token. */
 
-/** Nobody is signed in: exit code 4. */
+/** There is no valid token: exit code 4. */
 export class NotSignedIn extends Error {
   override readonly name = 'NotSignedIn'
 }
 
-/** The server could not be reached: exit code 3. */
+/** The server is unreachable: exit code 3. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
 }
 
-/** The server said no: exit code 1. */
+/** The server rejected the request: exit code 1. */
 export class CommandFailed extends Error {
-  override readonly name = 'Refused'
+  override readonly name = 'CommandFailed'
 }
 
 export interface TokenSource {
@@ -27,7 +27,7 @@ export interface TokenSource {
   readonly cache: TokenCache
 }
 
-/** Rejects with NotSignedIn when there is no token and none can be got without asking anybody. */
+/** Rejects with NotSignedIn if there is no valid token and none can be refreshed. */
 export async function getAccessToken(
   source: TokenSource,
   audience = source.settings.audience,
@@ -37,7 +37,7 @@ export async function getAccessToken(
   const known = findValidToken(cache, audience)
   if (known !== undefined) return known
   const renewed = await refreshAccessToken(source, audience).catch((error: unknown) => {
-    // What is left of the old one may be enough.
+    // The old token may still be valid for a while.
     const old = cache.read('oidc-token', audience)
     if (error instanceof Unreachable && old !== undefined && remainingMs(old) > 0) return old
     throw error
@@ -53,18 +53,18 @@ function notSignedInMessage({ settings, cache }: TokenSource, audience: string):
     : `you are not signed in to ${settings.issuer}: run berth auth login`
 }
 
-/** Where in the cache the refresh token of a server is: one, whatever the access tokens are for. */
+/** Cache key of the refresh token of a server, which is shared by all audiences. */
 export function refreshTokenKey({ api }: Pick<Settings, 'api'>): string {
   return api
 }
 
-/** A program that holds the lock and does not say that it lives, for this long, is taken for dead. */
+/** A lock that is not renewed for this long belongs to a process that has ended. */
 const LOCK_STALE_MS = 15_000
 
 /**
- * A new access token by the refresh token, which that uses up. Of several programs that want one at once, one asks and the others
- * find what it got: a refresh token that comes twice ends the session. Undefined when there is no refresh token that still counts.
- * `force`: also when the token that is kept is good, unless another program renewed it just now.
+ * Exchanges the refresh token, which can be used once, for a new access token. A lock serializes concurrent processes, because reuse of
+ * a refresh token ends the session. Returns undefined if there is no valid refresh token.
+ * `force`: also if the stored token is valid, unless another process has just refreshed it.
  */
 export async function refreshAccessToken(
   source: TokenSource,
@@ -84,8 +84,8 @@ export async function refreshAccessToken(
     const reply = await postForm(`${settings.issuer}/sts/exchange_refresh_token`, { aud: audience }, token)
     if (reply.status !== 200) {
       if (reply.status === 429 || reply.status >= 500)
-        throw new Unreachable(`the token cannot be renewed now: ${errorMessage(reply.body)}`)
-      // Only what says that it will never be good again ends the sign-in here.
+        throw new Unreachable(`the token cannot be refreshed now: ${errorMessage(reply.body)}`)
+      // Only a permanent failure deletes the refresh token.
       if (reply.status === 401 || reply.status === 403) cache.remove('refresh-token', key)
       return undefined
     }
@@ -93,7 +93,7 @@ export async function refreshAccessToken(
       readonly token?: { readonly token?: string }
       readonly refreshToken?: { readonly token?: string }
     }
-    // First what cannot be had again.
+    // First the refresh token, which cannot be requested again.
     if (pair.refreshToken?.token) cache.write('refresh-token', pair.refreshToken.token, key)
     if (pair.token?.token) cache.write('oidc-token', pair.token.token, audience)
     return pair.token?.token
@@ -110,12 +110,12 @@ async function acquireLock(base: string): Promise<() => Promise<void>> {
     lockfilePath: join(base, 'refresh.lock'),
     stale: LOCK_STALE_MS,
     retries: { retries: 200, minTimeout: 25, maxTimeout: 250 },
-    // A machine that slept meanwhile: the answer is still the one to keep.
+    // The machine was suspended: the response is still valid.
     onCompromised: () => {
       isLost = true
     },
   }).catch((error: unknown) => {
-    throw new CommandFailed(`${base} cannot be locked, which renewing a token needs: ${failureReason(error)}`)
+    throw new CommandFailed(`${base} cannot be locked to refresh the token: ${failureReason(error)}`)
   })
   return async () => {
     if (!isLost) await release().catch(() => undefined)
@@ -145,29 +145,29 @@ export async function postForm(
   }
 }
 
-/** What somebody else answers is no JSON, and then its beginning says who that is. */
+/** Parses JSON; returns the start of any other text as a message. */
 export function parseJsonOrMessage(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return { message: text.slice(0, 200).trim() || 'the answer is empty' }
+    return { message: text.slice(0, 200).trim() || 'the response is empty' }
   }
 }
 
 export function toUnreachable(url: string, cause: unknown): Unreachable {
   const why = failureReason(cause)
   const hint = /certificate/i.test(why)
-    ? 'NODE_EXTRA_CA_CERTS names a file with the certificate to trust'
-    : 'is it running, and is --api right?'
+    ? 'to trust the certificate, set NODE_EXTRA_CA_CERTS to its file'
+    : 'check that the server is running and that --api is correct'
   return new Unreachable(`${new URL(url).host} cannot be reached (${why}); ${hint}`, { cause })
 }
 
 export function errorMessage(body: unknown): string {
   const { message, error_description: description, error } = (body ?? {}) as Record<string, unknown>
-  return stripStatusPrefix(String(message ?? description ?? error ?? 'no reason was given'))
+  return stripStatusPrefix(String(message ?? description ?? error ?? 'no reason given'))
 }
 
-/** `Permission denied: …` in one line, without the words of the code, which the exit code says. */
+/** Returns a message in one line without its status prefix, such as `Permission denied: `. */
 export function stripStatusPrefix(message: string): string {
   return sanitizeText(/^[A-Z][a-z ]+: (.*)$/s.exec(message)?.[1] ?? message)
 }

@@ -2,8 +2,8 @@ import { type Environment, type Flags, resolveSettings } from '../config/setting
 import { findValidToken, openTokenCache } from './token-cache.ts'
 
 /**
- * What `berth auth token` prints when a token is kept that is still good, found without loading the command line. Undefined for
- * everything else, mistakes included: the command itself then says what there is to say.
+ * Returns the stored token for `berth auth token` without loading the command line. Returns undefined in all other cases, including
+ * errors: then the command itself runs.
  */
 export function findCachedToken(args: readonly string[], env: Environment): string | undefined {
   const flags = parseSimpleFlags(args)
@@ -18,7 +18,7 @@ export function findCachedToken(args: readonly string[], env: Environment): stri
 
 const flagNames = ['api', 'issuer', 'audience', 'config', 'profile'] as const
 
-/** The flags, when they are only those that say which token is meant, each once. */
+/** Parses flags that select a token, each given once; undefined for any other arguments. */
 function parseSimpleFlags(args: readonly string[]): Flags | undefined {
   const words = args.flatMap((arg) => {
     const [, name, value] = /^(--[a-z]+)=(.*)$/s.exec(arg) ?? []
@@ -29,7 +29,7 @@ function parseSimpleFlags(args: readonly string[]): Flags | undefined {
     const name = flagNames.find((one) => words[at] === `--${one}`)
     const value = words[at + 1]
     if (name === undefined || !value || value.startsWith('-') || Object.hasOwn(flags, name)) return undefined
-    // Several audiences, which is a mistake here.
+    // Several audiences are an error.
     if (name === 'audience' && value.includes(',')) return undefined
     flags[name] = value
   }

@@ -1,22 +1,22 @@
-import { version } from '@berth/server/config/version.ts'
+import { version } from '../version.ts'
 
-/** Requests of the command line: they say who asks, end in time, follow nobody elsewhere, and can be watched. */
+/** HTTP requests of the command line, with a user agent, a timeout, no redirects, and optional logging. */
 
 const TIMEOUT_MS = 60_000
 
 let requestLogger: ((line: string) => void) | undefined
 
-/** Shows every request from now on: method, address without its query, status and time. Never a token. */
-export function setRequestLogger(tell: (line: string) => void): void {
-  requestLogger = tell
+/** Logs every request: method, URL without query, status and duration. Never a token. */
+export function setRequestLogger(log: (line: string) => void): void {
+  requestLogger = log
 }
 
-/** Who watches; undefined when nobody does. For clients that do not ask by `request`. */
+/** Returns the logger, for clients that do not use `request`; undefined if logging is off. */
 export function getRequestLogger(): typeof requestLogger {
   return requestLogger
 }
 
-/** As `fetch`, with a time for the whole answer. Redirects are errors: whoever is elsewhere must get no token (R34). */
+/** As `fetch`, with a timeout for the whole response. Redirects are errors: another server must not receive the token (R34). */
 export async function request(
   url: string | URL,
   init: RequestInit = {},
@@ -43,7 +43,7 @@ export async function request(
   }
 }
 
-/** Why there was no answer. */
+/** Describes why a request failed. */
 export function failureReason(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (!(inner instanceof Error)) return String(inner)

@@ -5,26 +5,26 @@ import type { Environment } from '../config/settings.ts'
 import { cacheDirectory } from '../config/user-directories.ts'
 
 /**
- * Tokens on disk, in the layout that clients of the platform share: `<audience>/[<alias>/]<kind>` below the user's cache. Files are
- * for their owner alone and are replaced whole, so that nobody ever reads half of one.
+ * Tokens on disk, in the layout that clients of the platform share: `<audience>/[<alias>/]<kind>` in the user's cache. Only the owner
+ * can read the files, and they are replaced atomically.
  */
 export interface TokenCache {
   readonly directory: string
   read(kind: TokenKind, audience: string): string | undefined
   write(kind: TokenKind, token: string, audience: string): void
   remove(kind: TokenKind, audience: string): void
-  /** Deletes the tokens for an audience, or all of them; returns how many there were. */
+  /** Deletes the tokens for an audience, or all tokens. Returns the number of deleted files. */
   clear(audience?: string): number
-  /** Every token of a kind. */
+  /** Returns all tokens of a kind. */
   all(kind: TokenKind): string[]
-  /** Deletes the access tokens of which this is true. */
+  /** Deletes the access tokens whose claims match. */
   removeWhere(isUnwanted: (claims: Readonly<Record<string, unknown>>) => boolean): void
 }
 
 const kinds = ['oidc-token', 'refresh-token'] as const
 export type TokenKind = (typeof kinds)[number]
 
-/** A token is renewed when less than this is left of it. */
+/** A token is refreshed if it expires sooner than this. */
 const MARGIN_MS = 60_000
 
 export function openTokenCache(env: Environment): TokenCache {
@@ -46,7 +46,7 @@ export function openTokenCache(env: Environment): TokenCache {
   const removeFile = (file: string): void => {
     rmSync(file, { force: true })
     try {
-      // Fails while anything is left in it, which is what is wanted.
+      // Fails for a directory that is not empty, as intended.
       for (let at = dirname(file); at.startsWith(base); at = dirname(at)) rmdirSync(at)
     } catch {}
   }
@@ -86,30 +86,30 @@ function read(file: string): string | undefined {
   }
 }
 
-/** Drafts too, which a program that was killed leaves behind. */
+/** Includes drafts that a killed process left behind. */
 function isTokenFile(name: string): boolean {
   return kinds.some((kind) => name === kind || (name.startsWith(`${kind}.`) && /\.\d+$/.test(name)))
 }
 
-/** The audience as the name of a directory, and never of one that is elsewhere. */
+/** Returns a directory name for the audience that cannot leave the cache. */
 function directoryName(audience: string): string {
   const name = audience.replaceAll(process.platform === 'win32' ? /[/\\:]/g : '/', '-')
   return /^\.+$/.test(name) ? name.replaceAll('.', '-') : name
 }
 
-/** The access token for an audience, if one is kept that is good for a while. */
+/** Returns the stored access token for an audience if it does not expire soon. */
 export function findValidToken(cache: TokenCache, audience: string): string | undefined {
   const token = cache.read('oidc-token', audience)
   return remainingMs(token) > MARGIN_MS ? token : undefined
 }
 
-/** How long a token is good for, in ms; 0 for one that has ended or cannot be read. */
+/** Returns the remaining lifetime of a token in ms; 0 if it is expired or invalid. */
 export function remainingMs(token: string | undefined, now = Date.now()): number {
   const { exp } = decodeClaims(token)
   return typeof exp === 'number' ? Math.max(0, exp * 1000 - now) : 0
 }
 
-/** What a JWT says, or a refresh token, which is padded base64 of JSON. Not verified: it is our own. */
+/** Decodes the claims of a JWT, or of a refresh token, which is padded base64 of JSON. Does not verify them. */
 export function decodeClaims(token = ''): Readonly<Record<string, unknown>> {
   const [, payload] = token.split('.')
   try {

@@ -12,9 +12,9 @@ import { detailView, eventView } from './views.ts'
 export const describeCommand: CommandDeclaration = {
   name: 'describe',
   aliases: ['get'],
-  summary: 'show an advisory, with what happened in the order of time, and the documents that it comes from',
+  summary: 'Show an advisory with its events and source documents',
   parameters: [
-    { name: 'ADVISORY', summary: 'its id or uid, or a vulnerability that one has', required: true },
+    { name: 'ADVISORY', summary: 'advisory id, uid, or the id of its vulnerability', required: true },
   ],
   options: scopeOptions,
   examples: [
@@ -47,19 +47,19 @@ async function findAdvisory(invocation: Invocation): Promise<Advisory> {
     if (one !== undefined) {
       const shown = found.slice(0, CANDIDATES_MAX).map(candidateLine)
       const left = found.length - shown.length
-      const lines = [...shown, ...(left > 0 ? [`and ${left} more: berth advisories list`] : [])]
+      const lines = [...shown, ...(left > 0 ? [`and ${left} more; see berth advisories list`] : [])]
       throw new UsageError(
-        `${found.length} advisories have ${JSON.stringify(word)}: give the id or uid of one, or its folder with --parent\n${lines.map((line) => `  ${line}`).join('\n')}`,
+        `${found.length} advisories match ${JSON.stringify(word)}: use the id or uid of one, or its folder with --parent\n${lines.map((line) => `  ${line}`).join('\n')}`,
       )
     }
   }
-  throw new UsageError(`there is no advisory ${JSON.stringify(word)} that you may see`)
+  throw new UsageError(`advisory ${JSON.stringify(word)} not found or not visible to you`)
 }
 
 const CANDIDATES_MAX = 20
 const FIELD_CHARS_MAX = 60
 
-/** In a line: what to give instead, and what it is about. */
+/** Describes a candidate in one line. */
 function candidateLine(advisory: Advisory): string {
   const words = [advisory.artifactName, advisory.artifactArchitecture, currentState(advisory) ?? '']
   const about = words

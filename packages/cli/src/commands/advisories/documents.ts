@@ -11,7 +11,7 @@ import { yesOption } from '../../invocation/options.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import type { View } from '../../output/output.ts'
 
-/** The documents that the advisories of a group come from: with one its advisories go. */
+/** Source documents of the advisories of a group. Deleting a document withdraws its advisories. */
 
 const view: View<AdvisorySource> = {
   columns: [
@@ -23,18 +23,18 @@ const view: View<AdvisorySource> = {
     { title: 'UNMAPPED', value: ({ unmapped }) => (unmapped.length > 0 ? String(unmapped.length) : '') },
   ],
   id: ({ id }) => id,
-  empty: 'no documents that you may see',
+  empty: 'no documents visible to you',
 }
 
 const unmappedView: View<AdvisorySource['unmapped'][number]> = {
   columns: [
-    { title: 'WITHOUT A FIELD', kind: 'long', value: ({ path }) => path },
-    { title: 'TIMES', kind: 'name', value: ({ count }) => String(count) },
+    { title: 'UNMAPPED FIELD', kind: 'long', value: ({ path }) => path },
+    { title: 'COUNT', kind: 'name', value: ({ count }) => String(count) },
   ],
-  empty: 'everything in it has a field',
+  empty: 'no unmapped fields',
 }
 
-/** A document as people see it: a table of its own for what has no field. */
+/** Prints a document, with a table of its unmapped fields. */
 export async function printSource({ output }: Invocation, source: AdvisorySource): Promise<void> {
   output.item(source, view)
   if (!['table', 'wide', 'tree'].includes(output.format)) return
@@ -68,7 +68,7 @@ function listDocuments(
   })
 }
 
-/** The documents that an advisory comes from. */
+/** Lists the source documents of an advisory. */
 export function listSources(client: BerthClient, uid: string): AsyncGenerator<AdvisorySource> {
   return allPages(async (pageToken) => {
     const page = { uid, pageSize: PAGE_SIZE, pageToken }
@@ -79,28 +79,28 @@ export function listSources(client: BerthClient, uid: string): AsyncGenerator<Ad
 
 const parent: OptionDeclaration = {
   flags: '--parent <group>',
-  summary: 'the organization or folder that it was imported into',
+  summary: 'organization or folder of the documents',
 }
 const format: OptionDeclaration = {
   flags: '--format <format>',
-  summary: 'only documents of this format',
+  summary: 'document format',
   choices: formats,
 }
-const json: OptionDeclaration = { flags: '--json', summary: 'the same as -o json' }
+const json: OptionDeclaration = { flags: '--json', summary: 'same as -o json' }
 
 const readFormat = (invocation: Invocation) => {
   const given = invocation.optionIfSet('format')
   return given === undefined ? {} : { format: given }
 }
 
-/** The one document that a word means. */
+/** Finds a document by id. Throws a UsageError for none or several. */
 async function findDocument(client: BerthClient, invocation: Invocation, parent: string, id: string) {
   const found = await toArray(listDocuments(client, { parent, id, ...readFormat(invocation) }))
   const [one, ...more] = found
-  if (one === undefined) throw new UsageError(`there is no document ${JSON.stringify(id)} in ${parent}`)
+  if (one === undefined) throw new UsageError(`document ${JSON.stringify(id)} not found in ${parent}`)
   if (more.length > 0)
     throw new UsageError(
-      `${JSON.stringify(id)} is a document of ${found.map((each) => each.format).join(' and ')}: say which with --format`,
+      `${JSON.stringify(id)} exists in the formats ${found.map((each) => each.format).join(' and ')}: choose one with --format`,
     )
   return one
 }
@@ -109,7 +109,7 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'list',
     aliases: ['ls'],
-    summary: 'list the documents of a group, and not of those below it',
+    summary: 'List the documents of a group, without its subfolders',
     options: [parent, format, json],
     examples: [
       'berth advisories documents list --parent my-org/security',
@@ -126,14 +126,9 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'describe',
     aliases: ['get'],
-    summary: 'show a document, and what of it no field of an advisory has',
-    parameters: [{ name: 'DOCUMENT', summary: 'what it calls itself', required: true }],
-    options: [
-      parent,
-      format,
-      { flags: '--content', summary: 'print the document itself, byte for byte' },
-      json,
-    ],
+    summary: 'Show a document and its unmapped fields',
+    parameters: [{ name: 'DOCUMENT', summary: 'document id', required: true }],
+    options: [parent, format, { flags: '--content', summary: 'print the original document' }, json],
     examples: [
       'berth advisories documents describe GHSA-xxxx-yyyy-zzzz --parent my-org',
       'berth advisories documents describe openssl --parent my-org --format wolfi --content',
@@ -157,12 +152,12 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'delete',
     aliases: ['rm', 'remove'],
-    summary: 'take documents away: advisories that no other document tells of are withdrawn',
-    parameters: [{ name: 'DOCUMENT', summary: 'what they call themselves', variadic: true }],
+    summary: 'Delete documents, and withdraw advisories that have no other document',
+    parameters: [{ name: 'DOCUMENT', summary: 'document ids', variadic: true }],
     options: [
       parent,
       format,
-      { flags: '--all', summary: 'all of the group, or of --format' },
+      { flags: '--all', summary: 'delete all documents of the group, or of --format' },
       yesOption,
       json,
     ],
@@ -183,8 +178,8 @@ interface DeleteResult {
 async function runDelete(invocation: Invocation): Promise<void> {
   const ids = invocation.variadicArgument(0)
   const all = invocation.flag('all')
-  if (all === ids.length > 0) throw new UsageError('name the documents, or say --all')
-  // What is taken away has no default.
+  if (all === ids.length > 0) throw new UsageError('give either document ids or --all')
+  // --parent has no default for a deletion.
   const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent GROUP')
   const client = await invocation.client()
   const where = invocation.option('parent') || group
@@ -201,27 +196,27 @@ async function runDelete(invocation: Invocation): Promise<void> {
     }
   }
   if (all) {
-    const kind = of === undefined ? '' : ` of the format ${of}`
-    await invocation.prompt.confirm(`Take all documents${kind} of ${where} away, with their advisories?`)
+    const kind = of === undefined ? '' : ` of format ${of}`
+    await invocation.prompt.confirm(`Delete all documents${kind} in ${where}, and withdraw their advisories?`)
     for (const format of of === undefined ? formats : [of]) await remove(format, [])
   } else {
     const found = []
     for (const id of new Set(ids)) found.push(await findDocument(client, invocation, group, id))
     const names = found.map(({ format, id }) => `${format} ${id}`).join(', ')
-    await invocation.prompt.confirm(`Take ${names} of ${where} away, with their advisories?`)
+    await invocation.prompt.confirm(`Delete ${names} in ${where}, and withdraw their advisories?`)
     for (const { format, id } of found) await remove(format, [id])
   }
   invocation.output.progress('')
   if (invocation.flag('json')) invocation.output.line(JSON.stringify(removed, undefined, 2))
   else
     invocation.output.notice(
-      `took ${removed.documents} documents away: ${removed.withdrawn} advisories withdrawn`,
+      `deleted ${removed.documents} documents, withdrew ${removed.withdrawn} advisories`,
     )
 }
 
 export const documentsGroup: CommandGroup = {
   name: 'documents',
   aliases: ['document'],
-  summary: 'documents: what was imported, and how to take it away again',
+  summary: 'Manage imported documents',
   commands,
 }

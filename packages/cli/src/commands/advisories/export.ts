@@ -17,9 +17,9 @@ import {
 } from '../../session/access-token.ts'
 import { failureReason, request } from '../../session/http.ts'
 
-/** Takes the advisories of a group elsewhere: what it publishes, as one file. */
+/** Exports the advisories of a group as one file. */
 
-/** Where each format is below the feeds of a group. */
+/** Path of each format in the feeds of a group. */
 const feedPaths = { osv: 'osv/all.zip', secdb: 'secdb/security.json', openvex: 'openvex/all.zip' } as const
 type Format = keyof typeof feedPaths
 
@@ -29,16 +29,16 @@ export function feedUrl(api: string, group: string, feed: string): string {
 
 export const exportCommand: CommandDeclaration = {
   name: 'export',
-  summary: 'write advisories in a format that scanners read',
+  summary: 'Export advisories in a format for scanners',
   options: [
-    { flags: '--parent <group>', summary: 'the organization or folder, with everything below it' },
+    { flags: '--parent <group>', summary: 'organization or folder, including its subfolders' },
     {
       flags: '--as <format>',
-      summary: 'osv and openvex are zip files, secdb is JSON',
+      summary: 'export format: osv and openvex are zip files, secdb is JSON',
       choices: Object.keys(feedPaths),
     },
-    { flags: '--artifact <name>', summary: 'with openvex: the document of this artifact alone' },
-    { flags: '-o, --output <file>', summary: 'where to write it; - or nothing: standard output' },
+    { flags: '--artifact <name>', summary: 'with openvex: export only the document of this artifact' },
+    { flags: '-o, --output <file>', summary: 'output file (default: -, standard output)' },
   ],
   formats: 'any',
   examples: [
@@ -48,13 +48,13 @@ export const exportCommand: CommandDeclaration = {
   ],
   async run(invocation) {
     const format = invocation.option('as') as Format | ''
-    if (format === '') throw new UsageError(`--as must be given: one of ${Object.keys(feedPaths).join(', ')}`)
+    if (format === '') throw new UsageError(`--as is required: one of ${Object.keys(feedPaths).join(', ')}`)
     const artifact = invocation.option('artifact')
-    if (artifact !== '' && format !== 'openvex') throw new UsageError('--artifact goes with --as openvex')
+    if (artifact !== '' && format !== 'openvex') throw new UsageError('--artifact requires --as openvex')
     const target = invocation.option('output') || '-'
     const isPacked = artifact === '' && format !== 'secdb'
     if (target === '-' && isPacked && process.stdout.isTTY === true)
-      throw new UsageError('a zip file is nothing for a terminal: give --output FILE')
+      throw new UsageError('a zip file cannot be written to a terminal: give --output FILE')
     const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
     const feed = artifact === '' ? feedPaths[format] : `openvex/${vexFileName(artifact)}`
     const response = await fetchFeed(invocation as AuthInvocation, group, feed)
@@ -63,12 +63,12 @@ export const exportCommand: CommandDeclaration = {
   },
 }
 
-/** As the index has it. */
+/** Returns the file name in the index. */
 function vexFileName(artifact: string): string {
   return `${artifact === 'index' || artifact.startsWith('~') ? '~' : ''}${encodeURIComponent(artifact)}.json`
 }
 
-/** With a token where there is one: a public feed needs none. */
+/** Sends a token if there is one: a public feed needs none. */
 async function fetchFeed(invocation: AuthInvocation, group: string, feed: string): Promise<Response> {
   const url = feedUrl(invocation.settings.api, group, feed)
   const token = await getAccessToken(invocation).catch((error: unknown) => {
@@ -84,18 +84,18 @@ async function fetchFeed(invocation: AuthInvocation, group: string, feed: string
   const why = errorMessage(parseJsonOrMessage(await response.text()))
   if (response.status === 401) throw new NotSignedIn(why)
   if (response.status === 503) throw new Unreachable(why)
-  throw new CommandFailed(response.status === 404 ? `there is nothing to export under ${feed}` : why)
+  throw new CommandFailed(response.status === 404 ? `nothing to export: ${feed} does not exist` : why)
 }
 
-/** Making and sending the feed of a large organization takes minutes. */
+/** The feed of a large organization takes minutes. */
 const WHOLE_FEED_MS = 30 * 60 * 1000
 
-/** A file is there whole or not at all. */
+/** Writes the file completely or not at all. */
 async function saveResponse(response: Response, target: string): Promise<void> {
   const body = response.body ?? new Blob([]).stream()
   try {
     if (target === '-') {
-      // Without closing it: that is for the end of the program.
+      // Standard output must stay open.
       const write = (piece: Uint8Array, done: () => void) => void process.stdout.write(piece, done)
       await pipeline(body, new Writable({ write: (piece, _, done) => write(piece, () => done()) }))
       return
@@ -110,6 +110,6 @@ async function saveResponse(response: Response, target: string): Promise<void> {
     }
   } catch (error) {
     const isOfFile = (error as NodeJS.ErrnoException).syscall !== undefined
-    throw isOfFile ? error : new Unreachable(`the answer was cut off: ${failureReason(error)}`)
+    throw isOfFile ? error : new Unreachable(`the response was cut off: ${failureReason(error)}`)
   }
 }

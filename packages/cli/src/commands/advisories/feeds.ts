@@ -14,14 +14,14 @@ import { createdColumn, idColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 import { CommandFailed } from '../../session/access-token.ts'
 
-/** Feeds: addresses that the server reads advisories from by itself. */
+/** Feeds: URLs that the server polls for advisories. */
 
 const feedState = ({ state }: AdvisoryFeed) => state.replace('STATE_', '').toLowerCase()
 
 const view: View<AdvisoryFeed> = {
   columns: [
     idColumn,
-    { title: 'ADDRESS', value: ({ url }) => url },
+    { title: 'URL', value: ({ url }) => url },
     { title: 'STATE', kind: 'name', value: feedState },
     { title: 'LAST SUCCESS', kind: 'time', value: ({ lastSuccessTime = '' }) => lastSuccessTime },
     { title: 'NEXT', kind: 'time', value: ({ nextAttemptTime = '' }) => nextAttemptTime },
@@ -36,24 +36,24 @@ const view: View<AdvisoryFeed> = {
     createdColumn,
   ],
   tree: { label: (feed) => `${feed.url} ${feedState(feed)}`, uid: ({ uid }) => uid },
-  empty: 'no feeds that you may see',
+  empty: 'no feeds visible to you',
 }
 
 function runResult({ lastRun }: AdvisoryFeed): string {
   if (lastRun === undefined) return ''
   const { created, updated, unchanged, withdrawn, covered, skipped } = lastRun
-  const parts = { created, updated, unchanged, withdrawn, covered, skipped }
+  const parts = { created, updated, unchanged, withdrawn, superseded: covered, skipped }
   return Object.entries(parts)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${count} ${name}`)
     .join(', ')
 }
 
-const feedParameters = [{ name: 'FEED', summary: 'its uid or address' }] as const
+const feedParameters = [{ name: 'FEED', summary: 'uid or URL' }] as const
 const resolveFeedUid = async (invocation: Invocation) => {
   const word = invocation.argument(0)
   if (!word.includes('://')) {
-    if (word !== '' && !isUid(word)) throw new UsageError('FEED must be a uid or an address')
+    if (word !== '' && !isUid(word)) throw new UsageError('FEED must be a uid or URL')
     return resolveUid(invocation, word, {
       noun: 'feed',
       list: (client) => client.advisoryFeeds.all(),
@@ -62,10 +62,10 @@ const resolveFeedUid = async (invocation: Invocation) => {
   }
   const found = await toArray((await invocation.client()).advisoryFeeds.all({ url: word }))
   const [one, ...more] = found
-  if (one === undefined) throw new UsageError(`there is no feed of ${word} that you may see`)
+  if (one === undefined) throw new UsageError(`no feed of ${word} found or visible to you`)
   if (more.length > 0)
     throw new UsageError(
-      `several folders have a feed of ${word}: ${found.map(({ uid }) => uid).join(', ')}; give the uid`,
+      `several folders have a feed of ${word}: ${found.map(({ uid }) => uid).join(', ')}; use the uid`,
     )
   return one.uid
 }
@@ -73,10 +73,10 @@ const resolveFeedUid = async (invocation: Invocation) => {
 const feedOptions: readonly OptionDeclaration[] = [
   {
     flags: '--format <format>',
-    summary: 'of its documents (default: each by its content)',
+    summary: 'document format (default: detected for each document)',
     choices: formats,
   },
-  { flags: '--every <duration>', summary: 'from 5m to 30d (default 1h)' },
+  { flags: '--every <duration>', summary: 'poll interval (5m-30d, default 1h)' },
 ]
 
 function readFeedSettings(invocation: Invocation): { readonly format?: string; readonly interval?: string } {
@@ -88,11 +88,14 @@ function readFeedSettings(invocation: Invocation): { readonly format?: string; r
   }
 }
 
-const wait: OptionDeclaration = { flags: '--wait', summary: 'until it was read; code 1 when that fails' }
+const wait: OptionDeclaration = {
+  flags: '--wait',
+  summary: 'wait until the run ends; exit code 1 if it fails',
+}
 
 const POLL_MS = 1000
 
-/** The feed after the run that was asked for; `before`: when the one before began. */
+/** Waits for the requested run. `before`: start of the previous run. */
 async function waitForRun(
   invocation: Invocation,
   uid: string,
@@ -101,9 +104,9 @@ async function waitForRun(
   const client = await invocation.client()
   for (;;) {
     const now = await client.advisoryFeeds.get(uid)
-    const isOver =
+    const hasEnded =
       ['failed', 'succeeded', 'paused'].includes(feedState(now)) && now.lastAttemptTime !== before
-    if (isOver) {
+    if (hasEnded) {
       invocation.output.progress('')
       return now
     }
@@ -113,23 +116,23 @@ async function waitForRun(
 }
 
 async function printFeed(invocation: Invocation, shown: AdvisoryFeed, before?: string): Promise<void> {
-  const ended = invocation.flag('wait') ? await waitForRun(invocation, shown.uid, before) : shown
-  invocation.output.item(ended, view)
-  if (invocation.flag('wait') && feedState(ended) === 'failed') throw new CommandFailed(ended.lastError)
+  const feed = invocation.flag('wait') ? await waitForRun(invocation, shown.uid, before) : shown
+  invocation.output.item(feed, view)
+  if (invocation.flag('wait') && feedState(feed) === 'failed') throw new CommandFailed(feed.lastError)
 }
 
 const commands: readonly CommandDeclaration[] = [
   {
     name: 'add',
     aliases: ['create'],
-    summary: 'have the server read an address again and again',
+    summary: 'Poll a URL for advisories',
     parameters: [
-      { name: 'URL', summary: 'a document or an archive of documents, over https', required: true },
+      { name: 'URL', summary: 'https URL of a document or an archive of documents', required: true },
     ],
     options: [
-      { ...parentOption, summary: 'the organization or folder that its advisories go to' },
+      { ...parentOption, summary: 'organization or folder of the advisories' },
       ...feedOptions,
-      { flags: '--paused', summary: 'do not read it yet' },
+      { flags: '--paused', summary: 'create the feed paused' },
       wait,
     ],
     examples: [
@@ -149,7 +152,7 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'list',
     aliases: ['ls'],
-    summary: 'list feeds and how they are',
+    summary: 'List feeds and their state',
     options: scopeOptions,
     examples: ['berth advisories feeds list', 'berth advisories feeds list --parent my-org -o wide'],
     async run(invocation) {
@@ -160,7 +163,7 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'describe',
     aliases: ['get'],
-    summary: 'show a feed, and what became of its last run',
+    summary: 'Show a feed and its last run',
     parameters: feedParameters,
     examples: ['berth advisories feeds describe https://osv.example.com/npm/all.zip'],
     async run(invocation) {
@@ -172,7 +175,7 @@ const commands: readonly CommandDeclaration[] = [
   },
   {
     name: 'update',
-    summary: 'change how often a feed is read, or as what',
+    summary: 'Change the interval or format of a feed',
     parameters: feedParameters,
     options: feedOptions,
     examples: ['berth advisories feeds update https://osv.example.com/npm/all.zip --every 30m'],
@@ -185,9 +188,9 @@ const commands: readonly CommandDeclaration[] = [
   },
   {
     name: 'sync',
-    summary: 'read a feed now',
+    summary: 'Poll a feed now',
     parameters: feedParameters,
-    options: [{ flags: '--full', summary: 'everything again, also what did not change' }, wait],
+    options: [{ flags: '--full', summary: 'download and import the feed even if it is unchanged' }, wait],
     examples: ['berth advisories feeds sync https://osv.example.com/npm/all.zip --wait'],
     async run(invocation) {
       const uid = await resolveFeedUid(invocation)
@@ -199,14 +202,14 @@ const commands: readonly CommandDeclaration[] = [
   },
   {
     name: 'pause',
-    summary: 'read a feed no more for now; a run ends at once',
+    summary: 'Pause a feed; stop its current run',
     parameters: feedParameters,
     examples: ['berth advisories feeds pause https://osv.example.com/npm/all.zip'],
     run: (invocation) => setPaused(invocation, true),
   },
   {
     name: 'resume',
-    summary: 'read a feed again that is paused',
+    summary: 'Resume a paused feed',
     parameters: feedParameters,
     examples: ['berth advisories feeds resume https://osv.example.com/npm/all.zip'],
     run: (invocation) => setPaused(invocation, false),
@@ -214,7 +217,7 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'remove',
     aliases: ['rm', 'delete'],
-    summary: 'remove a feed; the advisories that it brought stay',
+    summary: 'Remove a feed; its advisories stay',
     parameters: feedParameters,
     options: [yesOption],
     examples: ['berth advisories feeds remove https://osv.example.com/npm/all.zip --yes'],
@@ -238,6 +241,6 @@ async function setPaused(invocation: Invocation, paused: boolean): Promise<void>
 export const feedsGroup: CommandGroup = {
   name: 'feeds',
   aliases: ['feed'],
-  summary: 'feeds: addresses that the server reads advisories from by itself',
+  summary: 'Manage feeds that the server polls for advisories',
   commands,
 }

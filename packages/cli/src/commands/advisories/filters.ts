@@ -3,54 +3,49 @@ import type { OptionDeclaration } from '../../invocation/command-declaration.ts'
 import type { Invocation } from '../../invocation/invocation.ts'
 import { eventTypeFilter, states } from './states.ts'
 
-/** What a list of advisories is narrowed to: a flag for each filter of the API. */
+/** Filters of advisory lists: a flag for each filter of the API. */
 
 const reviewStates = ['pending', 'approved', 'request-changes', 'rejected'] as const
 
-/** Filters whose values are texts: the field of the request, with the option and what it means. */
+/** Text filters: field of the request, option name, flags, summary. */
 const textFilters = [
-  ['advisoryIds', 'id', '--id <ids>', 'these ids'],
-  ['legacyAdvisoryIds', 'legacyId', '--legacy-id <ids>', 'these ids of their sources'],
-  ['artifactNames', 'package', '--package <names>', 'of these packages or images'],
-  ['artifactTypes', 'packageType', '--package-type <types>', 'of packages of these types, such as apk'],
-  ['artifactArchitectures', 'arch', '--arch <names>', 'of these architectures'],
-  ['componentNames', 'component', '--component <names>', 'in these components of a package'],
-  [
-    'componentTypes',
-    'componentType',
-    '--component-type <types>',
-    'in components of these types, such as go-module',
-  ],
-  ['componentLocations', 'location', '--location <paths>', 'in components at these paths'],
-  ['aliases', 'cve', '--cve <ids>', 'of these vulnerabilities: CVE, GHSA or any other id'],
-  ['eventAuthors', 'author', '--author <names>', 'with an event by one of these'],
-  ['excludeEventAuthors', 'notAuthor', '--not-author <names>', 'without an event by any of these'],
-  ['eventReviewers', 'reviewer', '--reviewer <names>', 'with an event that one of these reviewed'],
+  ['advisoryIds', 'id', '--id <ids>', 'advisory ids'],
+  ['legacyAdvisoryIds', 'legacyId', '--legacy-id <ids>', 'legacy advisory ids'],
+  ['artifactNames', 'package', '--package <names>', 'packages or images'],
+  ['artifactTypes', 'packageType', '--package-type <types>', 'package types, such as apk'],
+  ['artifactArchitectures', 'arch', '--arch <names>', 'architectures'],
+  ['componentNames', 'component', '--component <names>', 'components'],
+  ['componentTypes', 'componentType', '--component-type <types>', 'component types, such as go-module'],
+  ['componentLocations', 'location', '--location <paths>', 'paths of components'],
+  ['aliases', 'cve', '--cve <ids>', 'vulnerability ids: CVE, GHSA or other'],
+  ['eventAuthors', 'author', '--author <names>', 'authors of an event'],
+  ['excludeEventAuthors', 'notAuthor', '--not-author <names>', 'authors to exclude'],
+  ['eventReviewers', 'reviewer', '--reviewer <names>', 'reviewers of an event'],
 ] as const satisfies readonly (readonly [keyof ListAdvisoriesRequest, string, string, string])[]
 
 export const stateOption: OptionDeclaration = {
   flags: '--state <state>',
-  summary: 'whose newest event says so',
+  summary: 'state of the newest event',
   choices: states,
 }
 
 export const filterOptions: readonly OptionDeclaration[] = [
   ...textFilters.map(([, , flags, summary]) => ({ flags, summary, repeatable: true })),
-  { flags: '--origin <package>', summary: 'of this package and of all that is built from it' },
+  { flags: '--origin <package>', summary: 'package, including all packages built from it' },
   stateOption,
   {
     flags: '--event <states>',
-    summary: `an event of which says so: ${states.join(', ')}`,
+    summary: `states of any event: ${states.join(', ')}`,
     choices: states,
     repeatable: true,
   },
   {
     flags: '--review-state <states>',
-    summary: `with an event in such a state: ${reviewStates.join(', ')}`,
+    summary: `review states of any event: ${reviewStates.join(', ')}`,
     choices: reviewStates,
     repeatable: true,
   },
-  { flags: '-q, --query <text>', summary: 'with this in the name of package or component, or in an alias' },
+  { flags: '-q, --query <text>', summary: 'text to search in package names, component names and aliases' },
 ]
 
 export function readFilters(invocation: Invocation): ListAdvisoriesRequest {

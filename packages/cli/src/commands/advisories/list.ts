@@ -9,12 +9,15 @@ import { advisoryView } from './views.ts'
 export const listCommand: CommandDeclaration = {
   name: 'list',
   aliases: ['ls'],
-  summary: 'list advisories; all filters that are given must hold',
+  summary: 'List advisories that match all filters',
   options: [
     ...scopeOptions,
     ...filterOptions,
-    { flags: '--sort <order>', summary: 'as updated_at desc or artifact_name (default: uid)' },
-    { flags: '--limit <n>', summary: 'no more than so many' },
+    {
+      flags: '--sort <order>',
+      summary: 'sort order, such as updated_at desc or artifact_name (default: uid)',
+    },
+    { flags: '--limit <n>', summary: 'maximum number of advisories' },
   ],
   examples: [
     'berth advisories list --cve CVE-2024-6119',
@@ -36,7 +39,7 @@ export const listCommand: CommandDeclaration = {
 
 async function* takeLimit(found: AsyncIterable<Advisory>, text: string): AsyncGenerator<Advisory> {
   if (text !== '' && !/^[1-9][0-9]{0,8}$/.test(text))
-    throw new UsageError(`--limit: ${JSON.stringify(text)} must be a number from 1`)
+    throw new UsageError(`--limit: ${JSON.stringify(text)} must be a positive integer`)
   let left = text === '' ? Number.POSITIVE_INFINITY : Number(text)
   for await (const advisory of found) {
     yield advisory

@@ -7,7 +7,7 @@ import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import type { View } from '../../output/output.ts'
 import { feedUrl } from './export.ts'
 
-/** How a group publishes its advisories: to whom, and what it says of itself. */
+/** How a group publishes its advisories: visibility, and metadata of the feeds. */
 
 const view = (api: string): View<AdvisoryPublication> => ({
   columns: [
@@ -32,12 +32,12 @@ function publicText({ uid, publicThrough }: AdvisoryPublication): string {
   return publicThrough === uid ? 'yes' : `yes, through ${publicThrough}`
 }
 
-const parent: OptionDeclaration = { flags: '--parent <group>', summary: 'the organization or folder' }
+const parent: OptionDeclaration = { flags: '--parent <group>', summary: 'organization or folder' }
 
 const repositoryOptionNames = ['apkurl', 'reponame', 'urlprefix', 'distroversion'] as const
 const distributionOptionNames = ['ecosystem', 'namespace'] as const
 
-/** What is given, on top of what is there: parts of it are not for the server to guess. */
+/** Merges the given options into the current publication: the server replaces each part as a whole. */
 function readPatch(invocation: Invocation, current: AdvisoryPublication): Partial<AdvisoryPublicationInput> {
   const given = (names: readonly string[]) =>
     Object.fromEntries(
@@ -61,12 +61,12 @@ function readPatch(invocation: Invocation, current: AdvisoryPublication): Partia
 
 export const publicationGroup: CommandGroup = {
   name: 'publication',
-  summary: 'how a group publishes its advisories for scanners',
+  summary: 'Manage the publication of advisories for scanners',
   commands: [
     {
       name: 'describe',
       aliases: ['get'],
-      summary: 'show how a group publishes',
+      summary: 'Show the publication settings of a group',
       options: [parent],
       examples: ['berth advisories publication describe --parent my-org -o yaml'],
       async run(invocation) {
@@ -80,18 +80,22 @@ export const publicationGroup: CommandGroup = {
     },
     {
       name: 'update',
-      summary: 'change to whom, and as what, a group publishes',
+      summary: 'Change the publication settings of a group',
       options: [
         parent,
-        { flags: '--public', summary: 'everybody may read it, and what lies below', conflicts: ['private'] },
-        { flags: '--private', summary: 'those may read it who may list its advisories' },
-        { flags: '--urlprefix <url>', summary: 'security database: address of the repositories' },
-        { flags: '--reponame <name>', summary: 'security database: name of the repository' },
+        {
+          flags: '--public',
+          summary: 'readable by anyone without authentication, including subfolders',
+          conflicts: ['private'],
+        },
+        { flags: '--private', summary: "readable by anyone who can list the group's advisories" },
+        { flags: '--urlprefix <url>', summary: 'security database: URL prefix of the repositories' },
+        { flags: '--reponame <name>', summary: 'security database: repository name' },
         { flags: '--arch <names>', summary: 'security database: architectures', repeatable: true },
-        { flags: '--apkurl <template>', summary: 'security database: template of the address of a package' },
-        { flags: '--distroversion <version>', summary: 'security database: version of the distribution' },
-        { flags: '--ecosystem <name>', summary: 'ecosystem of OSV that apk packages belong to' },
-        { flags: '--namespace <name>', summary: 'namespace in the package URLs of apk packages' },
+        { flags: '--apkurl <template>', summary: 'security database: URL template of a package' },
+        { flags: '--distroversion <version>', summary: 'security database: distribution version' },
+        { flags: '--ecosystem <name>', summary: 'OSV ecosystem of apk packages' },
+        { flags: '--namespace <name>', summary: 'package URL namespace of apk packages' },
         yesOption,
       ],
       examples: [
@@ -99,18 +103,19 @@ export const publicationGroup: CommandGroup = {
         'berth advisories publication update --parent my-org --urlprefix https://packages.example.com --arch x86_64,aarch64',
       ],
       async run(invocation) {
-        // Not the default group: whom it is about must be said.
+        // --parent has no default here.
         const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent GROUP')
         const client = await invocation.client()
         const current = await client.advisoryPublications.getAdvisoryPublication(group)
         const patch = readPatch(invocation, current)
-        if (Object.keys(patch).length === 0) throw new UsageError('say what is to change; see --help')
-        const question = `Let everybody read the advisories of ${invocation.option('parent') || group} and of everything below it, now and later?`
+        if (Object.keys(patch).length === 0)
+          throw new UsageError('no changes given: specify at least one option; see --help')
+        const question = `Publish the current and future advisories of ${invocation.option('parent') || group} and its subfolders to anyone?`
         if (patch.public === true && !current.public) await invocation.prompt.confirm(question)
         const changed = await client.advisoryPublications.updateAdvisoryPublication(group, patch)
         invocation.output.item(changed, publicationView(invocation))
         if (patch.public === false && changed.publicThrough !== '')
-          invocation.output.notice(`it is still public through ${changed.publicThrough}, which lies above it`)
+          invocation.output.notice(`it is still public because its parent ${changed.publicThrough} is public`)
       },
     },
   ],

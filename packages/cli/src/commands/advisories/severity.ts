@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Severity } from '@berth/client/berth.ts'
 
-/** How bad a vulnerability is, by the vectors of the Common Vulnerability Scoring System that are known of it. */
+/** Severity ratings from CVSS vectors. */
 
 export interface Rating {
   readonly score: number
@@ -10,13 +10,13 @@ export interface Rating {
   readonly vector: string
 }
 
-/** Loaded for whoever looks at advisories alone. */
+/** Loaded on use. */
 const loadCalculator = () =>
   createRequire(import.meta.url)('ae-cvss-calculator') as typeof import('ae-cvss-calculator')
 
 const rated = new Map<string, Rating | undefined>()
 
-/** The base score of a vector; undefined for one that cannot be read. */
+/** Returns the base score of a vector; undefined if it is invalid. */
 export function rateVector(vector: string): Rating | undefined {
   if (!rated.has(vector)) rated.set(vector, calculateRating(vector))
   return rated.get(vector)
@@ -42,7 +42,7 @@ function calculateRating(vector: string): Rating | undefined {
   }
 }
 
-/** The scales of the versions; the second knows nothing above high. */
+/** CVSS v2 has no severity above high. */
 function severityLabel(score: number, isSecond: boolean): string {
   if (score >= 9 && !isSecond) return 'critical'
   if (score >= 7) return 'high'
@@ -50,7 +50,7 @@ function severityLabel(score: number, isSecond: boolean): string {
   return score > 0 || isSecond ? 'low' : 'none'
 }
 
-/** Of several vectors the worst of the newest version. */
+/** Returns the highest rating of the newest CVSS version. */
 export function worstRating(severities: readonly Severity[]): Rating | undefined {
   const newestFirst = Object.entries(Object.groupBy(severities, ({ type }) => type)).sort(([a], [b]) =>
     a < b ? 1 : -1,

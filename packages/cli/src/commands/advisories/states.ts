@@ -1,6 +1,6 @@
 import type { Advisory, AdvisoryEvent, EventTypeFilter } from '@berth/client/berth.ts'
 
-/** What the events of an advisory say, in words. */
+/** Names and summaries of advisory events. */
 
 type EventName = Exclude<
   keyof AdvisoryEvent,
@@ -12,7 +12,7 @@ interface EventType {
   readonly filter: EventTypeFilter
 }
 
-/** By the word that stands for each, in the order in which they usually come. */
+/** By state name, in the usual order of events. */
 const eventTypes = {
   detected: { name: 'detection', filter: 'EVENT_TYPE_FILTER_DETECTION' },
   affected: { name: 'truePositiveDetermination', filter: 'EVENT_TYPE_FILTER_TRUE_POSITIVE_DETERMINATION' },
@@ -38,7 +38,7 @@ export function eventState(event: AdvisoryEvent): State | undefined {
   return states.find((state) => event[eventTypes[state].name] !== undefined)
 }
 
-/** The newest first; of several at one time the last of the list is the newest. */
+/** Sorts events by time, newest first. At equal times the later entry of the list is newer. */
 export function newestFirst({ events }: Pick<Advisory, 'events'>): readonly AdvisoryEvent[] {
   const timeOf = ({ createTime = '' }: AdvisoryEvent) => Date.parse(createTime)
   return events
@@ -47,27 +47,27 @@ export function newestFirst({ events }: Pick<Advisory, 'events'>): readonly Advi
     .map(({ event }) => event)
 }
 
-/** Where it stands: what the newest approved event says. */
+/** Returns the state of the newest approved event. */
 export function currentState(advisory: Pick<Advisory, 'events'>): State | undefined {
   const latest = newestFirst(advisory).find(({ reviewState }) => reviewState === 'REVIEW_STATE_APPROVED')
   return latest && eventState(latest)
 }
 
-/** The version that was fixed last. */
+/** Returns the version of the newest fixed event. */
 export function lastFixedVersion(advisory: Pick<Advisory, 'events'>): string {
   return newestFirst(advisory).find(({ fixed }) => fixed !== undefined)?.fixed?.fixedVersion ?? ''
 }
 
-/** What else an event says, in one line. */
+/** Summarizes an event in one line. */
 export function eventSummary(event: AdvisoryEvent): string {
-  const { detection, falsePositiveDetermination: no } = event
+  const { detection, falsePositiveDetermination: notAffected } = event
   const scan = detection?.scanv1
   const parts = [
     event.fixed && `in ${event.fixed.fixedVersion}`,
     scan && `by ${scan.scanner}: ${scan.component} ${scan.componentVersion} at ${scan.componentLocation}`,
     detection?.nvdapi && `by the NVD: ${detection.nvdapi.cpeFound}`,
-    no && formatReason(no.type),
-    no?.note,
+    notAffected && formatReason(notAffected.type),
+    notAffected?.note,
     event.truePositiveDetermination?.note,
     event.analysisNotPlanned?.note,
     event.fixNotPlanned?.note,

@@ -4,7 +4,7 @@ import type { View } from '../../output/output.ts'
 import { worstRating } from './severity.ts'
 import { currentState, eventState, eventSummary, lastFixedVersion } from './states.ts'
 
-/** Advisories as tables. */
+/** Views of advisories and their events. */
 
 export const advisoryView: View<Advisory> = {
   columns: [
@@ -12,7 +12,7 @@ export const advisoryView: View<Advisory> = {
     { title: 'PACKAGE', kind: 'name', value: ({ artifactName }) => artifactName },
     {
       title: 'COMPONENT',
-      // Mostly the package itself.
+      // Usually the package itself.
       value: ({ componentName, artifactName }) => (componentName === artifactName ? '' : componentName),
     },
     { title: 'CVE', kind: 'name', value: primaryAlias },
@@ -35,10 +35,10 @@ export const advisoryView: View<Advisory> = {
     label: (advisory) => [advisory.advisoryId, advisory.artifactName, currentState(advisory)].join(' '),
     uid: ({ uid }) => uid,
   },
-  empty: 'no advisories that you may see',
+  empty: 'no advisories visible to you',
 }
 
-/** One advisory: its events are a table of their own. */
+/** A single advisory; its events are a separate table. */
 export const detailView: View<Advisory> = {
   ...advisoryView,
   columns: [
@@ -53,7 +53,7 @@ export const eventView: View<AdvisoryEvent> = {
   columns: [
     { title: 'TIME', kind: 'time', value: ({ createTime = '' }) => createTime },
     { title: 'EVENT', kind: 'name', value: (event) => eventState(event) ?? '' },
-    { title: 'WHAT', kind: 'long', value: eventSummary },
+    { title: 'DETAILS', kind: 'long', value: eventSummary },
     { title: 'BY', value: ({ author, reviewer }) => [author, reviewer].filter(Boolean).join(', ') },
     {
       title: 'REVIEW',
@@ -64,7 +64,7 @@ export const eventView: View<AdvisoryEvent> = {
   empty: 'no events',
 }
 
-/** The name by which most people know it. */
+/** Returns the CVE id, or else the first alias. */
 function primaryAlias({ aliases }: Advisory): string {
   return aliases.find((alias) => alias.startsWith('CVE-')) ?? aliases[0] ?? ''
 }
@@ -84,7 +84,7 @@ const ages = [
   ['m', DAY_MS / 24 / 60],
 ] as const
 
-/** `3d`, `5mo`: how long ago, in the greatest unit. */
+/** Formats the age in its largest unit: `3d`, `5mo`. */
 function formatAge(iso: string, now = Date.now()): string {
   const ms = now - Date.parse(iso)
   if (Number.isNaN(ms)) return ''

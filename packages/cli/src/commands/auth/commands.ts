@@ -1,6 +1,6 @@
 import type {
+  CommandBody,
   CommandDeclaration,
-  CommandGroup,
   OptionDeclaration,
 } from '../../invocation/command-declaration.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
@@ -9,42 +9,42 @@ import { configureDockerCommand } from './configure-docker.ts'
 import { pullTokenCommand } from './pull-token.ts'
 import { statusCommand } from './status.ts'
 
-/** Signing in, and what comes of it. What each command needs is loaded when it runs. */
+/** Commands for sign-in, tokens and registry credentials. Their implementation is loaded when they run. */
 
 const personOptions: readonly OptionDeclaration[] = [
-  { flags: '--headless', summary: 'without a browser here: confirm a code on another device' },
+  { flags: '--headless', summary: 'sign in without a browser: confirm a code on another device' },
   {
     flags: '--identity-provider <uid>',
-    summary: 'sign in with this identity provider of an organization',
+    summary: 'uid of an identity provider of an organization to sign in with',
     conflicts: ['orgName'],
   },
-  { flags: '--org-name <name>', summary: "sign in with this organization's identity provider" },
-  { flags: '--connection, --social-login <name>', summary: 'sign in with this provider of the operator' },
-  { flags: '--invite-code <code>', summary: 'accept an invite as well' },
+  { flags: '--org-name <name>', summary: 'organization whose identity provider to sign in with' },
+  { flags: '--connection, --social-login <name>', summary: 'name of a sign-in provider of the installation' },
+  { flags: '--invite-code <code>', summary: 'invite code to accept after sign-in' },
 ]
 
 const workloadOptions: readonly OptionDeclaration[] = [
-  { flags: '--identity <uid>', summary: 'assume this identity with a token of a workload' },
+  { flags: '--identity <uid>', summary: 'identity to assume with the token of a workload' },
   {
     flags: '--identity-token <token|file>',
-    summary: 'that token (default: of the CI system or cloud around)',
+    summary: 'token of the workload (default: token of the CI system or cloud)',
   },
-  { flags: '--prefer-ambient-credentials', summary: 'take the token of the CI system or cloud first' },
+  { flags: '--prefer-ambient-credentials', summary: 'prefer the token of the CI system or cloud' },
 ]
 
 const loginCommand: CommandDeclaration = {
   name: 'login',
-  summary: 'sign in: a person with a browser, a workload with its token',
+  summary: 'Sign in as a user or as a workload',
   options: [
     {
       flags: '--audience <audience>',
-      summary: 'what the token is for (repeatable: a token for each)',
+      summary: 'token audience (repeatable; one token for each)',
       repeatable: true,
     },
     ...personOptions,
     ...workloadOptions,
-    { flags: '--refresh', summary: 'renew the token where that is possible, else sign in' },
-    { flags: '--refresh-only', summary: 'renew the token or fail' },
+    { flags: '--refresh', summary: 'refresh the token if possible, otherwise sign in' },
+    { flags: '--refresh-only', summary: 'refresh the token; fail if that is not possible' },
   ],
   examples: [
     'berth auth login',
@@ -55,11 +55,11 @@ const loginCommand: CommandDeclaration = {
   ],
   async run(invocation) {
     const { login } = await import('./login.ts')
-    const { decodeClaims: claimsOf } = await import('../../session/token-cache.ts')
+    const { decodeClaims } = await import('../../session/token-cache.ts')
     const token = await login(invocation as AuthInvocation)
-    const { sub, exp } = claimsOf(token)
+    const { sub, exp } = decodeClaims(token)
     const shown = { id: String(sub), expiry: new Date(Number(exp) * 1000).toISOString() }
-    process.stderr.write(`Valid! Id: ${shown.id}\n`)
+    process.stderr.write(`Signed in as ${shown.id}.\n`)
     if (['json', 'yaml', 'id', 'csv'].includes(invocation.output.format))
       invocation.output.item(shown, {
         id: ({ id }) => id,
@@ -80,8 +80,10 @@ const loginCommand: CommandDeclaration = {
 
 const logoutCommand: CommandDeclaration = {
   name: 'logout',
-  summary: 'sign out everywhere: end the sessions and forget their tokens',
-  options: [{ flags: '--audience <audience>', summary: 'forget the token for this alone', repeatable: true }],
+  summary: 'Sign out: revoke the sessions and delete the tokens',
+  options: [
+    { flags: '--audience <audience>', summary: 'delete only the token for this audience', repeatable: true },
+  ],
   examples: ['berth auth logout', 'berth auth logout --audience registry.example.com'],
   async run(invocation) {
     const { logout } = await import('./logout.ts')
@@ -91,11 +93,11 @@ const logoutCommand: CommandDeclaration = {
 
 const tokenCommand: CommandDeclaration = {
   name: 'token',
-  summary: 'print a token and nothing else',
+  summary: 'Print a token',
   options: [
-    { flags: '--audience <audience>', summary: 'what it is for', repeatable: true },
-    { flags: '--scope <group>', summary: 'narrow it to this group (repeatable)', repeatable: true },
-    { flags: '--capabilities <names>', summary: 'narrow it to these capabilities', repeatable: true },
+    { flags: '--audience <audience>', summary: 'token audience', repeatable: true },
+    { flags: '--scope <group>', summary: 'group to restrict the token to (repeatable)', repeatable: true },
+    { flags: '--capabilities <names>', summary: 'capabilities to restrict the token to', repeatable: true },
   ],
   examples: [
     'curl -H "Authorization: Bearer $(berth auth token)" http://127.0.0.1:8080/iam/v2beta1/groups',
@@ -108,7 +110,7 @@ const tokenCommand: CommandDeclaration = {
   commands: [
     {
       name: 'capabilities',
-      summary: 'list what --capabilities takes',
+      summary: 'List the capabilities',
       examples: ['berth auth token capabilities', 'berth auth token capabilities -o json'],
       async run({ output }) {
         const { capabilityNames } = await import('@berth/contract/capabilities.ts')
@@ -123,11 +125,11 @@ const tokenCommand: CommandDeclaration = {
 
 const explainCommand: CommandDeclaration = {
   name: 'explain',
-  summary: 'say which condition of an identity a token fails, condition by condition',
+  summary: 'Explain whether an identity accepts a token, condition by condition',
   options: [
-    { flags: '--identity <uid>', summary: 'the identity that the token is to assume' },
-    { flags: '--identity-token <token|file>', summary: 'the token' },
-    { flags: '--identity-provider <uid>', summary: 'the identity provider that it comes from' },
+    { flags: '--identity <uid>', summary: 'identity to assume' },
+    { flags: '--identity-token <token|file>', summary: 'token of the workload' },
+    { flags: '--identity-provider <uid>', summary: 'uid of the identity provider that issued the token' },
   ],
   examples: ['berth auth explain --identity $IDENTITY --identity-token token.jwt'],
   async run(invocation) {
@@ -140,25 +142,23 @@ const explainCommand: CommandDeclaration = {
 
 const deleteAccountCommand: CommandDeclaration = {
   name: 'delete-account',
-  summary: 'delete your own identity with all that is bound to it',
+  summary: 'Delete your account and all its access',
   options: [yesOption],
   examples: ['berth auth delete-account --yes'],
   async run(invocation) {
     const { cache, settings } = invocation as AuthInvocation
     const client = await invocation.client()
     const { subject } = await client.auth.validate()
-    await invocation.prompt.confirm(`Delete your identity ${subject} with all that is bound to it?`)
+    await invocation.prompt.confirm(`Delete your identity ${subject} and all its access?`)
     await client.auth.delete({ id: subject })
-    const { refreshTokenKey: refreshKey } = await import('../../session/access-token.ts')
-    cache.remove('refresh-token', refreshKey(settings))
+    const { refreshTokenKey } = await import('../../session/access-token.ts')
+    cache.remove('refresh-token', refreshTokenKey(settings))
     cache.removeWhere(({ sub }) => sub === subject)
     invocation.output.notice(`deleted ${subject}`)
   },
 }
 
-export const authGroup: CommandGroup = {
-  name: 'auth',
-  summary: 'sign in and out, tokens, registry credentials',
+export const authCommands: CommandBody = {
   commands: [
     loginCommand,
     logoutCommand,

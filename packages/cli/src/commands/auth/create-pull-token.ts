@@ -8,8 +8,8 @@ import { resolveGroupUid, resolveRoleUid } from '../../invocation/resource-looku
 import { PULL_TOKEN_ISSUER } from './pull-token-issuer.ts'
 
 /**
- * A pull token: the user name and password with which a machine without a sign-in pulls. It is an identity whose only key was made
- * here and signs one token; the server never sees the key, and deleting the identity ends the token.
+ * A pull token: user name and password of a machine that pulls without a sign-in. It is an identity with a key that is generated here
+ * and signs one token. The server never sees the key; deleting the identity revokes the token.
  */
 export interface PullToken {
   /** uid of the identity: the user name. */
@@ -23,16 +23,16 @@ export interface PullToken {
 const SUBJECT_PREFIX = 'pull-token-'
 const MAX_SECONDS = 8760 * 3600
 
-/** What each kind of repository is pulled with. */
+/** The role for each kind of repository. */
 const pullRoles: Readonly<Record<string, string>> = { oci: 'registry.pull', apk: 'apk.pull' }
 
 export async function createPullToken(invocation: AuthInvocation): Promise<PullToken> {
   const lifetime = parseDurationOption('--ttl', invocation.option('ttl'))
   if (lifetime <= 0 || lifetime > MAX_SECONDS)
-    throw new UsageError('--ttl must be at most 8760h, and more than nothing')
+    throw new UsageError('--ttl must be greater than 0 and at most 8760h')
   const role = pullRoles[invocation.option('repository') || 'oci'] ?? ''
   const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
-  const roleToGive = await resolveRoleUid(invocation, role, { group })
+  const roleUid = await resolveRoleUid(invocation, role, { group })
   const { publicKey, privateKey } = await generateKeyPair('RS256', { modulusLength: 4096 })
   const subject = SUBJECT_PREFIX + randomBytes(20).toString('hex')
   const issuedAt = Math.floor(Date.now() / 1000)
@@ -55,7 +55,7 @@ export async function createPullToken(invocation: AuthInvocation): Promise<PullT
   }
   const { uid } = await client.identities.create(group, body as IdentityInput)
   try {
-    await client.roleBindings.create(group, { identityUid: uid, roleUid: roleToGive })
+    await client.roleBindings.create(group, { identityUid: uid, roleUid })
   } catch (error) {
     await client.identities.delete(uid)
     throw error

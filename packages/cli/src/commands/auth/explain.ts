@@ -10,30 +10,30 @@ const outcomeSymbols = {
   OUTCOME_UNSPECIFIED: '?',
 } as const
 
-/** Shows each condition of an exchange, and what to do about the one that does not hold; exit code 1 when there is one. */
+/** Prints each condition of an exchange, with a hint for each that fails. Sets exit code 1 if one fails. */
 export async function explainToken(invocation: Invocation, identity: string, token: string): Promise<void> {
   const client = await invocation.client()
   const identityProvider = invocation.optionIfSet('identityProvider')
-  const answer = await client.explain.explainExchange({
+  const result = await client.explain.explainExchange({
     identity: await resolveIdentityUid(invocation, identity),
     token: readIdentityToken(token),
     ...(identityProvider === undefined ? {} : { identityProvider }),
   })
   const { format } = invocation.output
-  if (format === 'json' || format === 'yaml') invocation.output.item(answer, { columns: [] })
+  if (format === 'json' || format === 'yaml') invocation.output.item(result, { columns: [] })
   else {
-    await invocation.output.list<ExchangeCondition>(answer.conditions, {
+    await invocation.output.list<ExchangeCondition>(result.conditions, {
       columns: [
         { title: '', value: ({ outcome }) => outcomeSymbols[outcome] },
         { title: 'CONDITION', kind: 'name', value: ({ name }) => name },
         { title: 'EXPECTED', kind: 'long', value: ({ expected }) => expected },
-        { title: 'TOKEN HAS', kind: 'long', value: ({ actual }) => actual },
+        { title: 'ACTUAL', kind: 'long', value: ({ actual }) => actual },
       ],
       id: ({ name }) => name,
     })
-    for (const { name, hint } of answer.conditions)
+    for (const { name, hint } of result.conditions)
       if (hint !== '') invocation.output.notice(`${name}: ${hint}`)
-    invocation.output.notice(answer.accepted ? 'the token is accepted' : 'the token is not accepted')
+    invocation.output.notice(result.accepted ? 'the token is accepted' : 'the token is not accepted')
   }
-  if (!answer.accepted) process.exitCode = 1
+  if (!result.accepted) process.exitCode = 1
 }

@@ -6,8 +6,8 @@ import { getRegistryToken } from '../../session/credentials/credential-helper.ts
 import { decodeClaims, remainingMs } from '../../session/token-cache.ts'
 
 /**
- * The kubelet's protocol for image credentials (credentialprovider.kubelet.k8s.io/v1): the token of a pod's service account is
- * exchanged for one of the registry, so that no pull secret is stored in the cluster.
+ * Credential provider of the kubelet (credentialprovider.kubelet.k8s.io/v1): exchanges the token of a pod's service account for a
+ * registry token, so that the cluster stores no pull secret.
  */
 
 interface CredentialRequest {
@@ -18,7 +18,7 @@ interface CredentialRequest {
   readonly serviceAccountAnnotations?: Readonly<Record<string, string>>
 }
 
-/** On a service account: which identity its pods pull as. */
+/** Annotation of a service account: the identity that its pods pull as. */
 const ANNOTATION = 'berth.dev/identity'
 const MARGIN_SECONDS = 60
 
@@ -26,8 +26,8 @@ export async function provideCredentials(invocation: AuthInvocation): Promise<vo
   const { settings, env } = invocation
   const request = parseRequest(readFileSync(0, 'utf8'))
   const host = (request.image ?? '').split('/')[0] ?? ''
-  const isOurs = host === settings.registry
-  const secret = !isOurs
+  const isOwnRegistry = host === settings.registry
+  const secret = !isOwnRegistry
     ? undefined
     : request.serviceAccountToken === undefined
       ? await getRegistryToken(settings, env)
@@ -36,7 +36,7 @@ export async function provideCredentials(invocation: AuthInvocation): Promise<vo
   const response = {
     apiVersion: request.apiVersion ?? 'credentialprovider.kubelet.k8s.io/v1',
     kind: 'CredentialProviderResponse',
-    // Two pods with other service accounts must not share what they pull with.
+    // Pods with different service accounts must not share credentials.
     cacheKeyType: 'Image',
     cacheDuration: `${seconds}s`,
     auth: secret === undefined ? {} : { [settings.registry]: { username: '_token', password: secret } },
@@ -50,7 +50,7 @@ function parseRequest(text: string): CredentialRequest {
     value = JSON.parse(text)
   } catch {
     throw new UsageError(
-      'standard input must be a CredentialProviderRequest in JSON, which the kubelet sends',
+      'standard input must be a CredentialProviderRequest in JSON, as the kubelet sends it',
     )
   }
   const request = value as CredentialRequest
@@ -66,7 +66,7 @@ async function exchangeToken(
   const { settings } = invocation
   const identity = serviceAccountAnnotations[ANNOTATION] || invocation.option('identity')
   if (identity === '')
-    throw new UsageError(`--identity must be given, or the annotation ${ANNOTATION} on the service account`)
+    throw new UsageError(`--identity is required, or the annotation ${ANNOTATION} on the service account`)
   const { status, body } = await postForm(
     `${settings.issuer}/sts/exchange`,
     { aud: settings.registry, identity },
@@ -75,7 +75,7 @@ async function exchangeToken(
   const { token } = body as { readonly token?: string }
   if (status !== 200 || !token)
     throw new CommandFailed(
-      `${errorMessage(body)} (the token is of ${String(decodeClaims(serviceAccountToken)['sub'])})`,
+      `${errorMessage(body)} (token subject: ${String(decodeClaims(serviceAccountToken)['sub'])})`,
     )
   return token
 }

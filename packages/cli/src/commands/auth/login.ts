@@ -11,9 +11,9 @@ import { readIdentityToken } from '../../session/sign-in/identity-token.ts'
 import type { SignedInTokens, SignInRequest } from '../../session/sign-in/request.ts'
 import { decodeClaims } from '../../session/token-cache.ts'
 
-/** Signing in: a person with a browser or without one, a workload with its own token. */
+/** Sign-in of a user, with or without a browser, or of a workload with its token. */
 
-/** The whole of `berth auth login`; leaves its tokens in the cache and returns the first audience's. */
+/** Runs `berth auth login`: stores the tokens in the cache and returns the token of the first audience. */
 export async function login(invocation: AuthInvocation): Promise<string> {
   const { settings, cache } = invocation
   const audiences =
@@ -25,21 +25,21 @@ export async function login(invocation: AuthInvocation): Promise<string> {
       renewed = await refreshAccessToken({ settings, cache }, audience, { force: true })
     if (renewed !== undefined) return renewed
     if (invocation.flag('refreshOnly'))
-      throw new CommandFailed('there is no refresh token that still counts: run berth auth login')
+      throw new CommandFailed('the refresh token is missing or expired: run berth auth login')
   }
   const identity = invocation.option('identity')
   if (identity !== '') return loginAsIdentity(invocation, identity, audiences)
   if (invocation.option('identityToken') !== '') throw new UsageError('--identity-token needs --identity')
 
-  const tell = (line: string) => void process.stderr.write(`${line}\n`)
+  const print = (line: string) => void process.stderr.write(`${line}\n`)
   const tokens = await signIn(invocation, {
     issuer: settings.issuer,
     audiences,
-    // Docker's tokens come of the same sign-in.
+    // The same sign-in provides the tokens for Docker.
     optionalAudience: audiences.includes(settings.registry) ? undefined : settings.registry,
     identityProvider: readIdentityProvider(invocation),
     connection: invocation.option('connection') || settings.properties['default.connection'] || '',
-    print: tell,
+    print,
   })
   storeTokens(invocation, first, tokens)
   for (const audience of audiences.slice(1)) {
@@ -47,15 +47,15 @@ export async function login(invocation: AuthInvocation): Promise<string> {
     if (more !== undefined) cache.write('oidc-token', more, audience)
     else if ((await refreshAccessToken({ settings, cache }, audience)) === undefined)
       throw new CommandFailed(
-        `this sign-in gives one token, for ${first}; for ${audience} run berth auth login --audience ${audience}`,
+        `this sign-in provides only a token for ${first}; for ${audience}, run berth auth login --audience ${audience}`,
       )
   }
   const invite = invocation.option('inviteCode')
   if (invite !== '') {
     const client = await invocation.client()
     const { roleBinding } = await client.invitations.acceptGroupInvite({ code: invite })
-    tell(
-      `You are ${roleBinding?.role?.name ?? 'a member'} of ${roleBinding?.group?.name ?? 'the group'} now.`,
+    print(
+      `Accepted the invite: you are ${roleBinding?.role?.name ?? 'a member'} of ${roleBinding?.group?.name ?? 'the group'}.`,
     )
   }
   return tokens.accessToken
@@ -70,7 +70,7 @@ async function signIn(invocation: AuthInvocation, request: SignInRequest): Promi
     : (await import('../../session/sign-in/device.ts')).signInWithDevice(request)
 }
 
-/** Keeps the tokens of a sign-in, and none of whoever was signed in to this server before. */
+/** Stores the tokens of a sign-in, and deletes those of another identity at the same server. */
 function storeTokens(
   { cache, settings }: AuthInvocation,
   audience: string,
@@ -84,7 +84,7 @@ function storeTokens(
   else cache.write('refresh-token', refreshToken, key)
 }
 
-/** The identity provider to sign in with, by its uid or its organization's name, of which the server takes either; '' for any. */
+/** Returns the identity provider to sign in with, as uid or organization name; '' for any. */
 function readIdentityProvider(invocation: AuthInvocation): string {
   const { properties } = invocation.settings
   return (
@@ -104,14 +104,12 @@ async function loginAsIdentity(
   const { settings, cache, env } = invocation
   const given = invocation.option('identityToken') || env['BERTH_IDENTITY_TOKEN'] || ''
   const prefersAmbient = invocation.flag('preferAmbientCredentials')
-  const { findAmbientToken: ambientToken } = await import('../../session/sign-in/ambient.ts')
+  const { findAmbientToken } = await import('../../session/sign-in/ambient.ts')
   const ambient =
-    given === '' || prefersAmbient ? await ambientToken(env, settings.issuer, identity) : undefined
+    given === '' || prefersAmbient ? await findAmbientToken(env, settings.issuer, identity) : undefined
   const subject = ambient ?? (given === '' ? undefined : readIdentityToken(given))
   if (subject === undefined)
-    throw new UsageError(
-      '--identity-token must be given: no credentials of a CI system or cloud were found here',
-    )
+    throw new UsageError('--identity-token is required: found no credentials of a CI system or cloud')
   let first = ''
   for (const audience of audiences) {
     const reply = await postForm(
@@ -122,12 +120,11 @@ async function loginAsIdentity(
     const { token } = reply.body as { readonly token?: string }
     if (reply.status !== 200 || !token)
       throw new CommandFailed(
-        `${errorMessage(reply.body)}\nberth auth explain --identity ${identity} --identity-token FILE`,
+        `${errorMessage(reply.body)}\nto find the cause, run berth auth explain --identity ${identity} --identity-token FILE`,
       )
     if (first === '') storeTokens(invocation, audience, { accessToken: token, refreshToken: undefined })
     else cache.write('oidc-token', token, audience)
     first ||= token
   }
-  process.stderr.write('Successfully exchanged token.\n')
   return first
 }

@@ -1,2 +1,2 @@
-/** By what pull tokens are told from other identities with keys of their own. */
+/** Issuer that marks an identity with static keys as a pull token. */
 export const PULL_TOKEN_ISSUER = 'https://pulltoken.issuer.berth'

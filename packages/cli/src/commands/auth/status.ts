@@ -1,7 +1,7 @@
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
 
-/** `berth auth status`: who is signed in, and for what. */
+/** `berth auth status`: the signed-in identity, its token and its roles. */
 
 interface Status {
   readonly valid: boolean
@@ -17,18 +17,18 @@ interface Status {
 export const statusCommand: CommandDeclaration = {
   name: 'status',
   aliases: ['whoami'],
-  summary: 'who is signed in, and what they may do',
-  options: [{ flags: '--quick', summary: 'by what is kept here alone, without asking the server' }],
+  summary: 'Show the signed-in identity and its roles',
+  options: [{ flags: '--quick', summary: 'read only the stored token, without a request to the server' }],
   examples: ['berth auth status', 'berth auth status --quick -o json'],
   async run(invocation) {
     const { settings, cache } = invocation as AuthInvocation
-    const { getAccessToken: tokenFor } = await import('../../session/access-token.ts')
-    const { decodeClaims: claimsOf, remainingMs } = await import('../../session/token-cache.ts')
+    const { getAccessToken } = await import('../../session/access-token.ts')
+    const { decodeClaims, remainingMs } = await import('../../session/token-cache.ts')
     const quick = invocation.flag('quick')
     const token = quick
       ? settings.token || cache.read('oidc-token', settings.audience)
-      : await tokenFor({ settings, cache })
-    const claims = claimsOf(token)
+      : await getAccessToken({ settings, cache })
+    const claims = decodeClaims(token)
     const local: Status = {
       valid: remainingMs(token) > 0,
       audience: [claims['aud'] ?? settings.audience].flat().join(', '),

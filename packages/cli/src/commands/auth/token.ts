@@ -2,12 +2,12 @@ import { UsageError } from '../../invocation/invocation.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
 import { CommandFailed, errorMessage, getAccessToken, postForm } from '../../session/access-token.ts'
 
-/** `berth auth token`: prints a token without a line end, which would end up in headers and passwords. */
+/** `berth auth token`: prints a token without a newline, which would become part of headers and passwords. */
 export async function printToken(invocation: AuthInvocation): Promise<void> {
   const { settings, cache } = invocation
   const audiences = invocation.optionValues('audience')
   if (audiences.length > 1)
-    throw new UsageError('--audience must be given once: a token is printed for one audience')
+    throw new UsageError('--audience is allowed only once: the command prints one token')
   const [audience = settings.audience] = audiences
   const groups = invocation.optionValues('scope')
   const capabilities = invocation.optionValues('capabilities')
@@ -16,13 +16,13 @@ export async function printToken(invocation: AuthInvocation): Promise<void> {
     return
   }
   const own = await getAccessToken({ settings, cache })
-  const { resolveGroupUid: groupUid } = await import('../../invocation/resource-lookup.ts')
+  const { resolveGroupUid } = await import('../../invocation/resource-lookup.ts')
   const scopes: string[] = []
-  for (const group of groups) scopes.push(await groupUid(invocation, group, '--scope'))
-  const { decodeClaims: claimsOf } = await import('../../session/token-cache.ts')
-  const identity = String(claimsOf(own)['sub'] ?? '')
-  const asked = { aud: audience, identity, scopes, cap: capabilities }
-  const { status, body } = await postForm(`${settings.issuer}/sts/exchange`, asked, own)
+  for (const group of groups) scopes.push(await resolveGroupUid(invocation, group, '--scope'))
+  const { decodeClaims } = await import('../../session/token-cache.ts')
+  const identity = String(decodeClaims(own)['sub'] ?? '')
+  const request = { aud: audience, identity, scopes, cap: capabilities }
+  const { status, body } = await postForm(`${settings.issuer}/sts/exchange`, request, own)
   const { token } = body as { readonly token?: string }
   if (status !== 200 || !token) throw new CommandFailed(errorMessage(body))
   process.stdout.write(token)

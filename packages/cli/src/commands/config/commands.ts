@@ -10,13 +10,13 @@ import {
   resolveSettings,
   type Settings,
 } from '../../config/settings.ts'
-import type { CommandDeclaration, CommandGroup } from '../../invocation/command-declaration.ts'
+import type { CommandBody, CommandDeclaration } from '../../invocation/command-declaration.ts'
 import { UsageError } from '../../invocation/invocation.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
 import { yesOption } from '../../invocation/options.ts'
 import { failureReason, request } from '../../session/http.ts'
 
-/** The configuration file: profiles for several servers, each with its properties. */
+/** Commands for the configuration file, which has a profile for each server. */
 
 const propertyNames = Object.entries(properties)
   .map(([name, meaning]) => `  ${name.padEnd(26)} ${meaning}`)
@@ -33,7 +33,7 @@ const view = {
     { title: 'VALUE', value: ({ value }: Setting) => value },
   ],
   id: ({ property }: Setting) => property,
-  empty: 'nothing is set',
+  empty: 'no properties are set',
 }
 
 function readProfile(invocation: AuthInvocation): { path: string; file: ConfigFile; profile: string } {
@@ -42,7 +42,7 @@ function readProfile(invocation: AuthInvocation): { path: string; file: ConfigFi
   return { path, file, profile: invocation.flags.profile || invocation.env['BERTH_PROFILE'] || file.profile }
 }
 
-/** Changes the profile in use; returns its name. */
+/** Changes the current profile. Returns its name. */
 function updateProfile(
   invocation: AuthInvocation,
   work: (file: ConfigEditor, profile: string) => void,
@@ -52,7 +52,7 @@ function updateProfile(
   return profile
 }
 
-/** What holds now, as a profile would say it: nothing that is so by itself. */
+/** Returns the effective settings without the defaults. */
 function nonDefaultSettings({ api, issuer, audience, properties: set }: Settings): Record<string, string> {
   return {
     ...set,
@@ -65,8 +65,8 @@ function nonDefaultSettings({ api, issuer, audience, properties: set }: Settings
 const commands: readonly CommandDeclaration[] = [
   {
     name: 'view',
-    summary: 'show what holds: flags, environment, profile and defaults',
-    options: [{ flags: '--diff', summary: 'only what the file says' }],
+    summary: 'Show effective settings',
+    options: [{ flags: '--diff', summary: 'only properties of the configuration file' }],
     examples: ['berth config view', 'berth config view --diff -o yaml'],
     async run(invocation) {
       const auth = invocation as AuthInvocation
@@ -82,10 +82,10 @@ const commands: readonly CommandDeclaration[] = [
   },
   {
     name: 'set',
-    summary: 'set a property of the profile in use',
+    summary: 'Set a property of the current profile',
     parameters: [
-      { name: 'PROPERTY', summary: `one of:\n${propertyNames}`, required: true },
-      { name: 'VALUE', summary: 'its value', required: true },
+      { name: 'PROPERTY', summary: `property name:\n${propertyNames}`, required: true },
+      { name: 'VALUE', summary: 'value', required: true },
     ],
     examples: [
       'berth config set api https://berth.example.com',
@@ -98,42 +98,42 @@ const commands: readonly CommandDeclaration[] = [
       const profile = updateProfile(invocation as AuthInvocation, (file, own) =>
         file.set(own, property, value),
       )
-      invocation.output.notice(`${profile}: ${property} is ${value}`)
+      invocation.output.notice(`${profile}: ${property} is set to ${value}`)
     },
   },
   {
     name: 'unset',
-    summary: 'take a property of the profile in use away',
-    parameters: [{ name: 'PROPERTY', summary: 'its name', required: true }],
+    summary: 'Unset a property of the current profile',
+    parameters: [{ name: 'PROPERTY', summary: 'property name', required: true }],
     examples: ['berth config unset default.group'],
     async run(invocation) {
       const property = invocation.argument(0)
       if (!Object.hasOwn(properties, property))
         throw new UsageError(`${property} ${propertyProblem(property, '')}`)
       const profile = updateProfile(invocation as AuthInvocation, (file, own) => file.unset(own, property))
-      invocation.output.notice(`${profile}: ${property} is not set`)
+      invocation.output.notice(`${profile}: ${property} is unset`)
     },
   },
   {
     name: 'use',
-    summary: 'work with another profile from now on, made when it is new',
-    parameters: [{ name: 'PROFILE', summary: 'its name', required: true }],
+    summary: 'Switch to a profile; create it if it does not exist',
+    parameters: [{ name: 'PROFILE', summary: 'profile name', required: true }],
     examples: ['berth config use work'],
     async run(invocation) {
       const profile = invocation.argument(0)
       if (!/^[\w.-]{1,64}$/.test(profile))
-        throw new UsageError('PROFILE must be letters, digits, dots, hyphens and underscores')
+        throw new UsageError('PROFILE must consist of 1-64 letters, digits, periods, hyphens and underscores')
       const { path } = readProfile(invocation as AuthInvocation)
       updateConfigFile(path, (file) => {
         file.add(profile)
         file.use(profile)
       })
-      invocation.output.notice(`the profile in use is ${profile}`)
+      invocation.output.notice(`switched to profile ${profile}`)
     },
   },
   {
     name: 'profiles',
-    summary: 'list the profiles',
+    summary: 'List profiles',
     examples: ['berth config profiles'],
     async run(invocation) {
       const { file, profile } = readProfile(invocation as AuthInvocation)
@@ -149,7 +149,7 @@ const commands: readonly CommandDeclaration[] = [
           columns: [
             { title: 'PROFILE', value: ({ name }) => name },
             { title: 'API', value: ({ api }) => api },
-            { title: 'IN USE', value: ({ used }) => (used ? 'yes' : '') },
+            { title: 'CURRENT', value: ({ used }) => (used ? 'yes' : '') },
           ],
         },
       )
@@ -157,7 +157,7 @@ const commands: readonly CommandDeclaration[] = [
   },
   {
     name: 'edit',
-    summary: 'open the file in an editor; a mistake leaves it as it was',
+    summary: 'Edit the configuration file; an invalid edit is not saved',
     examples: ['EDITOR=vi berth config edit'],
     async run(invocation) {
       const { editConfig } = await import('./edit.ts')
@@ -166,7 +166,7 @@ const commands: readonly CommandDeclaration[] = [
   },
   {
     name: 'save',
-    summary: 'write what flags and environment say into the profile in use',
+    summary: 'Save flags and environment variables to the current profile',
     options: [yesOption],
     examples: ['BERTH_API=https://berth.example.com berth config save --profile work --yes'],
     async run(invocation) {
@@ -174,7 +174,7 @@ const commands: readonly CommandDeclaration[] = [
       const { path, profile } = readProfile(auth)
       const values = nonDefaultSettings(resolveSettings(auth.env, auth.flags, { mayBeNew: true }))
       const words = Object.entries(values).map(([property, value]) => `${property}=${value}`)
-      await invocation.prompt.confirm(`Write ${words.join(', ')} into the profile ${profile} of ${path}?`)
+      await invocation.prompt.confirm(`Save ${words.join(', ')} to profile ${profile} in ${path}?`)
       updateProfile(auth, (changed, own) => {
         for (const [property, value] of Object.entries(values)) changed.set(own, property, value)
       })
@@ -183,23 +183,23 @@ const commands: readonly CommandDeclaration[] = [
   },
   {
     name: 'reset',
-    summary: 'delete the profile in use',
+    summary: 'Delete the current profile',
     options: [yesOption],
     examples: ['berth config reset --yes'],
     async run(invocation) {
       const { path, file, profile } = readProfile(invocation as AuthInvocation)
-      await invocation.prompt.confirm(`Delete the profile ${profile} of ${path}?`)
+      await invocation.prompt.confirm(`Delete profile ${profile} in ${path}?`)
       const [next = DEFAULT_PROFILE] = Object.keys(file.profiles).filter((name) => name !== profile)
       updateConfigFile(path, (changed) => {
         changed.remove(profile)
         if (file.profile === profile) changed.use(next)
       })
-      invocation.output.notice(`deleted the profile ${profile}`)
+      invocation.output.notice(`deleted profile ${profile}`)
     },
   },
   {
     name: 'validate',
-    summary: 'whether the file is right and the server can be reached',
+    summary: 'Check the configuration file and the connection to the server',
     examples: ['berth config validate'],
     async run(invocation) {
       const { settings } = invocation as AuthInvocation
@@ -211,7 +211,7 @@ const commands: readonly CommandDeclaration[] = [
         checks.map(async ({ name, url }) => {
           try {
             const { status } = await request(url)
-            return { name, url, result: status === 200 ? 'ok' : `answers ${status}` }
+            return { name, url, result: status === 200 ? 'ok' : `status ${status}` }
           } catch (error) {
             return { name, url, result: failureReason(error) }
           }
@@ -220,8 +220,8 @@ const commands: readonly CommandDeclaration[] = [
       await invocation.output.list(results, {
         id: ({ name }) => name,
         columns: [
-          { title: 'WHAT', value: ({ name }) => name },
-          { title: 'ADDRESS', value: ({ url }) => url },
+          { title: 'NAME', value: ({ name }) => name },
+          { title: 'URL', value: ({ url }) => url },
           { title: 'RESULT', value: ({ result }) => result },
         ],
       })
@@ -230,8 +230,6 @@ const commands: readonly CommandDeclaration[] = [
   },
 ]
 
-export const configGroup: CommandGroup = {
-  name: 'config',
-  summary: 'the configuration file: profiles for several servers',
+export const configCommands: CommandBody = {
   commands,
 }

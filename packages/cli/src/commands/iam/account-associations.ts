@@ -12,10 +12,10 @@ import { descriptionColumn, idColumn, nameColumn } from '../../output/columns.ts
 import type { View } from '../../output/output.ts'
 import { CommandFailed } from '../../session/access-token.ts'
 
-/** Account associations: which accounts at cloud providers belong to a group. A group has one, with a part for each provider. */
+/** Account associations link cloud provider accounts to a group. A group has one association, with a part for each provider. */
 
 interface Cloud {
-  /** As the command calls it. */
+  /** Name of the subcommand. */
   readonly name: 'aws' | 'gcp' | 'azure'
   readonly label: string
   readonly member: 'amazon' | 'google' | 'azure'
@@ -31,7 +31,7 @@ const clouds: readonly Cloud[] = [
     label: 'Amazon',
     member: 'amazon',
     providerType: 'ACCOUNT_PROVIDER_TYPE_AMAZON',
-    options: [{ flags: '--account <id>', summary: 'the account, 12 digits' }],
+    options: [{ flags: '--account <id>', summary: 'account id (12 digits)' }],
     read: (invocation) => ({ account: requireOption(invocation, 'account', '--account') }),
     example: '--account 123456789012',
   },
@@ -41,8 +41,8 @@ const clouds: readonly Cloud[] = [
     member: 'google',
     providerType: 'ACCOUNT_PROVIDER_TYPE_GOOGLE',
     options: [
-      { flags: '--project-id <id>', summary: 'the project' },
-      { flags: '--project-number <number>', summary: 'and its number' },
+      { flags: '--project-id <id>', summary: 'project id' },
+      { flags: '--project-number <number>', summary: 'project number' },
     ],
     read: (invocation) => ({
       projectId: requireOption(invocation, 'projectId', '--project-id'),
@@ -56,8 +56,12 @@ const clouds: readonly Cloud[] = [
     member: 'azure',
     providerType: 'ACCOUNT_PROVIDER_TYPE_AZURE',
     options: [
-      { flags: '--tenant-id <id>', summary: 'the tenant' },
-      { flags: '--client-ids <component=id>', summary: 'its applications (repeatable)', repeatable: true },
+      { flags: '--tenant-id <id>', summary: 'tenant id' },
+      {
+        flags: '--client-ids <component=id>',
+        summary: 'client id of a component (repeatable)',
+        repeatable: true,
+      },
     ],
     read: (invocation) => ({
       tenantId: requireOption(invocation, 'tenantId', '--tenant-id'),
@@ -92,11 +96,11 @@ const view: View<AccountAssociation> = {
   ],
 }
 
-const locationParameter: readonly Parameter[] = [{ name: 'LOCATION', summary: 'the organization or folder' }]
+const locationParameter: readonly Parameter[] = [{ name: 'LOCATION', summary: 'organization or folder' }]
 const resolveLocation = (invocation: Invocation) =>
   resolveGroupUid(invocation, invocation.argument(0), 'LOCATION')
 
-/** The association of a group; undefined when it has none. */
+/** Returns the association of a group; undefined if there is none. */
 async function findAssociation(invocation: Invocation, uid: string): Promise<AccountAssociation | undefined> {
   const client = await invocation.client()
   for await (const one of client.accountAssociations.all({ uidp: { ids: [uid] } })) return one
@@ -106,15 +110,15 @@ async function findAssociation(invocation: Invocation, uid: string): Promise<Acc
 const commands: readonly (CommandDeclaration | CommandGroup)[] = [
   {
     name: 'set',
-    summary: 'say which account belongs to a group',
+    summary: 'Link a cloud account to a group',
     commands: clouds.map(
       (cloud): CommandDeclaration => ({
         name: cloud.name,
-        summary: `an account at ${cloud.label}`,
+        summary: `Link an ${cloud.label} account`,
         parameters: locationParameter,
         options: [
           ...cloud.options,
-          { flags: '-n, --name <name>', summary: 'what to call the association' },
+          { flags: '-n, --name <name>', summary: 'name of the association' },
           descriptionOption,
         ],
         examples: [`berth iam account-associations set ${cloud.name} my-org ${cloud.example}`],
@@ -123,16 +127,16 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
           const uid = await resolveLocation(invocation)
           const client = await invocation.client()
           const known = await findAssociation(invocation, uid)
-          const words = readOptions(invocation, 'name', 'description')
+          const fields = readOptions(invocation, 'name', 'description')
           const association = known
             ? await client.accountAssociations.update(uid, {
                 ...part,
-                ...words,
+                ...fields,
               } as Partial<AccountAssociationInput>)
             : await client.accountAssociations.create(uid, {
                 name: 'accounts',
                 ...part,
-                ...words,
+                ...fields,
               } as AccountAssociationInput)
           invocation.output.item(association, view)
         },
@@ -141,11 +145,11 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
   },
   {
     name: 'unset',
-    summary: 'take an account away',
+    summary: 'Unlink a cloud account from a group',
     commands: clouds.map(
       (cloud): CommandDeclaration => ({
         name: cloud.name,
-        summary: `the account at ${cloud.label}`,
+        summary: `Unlink the ${cloud.label} account`,
         parameters: locationParameter,
         options: [yesOption],
         examples: [`berth iam account-associations unset ${cloud.name} my-org --yes`],
@@ -155,25 +159,25 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
           const current = await findAssociation(invocation, uid)
           const where = invocation.argument(0) || uid
           if (current?.[cloud.member] === undefined)
-            throw new CommandFailed(`${where} has no account at ${cloud.label}`)
-          await invocation.prompt.confirm(`Take the account at ${cloud.label} away from ${where}?`)
+            throw new CommandFailed(`${where} has no ${cloud.label} account`)
+          await invocation.prompt.confirm(`Unlink the ${cloud.label} account from ${where}?`)
           const parts = ['amazon', 'google', 'azure', 'github', 'chainguard'] as const
           const others = parts.filter((part) => part !== cloud.member && current[part] !== undefined)
-          // An association without any account cannot be: the last one takes it along.
+          // An association must have an account: the last one deletes the association.
           if (others.length === 0) await client.accountAssociations.delete(uid)
           else await client.accountAssociations.update(uid, {}, { updateMask: [cloud.member] })
-          invocation.output.notice(`took the account at ${cloud.label} away from ${where}`)
+          invocation.output.notice(`unlinked the ${cloud.label} account from ${where}`)
         },
       }),
     ),
   },
   {
     name: 'check',
-    summary: 'try an account out',
+    summary: 'Check the access to a cloud account',
     commands: clouds.map(
       (cloud): CommandDeclaration => ({
         name: cloud.name,
-        summary: `whether Berth is let into the account at ${cloud.label}`,
+        summary: `Check that Berth can access the ${cloud.label} account`,
         parameters: locationParameter,
         examples: [`berth iam account-associations check ${cloud.name} my-org`],
         async run(invocation) {
@@ -201,7 +205,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
   {
     name: 'describe',
     aliases: ['get'],
-    summary: 'show which accounts belong to a group',
+    summary: 'Show the cloud accounts of a group',
     parameters: locationParameter,
     examples: ['berth iam account-associations describe my-org'],
     async run(invocation) {
@@ -209,7 +213,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       const association = await findAssociation(invocation, uid)
       if (association === undefined)
         throw new CommandFailed(
-          `${invocation.argument(0) || uid} has no accounts; give it some: berth iam account-associations set`,
+          `${invocation.argument(0) || uid} has no cloud accounts; link one with berth iam account-associations set`,
         )
       invocation.output.item(association, view)
     },
@@ -219,6 +223,6 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
 export const accountAssociationsGroup: CommandGroup = {
   name: 'account-associations',
   aliases: ['account-association', 'associations'],
-  summary: 'accounts at cloud providers that belong to a group',
+  summary: 'Manage the cloud accounts of groups',
   commands,
 }

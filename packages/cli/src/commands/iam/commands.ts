@@ -1,4 +1,4 @@
-import type { CommandGroup } from '../../invocation/command-declaration.ts'
+import type { CommandBody } from '../../invocation/command-declaration.ts'
 import { accountAssociationsGroup } from './account-associations.ts'
 import { foldersGroup, organizationsGroup } from './groups.ts'
 import { identitiesGroup } from './identities.ts'
@@ -7,9 +7,7 @@ import { invitesGroup } from './invites.ts'
 import { roleBindingsGroup } from './role-bindings.ts'
 import { rolesGroup } from './roles.ts'
 
-export const iamGroup: CommandGroup = {
-  name: 'iam',
-  summary: 'who may do what: organizations, folders, identities, roles',
+export const iamCommands: CommandBody = {
   commands: [
     organizationsGroup,
     foldersGroup,

@@ -1,4 +1,4 @@
-import type { IdentityInput } from '@berth/client/berth.ts'
+import type { Identity, IdentityInput } from '@berth/client/berth.ts'
 import { toArray } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration, CommandGroup } from '../../invocation/command-declaration.ts'
 import {
@@ -9,27 +9,42 @@ import {
   scopeOptions,
   yesOption,
 } from '../../invocation/options.ts'
+import { deleteResource, type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
 import { resolveIdentityUid } from '../../invocation/resource-lookup.ts'
 import { createCommands, deleteIdentityWithBindings } from './identity-creation.ts'
 import { identityView, listIdentities, relationshipTypes, viewWithRoles } from './identity-list.ts'
 import { matchingOptions, readRelationship } from './identity-matching.ts'
 
-/** Identities: who may act, and which tokens of others speak for them. */
+/** Identities, and the tokens that may assume them. */
+
+const identityResource: Resource<Identity> = {
+  noun: 'identity',
+  plural: 'identities',
+  command: 'berth iam identities',
+  example: 'ci',
+  parameter: { name: 'IDENTITY', summary: 'uid or name' },
+  view: identityView,
+  list: async (invocation) => listIdentities(invocation, { type: '', expired: false, name: '' }),
+  resolveUid: (invocation) => resolveIdentityUid(invocation, invocation.argument(0)),
+  get: (client, uid) => client.identities.get(uid),
+  delete: deleteIdentityWithBindings,
+  deleteEffect: 'and its role bindings',
+}
+
+const shared = resourceCommands(identityResource)
 
 const commands: readonly (CommandDeclaration | CommandGroup)[] = [
   {
-    name: 'list',
-    aliases: ['ls'],
-    summary: 'list identities',
+    ...shared.list,
     options: [
       ...scopeOptions,
-      { flags: '--name <name>', summary: 'only those of this name' },
+      { flags: '--name <name>', summary: 'name' },
       {
         flags: '--type, --relationship <type>',
-        summary: 'only those of this kind',
+        summary: 'identity type',
         choices: Object.keys(relationshipTypes),
       },
-      { flags: '--expired', summary: 'only those whose keys have expired' },
+      { flags: '--expired', summary: 'only identities with expired keys' },
     ],
     examples: [
       'berth iam identities list --parent my-org',
@@ -46,28 +61,18 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
   },
   {
     name: 'create',
-    summary: 'make an identity that tokens may assume',
+    summary: 'Create an identity that tokens can assume',
     commands: createCommands,
   },
-  {
-    name: 'describe',
-    aliases: ['get'],
-    summary: 'show an identity',
-    parameters: [{ name: 'IDENTITY', summary: 'its uid or name' }],
-    examples: ['berth iam identities describe ci -o yaml'],
-    async run(invocation) {
-      const uid = await resolveIdentityUid(invocation, invocation.argument(0))
-      invocation.output.item(await (await invocation.client()).identities.get(uid), identityView)
-    },
-  },
+  shared.describe,
   {
     name: 'update',
-    summary: 'change an identity',
-    parameters: [{ name: 'IDENTITY', summary: 'its uid or name' }],
+    summary: 'Change an identity',
+    parameters: [identityResource.parameter],
     options: [newNameOption, descriptionOption, ...matchingOptions],
     examples: ['berth iam identities update ci --subject repo:acme/app:ref:refs/heads/release'],
     async run(invocation) {
-      const uid = await resolveIdentityUid(invocation, invocation.argument(0))
+      const uid = await identityResource.resolveUid(invocation)
       const patch = requireChange({
         ...readOptions(invocation, 'name', 'description'),
         ...readRelationship(invocation),
@@ -80,13 +85,11 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     },
   },
   {
-    name: 'delete',
-    aliases: ['rm'],
-    summary: 'delete an identity with its role bindings, or all whose keys have expired',
-    parameters: [{ name: 'IDENTITY', summary: 'its uid or name' }],
+    ...shared.delete,
+    summary: 'Delete an identity with its role bindings, or all with expired keys',
     options: [
-      { flags: '--expired', summary: 'all whose keys have expired' },
-      { flags: '--parent <group>', summary: 'of this organization or folder alone' },
+      { flags: '--expired', summary: 'delete all identities with expired keys' },
+      { flags: '--parent <group>', summary: 'organization or folder to search for expired identities' },
       yesOption,
     ],
     examples: [
@@ -97,18 +100,14 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       const client = await invocation.client()
       if (invocation.flag('expired')) {
         const expired = await toArray(listIdentities(invocation, { type: '', expired: true, name: '' }))
-        if (expired.length === 0) return invocation.output.notice('none has expired')
+        if (expired.length === 0) return invocation.output.notice('no expired identities')
         const what = expired.length === 1 ? 'the expired identity' : `${expired.length} expired identities`
         const names = expired.map(({ name }) => name).join(', ')
         await invocation.prompt.confirm(`Delete ${what}: ${names}?`)
         for (const { uid } of expired) await deleteIdentityWithBindings(client, uid)
         return invocation.output.notice(`deleted ${what}`)
       }
-      const uid = await resolveIdentityUid(invocation, invocation.argument(0))
-      const { name } = await client.identities.get(uid)
-      await invocation.prompt.confirm(`Delete ${name} (${uid}) and its role bindings?`)
-      await deleteIdentityWithBindings(client, uid)
-      invocation.output.notice(`deleted ${name} (${uid})`)
+      await deleteResource(invocation, identityResource)
     },
   },
 ]
@@ -116,6 +115,6 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
 export const identitiesGroup: CommandGroup = {
   name: 'identities',
   aliases: ['identity', 'id', 'ids'],
-  summary: 'identities: who may act, and which tokens speak for them',
+  summary: 'Manage identities and the tokens they accept',
   commands,
 }

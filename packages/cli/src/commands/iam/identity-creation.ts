@@ -7,37 +7,37 @@ import { resolveGroupUid, resolveRoleUid } from '../../invocation/resource-looku
 import { identityView } from './identity-list.ts'
 import { matchingOptions, readRelationship } from './identity-matching.ts'
 
-/** `berth iam identities create …`: an identity for each kind of token. */
+/** `berth iam identities create …`: a command for each kind of token. */
 
 const roleOption: OptionDeclaration = {
   flags: '--role <role>',
-  summary: 'a role that it gets where it lies (repeatable)',
+  summary: 'role to grant in the parent (repeatable)',
   repeatable: true,
 }
 const commonOptions = [parentOption, descriptionOption, roleOption] as const
-const nameParameter = [{ name: 'NAME', summary: 'what to call it' }] as const
+const nameParameter = [{ name: 'NAME', summary: 'name' }] as const
 
-/** Makes an identity and gives it its roles; when one of them cannot be given, the identity does not stay behind. */
-async function createIdentity(invocation: Invocation, related: Partial<IdentityInput>): Promise<void> {
+/** Creates an identity and grants its roles. Deletes the identity if a role cannot be granted. */
+async function createIdentity(invocation: Invocation, relationship: Partial<IdentityInput>): Promise<void> {
   const name = invocation.argument(0) || (await invocation.prompt.input('Name of the identity?', 'NAME'))
   const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
-  const granted: string[] = []
+  const roleUids: string[] = []
   for (const role of invocation.optionValues('role'))
-    granted.push(await resolveRoleUid(invocation, role, { group }))
+    roleUids.push(await resolveRoleUid(invocation, role, { group }))
   const client = await invocation.client()
-  const made = await client.identities.create(group, {
-    ...related,
+  const created = await client.identities.create(group, {
+    ...relationship,
     name,
     ...readOptions(invocation, 'description'),
   } as IdentityInput)
   try {
-    for (const role of granted)
-      await client.roleBindings.create(group, { identityUid: made.uid, roleUid: role })
+    for (const role of roleUids)
+      await client.roleBindings.create(group, { identityUid: created.uid, roleUid: role })
   } catch (error) {
-    await deleteIdentityWithBindings(client, made.uid)
+    await deleteIdentityWithBindings(client, created.uid)
     throw error
   }
-  invocation.output.item(made, identityView)
+  invocation.output.item(created, identityView)
 }
 
 export async function deleteIdentityWithBindings(client: BerthClient, uid: string): Promise<void> {
@@ -52,7 +52,7 @@ export const createCommands: readonly CommandDeclaration[] = [
   {
     name: 'token',
     aliases: ['claims'],
-    summary: 'an identity for tokens with these claims, or signed by these keys',
+    summary: 'Create an identity for tokens with given claims or keys',
     parameters: nameParameter,
     options: [...matchingOptions, ...commonOptions],
     examples: [
@@ -60,24 +60,24 @@ export const createCommands: readonly CommandDeclaration[] = [
       'berth iam identities create token robot --identity-issuer https://robots.example.com --subject r1 --issuer-keys keys.json --parent my-org',
     ],
     async run(invocation) {
-      const related = readRelationship(invocation)
-      if (related === undefined)
+      const relationship = readRelationship(invocation)
+      if (relationship === undefined)
         throw new UsageError(
-          'say which tokens may assume it: --identity-issuer and --subject, --issuer-keys or --file; or use create github, gitlab, aws-role, aws-user',
+          'no tokens specified: give --identity-issuer and --subject, --issuer-keys or --file; or use create github, gitlab, aws-role, aws-user',
         )
-      await createIdentity(invocation, related)
+      await createIdentity(invocation, relationship)
     },
   },
   {
     name: 'github',
-    summary: 'an identity for workflows of a GitHub repository',
+    summary: 'Create an identity for workflows of a GitHub repository',
     parameters: nameParameter,
     options: [
-      { flags: '--github-repo <owner/repo>', summary: 'the repository' },
-      { flags: '--github-ref <ref>', summary: 'the ref that workflows run on (default: any)' },
+      { flags: '--github-repo <owner/repo>', summary: 'repository' },
+      { flags: '--github-ref <ref>', summary: 'ref that the workflows run on (default: any)' },
       {
         flags: '--github-audience <aud>',
-        summary: 'the audience that they ask for (default: the token service)',
+        summary: 'audience of the tokens (default: the token service)',
       },
       ...commonOptions,
     ],
@@ -89,7 +89,7 @@ export const createCommands: readonly CommandDeclaration[] = [
       if (!/^[\w.-]+\/[\w.-]+$/.test(repo)) throw new UsageError('--github-repo must be OWNER/REPO')
       const ref = invocation.option('githubRef')
       if (ref !== '' && !/^refs\/(heads|tags)\/./.test(ref))
-        throw new UsageError(`--github-ref must be a whole ref, e.g. refs/heads/${ref}`)
+        throw new UsageError(`--github-ref must be a full ref such as refs/heads/${ref}`)
       const audience = invocation.option('githubAudience')
       await createIdentity(invocation, {
         claimMatch: {
@@ -104,18 +104,18 @@ export const createCommands: readonly CommandDeclaration[] = [
   },
   {
     name: 'gitlab',
-    summary: 'an identity for pipelines of a GitLab project',
+    summary: 'Create an identity for pipelines of a GitLab project',
     parameters: nameParameter,
     options: [
-      { flags: '--project-path <group/project>', summary: 'the project' },
+      { flags: '--project-path <group/project>', summary: 'project path' },
       {
         flags: '--ref-type <type>',
-        summary: 'what pipelines run on',
+        summary: 'type of ref that the pipelines run on',
         choices: ['branch', 'tag'],
         default: 'branch',
       },
-      { flags: '--ref <name>', summary: 'the branch or tag (default: any)' },
-      { flags: '--gitlab-url <url>', summary: 'the GitLab server', default: 'https://gitlab.com' },
+      { flags: '--ref <name>', summary: 'branch or tag (default: any)' },
+      { flags: '--gitlab-url <url>', summary: 'GitLab server URL', default: 'https://gitlab.com' },
       ...commonOptions,
     ],
     examples: [
@@ -136,13 +136,20 @@ export const createCommands: readonly CommandDeclaration[] = [
   ...(['role', 'user'] as const).map(
     (kind): CommandDeclaration => ({
       name: `aws-${kind}`,
-      summary: `an identity for an AWS ${kind}`,
+      summary: `Create an identity for an AWS ${kind}`,
       parameters: nameParameter,
       options: [
-        { flags: '--aws-account-id <id>', summary: 'the account, 12 digits' },
-        { flags: `--aws-${kind}-name <name>`, summary: `name of the ${kind}` },
-        { flags: `--aws-${kind}-id <id>`, summary: `its unique id, ${kind === 'role' ? 'AROA…' : 'AIDA…'}` },
-        { flags: '--aws-partition <partition>', summary: 'aws, aws-us-gov or aws-cn', default: 'aws' },
+        { flags: '--aws-account-id <id>', summary: 'account id (12 digits)' },
+        { flags: `--aws-${kind}-name <name>`, summary: `${kind} name` },
+        {
+          flags: `--aws-${kind}-id <id>`,
+          summary: `unique ${kind} id (${kind === 'role' ? 'AROA…' : 'AIDA…'})`,
+        },
+        {
+          flags: '--aws-partition <partition>',
+          summary: 'partition: aws, aws-us-gov or aws-cn',
+          default: 'aws',
+        },
         ...commonOptions,
       ],
       examples: [
@@ -168,7 +175,7 @@ export const createCommands: readonly CommandDeclaration[] = [
   ),
 ]
 
-/** A text as a pattern of RE2 that matches it alone. */
+/** Escapes a text as an RE2 pattern. */
 function escapePattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }

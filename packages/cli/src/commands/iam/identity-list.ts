@@ -6,7 +6,7 @@ import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../../ou
 import type { Column, View } from '../../output/output.ts'
 import { PULL_TOKEN_ISSUER } from '../auth/pull-token-issuer.ts'
 
-/** Identities as lists show them, pull tokens among them: of which kind they are, and what they may do. */
+/** Lists identities, including pull tokens, with their types and roles. */
 
 function identityType(identity: Identity): string {
   if (identity.claimMatch !== undefined) return 'claim_match'
@@ -23,7 +23,7 @@ function issuerOf({ claimMatch, staticKeys, awsIdentity }: Identity): string {
   return claimMatch?.issuer ?? claimMatch?.issuerPattern ?? staticKeys?.issuer ?? ''
 }
 
-/** How the tokens that may assume it are known. */
+/** Returns the subject of the tokens that may assume an identity. */
 function subjectOf({ claimMatch, staticKeys, awsIdentity }: Identity): string {
   if (awsIdentity !== undefined) return awsIdentity.userId ?? awsIdentity.userIdPattern ?? ''
   return claimMatch?.subject ?? claimMatch?.subjectPattern ?? staticKeys?.subject ?? ''
@@ -60,9 +60,9 @@ const columns: readonly Column<Identity>[] = [
   createdColumn,
 ]
 
-export const identityView: View<Identity> = { columns, empty: 'no identities that you may see' }
+export const identityView: View<Identity> = { columns, empty: 'no identities visible to you' }
 
-/** With the roles of each, as `group: role`; only tables and CSV ask for them. `titles`: only these columns. */
+/** Adds a column with the roles, as `group: role`, for tables and CSV. `titles`: only these columns. */
 export async function viewWithRoles(
   invocation: Invocation,
   { titles, empty }: { readonly titles?: readonly string[]; readonly empty?: string } = {},
@@ -89,7 +89,7 @@ async function rolesOfIdentities(invocation: Invocation): Promise<ReadonlyMap<st
   return roles
 }
 
-/** What `--type` takes. */
+/** The values of `--type`. */
 export const relationshipTypes: Readonly<Record<string, RelationshipType>> = {
   claim_match: 'RELATIONSHIP_TYPE_CLAIM_MATCH',
   static: 'RELATIONSHIP_TYPE_STATIC',

@@ -4,34 +4,34 @@ import type { OptionDeclaration } from '../../invocation/command-declaration.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
 import { loadYaml } from '../../output/yaml.ts'
 
-/** The options that say which tokens of others may assume an identity. */
+/** The options that select the tokens that may assume an identity. */
 
 export const matchingOptions: readonly OptionDeclaration[] = [
-  { flags: '--identity-issuer <url>', summary: 'who signs the tokens', conflicts: ['identityIssuerPattern'] },
-  { flags: '--identity-issuer-pattern <re2>', summary: 'the same as a pattern of the whole issuer' },
-  { flags: '--subject <sub>', summary: 'the sub of the tokens', conflicts: ['subjectPattern'] },
-  { flags: '--subject-pattern <re2>', summary: 'the same as a pattern of the whole sub' },
-  { flags: '--claim-audience <aud>', summary: 'the aud of the tokens (default: the token service)' },
-  { flags: '--audience-pattern <re2>', summary: 'the same as a pattern' },
+  { flags: '--identity-issuer <url>', summary: 'issuer of the tokens', conflicts: ['identityIssuerPattern'] },
+  { flags: '--identity-issuer-pattern <re2>', summary: 'pattern for the whole issuer' },
+  { flags: '--subject <sub>', summary: 'sub claim', conflicts: ['subjectPattern'] },
+  { flags: '--subject-pattern <re2>', summary: 'pattern for the whole sub claim' },
+  { flags: '--claim-audience <aud>', summary: 'aud claim (default: the token service)' },
+  { flags: '--audience-pattern <re2>', summary: 'pattern for the whole aud claim' },
   {
     flags: '--claim <name:value>',
-    summary: 'a claim that the tokens have with this value (repeatable)',
+    summary: 'required claim value (repeatable)',
     repeatable: true,
   },
   {
     flags: '--claim-pattern <name:re2>',
-    summary: 'a claim whose value matches a pattern (repeatable)',
+    summary: 'pattern for a whole claim value (repeatable)',
     repeatable: true,
   },
   {
     flags: '--issuer-keys <file>',
-    summary: 'JWKS file with the keys that sign the tokens, instead of an issuer that is asked',
+    summary: 'JWKS file with the signing keys, used instead of fetching them from the issuer',
   },
-  { flags: '--expiration <yyyy-mm-dd>', summary: 'until when those keys count (default: 30 days)' },
-  { flags: '-f, --file <file>', summary: 'the identity as JSON or YAML, in the form of the API' },
+  { flags: '--expiration <yyyy-mm-dd>', summary: 'date when the issuer keys expire (default: in 30 days)' },
+  { flags: '-f, --file <file>', summary: 'JSON or YAML file with the identity in the API format' },
 ]
 
-/** `name:value` pairs as a map. */
+/** Parses `name:value` pairs. */
 function parsePairs(option: string, values: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     values.map((value) => {
@@ -53,21 +53,21 @@ function readFile(option: string, file: string): string {
 const DAY_MS = 24 * 60 * 60 * 1000
 const STATIC_DAYS = 30
 
-/** The relationship that the options describe; undefined when none of them was given. */
+/** Returns the relationship that the options describe; undefined if none is given. */
 export function readRelationship(invocation: Invocation): Partial<IdentityInput> | undefined {
-  const { optionIfSet: given, option: text, optionValues: list } = invocation
-  const file = text('file')
+  const { optionIfSet, option, optionValues } = invocation
+  const file = option('file')
   if (file !== '') return loadYaml().parse(readFile('--file', file)) as Partial<IdentityInput>
-  const issuer = given('identityIssuer')
-  const subject = given('subject')
-  const keys = text('issuerKeys')
+  const issuer = optionIfSet('identityIssuer')
+  const subject = optionIfSet('subject')
+  const keys = option('issuerKeys')
   if (keys !== '') {
     if (issuer === undefined || subject === undefined)
       throw new UsageError('--issuer-keys needs --identity-issuer and --subject')
-    const until = text('expiration')
+    const until = option('expiration')
     const time = until === '' ? Date.now() + STATIC_DAYS * DAY_MS : Date.parse(`${until}T00:00:00Z`)
     if (Number.isNaN(time)) throw new UsageError('--expiration must be a date such as 2027-01-31')
-    const audience = text('claimAudience')
+    const audience = option('claimAudience')
     return {
       staticKeys: {
         issuer,
@@ -78,15 +78,15 @@ export function readRelationship(invocation: Invocation): Partial<IdentityInput>
       },
     }
   }
-  const claims = parsePairs('--claim', list('claim'))
-  const claimPatterns = parsePairs('--claim-pattern', list('claimPattern'))
+  const claims = parsePairs('--claim', optionValues('claim'))
+  const claimPatterns = parsePairs('--claim-pattern', optionValues('claimPattern'))
   const parts = {
     issuer,
-    issuerPattern: given('identityIssuerPattern'),
+    issuerPattern: optionIfSet('identityIssuerPattern'),
     subject,
-    subjectPattern: given('subjectPattern'),
-    audience: given('claimAudience'),
-    audiencePattern: given('audiencePattern'),
+    subjectPattern: optionIfSet('subjectPattern'),
+    audience: optionIfSet('claimAudience'),
+    audiencePattern: optionIfSet('audiencePattern'),
     ...(Object.keys(claims).length === 0 ? {} : { claims }),
     ...(Object.keys(claimPatterns).length === 0 ? {} : { claimPatterns }),
   }

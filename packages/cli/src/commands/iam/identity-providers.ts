@@ -11,8 +11,8 @@ import {
   readOptions,
   requireChange,
   requireOption,
-  yesOption,
 } from '../../invocation/options.ts'
+import { type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
 import {
   readScope,
   resolveOrganizationUid,
@@ -22,7 +22,7 @@ import {
 import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 
-/** Identity providers: where the people of an organization sign in. */
+/** Identity providers that the users of an organization sign in with. */
 
 const callbacks = { own: 'CALLBACK_OWN', shared: 'CALLBACK_SHARED' } as const
 
@@ -47,25 +47,29 @@ const view: View<IdentityProvider> = {
     createdColumn,
   ],
   tree: { label: ({ name, oidc }) => `${name} ${oidc?.issuer ?? ''}`, uid: ({ uid }) => uid },
-  empty: 'no identity providers that you may see',
+  empty: 'no identity providers visible to you',
 }
 
 const providerOptions: readonly OptionDeclaration[] = [
   descriptionOption,
-  { flags: '--default-role <role>', summary: 'what whoever signs in for the first time becomes' },
-  { flags: '--oidc-issuer <url>', summary: 'its address' },
-  { flags: '--oidc-client-id <id>', summary: 'what Berth is called there' },
-  { flags: '--oidc-client-secret <secret>', summary: 'and its secret' },
-  { flags: '--oidc-additional-scopes <scopes>', summary: 'asked for besides openid', repeatable: true },
-  { flags: '--oidc-groups-claim <claim>', summary: 'the claim that holds the groups of a person' },
+  { flags: '--default-role <role>', summary: 'role granted at the first sign-in' },
+  { flags: '--oidc-issuer <url>', summary: 'issuer URL' },
+  { flags: '--oidc-client-id <id>', summary: 'client id of Berth at the provider' },
+  { flags: '--oidc-client-secret <secret>', summary: 'client secret of Berth at the provider' },
+  {
+    flags: '--oidc-additional-scopes <scopes>',
+    summary: 'scopes to request in addition to openid',
+    repeatable: true,
+  },
+  { flags: '--oidc-groups-claim <claim>', summary: 'claim with the groups of the user' },
   {
     flags: '--oidc-pkce-enabled <true|false>',
-    summary: 'always send proof keys',
+    summary: 'always use PKCE',
     choices: ['true', 'false'],
   },
   {
     flags: '--configuration-type <type>',
-    summary: 'OIDC is the only one',
+    summary: 'provider type; only OIDC is supported',
     choices: ['OIDC'],
     default: 'OIDC',
     hidden: true,
@@ -93,38 +97,42 @@ function readOidc(invocation: Invocation): Record<string, unknown> {
   return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
 }
 
-const providerParameters = [{ name: 'PROVIDER', summary: 'its uid or name' }] as const
-const resolveProviderUid = (invocation: Invocation) =>
-  resolveUid(invocation, invocation.argument(0), {
-    noun: 'provider',
-    list: (client, filter) => client.identityProviders.all(filter),
-  })
+const providerResource: Resource<IdentityProvider> = {
+  noun: 'identity provider',
+  plural: 'identity providers',
+  command: 'berth iam identity-providers',
+  example: 'okta',
+  parameter: { name: 'PROVIDER', summary: 'uid or name' },
+  view,
+  async list(invocation) {
+    const client = await invocation.client()
+    return client.identityProviders.all({ orderBy: 'name', ...(await readScope(invocation)) })
+  },
+  listOptions: [{ flags: '--parent <organization>', summary: 'organization' }],
+  resolveUid: (invocation) =>
+    resolveUid(invocation, invocation.argument(0), {
+      noun: 'provider',
+      list: (client, filter) => client.identityProviders.all(filter),
+    }),
+  get: (client, uid) => client.identityProviders.get(uid),
+  delete: (client, uid) => client.identityProviders.delete(uid),
+  deleteEffect: 'and sign out all users who signed in with it',
+}
+
+const shared = resourceCommands(providerResource)
 
 const commands: readonly CommandDeclaration[] = [
-  {
-    name: 'list',
-    aliases: ['ls'],
-    summary: 'list identity providers',
-    options: [{ flags: '--parent <organization>', summary: 'only those of this organization' }],
-    examples: ['berth iam identity-providers list'],
-    async run(invocation) {
-      const client = await invocation.client()
-      await invocation.output.list(
-        client.identityProviders.all({ orderBy: 'name', ...(await readScope(invocation)) }),
-        view,
-      )
-    },
-  },
+  shared.list,
   {
     name: 'create',
-    summary: 'let the people of an organization sign in with their own OpenID provider',
+    summary: 'Add an OpenID provider that users of an organization sign in with',
     options: [
-      { flags: '-n, --name <name>', summary: 'what to call it' },
-      { flags: '--parent <organization>', summary: 'whose it is' },
+      { flags: '-n, --name <name>', summary: 'name' },
+      { flags: '--parent <organization>', summary: 'organization that the provider belongs to' },
       ...providerOptions,
       {
         flags: '--oidc-correlation-rule <rule>',
-        summary: 'which claim names a person there: sub or oid; cannot be changed',
+        summary: 'claim that identifies the user: sub or oid; cannot be changed later',
         choices: Object.keys(correlationRules),
       },
     ],
@@ -154,28 +162,18 @@ const commands: readonly CommandDeclaration[] = [
       )
     },
   },
-  {
-    name: 'describe',
-    aliases: ['get'],
-    summary: 'show an identity provider',
-    parameters: providerParameters,
-    examples: ['berth iam identity-providers describe okta -o yaml'],
-    async run(invocation) {
-      const uid = await resolveProviderUid(invocation)
-      invocation.output.item(await (await invocation.client()).identityProviders.get(uid), view)
-    },
-  },
+  shared.describe,
   {
     name: 'update',
-    summary: 'change an identity provider',
-    parameters: providerParameters,
+    summary: 'Change an identity provider',
+    parameters: [providerResource.parameter],
     options: [
       newNameOption,
       ...providerOptions,
       {
         flags: '--callback <callback>',
         summary:
-          'own: use the redirect URI of this provider instead of the shared one; register it there first',
+          'own: use the redirect URI of this provider instead of the shared one; register it at the provider first',
         choices: ['own'],
       },
     ],
@@ -184,7 +182,7 @@ const commands: readonly CommandDeclaration[] = [
       'berth iam identity-providers update okta --callback own',
     ],
     async run(invocation) {
-      const uid = await resolveProviderUid(invocation)
+      const uid = await providerResource.resolveUid(invocation)
       const oidc = readOidc(invocation)
       const role = invocation.option('defaultRole')
       const organization = uid.split('/')[0] ?? ''
@@ -203,27 +201,12 @@ const commands: readonly CommandDeclaration[] = [
       )
     },
   },
-  {
-    name: 'delete',
-    aliases: ['rm'],
-    summary: 'delete an identity provider; whoever signed in with it is signed out at once',
-    parameters: providerParameters,
-    options: [yesOption],
-    examples: ['berth iam identity-providers delete okta --yes'],
-    async run(invocation) {
-      const uid = await resolveProviderUid(invocation)
-      const client = await invocation.client()
-      const { name } = await client.identityProviders.get(uid)
-      await invocation.prompt.confirm(`Delete ${name} and sign out whoever came through it?`)
-      await client.identityProviders.delete(uid)
-      invocation.output.notice(`deleted ${name} (${uid})`)
-    },
-  },
+  { ...shared.delete, summary: 'Delete an identity provider and sign out its users' },
 ]
 
 export const identityProvidersGroup: CommandGroup = {
   name: 'identity-providers',
   aliases: ['identity-provider', 'idps', 'idp'],
-  summary: 'identity providers: where the people of an organization sign in',
+  summary: 'Manage identity providers',
   commands,
 }

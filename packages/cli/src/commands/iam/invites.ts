@@ -14,7 +14,7 @@ import {
 import { createdColumn, idColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 
-/** Invites: codes that give whoever has one a role. */
+/** Invites: codes that grant a role. */
 
 const view: View<GroupInvite> = {
   columns: [
@@ -26,7 +26,7 @@ const view: View<GroupInvite> = {
     { title: 'SINGLE USE', value: ({ singleUse }) => (singleUse ? 'yes' : 'no'), wide: true },
     createdColumn,
   ],
-  empty: 'no invites that you may see',
+  empty: 'no invites visible to you',
 }
 
 const isExpired = ({ expirationTime = '' }: GroupInvite) => Date.parse(expirationTime) <= Date.now()
@@ -34,13 +34,13 @@ const isExpired = ({ expirationTime = '' }: GroupInvite) => Date.parse(expiratio
 const commands: readonly CommandDeclaration[] = [
   {
     name: 'create',
-    summary: 'invite somebody; the code is shown once',
-    parameters: [{ name: 'GROUP', summary: 'the organization or folder that they are invited to' }],
+    summary: 'Create an invite; the code is shown once',
+    parameters: [{ name: 'GROUP', summary: 'organization or folder' }],
     options: [
-      { flags: '--role <role>', summary: 'what they will be' },
-      { flags: '--ttl <duration>', summary: 'how long it can be accepted, as 24h or 7d', default: '168h' },
-      { flags: '--email <address>', summary: 'only somebody with this address may accept' },
-      { flags: '--single-use', summary: 'whoever accepts first uses it up' },
+      { flags: '--role <role>', summary: 'role to grant' },
+      { flags: '--ttl <duration>', summary: 'lifetime, such as 24h or 7d', default: '168h' },
+      { flags: '--email <address>', summary: 'email address that may accept the invite' },
+      { flags: '--single-use', summary: 'allow the invite to be accepted only once' },
     ],
     examples: [
       'berth iam invites create my-org --role editor --single-use',
@@ -61,15 +61,15 @@ const commands: readonly CommandDeclaration[] = [
       invocation.output.item(invite, view)
       if (['table', 'wide', 'tree'].includes(invocation.output.format))
         invocation.output.notice(
-          `\nThe code, which is not shown again:\n\n  ${invite.code}\n\nTo accept it: berth auth login --invite-code CODE, or the page /invite of the server.`,
+          `\nInvite code (not shown again):\n\n  ${invite.code}\n\nTo accept it, run berth auth login --invite-code CODE or open the page /invite of the server.`,
         )
     },
   },
   {
     name: 'list',
     aliases: ['ls'],
-    summary: 'list invites, expired ones too',
-    options: [...scopeOptions, { flags: '--expired', summary: 'only those that have expired' }],
+    summary: 'List invites, including expired ones',
+    options: [...scopeOptions, { flags: '--expired', summary: 'only expired invites' }],
     examples: ['berth iam invites list --parent my-org'],
     async run(invocation) {
       const client = await invocation.client()
@@ -84,11 +84,11 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'delete',
     aliases: ['rm'],
-    summary: 'withdraw invites',
-    parameters: [{ name: 'INVITE', summary: 'their uids', variadic: true }],
+    summary: 'Revoke invites',
+    parameters: [{ name: 'INVITE', summary: 'uids of the invites', variadic: true }],
     options: [
-      { flags: '--expired', summary: 'all that have expired' },
-      { flags: '--parent <group>', summary: 'to this organization or folder alone' },
+      { flags: '--expired', summary: 'revoke all expired invites' },
+      { flags: '--parent <group>', summary: 'organization or folder to search for expired invites' },
       yesOption,
     ],
     examples: ['berth iam invites delete $INVITE', 'berth iam invites delete --expired --yes'],
@@ -100,7 +100,7 @@ const commands: readonly CommandDeclaration[] = [
       if (invocation.flag('expired')) {
         for await (const one of client.groupInvites.all(await readScope(invocation)))
           if (isExpired(one)) uids.push(one.uid)
-        if (uids.length === 0) return invocation.output.notice('none has expired')
+        if (uids.length === 0) return invocation.output.notice('no expired invites')
       } else if (uids.length === 0) {
         uids.push(
           await invocation.prompt.select('Which invite?', 'INVITE', async () =>
@@ -111,9 +111,9 @@ const commands: readonly CommandDeclaration[] = [
         )
       }
       const what = uids.length === 1 ? 'the invite' : `${uids.length} invites`
-      await invocation.prompt.confirm(`Withdraw ${what}?`)
+      await invocation.prompt.confirm(`Revoke ${what}?`)
       for (const uid of uids) await client.groupInvites.delete(uid)
-      invocation.output.notice(`withdrew ${what}`)
+      invocation.output.notice(`revoked ${what}`)
     },
   },
 ]
@@ -121,6 +121,6 @@ const commands: readonly CommandDeclaration[] = [
 export const invitesGroup: CommandGroup = {
   name: 'invites',
   aliases: ['invite'],
-  summary: 'invites: codes that give whoever has one a role',
+  summary: 'Manage invites',
   commands,
 }

@@ -14,13 +14,13 @@ import {
 import { createdColumn, idColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 
-/** Role bindings: who holds which role where. */
+/** Role bindings: grants of a role to an identity in a group. */
 
 const identityOf = ({ identity, identityUid }: RoleBinding) =>
   identity?.name || identity?.email || identityUid
 const roleOf = ({ role, roleUid }: RoleBinding) => role?.name ?? roleUid
 const groupOf = ({ group, uid }: RoleBinding) => group?.name ?? parentUid(uid)
-/** The identity provider of an organization that vouched; '' for none on record. */
+/** The identity provider that the invite was accepted through; '' if none is recorded. */
 const acceptedThroughText = ({ acceptedThrough }: RoleBinding) =>
   acceptedThrough?.name || acceptedThrough?.uid || ''
 const labelOf = (one: RoleBinding) => `${identityOf(one)}: ${roleOf(one)} in ${groupOf(one)}`
@@ -37,15 +37,15 @@ const view: View<RoleBinding> = {
     createdColumn,
   ],
   tree: { label: labelOf, uid: ({ uid }) => uid },
-  empty: 'no role bindings that you may see',
+  empty: 'no role bindings visible to you',
 }
 
-const bindingParameters = [{ name: 'BINDING', summary: 'its uid' }] as const
+const bindingParameters = [{ name: 'BINDING', summary: 'uid' }] as const
 
 function resolveBindingUid(invocation: Invocation): Promise<string> {
   const word = invocation.argument(0)
   if (word !== '' && !isUid(word))
-    throw new UsageError(`${JSON.stringify(word)} is not a uid; see berth iam role-bindings list`)
+    throw new UsageError(`${JSON.stringify(word)} is not a uid; list them with berth iam role-bindings list`)
   return resolveUid(invocation, word, {
     noun: 'binding',
     list: (client) => client.roleBindings.all(),
@@ -57,11 +57,11 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'list',
     aliases: ['ls'],
-    summary: 'list role bindings',
+    summary: 'List role bindings',
     options: [
       ...scopeOptions,
-      { flags: '--identity <identity>', summary: 'only those of this identity' },
-      { flags: '--role <role>', summary: 'only those of this role' },
+      { flags: '--identity <identity>', summary: 'identity (uid or name)' },
+      { flags: '--role <role>', summary: 'role (uid or name)' },
     ],
     examples: ['berth iam role-bindings list --parent my-org', 'berth iam role-bindings list --role owner'],
     async run(invocation) {
@@ -78,11 +78,11 @@ const commands: readonly CommandDeclaration[] = [
   },
   {
     name: 'create',
-    summary: 'let an identity hold a role in an organization or folder, and in all below',
+    summary: 'Grant a role to an identity in an organization or folder, and in everything it contains',
     options: [
-      { flags: '--identity <identity>', summary: 'its uid or name' },
-      { flags: '--role <role>', summary: 'its uid or name' },
-      { flags: '--parent <group>', summary: 'where' },
+      { flags: '--identity <identity>', summary: 'identity (uid or name)' },
+      { flags: '--role <role>', summary: 'role (uid or name)' },
+      { flags: '--parent <group>', summary: 'organization or folder' },
     ],
     examples: ['berth iam role-bindings create --identity ci --role registry.push --parent my-org'],
     async run(invocation) {
@@ -90,24 +90,24 @@ const commands: readonly CommandDeclaration[] = [
       const identity = await resolveIdentityUid(invocation, invocation.option('identity'), '--identity')
       const role = await resolveRoleUid(invocation, invocation.option('role'), { group })
       const client = await invocation.client()
-      const made = await client.roleBindings.create(group, { identityUid: identity, roleUid: role })
-      invocation.output.item(made, view)
+      const created = await client.roleBindings.create(group, { identityUid: identity, roleUid: role })
+      invocation.output.item(created, view)
     },
   },
   {
     name: 'update',
-    summary: 'give a binding another role or another identity',
+    summary: 'Change the role or identity of a binding',
     parameters: bindingParameters,
     options: [
-      { flags: '--identity <identity>', summary: 'its uid or name' },
-      { flags: '--role <role>', summary: 'its uid or name' },
+      { flags: '--identity <identity>', summary: 'identity (uid or name)' },
+      { flags: '--role <role>', summary: 'role (uid or name)' },
     ],
     examples: ['berth iam role-bindings update $BINDING --role viewer'],
     async run(invocation) {
       const uid = await resolveBindingUid(invocation)
       const { option: text } = invocation
       if (text('identity') === '' && text('role') === '')
-        throw new UsageError('say what is to change: --identity or --role')
+        throw new UsageError('no changes given: specify --identity or --role')
       const patch = {
         ...(text('identity') === ''
           ? {}
@@ -123,7 +123,7 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'delete',
     aliases: ['rm'],
-    summary: 'take a role away',
+    summary: 'Revoke a role',
     parameters: bindingParameters,
     options: [yesOption],
     examples: ['berth iam role-bindings delete $BINDING --yes'],
@@ -131,10 +131,10 @@ const commands: readonly CommandDeclaration[] = [
       const uid = await resolveBindingUid(invocation)
       const client = await invocation.client()
       const current = await client.roleBindings.get(uid)
-      const what = `${roleOf(current)} in ${groupOf(current)} away from ${identityOf(current)}`
-      await invocation.prompt.confirm(`Take ${what}?`)
+      const what = `${roleOf(current)} in ${groupOf(current)} from ${identityOf(current)}`
+      await invocation.prompt.confirm(`Revoke ${what}?`)
       await client.roleBindings.delete(uid)
-      invocation.output.notice(`took ${what}`)
+      invocation.output.notice(`revoked ${what}`)
     },
   },
 ]
@@ -142,6 +142,6 @@ const commands: readonly CommandDeclaration[] = [
 export const roleBindingsGroup: CommandGroup = {
   name: 'role-bindings',
   aliases: ['role-binding', 'rolebindings', 'bindings'],
-  summary: 'role bindings: who holds which role where',
+  summary: 'Manage role bindings',
   commands,
 }

@@ -9,20 +9,20 @@ import {
   readOptions,
   requireChange,
   scopeOptions,
-  yesOption,
 } from '../../invocation/options.ts'
+import { type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
 import { readScope, resolveGroupUid, resolveRoleUid, resolveUid } from '../../invocation/resource-lookup.ts'
 import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 
 /** Roles: named sets of capabilities. */
 
-/** Loaded by the commands that show or take names of capabilities: they come from the schema, which is large. */
+/** Loaded on use: the names come from the schema, which is large. */
 const loadCapabilityNames = () => import('./capability-names.ts')
 
 type CapabilityName = (capability: Capability) => string
 
-/** In lists, the first capabilities; where one role is shown, all. */
+/** Lists show the first capabilities of a role; a single role shows all. */
 const roleView = (shortName: CapabilityName, shown = Number.POSITIVE_INFINITY): View<Role> => ({
   columns: [
     idColumn,
@@ -34,7 +34,7 @@ const roleView = (shortName: CapabilityName, shown = Number.POSITIVE_INFINITY): 
       value: ({ capabilities }) => summarizeNames(capabilities.map(shortName), shown),
     },
   ],
-  empty: 'no roles that you may see',
+  empty: 'no roles visible to you',
 })
 
 const SHOWN = 3
@@ -49,9 +49,8 @@ async function printRole(invocation: Invocation, role: Role): Promise<void> {
 }
 
 const isManaged = ({ uid }: Pick<Role, 'uid'>) => !uid.includes('/')
-const roleParameters = [{ name: 'ROLE', summary: 'its uid or name' }] as const
 
-/** A role that somebody here made, and can change. */
+/** Resolves a custom role. Throws a UsageError for a managed role, which cannot be changed. */
 async function resolveCustomRoleUid(invocation: Invocation): Promise<string> {
   const word = invocation.argument(0)
   const uid = await resolveUid(invocation, word, {
@@ -61,20 +60,37 @@ async function resolveCustomRoleUid(invocation: Invocation): Promise<string> {
   })
   if (isManaged({ uid }))
     throw new UsageError(
-      `${word} is a role that every installation has and nobody changes; make one of your own: berth iam roles create`,
+      `${word} is a managed role, which cannot be changed; create a custom role with berth iam roles create`,
     )
   return uid
 }
 
+const roleResource: Resource<Role> = {
+  noun: 'role',
+  plural: 'roles',
+  command: 'berth iam roles',
+  example: 'tagger',
+  parameter: { name: 'ROLE', summary: 'uid or name' },
+  view: roleView(String),
+  list: async (invocation) => (await invocation.client()).roles.all(await readScope(invocation)),
+  resolveUid: resolveCustomRoleUid,
+  get: (client, uid) => client.roles.get(uid),
+  delete: (client, uid) => client.roles.delete(uid),
+}
+
+const shared = resourceCommands(roleResource)
+
 const commands: readonly (CommandDeclaration | CommandGroup)[] = [
   {
-    name: 'list',
-    aliases: ['ls'],
-    summary: 'list roles',
+    ...shared.list,
     options: [
-      { flags: '--name <name>', summary: 'only those of this name' },
-      { flags: '--capabilities <names>', summary: 'only those that hold all of these', repeatable: true },
-      { flags: '--managed', summary: 'only those that every installation has', conflicts: ['parent'] },
+      { flags: '--name <name>', summary: 'name' },
+      {
+        flags: '--capabilities <names>',
+        summary: 'only roles with all of these capabilities',
+        repeatable: true,
+      },
+      { flags: '--managed', summary: 'only managed roles', conflicts: ['parent'] },
       ...scopeOptions,
     ],
     examples: ['berth iam roles list', 'berth iam roles list --managed --capabilities tag.create'],
@@ -96,12 +112,12 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
   },
   {
     name: 'create',
-    summary: 'make a role',
-    parameters: [{ name: 'NAME', summary: 'what to call it' }],
+    summary: 'Create a role',
+    parameters: [{ name: 'NAME', summary: 'name' }],
     options: [
       {
         flags: '--capabilities <names>',
-        summary: 'what it lets its holders do, as groups.list',
+        summary: 'capabilities, such as groups.list',
         repeatable: true,
       },
       parentOption,
@@ -112,7 +128,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       const { parseCapabilities: wireNames } = await loadCapabilityNames()
       const capabilities = wireNames('--capabilities', invocation.optionValues('capabilities'))
       if (capabilities.length === 0)
-        throw new UsageError('--capabilities must be given; see berth iam roles capabilities list')
+        throw new UsageError('--capabilities is required; list them with berth iam roles capabilities list')
       const name = invocation.argument(0) || (await invocation.prompt.input('Name of the role?', 'NAME'))
       const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
       const client = await invocation.client()
@@ -121,11 +137,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     },
   },
   {
-    name: 'describe',
-    aliases: ['get'],
-    summary: 'show a role',
-    parameters: roleParameters,
-    examples: ['berth iam roles describe viewer -o yaml'],
+    ...shared.describe,
     async run(invocation) {
       const uid = await resolveRoleUid(invocation, invocation.argument(0), { missing: 'ROLE' })
       await printRole(invocation, await (await invocation.client()).roles.get(uid))
@@ -133,19 +145,19 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
   },
   {
     name: 'update',
-    summary: 'change a role',
-    parameters: roleParameters,
+    summary: 'Change a role',
+    parameters: [roleResource.parameter],
     options: [
       newNameOption,
       descriptionOption,
       {
         flags: '--capabilities <names>',
-        summary: 'all that it holds from now on',
+        summary: 'capabilities to set',
         repeatable: true,
         conflicts: ['addCapabilities', 'removeCapabilities'],
       },
-      { flags: '--add-capabilities <names>', summary: 'what it holds besides', repeatable: true },
-      { flags: '--remove-capabilities <names>', summary: 'what it holds no more', repeatable: true },
+      { flags: '--add-capabilities <names>', summary: 'capabilities to add', repeatable: true },
+      { flags: '--remove-capabilities <names>', summary: 'capabilities to remove', repeatable: true },
     ],
     examples: ['berth iam roles update tagger --add-capabilities tag.delete'],
     async run(invocation) {
@@ -164,38 +176,23 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
         ...readOptions(invocation, 'name', 'description'),
         ...(all.length + added.length + removed.length === 0 ? {} : { capabilities }),
       })
-      // What it held was read a moment ago: a change in between must not be undone.
+      // The etag detects a concurrent change of the capabilities.
       await printRole(invocation, await client.roles.update(uid, patch, { ifMatch: etag }))
     },
   },
-  {
-    name: 'delete',
-    aliases: ['rm'],
-    summary: 'delete a role that nothing uses',
-    parameters: roleParameters,
-    options: [yesOption],
-    examples: ['berth iam roles delete tagger'],
-    async run(invocation) {
-      const uid = await resolveCustomRoleUid(invocation)
-      const client = await invocation.client()
-      const { name } = await client.roles.get(uid)
-      await invocation.prompt.confirm(`Delete the role ${name} (${uid})?`)
-      await client.roles.delete(uid)
-      invocation.output.notice(`deleted ${name} (${uid})`)
-    },
-  },
+  { ...shared.delete, summary: 'Delete a role that is not in use' },
   {
     name: 'capabilities',
     aliases: ['capability', 'caps'],
-    summary: 'what roles can hold',
+    summary: 'List capabilities',
     commands: [
       {
         name: 'list',
         aliases: ['ls'],
-        summary: 'list capabilities',
+        summary: 'List capabilities',
         options: [
-          { flags: '--resources <names>', summary: 'only those about these, as groups', repeatable: true },
-          { flags: '--actions <names>', summary: 'only these actions, as list', repeatable: true },
+          { flags: '--resources <names>', summary: 'resources, such as groups', repeatable: true },
+          { flags: '--actions <names>', summary: 'actions, such as list', repeatable: true },
         ],
         examples: [
           'berth iam roles capabilities list',
@@ -231,6 +228,6 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
 export const rolesGroup: CommandGroup = {
   name: 'roles',
   aliases: ['role'],
-  summary: 'roles: named sets of capabilities',
+  summary: 'Manage roles',
   commands,
 }

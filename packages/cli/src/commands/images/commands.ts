@@ -1,7 +1,7 @@
 import type { Advisory, BerthClient, CatalogTier, Repo, RepoInput, Tag } from '@berth/client/berth.ts'
 import type {
+  CommandBody,
   CommandDeclaration,
-  CommandGroup,
   OptionDeclaration,
 } from '../../invocation/command-declaration.ts'
 import { parseDurationOption } from '../../invocation/durations.ts'
@@ -16,6 +16,7 @@ import {
   scopeOptions,
   yesOption,
 } from '../../invocation/options.ts'
+import { deleteResource, type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
 import {
   isNotFound,
   isUid,
@@ -43,7 +44,7 @@ import { referrersCommand } from './referrers.ts'
 import { deleteCommand, deleteTagCommand, setTagCommand } from './tag-changes.ts'
 import { transferCommands } from './transfer.ts'
 
-/** Images: what is copied and looked at, repos and their tags. */
+/** Commands for images, repositories and their tags. */
 
 const tiers = ['APPLICATION', 'BASE', 'FIPS', 'AI', 'DEVTOOLS', 'COMMERCIAL'] as const
 const tierName = (tier: CatalogTier) =>
@@ -60,7 +61,7 @@ const repoView: View<Repo> = {
     createdColumn,
   ],
   tree: { label: ({ name, uid }) => `${name} ${uid}`, uid: ({ uid }) => uid },
-  empty: 'no repos that you may see',
+  empty: 'no repos visible to you',
 }
 
 interface NamedTag extends Tag {
@@ -77,12 +78,12 @@ const tagView: View<NamedTag> = {
     { title: 'DEPRECATED', value: ({ deprecated }) => (deprecated ? 'yes' : ''), wide: true },
   ],
   tree: { label: ({ repo, name }) => `${repo}:${name}`, uid: ({ uid }) => uid },
-  empty: 'no tags that you may see',
+  empty: 'no tags visible to you',
 }
 
 const repoOption: OptionDeclaration = {
   flags: '--repo <repo>',
-  summary: 'only this repo, by name, path or uid',
+  summary: 'repo (name, path or uid)',
 }
 
 async function listRepos(invocation: Invocation): Promise<AsyncIterable<Repo>> {
@@ -96,7 +97,7 @@ async function listRepos(invocation: Invocation): Promise<AsyncIterable<Repo>> {
   })
 }
 
-/** The repo that was named: with the host of the platform's registry before it, too. */
+/** Returns the given repo name without the host of the platform's registry. */
 function readRepoName(invocation: Invocation): string {
   const { registry } = (invocation as AuthInvocation).settings
   const word = invocation.option('repo') || invocation.argument(0)
@@ -108,10 +109,10 @@ async function* singleRepo(client: BerthClient, uid: string): AsyncGenerator<Rep
 }
 
 const tagFilters: readonly OptionDeclaration[] = [
-  { flags: '--updated-within <duration>', summary: 'only what changed since, as 24h or 7d' },
-  { flags: '--show-dates', summary: 'also tags that are dates' },
-  { flags: '--show-epochs', summary: 'also tags that end in a revision' },
-  { flags: '--show-referrers', summary: 'also tags of signatures and attestations' },
+  { flags: '--updated-within <duration>', summary: 'only tags updated within this time, such as 24h or 7d' },
+  { flags: '--show-dates', summary: 'include tags that are dates' },
+  { flags: '--show-epochs', summary: 'include tags that end in a revision' },
+  { flags: '--show-referrers', summary: 'include tags of signatures and attestations' },
 ]
 
 async function* listRepoTags(invocation: Invocation): AsyncGenerator<NamedTag> {
@@ -137,13 +138,13 @@ async function* listRepoTags(invocation: Invocation): AsyncGenerator<NamedTag> {
 const listTagsCommand: Omit<CommandDeclaration, 'examples'> = {
   name: 'list',
   aliases: ['ls'],
-  summary: 'list the tags of repos',
-  parameters: [{ name: 'REPO', summary: 'only this one: as --repo, or one of another registry' }],
+  summary: 'List tags',
+  parameters: [{ name: 'REPO', summary: 'repo (name, path or uid), or a repo of another registry' }],
   options: [
     ...scopeOptions,
     repoOption,
     ...tagFilters,
-    { flags: '--all', summary: 'all tags, whatever they look like' },
+    { flags: '--all', summary: 'include all tags' },
     tokenHostOption,
     jsonOption,
   ],
@@ -151,13 +152,13 @@ const listTagsCommand: Omit<CommandDeclaration, 'examples'> = {
     const word = invocation.argument(0)
     if (word === '' || isUid(word) || !isExternalImage(invocation, word))
       return invocation.output.list(listRepoTags(invocation), tagView)
-    await withImageResolver(invocation, ({ resolve: at }) =>
-      invocation.output.list(listRegistryTags(at(word)), registryTagView),
+    await withImageResolver(invocation, ({ resolve }) =>
+      invocation.output.list(listRegistryTags(resolve(word)), registryTagView),
     )
   },
 }
 
-/** Of a registry that has but the protocol: it tells names. */
+/** A tag of another registry, which lists names only. */
 interface RegistryTag {
   readonly repo: string
   readonly name: string
@@ -177,10 +178,10 @@ async function* listRegistryTags({ store, name: repo }: ImageLocation): AsyncGen
 }
 
 const repoOptions: readonly OptionDeclaration[] = [
-  { flags: '-d, --description <text>', summary: 'description, at most 255 characters' },
-  { flags: '--tier <tier>', summary: 'its class', choices: tiers.map((tier) => tier.toLowerCase()) },
-  { flags: '--bundles <names>', summary: 'what it belongs to', repeatable: true },
-  { flags: '--source <repo>', summary: 'uid of the repo that it copies' },
+  { flags: '-d, --description <text>', summary: 'description (up to 255 characters)' },
+  { flags: '--tier <tier>', summary: 'catalog tier', choices: tiers.map((tier) => tier.toLowerCase()) },
+  { flags: '--bundles <names>', summary: 'bundles of the repo', repeatable: true },
+  { flags: '--source <repo>', summary: 'uid of the repo to sync from' },
 ]
 
 function readRepoFields(invocation: Invocation): Partial<RepoInput> {
@@ -196,22 +197,31 @@ function readRepoFields(invocation: Invocation): Partial<RepoInput> {
   }
 }
 
-const repoParameters = [{ name: 'REPO', summary: 'its uid or name' }] as const
+const repoParameters = [{ name: 'REPO', summary: 'uid, name or path' }] as const
 const resolveRepo = (invocation: Invocation) => resolveRepoUid(invocation, invocation.argument(0))
 
+const repoResource: Resource<Repo> = {
+  noun: 'repo',
+  plural: 'repos',
+  command: 'berth images repos',
+  example: 'nginx',
+  parameter: repoParameters[0],
+  view: repoView,
+  list: listRepos,
+  listOptions: [...scopeOptions, repoOption],
+  resolveUid: resolveRepo,
+  get: (client, uid) => client.repos.get(uid),
+  delete: (client, uid) => client.repos.delete(uid),
+}
+
+const repos = resourceCommands(repoResource)
+
 const repoCommands: readonly CommandDeclaration[] = [
-  {
-    name: 'list',
-    aliases: ['ls'],
-    summary: 'list repos',
-    options: [...scopeOptions, repoOption],
-    examples: ['berth images repos list --parent my-org', 'berth images repos list -o id'],
-    run: async (invocation) => invocation.output.list(await listRepos(invocation), repoView),
-  },
+  { ...repos.list, examples: ['berth images repos list --parent my-org', 'berth images repos list -o id'] },
   {
     name: 'create',
-    summary: 'make a repo',
-    parameters: [{ name: 'NAME', summary: 'what to call it' }],
+    summary: 'Create a repo',
+    parameters: [{ name: 'NAME', summary: 'name' }],
     options: [parentOption, ...repoOptions],
     examples: ['berth images repos create nginx --parent my-org --description "The web server"'],
     async run(invocation) {
@@ -224,20 +234,10 @@ const repoCommands: readonly CommandDeclaration[] = [
       )
     },
   },
-  {
-    name: 'describe',
-    aliases: ['get'],
-    summary: 'show a repo',
-    parameters: repoParameters,
-    examples: ['berth images repos describe nginx -o yaml'],
-    async run(invocation) {
-      const uid = await resolveRepo(invocation)
-      invocation.output.item(await (await invocation.client()).repos.get(uid), repoView)
-    },
-  },
+  repos.describe,
   {
     name: 'update',
-    summary: 'change a repo',
+    summary: 'Change a repo',
     parameters: repoParameters,
     options: [newNameOption, ...repoOptions],
     examples: ['berth images repos update nginx --tier base'],
@@ -248,36 +248,27 @@ const repoCommands: readonly CommandDeclaration[] = [
     },
   },
   {
-    name: 'delete',
-    aliases: ['rm'],
-    summary: 'delete a repo',
-    parameters: repoParameters,
-    options: [yesOption, { flags: '--allow-missing', summary: 'one that is gone is fine' }],
-    examples: ['berth images repos delete nginx --yes'],
+    ...repos.delete,
+    options: [yesOption, { flags: '--allow-missing', summary: 'succeed if the repo does not exist' }],
     async run(invocation) {
       try {
-        const uid = await resolveRepo(invocation)
-        const client = await invocation.client()
-        const { name } = await client.repos.get(uid)
-        await invocation.prompt.confirm(`Delete the repo ${name} (${uid})?`)
-        await client.repos.delete(uid)
-        invocation.output.notice(`deleted ${name} (${uid})`)
+        await deleteResource(invocation, repoResource)
       } catch (error) {
         if (!(invocation.flag('allowMissing') && isNotFound(error))) throw error
-        invocation.output.notice(`${invocation.argument(0)} is not there`)
+        invocation.output.notice(`repo ${invocation.argument(0)} does not exist`)
       }
     },
   },
 ]
 
-/** `repo:tag`, where the repo may have a path before it. */
+/** Parses `repo:tag`, where the repo may be a path. */
 function parseTagReference(text: string): { readonly repo: string; readonly tag: string } {
   const [, repo = '', tag = 'latest'] = /^(.*?)(?::([^:/]*))?$/.exec(text) ?? []
   if (repo === '' || tag === '') throw new UsageError(`${JSON.stringify(text)} must be REPO:TAG`)
   return { repo, tag }
 }
 
-/** A tag of the platform's registry, by `repo:tag`. */
+/** Finds a tag of the platform's registry by `repo:tag`. */
 async function findTag(invocation: Invocation, word: string): Promise<NamedTag> {
   const { repo, tag } = parseTagReference(word)
   const parent = invocation.option('parent') || invocation.property('default.group')
@@ -287,13 +278,13 @@ async function findTag(invocation: Invocation, word: string): Promise<NamedTag> 
   const every = { includeDates: true, includeEpochs: true, includeReferrers: true }
   for await (const one of client.tags.all({ ...every, name: tag, uidp: { childrenOf: uid } }))
     return { ...one, repo: name }
-  throw new UsageError(`${name} has no tag ${JSON.stringify(tag)}`)
+  throw new UsageError(`tag '${tag}' not found in ${name}`)
 }
 
 const tagHistoryCommand: CommandDeclaration = {
   name: 'history',
-  summary: 'the digests that a tag has stood for, the latest first',
-  parameters: [{ name: 'REF', summary: 'repo:tag, or my-org/team/repo:tag', required: true }],
+  summary: 'Show the digests of a tag over time, newest first',
+  parameters: [{ name: 'REF', summary: 'repo:tag or my-org/team/repo:tag', required: true }],
   options: [parentFilterOption, jsonOption],
   examples: ['berth images tags history my-org/nginx:1.27'],
   async run(invocation) {
@@ -308,7 +299,7 @@ const tagHistoryCommand: CommandDeclaration = {
   },
 }
 
-/** Version 1 of the API alone has it. */
+/** Only version 1 of the API has the history. */
 async function fetchTagHistory(invocation: AuthInvocation, uid: string) {
   const { settings } = invocation
   const token = await getAccessToken(invocation)
@@ -320,14 +311,16 @@ async function fetchTagHistory(invocation: AuthInvocation, uid: string) {
     readonly items?: readonly { readonly updateTimestamp?: string; readonly digest?: string }[]
   }
   if (!reply.ok)
-    throw new CommandFailed(stripStatusPrefix(body.message ?? `the history cannot be read (${reply.status})`))
+    throw new CommandFailed(
+      stripStatusPrefix(body.message ?? `cannot read the history: status ${reply.status}`),
+    )
   return (body.items ?? []).map(({ updateTimestamp = '', digest = '' }) => ({
     digest,
     since: updateTimestamp,
   }))
 }
 
-/** Advisories of what a repo holds: of its own name, and of all that is built from the package of that name. */
+/** Lists the advisories of the package that a repo is named after, and of everything built from it. */
 async function* listRepoAdvisories(invocation: Invocation): AsyncGenerator<Advisory> {
   const client = await invocation.client()
   const { name, uid } = await client.repos.get(await resolveRepo(invocation))
@@ -344,14 +337,11 @@ async function* listRepoAdvisories(invocation: Invocation): AsyncGenerator<Advis
     }
 }
 
-export const imagesGroup: CommandGroup = {
-  name: 'images',
-  aliases: ['image'],
-  summary: 'images: copied, looked at and named; their repos',
+export const imagesCommands: CommandBody = {
   commands: [
     {
       ...listTagsCommand,
-      summary: 'list images: the tags of all repos',
+      summary: 'List images: the tags of all repos',
       examples: [
         'berth images list --parent my-org',
         'berth images list my-org/nginx --updated-within 7d',
@@ -365,7 +355,7 @@ export const imagesGroup: CommandGroup = {
     {
       name: 'advisories',
       aliases: ['advisory'],
-      summary: 'the advisories about the package or image that a repo is named after',
+      summary: 'List advisories of the package or image that a repo is named after',
       parameters: repoParameters,
       options: [stateOption],
       examples: [
@@ -377,13 +367,13 @@ export const imagesGroup: CommandGroup = {
     {
       name: 'repos',
       aliases: ['repo'],
-      summary: 'repos: what holds the tags of one image',
+      summary: 'Manage repositories',
       commands: repoCommands,
     },
     {
       name: 'tags',
       aliases: ['tag'],
-      summary: 'tags: names of versions of an image',
+      summary: 'Manage tags',
       commands: [
         {
           ...listTagsCommand,
@@ -397,8 +387,8 @@ export const imagesGroup: CommandGroup = {
         tagHistoryCommand,
         {
           name: 'resolve',
-          summary: 'the digest that a tag stands for',
-          parameters: [{ name: 'REF', summary: 'repo:tag, or my-org/team/repo:tag', required: true }],
+          summary: 'Resolve a tag to its digest',
+          parameters: [{ name: 'REF', summary: 'repo:tag or my-org/team/repo:tag', required: true }],
           options: [parentFilterOption],
           examples: [
             'berth images tags resolve nginx:1.27 -o id',

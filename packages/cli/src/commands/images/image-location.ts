@@ -17,46 +17,46 @@ import { findDockerCredentials } from '../../session/credentials/docker-config.t
 import { getRequestLogger, userAgent } from '../../session/http.ts'
 
 /**
- * What the words of a command mean that name images: `my-org/app:1.0` at the platform's registry, `ghcr.io/acme/app@sha256:…` at
- * another one, `oci:./app:1.0` in a directory.
+ * Resolves image names: `my-org/app:1.0` in the platform's registry, `ghcr.io/acme/app@sha256:…` in another registry, `oci:./app:1.0`
+ * in a directory.
  */
 
 export interface ImageLocation {
   readonly store: ImageStore
-  /** Tag or digest; '' where none was said. */
+  /** Tag or digest; '' if none is given. */
   readonly reference: string
   readonly isLayout: boolean
   /** The directory, or the repository with its host. */
   readonly name: string
 }
 
-/** Works with places; what goes wrong is told with what to do about it, and Ctrl-C ends it. */
+/** Resolves image names to stores. `signal` is aborted by Ctrl-C. */
 export interface ImageResolver {
   readonly signal: AbortSignal
   resolve(word: string): ImageLocation
 }
 
-/** Whether a word names a directory, or a registry that is not the platform's. */
+/** Reports whether a name is a directory or in another registry. */
 export function isExternalImage(invocation: Invocation, word: string): boolean {
   const { settings } = invocation as AuthInvocation
   return word.startsWith(LAYOUT) || ![settings.registry, ''].includes(requireImageName(word).host)
 }
 
-export const jsonOption: OptionDeclaration = { flags: '--json', summary: 'the same as -o json' }
+export const jsonOption: OptionDeclaration = { flags: '--json', summary: 'same as -o json' }
 export const platformOption: OptionDeclaration = {
   flags: '--platform <platform>',
-  summary: 'of an image for several platforms, that for this one, as linux/arm64',
+  summary: 'platform of a multi-platform image, such as linux/arm64',
 }
 export const tokenHostOption: OptionDeclaration = {
   flags: '--token-host <host>',
-  summary: "a host that may be shown another registry's credentials, where its tokens come from",
+  summary: 'token server that may receive the credentials of another registry (repeatable)',
   repeatable: true,
 }
 const parentOption: OptionDeclaration = {
   flags: '--parent <group>',
-  summary: 'the organization or folder of a name without one',
+  summary: 'organization or folder of a name without one',
 }
-/** What all commands have that name an image. */
+/** Options of all commands that take an image name. */
 export const imageOptions: readonly OptionDeclaration[] = [parentOption, tokenHostOption, jsonOption]
 
 export const imageParameter = {
@@ -69,7 +69,7 @@ class Interrupted extends Error {}
 
 export async function withImageResolver(
   invocation: Invocation,
-  work: (places: ImageResolver) => Promise<void>,
+  work: (resolver: ImageResolver) => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController()
   const interrupt = () => {
@@ -82,29 +82,29 @@ export async function withImageResolver(
   } catch (error) {
     invocation.output.progress('')
     if (!stop.signal.aborted) throw describeTransferError(invocation as AuthInvocation, error)
-    invocation.output.notice('stopped: no tag was changed by what was not finished')
+    invocation.output.notice('stopped; unfinished operations changed no tags')
     process.exitCode = exitCodes.interrupted
   } finally {
     process.off('SIGINT', interrupt)
   }
 }
 
-/** The mistake with what to do next. */
+/** Describes an error with its next step. */
 function describeTransferError({ settings, env }: AuthInvocation, error: unknown): unknown {
   if (!(error instanceof TransferError)) return error
-  const { problem, location: place } = error
-  // What is quoted in it comes from somebody else: one line it is, so that no other one can be forged.
+  const { problem, location } = error
+  // It quotes text of other servers: one line, so that they cannot forge a second one.
   const message = sanitizeText(error.message)
   switch (problem) {
     case 'unreachable':
       return new Unreachable(message, { cause: error })
     case 'denied': {
-      const isNobody = message.includes('without credentials') && (env['BERTH_TOKEN'] ?? '') === ''
-      const isOurs = place === settings.registry
-      const atOurs = isNobody ? 'sign in with berth auth login' : 'see what you may do: berth auth status'
-      const next = isOurs ? atOurs : `give Docker credentials for it: docker login ${place}`
-      const said = `${message}\n${next}`
-      return isNobody ? new NotSignedIn(said) : new CommandFailed(said)
+      const isAnonymous = message.includes('without credentials') && (env['BERTH_TOKEN'] ?? '') === ''
+      const isOwnRegistry = location === settings.registry
+      const ownHint = isAnonymous ? 'sign in with berth auth login' : 'show your roles: berth auth status'
+      const next = isOwnRegistry ? ownHint : `sign in to it with Docker: docker login ${location}`
+      const text = `${message}\n${next}`
+      return isAnonymous ? new NotSignedIn(text) : new CommandFailed(text)
     }
     default:
       return new CommandFailed(message, { cause: error })
@@ -118,19 +118,19 @@ function createImageResolver(invocation: AuthInvocation, signal: AbortSignal): I
     const known = connections.get(host)
     if (known !== undefined) return known
     const api = new URL(settings.api)
-    const watch = getRequestLogger()
-    const made = new Connection({
+    const logRequest = getRequestLogger()
+    const created = new Connection({
       host,
       credentials: () => findCredentials(invocation, host),
       tokenHosts: invocation.optionValues('tokenHost'),
-      // Where the API is, its scheme is known.
+      // The scheme of the API's host is known.
       ...(host === api.host && { scheme: api.protocol === 'http:' ? 'http' : 'https' }),
       userAgent: userAgent(),
       signal,
-      ...(watch !== undefined && { logRequest: watch }),
+      ...(logRequest !== undefined && { logRequest }),
     })
-    connections.set(host, made)
-    return made
+    connections.set(host, created)
+    return created
   }
   const layouts = new Map<string, LayoutDirectory>()
   return {
@@ -156,13 +156,13 @@ function requireImageName(word: string): ImageName {
   return name
 }
 
-/** A name at the platform's registry has its organization before it, or that of --parent or the configuration. */
+/** Adds the group of --parent or of the configuration to a name without one. */
 function qualifyRepository(invocation: Invocation, repository: string): string {
   if (repository.includes('/')) return repository
   const group = invocation.option('parent') || invocation.property('default.group')
   if (group === '')
     throw new UsageError(
-      `${JSON.stringify(repository)} names no organization: write my-org/${repository}, docker.io/${repository}, or give --parent`,
+      `${JSON.stringify(repository)} has no organization: use my-org/${repository} or docker.io/${repository}, or give --parent`,
     )
   return `${group}/${repository}`
 }
@@ -180,7 +180,7 @@ function parseLayoutName(word: string): { readonly directory: string; readonly r
   return { directory, reference: tag }
 }
 
-/** The sign-in for the platform's own registry, and what Docker knows for others, and where nobody is signed in. */
+/** Uses the sign-in for the platform's registry if there is one, otherwise the credentials of Docker. */
 async function findCredentials(
   { settings, env }: AuthInvocation,
   host: string,
@@ -202,11 +202,12 @@ export function readPlatform(invocation: Invocation): Platform | undefined {
   const text = invocation.option('platform')
   if (text === '') return undefined
   const platform = parsePlatform(text)
-  if (platform === undefined) throw new UsageError('--platform must be such as linux/amd64 or linux/arm/v7')
+  if (platform === undefined)
+    throw new UsageError('--platform must have a form such as linux/amd64 or linux/arm/v7')
   return platform
 }
 
-/** The reference of an image that must have one: `latest` where none was said, but for a layout, which knows its own. */
+/** Returns the reference, with the default `latest` for a registry. */
 export function referenceOrLatest({ reference, isLayout }: ImageLocation): string {
   return reference === '' && !isLayout ? 'latest' : reference
 }

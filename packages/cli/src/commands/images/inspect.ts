@@ -20,13 +20,13 @@ import {
   withImageResolver,
 } from './image-location.ts'
 
-/** Looks at images without fetching their layers: at the platform's registry, at others, and in directories. */
+/** Inspects images in registries and directories without downloading their layers. */
 
-/** One image of those that stand behind a name. */
+/** The image of one platform. */
 interface PlatformImage {
   readonly platform: string
   readonly digest: string
-  /** Of its layers and its configuration, as they are kept. */
+  /** Compressed bytes of the layers and the configuration. */
   readonly size: number
   readonly created: string
   readonly layers: readonly { readonly mediaType: string; readonly digest: string; readonly size: number }[]
@@ -39,7 +39,7 @@ interface Description {
   readonly mediaType: string
   readonly artifactType: string
   readonly annotations: Readonly<Record<string, string>>
-  /** Of all that it needs; what several images share counts once. */
+  /** Bytes of all blobs; shared blobs count once. */
   readonly size: number
   readonly images: readonly PlatformImage[]
 }
@@ -73,7 +73,7 @@ function formatAnnotations(texts: Readonly<Record<string, string>>): string {
     .join(', ')
 }
 
-/** The lines of a configuration that people ask for. */
+/** The main fields of an image configuration. */
 const configView: View<PlatformImage> = {
   columns: (['User', 'Entrypoint', 'Cmd', 'WorkingDir', 'Env', 'ExposedPorts', 'Labels'] as const).map(
     (name) => ({
@@ -88,7 +88,7 @@ function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Configurations larger than this are nobody's. */
+/** Larger configurations are ignored. */
 const CONFIG_BYTES_MAX = 4 * 1024 * 1024
 
 async function readImageConfig({ config }: Manifest, store: ImageStore, signal: AbortSignal) {
@@ -124,7 +124,7 @@ async function readPlatformImage(
   }
 }
 
-/** What is there several times counts once. */
+/** Sums the sizes of distinct blobs. */
 function distinctSize(blobs: readonly Descriptor[]): number {
   return [...new Map(blobs.map(({ digest, size }) => [digest, size])).values()].reduce(
     (sum, size) => sum + size,
@@ -132,7 +132,7 @@ function distinctSize(blobs: readonly Descriptor[]): number {
   )
 }
 
-/** The manifests of all images of a manifest, with what its indexes say of them. */
+/** Walks the manifests of all images of an index, with their descriptors. */
 async function* walkImages(
   manifest: Manifest,
   store: ImageStore,
@@ -150,35 +150,35 @@ async function* walkImages(
       yield* walkImages(await store.getManifest(child.digest), store, budget, child, seen, depth + 1)
 }
 
-export async function fetchManifest(invocation: Invocation, place: ImageLocation): Promise<Manifest> {
-  const manifest = await place.store.getManifest(referenceOrLatest(place))
+export async function fetchManifest(invocation: Invocation, location: ImageLocation): Promise<Manifest> {
+  const manifest = await location.store.getManifest(referenceOrLatest(location))
   const platform = readPlatform(invocation)
   if (platform === undefined || !isIndex(manifest)) return manifest
   const found = selectPlatform(manifest.manifests, platform)
   if (found === undefined)
     throw new UsageError(
-      `${place.name} has nothing for ${formatPlatform(platform)}: see berth images describe`,
+      `${location.name} has no image for ${formatPlatform(platform)}; list its platforms with berth images describe`,
     )
-  return place.store.getManifest(found.digest)
+  return location.store.getManifest(found.digest)
 }
 
 async function describeImage(
   invocation: Invocation,
-  { resolve: at, signal }: ImageResolver,
+  { resolve, signal }: ImageResolver,
 ): Promise<Description> {
-  const place = at(invocation.argument(0))
-  const root = await fetchManifest(invocation, place)
+  const location = resolve(invocation.argument(0))
+  const root = await fetchManifest(invocation, location)
   const { digest, mediaType, artifactType, annotations } = root
   const images: PlatformImage[] = []
   const blobs: Descriptor[] = []
-  const budget = new ReadBudget(place.store.name)
-  for await (const { manifest, known } of walkImages(root, place.store, budget)) {
+  const budget = new ReadBudget(location.store.name)
+  for await (const { manifest, known } of walkImages(root, location.store, budget)) {
     budget.consume(0, Math.min(manifest.config?.size ?? 0, CONFIG_BYTES_MAX))
-    images.push(await readPlatformImage(manifest, known, place.store, signal))
+    images.push(await readPlatformImage(manifest, known, location.store, signal))
     blobs.push(...(manifest.config === undefined ? [] : [manifest.config]), ...manifest.layers)
   }
-  const reference = referenceOrLatest(place)
-  const name = `${place.name}${reference === '' ? '' : reference === digest ? `@${digest}` : `:${reference}`}`
+  const reference = referenceOrLatest(location)
+  const name = `${location.name}${reference === '' ? '' : reference === digest ? `@${digest}` : `:${reference}`}`
   return { name, digest, mediaType, artifactType, annotations, size: distinctSize(blobs), images }
 }
 
@@ -188,7 +188,7 @@ export const inspectCommands: readonly CommandDeclaration[] = [
   {
     name: 'describe',
     aliases: ['inspect'],
-    summary: 'show an image: its platforms, sizes, layers and configuration',
+    summary: 'Show the platforms, sizes, layers and configuration of an image',
     parameters: [imageParameter],
     options: [platformOption, ...imageOptions],
     examples: [
@@ -196,8 +196,8 @@ export const inspectCommands: readonly CommandDeclaration[] = [
       'berth images describe docker.io/nginx --platform linux/arm64 --json',
     ],
     run: (invocation) =>
-      withImageResolver(invocation, async (places) => {
-        const all = await describeImage(invocation, places)
+      withImageResolver(invocation, async (resolver) => {
+        const all = await describeImage(invocation, resolver)
         const { output } = invocation
         output.item(all, descriptionView)
         if (!isHumanFormat(invocation)) return
@@ -218,7 +218,7 @@ export const inspectCommands: readonly CommandDeclaration[] = [
   },
   {
     name: 'manifest',
-    summary: 'print the manifest of an image, byte for byte',
+    summary: 'Print the manifest of an image',
     parameters: [imageParameter],
     options: [platformOption, ...imageOptions],
     examples: [
@@ -226,8 +226,8 @@ export const inspectCommands: readonly CommandDeclaration[] = [
       'berth images manifest my-org/app:1.0 --platform linux/amd64 --json',
     ],
     run: (invocation) =>
-      withImageResolver(invocation, async ({ resolve: at }) => {
-        const { bytes } = await fetchManifest(invocation, at(invocation.argument(0)))
+      withImageResolver(invocation, async ({ resolve }) => {
+        const { bytes } = await fetchManifest(invocation, resolve(invocation.argument(0)))
         if (isHumanFormat(invocation))
           process.stdout.write(process.stdout.isTTY ? sanitizeLines(bytes.toString('utf8')) : bytes)
         else invocation.output.item(JSON.parse(bytes.toString('utf8')), { columns: [] })
@@ -235,13 +235,13 @@ export const inspectCommands: readonly CommandDeclaration[] = [
   },
   {
     name: 'digest',
-    summary: 'print the digest that an image has now',
+    summary: 'Print the digest of an image',
     parameters: [imageParameter],
     options: [platformOption, ...imageOptions],
     examples: ['berth images digest my-org/app:1.0', 'berth images digest my-org/app --platform linux/arm64'],
     run: (invocation) =>
-      withImageResolver(invocation, async ({ resolve: at }) => {
-        const { digest, mediaType } = await fetchManifest(invocation, at(invocation.argument(0)))
+      withImageResolver(invocation, async ({ resolve }) => {
+        const { digest, mediaType } = await fetchManifest(invocation, resolve(invocation.argument(0)))
         if (isHumanFormat(invocation)) invocation.output.line(digest)
         else
           invocation.output.item(
@@ -252,13 +252,13 @@ export const inspectCommands: readonly CommandDeclaration[] = [
   },
   {
     name: 'size',
-    summary: 'how large an image is, as it is kept and pulled: for each platform, and all together',
+    summary: 'Show the compressed size of an image, by platform and in total',
     parameters: [imageParameter],
     options: [platformOption, ...imageOptions],
     examples: ['berth images size my-org/app:1.0'],
     run: (invocation) =>
-      withImageResolver(invocation, async (places) => {
-        const { images, size } = await describeImage(invocation, places)
+      withImageResolver(invocation, async (resolver) => {
+        const { images, size } = await describeImage(invocation, resolver)
         const rows = images.map(({ platform, digest, size, layers }) => ({
           platform,
           digest,
@@ -266,7 +266,7 @@ export const inspectCommands: readonly CommandDeclaration[] = [
           layers: layers.length,
         }))
         const distinct = new Set(images.flatMap(({ layers }) => layers.map(({ digest }) => digest))).size
-        // What several platforms share counts once.
+        // Shared layers count once.
         const total = { platform: 'all', digest: '', size, layers: distinct }
         await invocation.output.list(images.length > 1 ? [...rows, total] : rows, {
           id: ({ size }) => String(size),

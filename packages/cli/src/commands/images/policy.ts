@@ -11,7 +11,7 @@ import { resolveRepoUid } from '../../invocation/resource-lookup.ts'
 import type { View } from '../../output/output.ts'
 import { CommandFailed } from '../../session/access-token.ts'
 
-/** Policies of repos: which tags never move, and which go by themselves. */
+/** Policies of repositories: immutable tags and retention. */
 
 const formatUntagged = ({ retention }: RepoPolicy) =>
   retention?.untaggedAfter === undefined ? '' : `deleted after ${formatDuration(retention.untaggedAfter)}`
@@ -23,14 +23,14 @@ const policyView: View<RepoPolicy> = {
     { title: 'EXCEPT', value: ({ immutableTags }) => immutableTags?.exceptions.join(' ') ?? '' },
     { title: 'RETENTION', value: ({ retention }) => (retention?.enabled ? 'enabled' : 'not enabled') },
     {
-      title: 'KEEPS',
+      title: 'KEEP',
       kind: 'long',
       value: ({ retention }) => retention?.rules.map(formatRule).join('; ') ?? '',
     },
     { title: 'UNTAGGED', value: formatUntagged },
     { title: 'NEXT RUN', kind: 'time', value: ({ nextRunTime = '' }) => nextRunTime },
     { title: 'LAST RUN', kind: 'time', value: ({ lastRun }) => lastRun?.endTime ?? '' },
-    { title: 'DELETED', value: ({ lastRun }) => (lastRun === undefined ? '' : formatDeleted(lastRun)) },
+    { title: 'DELETED', value: ({ lastRun }) => (lastRun === undefined ? '' : formatCounts(lastRun)) },
     { title: 'ERROR', kind: 'long', value: ({ lastRun }) => lastRun?.error ?? '' },
     { title: 'CHANGED', kind: 'time', value: ({ updateTime = '' }) => updateTime, wide: true },
   ],
@@ -41,21 +41,21 @@ const verdictView: View<RetentionVerdict> = {
     { title: 'TAG', kind: 'name', value: ({ tag }) => tag },
     { title: 'DIGEST', value: ({ digest }) => digest },
     { title: 'DELETED', value: ({ deleted }) => (deleted ? 'yes' : '') },
-    { title: 'WHY', kind: 'long', value: ({ reason }) => reason },
+    { title: 'REASON', kind: 'long', value: ({ reason }) => reason },
     { title: 'UPDATED', kind: 'time', value: ({ updateTime = '' }) => updateTime },
   ],
   id: ({ tag, digest }) => tag || digest,
-  empty: 'nothing',
+  empty: 'no tags or manifests',
 }
 
-function formatDeleted({
+function formatCounts({
   deletedTags,
   deletedManifests,
 }: Readonly<Record<'deletedTags' | 'deletedManifests', number>>): string {
-  return `${deletedTags} tags, ${deletedManifests} manifests`
+  return `${deletedTags} tags and ${deletedManifests} manifests`
 }
 
-/** As `--keep` takes it. */
+/** Formats a rule in the syntax of `--keep`. */
 function formatRule({ patterns, newest, youngerThan }: RetentionRule): string {
   return [
     ...patterns,
@@ -70,7 +70,8 @@ function parseRule(text: string): RetentionRule {
   for (const word of text.split(/\s+/).filter((word) => word !== '')) {
     const [, name, value = ''] = /^(newest|younger)=(.*)$/.exec(word) ?? []
     if (name === 'newest') {
-      if (!/^[1-9]\d{0,5}$/.test(value)) throw new UsageError(`--keep: newest=${value} must be a number`)
+      if (!/^[1-9]\d{0,5}$/.test(value))
+        throw new UsageError(`--keep: newest=${value} must be a positive integer`)
       rule = { ...rule, newest: Number(value) }
     } else if (name === 'younger') rule = { ...rule, youngerThan: `${parseDurationOption('--keep', value)}s` }
     else patterns.push(word)
@@ -78,34 +79,34 @@ function parseRule(text: string): RetentionRule {
   return { ...rule, patterns }
 }
 
-const repoParameters = [{ name: 'REPO', summary: 'its uid, name or path' }] as const
+const repoParameters = [{ name: 'REPO', summary: 'uid, name or path' }] as const
 const resolveRepo = (invocation: Invocation) => resolveRepoUid(invocation, invocation.argument(0))
 
 const retentionOptions: readonly OptionDeclaration[] = [
   {
     flags: '--keep <rule>',
     summary:
-      'keep tags: patterns, newest=N, younger=AGE, all of which must hold; any rule keeps (repeatable)',
+      'rule for tags to keep: patterns, newest=N and younger=AGE, all must match (repeatable; one matching rule is enough)',
     repeatable: true,
   },
-  { flags: '--keep-all', summary: 'no rules: all tags stay', conflicts: ['keep'] },
+  { flags: '--keep-all', summary: 'remove all rules and keep all tags', conflicts: ['keep'] },
   {
     flags: '--untagged-after <age>',
-    summary: 'delete manifests that no tag has named for so long; never: they stay',
+    summary: 'age after which untagged manifests are deleted, or never',
   },
 ]
 
-/** Of what was set so far, what the options make. Undefined where they say nothing. */
+/** Applies the options to the current retention. Returns undefined if none is given. */
 function readRetention(invocation: Invocation, current: RepoPolicy['retention']): RetentionInput | undefined {
   const keep = invocation.optionValues('keep')
   const untagged = invocation.option('untaggedAfter')
   const [enable, disable] = [invocation.flag('enable'), invocation.flag('disable')]
   if (keep.length === 0 && untagged === '' && !invocation.flag('keepAll') && !enable && !disable)
     return undefined
-  const { untaggedAfter: before, ...rest } = current ?? { enabled: false, rules: [] }
+  const { untaggedAfter: currentUntaggedAfter, ...rest } = current ?? { enabled: false, rules: [] }
   const untaggedAfter =
     untagged === ''
-      ? before
+      ? currentUntaggedAfter
       : `${untagged === 'never' ? 0 : parseDurationOption('--untagged-after', untagged)}s`
   return {
     enabled: enable || (rest.enabled && !disable),
@@ -128,7 +129,7 @@ async function* listVerdicts(invocation: Invocation): AsyncGenerator<RetentionVe
   const client = await invocation.client()
   const uid = await resolveRepo(invocation)
   const retention = readRetention(invocation, (await client.repoPolicies.getRepoPolicy(uid)).retention)
-  const asked = {
+  const request = {
     uid,
     deletedOnly: invocation.flag('deleted'),
     pageSize: 200,
@@ -136,16 +137,16 @@ async function* listVerdicts(invocation: Invocation): AsyncGenerator<RetentionVe
   }
   let pageToken = ''
   do {
-    const page = await client.repoPolicies.previewRetention({ ...asked, pageToken })
+    const page = await client.repoPolicies.previewRetention({ ...request, pageToken })
     yield* page.verdicts
     pageToken = page.nextPageToken
-    if (pageToken === '') invocation.output.notice(`${formatDeleted(page)} would be deleted`)
+    if (pageToken === '') invocation.output.notice(`${formatCounts(page)} would be deleted`)
   } while (pageToken !== '')
 }
 
 const POLL_MS = 500
 
-/** The policy after a run that began when it was asked for, or later. */
+/** Waits for a run that started after the request. */
 async function waitForRun(
   invocation: Invocation,
   uid: string,
@@ -154,12 +155,12 @@ async function waitForRun(
   const client = await invocation.client()
   for (;;) {
     const now = await client.repoPolicies.getRepoPolicy(uid)
-    const isOver = now.lastRun?.endTime !== undefined && now.lastRun.beginTime !== before
-    if (isOver || now.retention?.enabled !== true) {
+    const hasEnded = now.lastRun?.endTime !== undefined && now.lastRun.beginTime !== before
+    if (hasEnded || now.retention?.enabled !== true) {
       invocation.output.progress('')
       return now
     }
-    invocation.output.progress('retention runs')
+    invocation.output.progress('retention is running')
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }
@@ -168,7 +169,7 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'describe',
     aliases: ['get', 'show'],
-    summary: 'show the policy of a repo, and what its last run came to',
+    summary: 'Show the policy of a repo and its last retention run',
     parameters: repoParameters,
     examples: [
       'berth images policy describe nginx',
@@ -182,19 +183,23 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'set',
     aliases: ['update'],
-    summary: 'change the policy of a repo; what is not named stays',
+    summary: 'Change the policy of a repo; other settings stay unchanged',
     parameters: repoParameters,
     options: [
       {
         flags: '--immutable <patterns>',
-        summary: 'tags that nobody moves or deletes, * for all',
+        summary: 'patterns of immutable tags, * for all',
         repeatable: true,
       },
-      { flags: '--except <patterns>', summary: 'of those, tags that may be moved', repeatable: true },
-      { flags: '--mutable', summary: 'no tag is immutable', conflicts: ['immutable', 'except'] },
+      {
+        flags: '--except <patterns>',
+        summary: 'patterns of tags excluded from --immutable',
+        repeatable: true,
+      },
+      { flags: '--mutable', summary: 'make all tags mutable', conflicts: ['immutable', 'except'] },
       ...retentionOptions,
-      { flags: '--enable', summary: 'delete what no rule keeps, from now on' },
-      { flags: '--disable', summary: 'delete nothing', conflicts: ['enable'] },
+      { flags: '--enable', summary: 'enable retention: delete tags that no rule keeps' },
+      { flags: '--disable', summary: 'disable retention', conflicts: ['enable'] },
       yesOption,
     ],
     examples: [
@@ -214,8 +219,10 @@ const commands: readonly CommandDeclaration[] = [
       })
       if ((retention ?? current.retention)?.enabled === true) {
         const deleted = await client.repoPolicies.previewRetention({ uid, ...patch, pageSize: 1 })
+        const verb = current.retention?.enabled ? 'Change' : 'Enable'
+        const repo = invocation.argument(0) || uid
         await invocation.prompt.confirm(
-          `Have retention delete ${formatDeleted(deleted)} of ${uid} now, and go on?`,
+          `${verb} retention on ${repo}? It deletes ${formatCounts(deleted)} now.`,
         )
       }
       const updateMask = Object.keys(patch)
@@ -227,9 +234,9 @@ const commands: readonly CommandDeclaration[] = [
   },
   {
     name: 'preview',
-    summary: 'tell what retention would delete, and why the rest stays',
+    summary: 'Preview what retention would delete, with the reasons',
     parameters: repoParameters,
-    options: [{ flags: '--deleted', summary: 'only what would be deleted' }, ...retentionOptions],
+    options: [{ flags: '--deleted', summary: 'show only what would be deleted' }, ...retentionOptions],
     examples: [
       'berth images policy preview nginx --deleted',
       "berth images policy preview nginx --keep 'v*' --keep newest=5 -o csv",
@@ -239,9 +246,9 @@ const commands: readonly CommandDeclaration[] = [
   {
     name: 'apply',
     aliases: ['run'],
-    summary: 'have retention run now, and wait for it',
+    summary: 'Run retention now',
     parameters: repoParameters,
-    options: [yesOption, { flags: '--no-wait', summary: 'do not wait' }],
+    options: [yesOption, { flags: '--no-wait', summary: 'do not wait for the run to end' }],
     examples: ['berth images policy apply nginx --yes'],
     async run(invocation) {
       const uid = await resolveRepo(invocation)
@@ -250,11 +257,11 @@ const commands: readonly CommandDeclaration[] = [
         uid,
         pageSize: 1,
       })
-      const what = formatDeleted({ deletedTags, deletedManifests })
-      await invocation.prompt.confirm(`Delete ${what} of ${uid}?`)
+      const what = formatCounts({ deletedTags, deletedManifests })
+      await invocation.prompt.confirm(`Delete ${what} from ${invocation.argument(0) || uid}?`)
       const { lastRun } = await client.repoPolicies.getRepoPolicy(uid)
-      const asked = await client.repoPolicies.applyRetention({ uid })
-      const after = invocation.flag('wait') ? await waitForRun(invocation, uid, lastRun?.beginTime) : asked
+      const policy = await client.repoPolicies.applyRetention({ uid })
+      const after = invocation.flag('wait') ? await waitForRun(invocation, uid, lastRun?.beginTime) : policy
       invocation.output.item(after, policyView)
       if (invocation.flag('wait') && after.lastRun?.error) throw new CommandFailed(after.lastRun.error)
     },
@@ -264,6 +271,6 @@ const commands: readonly CommandDeclaration[] = [
 export const policyGroup: CommandGroup = {
   name: 'policy',
   aliases: ['policies'],
-  summary: 'policies of repos: immutable tags, and what is deleted by itself',
+  summary: 'Manage immutable tags and retention of repositories',
   commands,
 }

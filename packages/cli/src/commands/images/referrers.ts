@@ -14,16 +14,16 @@ import {
 } from './image-location.ts'
 import { fetchManifest } from './inspect.ts'
 
-/** What belongs to an image: signatures, bills of materials, attestations, and what belongs to those. */
+/** Referrers of an image: signatures, SBOMs, attestations, and their own referrers. */
 
 interface Referrer {
-  /** Digests down from the image. */
+  /** Path of digests from the image. */
   readonly uid: string
   readonly digest: string
   readonly artifactType: string
   readonly size: number
   readonly annotations: Readonly<Record<string, string>>
-  /** Where it is kept under a tag, as signatures were before there were referrers. */
+  /** The tag, for referrers stored under a tag, as signatures were before OCI 1.1. */
   readonly tag: string
 }
 
@@ -41,12 +41,12 @@ const view: View<Referrer> = {
     label: ({ digest, artifactType, tag }) =>
       [artifactType, tag, digest].filter((text) => text !== '').join(' '),
   },
-  empty: 'nothing refers to this image',
+  empty: 'no referrers',
 }
 
 interface Walk {
   readonly store: ImageStore
-  /** Each once: what refers to several is shown with the first. */
+  /** Each referrer is shown once. */
   readonly seen: Set<string>
   readonly budget: ReadBudget
 }
@@ -77,21 +77,17 @@ async function* walkReferrer(
 export const referrersCommand: CommandDeclaration = {
   name: 'referrers',
   aliases: ['tree'],
-  summary: 'what belongs to an image: signatures, bills of materials, and what belongs to those',
+  summary: 'List signatures, SBOMs and other referrers of an image',
   parameters: [imageParameter],
-  options: [
-    platformOption,
-    { flags: '--artifact-type <type>', summary: 'only those of this type' },
-    ...imageOptions,
-  ],
+  options: [platformOption, { flags: '--artifact-type <type>', summary: 'artifact type' }, ...imageOptions],
   examples: ['berth images referrers my-org/app:1.0', 'berth images referrers my-org/app:1.0 -o tree'],
   run: (invocation) =>
-    withImageResolver(invocation, async ({ resolve: at }) => {
-      const place = at(invocation.argument(0))
-      const { digest } = await fetchManifest(invocation, place)
+    withImageResolver(invocation, async ({ resolve }) => {
+      const location = resolve(invocation.argument(0))
+      const { digest } = await fetchManifest(invocation, location)
       const type = invocation.option('artifactType')
       const rows: Referrer[] = []
-      const { store } = place
+      const { store } = location
       const walk: Walk = { store, seen: new Set([digest]), budget: new ReadBudget(store.name) }
       for await (const one of walkReferrers(walk, digest, digest))
         if (type === '' || one.artifactType === type) rows.push(one)
@@ -101,7 +97,7 @@ export const referrersCommand: CommandDeclaration = {
         artifactType: '',
         size: 0,
         annotations: {},
-        tag: referenceOrLatest(place),
+        tag: referenceOrLatest(location),
       }
       const isTree = invocation.output.format === 'tree' && rows.length > 0
       await invocation.output.list(isTree ? [root, ...rows] : rows, view)

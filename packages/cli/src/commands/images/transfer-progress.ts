@@ -3,11 +3,11 @@ import type { Output } from '../../output/output.ts'
 import { formatProgressBar } from '../../output/progress-bar.ts'
 import { formatSize } from '../../output/sizes.ts'
 
-/** How far a copy is: bytes, how many a second, and how long it takes at that rate. */
+/** Progress of a copy: bytes, rate and remaining time. */
 
-/** As often as somebody can read it. */
+/** Minimum interval between two updates. */
 const DISPLAY_INTERVAL_MS = 100
-/** The rate is that of the last seconds. */
+/** The rate is an average over this time. */
 const WINDOW_MS = 5000
 
 export function createTransferProgress(output: Output): CopyProgress {
@@ -22,7 +22,7 @@ export function createTransferProgress(output: Output): CopyProgress {
     const bytes = passed.reduce((sum, one) => sum + one.bytes, 0)
     const rate = bytes / (Math.max(1, Math.min(WINDOW_MS, nowMs - startedMs)) / 1000)
     const left = rate > 0 ? `, ${formatRemaining((expected - done) / rate)} left` : ''
-    // As wide as a narrow terminal.
+    // Fits a narrow terminal.
     const of = `${formatSize(done)} of ${formatSize(expected)}`
     output.progress(`${formatProgressBar(done / expected)} ${of}, ${formatSize(Math.round(rate))}/s${left}`)
   }
@@ -35,7 +35,7 @@ export function createTransferProgress(output: Output): CopyProgress {
       done += bytes
       const nowMs = performance.now()
       const last = passed.at(-1)
-      // A few entries a second, however small the pieces are.
+      // Merge small chunks into a few entries per second.
       if (last !== undefined && nowMs - last.atMs < DISPLAY_INTERVAL_MS)
         passed[passed.length - 1] = { atMs: last.atMs, bytes: last.bytes + bytes }
       else passed.push({ atMs: nowMs, bytes })

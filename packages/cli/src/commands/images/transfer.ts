@@ -25,7 +25,7 @@ interface CopyResult extends CopyCounts {
   readonly source: string
   readonly destination: string
   readonly digest: string
-  /** Those that the image has there. */
+  /** Tags at the destination. */
   readonly tags: readonly string[]
   readonly seconds: number
 }
@@ -40,11 +40,11 @@ const resultView: View<CopyResult> = {
     {
       title: 'BLOBS',
       value: ({ blobs, blobsMounted, blobsThere }) =>
-        `${blobs} copied, ${blobsMounted} mounted, ${blobsThere} there already`,
+        `${blobs} copied, ${blobsMounted} mounted, ${blobsThere} already present`,
     },
     {
       title: 'MANIFESTS',
-      value: ({ manifests, manifestsThere }) => `${manifests} copied, ${manifestsThere} there already`,
+      value: ({ manifests, manifestsThere }) => `${manifests} copied, ${manifestsThere} already present`,
     },
     { title: 'REFERRERS', value: ({ referrers }) => (referrers === 0 ? '' : String(referrers)) },
     {
@@ -56,10 +56,10 @@ const resultView: View<CopyResult> = {
 
 const copyOptions: readonly OptionDeclaration[] = [
   platformOption,
-  { flags: '--referrers', summary: 'also signatures, bills of materials and what else belongs to the image' },
+  { flags: '--referrers', summary: 'also copy signatures, SBOMs and other referrers' },
   {
     flags: '--jobs <count>',
-    summary: `layers at a time, at most ${JOBS_MAX}`,
+    summary: `number of layers to copy in parallel (1-${JOBS_MAX})`,
     default: String(JOBS_DEFAULT),
   },
   ...imageOptions,
@@ -67,7 +67,7 @@ const copyOptions: readonly OptionDeclaration[] = [
 
 const allTagsOption: OptionDeclaration = {
   flags: '--all-tags',
-  summary: 'all tags of a repo or directory, each under its own name',
+  summary: 'copy all tags of a repo or directory',
 }
 
 function createCopy(
@@ -92,15 +92,15 @@ function createCopy(
 }
 
 async function copyImages(invocation: Invocation, source: string, destination: string): Promise<void> {
-  await withImageResolver(invocation, async (places) => {
-    const [from, to] = [places.resolve(source), places.resolve(destination)]
+  await withImageResolver(invocation, async (resolver) => {
+    const [from, to] = [resolver.resolve(source), resolver.resolve(destination)]
     const startedMs = performance.now()
-    const copy = createCopy(invocation, places, from, to)
+    const copy = createCopy(invocation, resolver, from, to)
     const tags: string[] = []
     let digest = ''
     if (invocation.flag('allTags')) {
       if (from.reference !== '' || to.reference !== '')
-        throw new UsageError('--all-tags takes a repo or a directory on both sides, without a tag')
+        throw new UsageError('--all-tags requires a source and a destination without a tag')
       try {
         for await (const tag of from.store.listTags()) {
           digest = await copy.copy(tag, tag)
@@ -108,16 +108,16 @@ async function copyImages(invocation: Invocation, source: string, destination: s
         }
       } catch (error) {
         invocation.output.progress('')
-        if (tags.length > 0) invocation.output.notice(`copied before it ended: the tags ${tags.join(', ')}`)
+        if (tags.length > 0) invocation.output.notice(`copied before the failure: tags ${tags.join(', ')}`)
         throw error
       }
       if (tags.length === 0) throw new UsageError(`${from.name} has no tags`)
     } else {
       const reference = referenceOrLatest(from)
-      // What is named by its digest gets no tag that nobody said.
+      // A source given by digest gets no default tag.
       const tag = to.reference || (isDigest(reference) ? '' : reference || (to.isLayout ? '' : 'latest'))
       if (isDigest(tag))
-        throw new UsageError('the destination has a tag or none: its digest is that of the source')
+        throw new UsageError('the destination must not have a digest: it gets the digest of the source')
       digest = await copy.copy(reference, tag === '' ? undefined : tag)
       if (tag !== '') tags.push(tag)
     }
@@ -130,12 +130,12 @@ async function copyImages(invocation: Invocation, source: string, destination: s
 
 const directoryParameter = {
   name: 'DIR',
-  summary: 'an OCI layout: a directory, or one with a tag: DIR:1.0',
+  summary: 'directory of an OCI layout, optionally with a tag: DIR:1.0',
   required: true,
 } as const
 const imageParameter = {
   name: 'IMAGE',
-  summary: 'my-org/app:1.0 or registry.example.com/app:1.0',
+  summary: 'image, such as my-org/app:1.0 or registry.example.com/app:1.0',
   required: true,
 } as const
 
@@ -143,12 +143,12 @@ export const transferCommands: readonly CommandDeclaration[] = [
   {
     name: 'copy',
     aliases: ['cp'],
-    summary: 'copy an image between registries, within one, or from and to a directory',
+    summary: 'Copy an image between registries or directories',
     parameters: [
-      { name: 'FROM', summary: 'what is copied, as ghcr.io/acme/app:1.0 or oci:DIR:1.0', required: true },
+      { name: 'FROM', summary: 'source image, such as ghcr.io/acme/app:1.0 or oci:DIR:1.0', required: true },
       {
         name: 'TO',
-        summary: 'where to, as my-org/app:1.0; its tag may be left out',
+        summary: 'destination, such as my-org/app:1.0; default tag: tag of the source',
         required: true,
       },
     ],
@@ -163,7 +163,7 @@ export const transferCommands: readonly CommandDeclaration[] = [
   },
   {
     name: 'push',
-    summary: 'copy an image from a directory (OCI layout) to a registry',
+    summary: 'Copy an image from a directory (OCI layout) to a registry',
     parameters: [directoryParameter, imageParameter],
     options: [allTagsOption, ...copyOptions],
     examples: ['berth images push ./build my-org/app:1.0', 'berth images push ./build my-org/app --all-tags'],
@@ -174,7 +174,7 @@ export const transferCommands: readonly CommandDeclaration[] = [
   },
   {
     name: 'pull',
-    summary: 'copy an image from a registry to a directory (OCI layout)',
+    summary: 'Copy an image from a registry to a directory (OCI layout)',
     parameters: [imageParameter, directoryParameter],
     options: [allTagsOption, ...copyOptions],
     examples: [
@@ -185,7 +185,7 @@ export const transferCommands: readonly CommandDeclaration[] = [
   },
 ]
 
-/** A directory may be named with or without what says that it is one. */
+/** Accepts a directory with or without the prefix `oci:`. */
 function toLayoutName(word: string): string {
   const bare = word.startsWith('oci:') ? word.slice('oci:'.length) : word
   const isFile = statSync(bare, { throwIfNoEntry: false })?.isFile() ?? false

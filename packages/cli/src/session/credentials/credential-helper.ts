@@ -4,13 +4,13 @@ import { getAccessToken, NotSignedIn } from '../access-token.ts'
 import { decodeClaims, openTokenCache, remainingMs } from '../token-cache.ts'
 
 /**
- * `docker-credential-berth`: Docker's protocol for credential helpers (docker/docker-credential-helpers). It answers for the host of
- * the registry alone (R34), with a token that is renewed without a word.
+ * `docker-credential-berth`: Docker's protocol for credential helpers (docker/docker-credential-helpers). Provides credentials only for
+ * the host of the registry (R34), with a token that is refreshed automatically.
  */
 
-/** User name that says: the password is a token. */
+/** User name for a password that is a token. */
 const TOKEN_USER = '_token'
-/** What Docker takes for "there is nothing for this host": it then asks without credentials. */
+/** The message that makes Docker continue without credentials. */
 const NOT_FOUND = 'credentials not found in native keychain'
 
 export async function runCredentialHelper(action: string | undefined, env: Environment): Promise<number> {
@@ -29,10 +29,10 @@ async function handleAction(action: string | undefined, env: Environment): Promi
     case 'list':
       return print(JSON.stringify(signedInHosts(env)))
     case 'store':
-      // docker login believes that it was kept, unless this fails.
+      // It must fail: otherwise docker login reports that the credentials are stored.
       readFileSync(0)
       process.stderr.write(
-        'docker-credential-berth: signing in is for berth auth login; docker login has nothing to add\n',
+        'docker-credential-berth: docker login is not supported for this registry; run berth auth login\n',
       )
       return 1
     case 'erase':
@@ -40,7 +40,9 @@ async function handleAction(action: string | undefined, env: Environment): Promi
     case 'version':
       return print('docker-credential-berth')
     default:
-      process.stderr.write('docker-credential-berth: one of get, store, erase, list; Docker calls it\n')
+      process.stderr.write(
+        'docker-credential-berth: usage: docker-credential-berth get|store|erase|list (called by Docker)\n',
+      )
       return 2
   }
 }
@@ -50,7 +52,7 @@ function print(text: string): number {
   return 0
 }
 
-/** Forgets the token that was given out; the next one comes of the sign-in, which berth auth logout ends. */
+/** Deletes the stored token of the registry. The sign-in stays; berth auth logout ends it. */
 function erase(server: string, env: Environment): number {
   const { registry } = resolveSettings(env, {})
   if (hostOf(server) === registry) openTokenCache(env).remove('oidc-token', registry)
@@ -70,7 +72,7 @@ async function get(server: string, env: Environment): Promise<number> {
   }
 }
 
-/** A token for the registry. One for the API was signed in for; the registry's comes of the same session. */
+/** Returns a token for the registry from the same session as the API token. */
 export async function getRegistryToken(settings: Settings, env: Environment): Promise<string> {
   return getAccessToken({ settings, cache: openTokenCache(env) }, settings.registry)
 }

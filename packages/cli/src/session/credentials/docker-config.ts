@@ -8,7 +8,7 @@ import type { Environment } from '../../config/settings.ts'
 import { UsageError } from '../../invocation/invocation.ts'
 import type { Credentials } from '../../oci-client/registry/token.ts'
 
-/** Docker's configuration file, of which others own the rest: what is not ours stays as it is. */
+/** Reads and changes Docker's configuration file; members of other programs are preserved. */
 
 interface DockerConfig {
   credHelpers?: Record<string, string>
@@ -21,7 +21,7 @@ function dockerConfigPath(env: Environment): string {
   return join(env['DOCKER_CONFIG'] || join(env['HOME'] || homedir(), '.docker'), 'config.json')
 }
 
-/** Empty where there is no file. Throws a UsageError for one that is not JSON. */
+/** Returns an empty configuration if there is no file. Throws a UsageError if it is not JSON. */
 function readDockerConfig(path: string): DockerConfig {
   if (!existsSync(path)) return {}
   try {
@@ -29,11 +29,11 @@ function readDockerConfig(path: string): DockerConfig {
     if (typeof config === 'object' && config !== null && !Array.isArray(config)) return config as DockerConfig
     throw new Error('it is not an object')
   } catch (error) {
-    throw new UsageError(`${path} is not JSON, and was left as it is: ${(error as Error).message}`)
+    throw new UsageError(`${path} is not JSON; it was not changed: ${(error as Error).message}`)
   }
 }
 
-/** Changes the file, which is replaced whole, or left alone when it cannot be read. */
+/** Replaces the file atomically. Throws without changing it if it is invalid. */
 function updateDockerConfig(env: Environment, change: (config: DockerConfig) => void): void {
   const path = dockerConfigPath(env)
   const config = readDockerConfig(path)
@@ -43,7 +43,7 @@ function updateDockerConfig(env: Environment, change: (config: DockerConfig) => 
 
 export const HELPER_NAME = 'berth'
 
-/** Docker asks `docker-credential-berth` about this host from now on. */
+/** Configures Docker to use `docker-credential-berth` for this host. */
 export function configureHelper(env: Environment, registry: string): void {
   updateDockerConfig(env, (config) => {
     config.credHelpers = { ...config.credHelpers, [registry]: HELPER_NAME }
@@ -51,7 +51,7 @@ export function configureHelper(env: Environment, registry: string): void {
   })
 }
 
-/** A pull token for this host, in place of an older one. */
+/** Saves a pull token for this host, replacing an older one. */
 export function savePullToken(env: Environment, registry: string, user: string, password: string): void {
   updateDockerConfig(env, (config) => {
     config.auths = {
@@ -62,7 +62,7 @@ export function savePullToken(env: Environment, registry: string, user: string, 
   })
 }
 
-/** What to say to somebody whose Docker does not know of the sign-in yet; undefined when it does, or there is no Docker. */
+/** Returns a hint if Docker is not yet configured for the registry; undefined otherwise. */
 export function dockerHint(env: Environment, registry: string): string | undefined {
   const path = dockerConfigPath(env)
   try {
@@ -74,7 +74,7 @@ export function dockerHint(env: Environment, registry: string): string | undefin
   }
 }
 
-/** What Docker would show to a registry, known by one of these names: of its helper, of its store, or of the file itself. */
+/** Returns the credentials that Docker would use for a registry with one of these names: from a helper, a store or the file. */
 export async function findDockerCredentials(
   env: Environment,
   names: readonly string[],
@@ -102,13 +102,13 @@ function parseAuthEntry(
     : { user, password: secret.replace(/\0+$/, '') }
 }
 
-/** What helpers call a user whose password is an identity token. */
+/** User name of helpers for a password that is an identity token. */
 const IDENTITY_TOKEN_USER = '<token>'
 
-/** Asks `docker-credential-<name>`; undefined where it has nothing, or is not there. */
+/** Runs `docker-credential-<name>`. Returns undefined if it has no credentials or is not installed. */
 async function runHelper(env: Environment, helper: string, server: string): Promise<Credentials | undefined> {
   if (!/^[\w.-]+$/.test(helper))
-    throw new UsageError(`${JSON.stringify(helper)} is no name of a credential helper`)
+    throw new UsageError(`${JSON.stringify(helper)} is not a valid name of a credential helper`)
   const child = spawn(`docker-credential-${helper}`, ['get'], {
     env: { ...env },
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -7,7 +7,7 @@ import { HELPER_NAME } from './docker-config.ts'
 
 const program = fileURLToPath(new URL('../../../../../bin/berth.js', import.meta.url))
 
-/** Puts the credential helper where Docker finds it. Returns what is left to do, in words, or undefined. */
+/** Links the credential helper into the PATH. Returns a message if the user has to do something, otherwise undefined. */
 export function linkHelper(env: Environment): string | undefined {
   const name = `docker-credential-${HELPER_NAME}`
   const path = (env['PATH'] ?? '').split(delimiter)
@@ -19,12 +19,12 @@ export function linkHelper(env: Environment): string | undefined {
     if (isOwnLink(link)) unlinkSync(link)
     symlinkSync(program, link)
   } catch (error) {
-    return `${link} cannot be made (${(error as Error).message}); put a link to ${program} with the name ${name} on your PATH`
+    return `${link} cannot be created (${(error as Error).message}); create a link to ${program} with the name ${name} in a directory of your PATH`
   }
-  return path.includes(directory) ? undefined : `Docker looks for ${name} on the PATH: add ${directory} to it`
+  return path.includes(directory) ? undefined : `add ${directory} to your PATH so that Docker finds ${name}`
 }
 
-/** A link of ours that leads to where the program was before. */
+/** Reports whether a path is a link to an earlier location of this program. */
 function isOwnLink(path: string): boolean {
   try {
     return lstatSync(path).isSymbolicLink() && readlinkSync(path).endsWith('berth.js')

@@ -4,9 +4,9 @@ import { CommandFailed, errorMessage, parseJsonOrMessage, toUnreachable } from '
 import { request } from '../http.ts'
 import type { AwsService } from './aws-identity.ts'
 
-/** Tokens that a CI system, a cluster or a cloud gives to what runs there. */
+/** Finds the token that a CI system, a cluster or a cloud provides to its workloads. */
 
-/** For the token service as audience, from the first source that is found; undefined where there is none. Rejects when that one fails. */
+/** Returns a token for the token service from the first available source; undefined if there is none. Rejects if the source fails. */
 export async function findAmbientToken(
   env: Environment,
   issuer: string,
@@ -27,7 +27,9 @@ const gitHubActions: Source = async (env, issuer) => {
   const bearer = env['ACTIONS_ID_TOKEN_REQUEST_TOKEN']
   if (!url || !bearer) {
     if (env['GITHUB_ACTIONS'] === 'true')
-      process.stderr.write("This job gets no token from GitHub: it needs 'permissions: id-token: write'.\n")
+      process.stderr.write(
+        "GitHub provides no token to this job: add 'permissions: id-token: write' to the workflow.\n",
+      )
     return undefined
   }
   const asked = new URL(url)
@@ -40,14 +42,16 @@ const gitHubActions: Source = async (env, issuer) => {
   const body = parseJsonOrMessage(await response.text())
   const { value } = body as { readonly value?: string }
   if (!response.ok || !value)
-    throw new CommandFailed(`GitHub gave no token (HTTP status ${response.status}): ${errorMessage(body)}`)
+    throw new CommandFailed(
+      `GitHub returned no token (HTTP status ${response.status}): ${errorMessage(body)}`,
+    )
   return value
 }
 
-/** GitLab gives what `id_tokens:` names in a variable of the job; ours is BERTH_ID_TOKEN. */
+/** GitLab sets the variable that `id_tokens:` of the job names. */
 const gitLab: Source = async (env) => env['BERTH_ID_TOKEN'] || undefined
 
-/** The agent of a Buildkite job makes one when it is asked. */
+/** The Buildkite agent issues a token on request. */
 const buildkite: Source = async (env, issuer) => {
   if (!env['BUILDKITE_AGENT_ACCESS_TOKEN']) return undefined
   const { execFile } = await import('node:child_process')
@@ -59,7 +63,7 @@ const buildkite: Source = async (env, issuer) => {
       (error, stdout, stderr) =>
         error === null
           ? resolve(stdout.trim())
-          : reject(new CommandFailed(`buildkite-agent gave no token: ${stderr.trim() || error.message}`)),
+          : reject(new CommandFailed(`buildkite-agent returned no token: ${stderr.trim() || error.message}`)),
     )
   })
 }
@@ -70,7 +74,7 @@ const KUBERNETES_FILE = '/var/run/secrets/tokens/berth'
 const kubernetes: Source = async () =>
   existsSync(KUBERNETES_FILE) ? readFileSync(KUBERNETES_FILE, 'utf8').trim() : undefined
 
-/** Amazon's own variables for partitions and regions that have a token service of their own. */
+/** Reads Amazon's variables for partitions and regions with their own token service. */
 function awsServiceOf(env: Environment): AwsService | undefined {
   const endpoint = env['AWS_ENDPOINT_URL_STS'] ?? ''
   if (!URL.canParse(endpoint)) return undefined
@@ -80,8 +84,8 @@ function awsServiceOf(env: Environment): AwsService | undefined {
 const aws: Source = async (env, issuer, identity) => {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env
   if (!accessKeyId || !secretAccessKey) return undefined
-  const { signCallerIdentity: signedCallerIdentity } = await import('./aws-identity.ts')
+  const { signCallerIdentity } = await import('./aws-identity.ts')
   const sessionToken = env['AWS_SESSION_TOKEN']
   const credentials = { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }
-  return signedCallerIdentity(credentials, issuer, identity, awsServiceOf(env))
+  return signCallerIdentity(credentials, issuer, identity, awsServiceOf(env))
 }

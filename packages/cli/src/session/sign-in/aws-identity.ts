@@ -1,18 +1,18 @@
 import aws4 from 'aws4'
 
 /**
- * The token of an AWS identity: a request that asks Amazon's token service who is asking, signed (Signature Version 4) but not sent.
- * The token service of Berth sends it. The signature covers for whom it is meant, and which identity is to be assumed.
+ * The token of an AWS identity: a GetCallerIdentity request to Amazon's token service, signed (Signature Version 4) but not sent. The
+ * token service of Berth sends it. The signature covers the audience and the identity to assume.
  */
 
 export interface AwsCredentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** Of credentials that expire. */
+  /** Only of temporary credentials. */
   readonly sessionToken?: string
 }
 
-/** Which token service of Amazon is asked: the one that the server knows. */
+/** Amazon's token service that the request is for; the server must be configured for the same. */
 export interface AwsService {
   readonly host: string
   readonly region: string
@@ -44,6 +44,6 @@ export function signCallerIdentity(
   )
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const request = `POST ${PATH} HTTP/1.1\r\n${lines.join('')}\r\n`
-  // Base64url with its padding, as the public contract has it.
+  // Base64url with padding, as in the public contract.
   return Buffer.from(request, 'latin1').toString('base64').replaceAll('+', '-').replaceAll('/', '_')
 }

@@ -13,8 +13,7 @@ import {
 } from './request.ts'
 
 /**
- * Signing in with a browser: authorization code with a proof key on an address of this machine (RFC 8252, RFC 7636). No token is
- * ever in an address (R37).
+ * Sign-in with a browser: authorization code with PKCE and a loopback redirect (RFC 8252, RFC 7636). No URL contains a token (R37).
  */
 
 const WAIT_MS = 5 * 60 * 1000
@@ -33,7 +32,7 @@ export async function signInWithBrowser(request: SignInRequest): Promise<SignedI
     const code = waitForCode(server, {
       state,
       issuer: request.issuer,
-      // The server knows no such registry: then without it, in the same window.
+      // Used if the server does not know the registry as audience.
       fallbackUrl: request.optionalAudience === undefined ? undefined : addressFor(request.audiences),
     })
     await openBrowser(addressFor(allAudiences(request)), request.print)
@@ -80,15 +79,15 @@ function authorizeUrl(
   return url.href
 }
 
-async function openBrowser(url: string, tell: SignInRequest['print']): Promise<void> {
+async function openBrowser(url: string, print: SignInRequest['print']): Promise<void> {
   if (!hasDisplay()) {
-    tell(`Please open a browser on this machine to\n\n  ${url}\n`)
-    return tell('Without one here: berth auth login --headless')
+    print(`Open this URL in a browser on this machine:\n\n  ${url}\n`)
+    return print('To sign in without a browser on this machine: berth auth login --headless')
   }
-  tell(`Opening browser to ${url}`)
+  print(`Opening ${url} in a browser`)
   const { default: open } = await import('open')
   const child = await open(url).catch(() => undefined)
-  const missing = () => tell('No browser opened. Please open that address yourself.')
+  const missing = () => print('The browser did not open. Open the URL yourself.')
   if (child === undefined) missing()
   child?.once('error', missing)
 }
@@ -102,25 +101,25 @@ function hasDisplay(): boolean {
 interface ExpectedCallback {
   readonly state: string
   readonly issuer: string
-  /** Where to go on when what was asked for is not known there. */
+  /** Used if the server does not know a requested audience. */
   readonly fallbackUrl: string | undefined
 }
 
-/** The code that the browser brings. Rejects when somebody refused, or nobody came. */
+/** Returns the authorization code. Rejects if the sign-in is denied or times out. */
 function waitForCode(
   server: ReturnType<typeof createServer>,
   { state, issuer, fallbackUrl: other }: ExpectedCallback,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new CommandFailed('nobody signed in within five minutes')),
+      () => reject(new CommandFailed('the sign-in was not completed within 5 minutes')),
       WAIT_MS,
     ).unref()
     let next = other
     server.on('request', (request, response) => {
       const url = new URL(request.url ?? '/', 'http://127.0.0.1')
       const parameters = url.searchParams
-      // Any page can send a browser here: only what carries our state is about this sign-in.
+      // Any page can send a browser here: only requests with our state belong to this sign-in.
       if (url.pathname !== '/callback' || parameters.get('state') !== state)
         return sendPage(response, 404, notFoundPage)
       if (parameters.get('error') === INVALID_TARGET && next !== undefined) {
@@ -130,28 +129,28 @@ function waitForCode(
       }
       clearTimeout(timer)
       const code = parameters.get('code')
-      // RFC 9207: an answer of somebody else's does not count.
+      // RFC 9207: the response must come from our issuer.
       const isOurs = (parameters.get('iss') ?? issuer) === issuer
       if (code !== null && isOurs) {
-        // Before the command ends, since its server ends with it.
+        // Send the page before the command exits and closes this server.
         sendPage(response, 200, signedInPage)
         response.once('close', () => resolve(code))
         return
       }
       sendPage(response, 400, failedPage)
       const reason = isOurs
-        ? (parameters.get('error_description') ?? parameters.get('error') ?? 'there is no code in the answer')
-        : `the answer is of ${parameters.get('iss')}, not of ${issuer}`
-      response.once('close', () => reject(new CommandFailed(`the sign-in was refused: ${reason}`)))
+        ? (parameters.get('error_description') ?? parameters.get('error') ?? 'the response contains no code')
+        : `the response is from ${parameters.get('iss')}, expected ${issuer}`
+      response.once('close', () => reject(new CommandFailed(`the sign-in failed: ${reason}`)))
     })
   })
 }
 
-const notFoundPage = ['Nothing here', 'This address belongs to a sign-in of the berth command line.'] as const
-const signedInPage = ['You are signed in', 'You can close this window and go on in your terminal.'] as const
-const failedPage = ['You are not signed in', 'Your terminal says why. You can close this window.'] as const
+const notFoundPage = ['Not found', 'This URL belongs to a sign-in of the berth command line.'] as const
+const signedInPage = ['You are signed in', 'You can close this window and return to your terminal.'] as const
+const failedPage = ['Sign-in failed', 'See your terminal for the reason. You can close this window.'] as const
 
-/** Fixed text alone: nothing of the request is in it. */
+/** The pages contain fixed text only, nothing of the request. */
 function sendPage(
   response: ServerResponse,
   status: number,

@@ -4,8 +4,8 @@ import { request } from '../http.ts'
 import type { SignedInTokens, SignInRequest } from './request.ts'
 
 /**
- * The platform's own way of signing in without a browser here: the answer is encrypted to a key that was made for it alone
- * (X25519, AES-256-GCM), and whoever signs in elsewhere is shown the beginning of that key.
+ * The headless flow of the platform: the response is encrypted to a key generated for this sign-in (X25519, AES-256-GCM), and the page
+ * shows the start of that key.
  */
 
 const WAIT_MS = 15 * 60 * 1000
@@ -15,15 +15,15 @@ const TAG_BYTES = 16
 const FINGERPRINT_CHARS = 8
 
 export async function signInWithPlatformFlow(asked: SignInRequest): Promise<SignedInTokens> {
-  const { issuer, audiences, print: tell } = asked
+  const { issuer, audiences, print } = asked
   const { publicKey, privateKey } = generateKeyPairSync('x25519')
   const code = publicKey.export({ format: 'jwk' }).x ?? ''
   const url = new URL('/oauth', issuer)
   url.searchParams.set('headless_code', code)
   if (asked.identityProvider !== '') url.searchParams.set('idp_id', asked.identityProvider)
   else if (asked.connection !== '') url.searchParams.set('connection', asked.connection)
-  tell(`Open this address on any device:\n\n  ${url.href}\n`)
-  tell(`Go on there only if the page shows the code ${code.slice(0, FINGERPRINT_CHARS)}.`)
+  print(`Open this URL on any device:\n\n  ${url.href}\n`)
+  print(`Continue only if the page shows the code ${code.slice(0, FINGERPRINT_CHARS)}.`)
   const untilMs = Date.now() + WAIT_MS
   while (Date.now() < untilMs) {
     await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS))
@@ -39,7 +39,7 @@ export async function signInWithPlatformFlow(asked: SignInRequest): Promise<Sign
     }
     return { accessToken: await tokenFor(audiences[0]), refreshToken: undefined, exchangeFor: tokenFor }
   }
-  throw new CommandFailed('nobody signed in in time')
+  throw new CommandFailed('the sign-in was not completed within 15 minutes')
 }
 
 interface EncryptedIdToken {
@@ -47,7 +47,7 @@ interface EncryptedIdToken {
   readonly encryptedIdtoken: string
 }
 
-/** Undefined until somebody has signed in. */
+/** Returns undefined until the user has signed in. */
 async function fetchHeadlessSession(issuer: string, code: string): Promise<EncryptedIdToken | undefined> {
   const url = `${issuer}/sts/headless_sessions?code=${encodeURIComponent(code)}`
   let response: Response
@@ -66,7 +66,7 @@ function decrypt(
   privateKey: Parameters<typeof diffieHellman>[0]['privateKey'],
   { ecdhPublicKey, encryptedIdtoken }: EncryptedIdToken,
 ): string {
-  // The key comes as base64url text, once more in base64 as JSON has bytes.
+  // The key is base64url text, encoded again in base64 because it is a bytes field in JSON.
   const x = Buffer.from(ecdhPublicKey, 'base64').toString()
   const theirs = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x }, format: 'jwk' })
   const secret = diffieHellman({ privateKey, publicKey: theirs })
@@ -77,6 +77,6 @@ function decrypt(
   try {
     return cipher.update(text, undefined, 'utf8') + cipher.final('utf8')
   } catch {
-    throw new CommandFailed('the sign-in failed: the answer was not encrypted for it')
+    throw new CommandFailed('the sign-in failed: the response cannot be decrypted')
   }
 }

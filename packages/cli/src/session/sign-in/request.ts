@@ -1,20 +1,20 @@
 import { CommandFailed, errorMessage } from '../access-token.ts'
 
-/** What a person's sign-in asks the token service for, and what it brings. */
+/** Request and result of a user's sign-in. */
 
-/** Under which the token service knows this program. */
+/** Client id of the command line at the token service. */
 export const CLIENT_ID = 'berth-cli'
 
-/** The error of a token service that knows no such audience (RFC 8707 section 2). */
+/** Error code for an unknown audience (RFC 8707 section 2). */
 export const INVALID_TARGET = 'invalid_target'
 
 export interface SignInRequest {
   readonly issuer: string
-  /** What tokens are to be for; the first one is asked for at once. */
+  /** Requested audiences; the first one is requested immediately. */
   readonly audiences: readonly string[]
-  /** What further ones may be for, if the server knows it: it is only a guess. */
+  /** A further audience, requested only if the server knows it. */
   readonly optionalAudience: string | undefined
-  /** Where to sign in, when that is not for the person to choose: uid or organization, or the name of an operator's provider. */
+  /** Identity provider (uid or organization) or connection (provider of the installation) to sign in with; '' lets the user choose. */
   readonly identityProvider: string
   readonly connection: string
   readonly print: (line: string) => void
@@ -23,19 +23,19 @@ export interface SignInRequest {
 export interface SignedInTokens {
   readonly accessToken: string
   readonly refreshToken: string | undefined
-  /** A token for another audience, for a sign-in that has no refresh token to get it by. */
+  /** Returns a token for another audience, for a sign-in without a refresh token. */
   readonly exchangeFor?: (audience: string) => Promise<string>
 }
 
-/** What the session is to be good for. */
-export function allAudiences({ audiences, optionalAudience: alsoFor }: SignInRequest): readonly string[] {
-  return alsoFor === undefined ? audiences : [...audiences, alsoFor]
+/** Returns all audiences of the session. */
+export function allAudiences({ audiences, optionalAudience }: SignInRequest): readonly string[] {
+  return optionalAudience === undefined ? audiences : [...audiences, optionalAudience]
 }
 
-/** The tokens of an answer of the token endpoint (RFC 6749 section 5). Throws a Refused. */
+/** Parses a response of the token endpoint (RFC 6749 section 5). Throws a CommandFailed. */
 export function parseTokens({ status, body }: { status: number; body: unknown }): SignedInTokens {
-  const answer = body as { readonly access_token?: string; readonly refresh_token?: string }
-  if (status !== 200 || answer.access_token === undefined)
+  const response = body as { readonly access_token?: string; readonly refresh_token?: string }
+  if (status !== 200 || response.access_token === undefined)
     throw new CommandFailed(`the sign-in failed: ${errorMessage(body)}`)
-  return { accessToken: answer.access_token, refreshToken: answer.refresh_token }
+  return { accessToken: response.access_token, refreshToken: response.refresh_token }
 }

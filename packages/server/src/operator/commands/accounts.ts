@@ -1,5 +1,6 @@
-import type { Column } from '@berth/cli/output/output.ts'
-import type { Command } from 'commander'
+import type { CommandDeclaration, CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
+import type { Invocation } from '@berth/cli/invocation/invocation.ts'
+import type { View } from '@berth/cli/output/output.ts'
 import { parseUid, rootOf } from '../../api/uid.ts'
 import { SetupError, UsageError } from '../../config/setup-errors.ts'
 import type { Installation } from '../../installation/installation.ts'
@@ -16,144 +17,140 @@ import { createPasswordLink, createSetupLink } from '../../signin/accounts/one-t
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import { resolveAddresses } from './addresses.ts'
-import { printResult, renderTable } from './output.ts'
+import { jsonOption } from './options.ts'
 import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'
 
-/** The operator's commands for people who sign in with an account of this installation. */
-export function addAccountCommands(admin: Command): void {
-  admin
-    .command('setup-link')
-    .description('print a link that makes the first account: once, within 24 hours, while there is none')
-    .option('--json', 'print JSON', false)
-    .addHelpText('after', '\nExample:\n  berth admin setup-link\n')
-    .action(({ json }: JsonFlag) =>
-      withExistingInstallation(readConfigOrExit(), async (installation) => {
-        const { authUrl } = await resolveAddresses(readConfigOrExit(), installation)
-        const link = await createSetupLink(installation.store, authUrl)
-        if (link === undefined)
-          throw new SetupError('there is an account already; berth admin accounts create makes others')
-        printResult(json, { link }, `${link}\n`)
-      }),
-    )
+const emailParameter = [{ name: 'EMAIL', summary: 'email address of the account', required: true }] as const
 
-  const accounts = admin
-    .command('accounts')
-    .description('people who sign in here with a password or a passkey')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  berth admin accounts list --json\n  berth admin accounts create ada@example.com --name "Ada Lovelace"\n  berth admin accounts disable ada@example.com\n',
-    )
+export const setupLinkCommand: CommandDeclaration = {
+  name: 'setup-link',
+  summary: 'Print a link that creates the owner account',
+  options: [jsonOption],
+  notes: 'The link works once, within 24 hours, and only while there is no account.',
+  examples: ['berth admin setup-link'],
+  run: ({ output }) =>
+    withExistingInstallation(readConfigOrExit(), async (installation) => {
+      const { authUrl } = await resolveAddresses(readConfigOrExit(), installation)
+      const link = await createSetupLink(installation.store, authUrl)
+      if (link === undefined)
+        throw new SetupError('an account exists already; create more with berth admin accounts create')
+      output.result({ link }, `${link}\n`)
+    }),
+}
 
-  accounts
-    .command('list')
-    .description('print all accounts')
-    .option('--json', 'print JSON', false)
-    .addHelpText('after', '\nExample:\n  berth admin accounts list\n')
-    .action(({ json }: JsonFlag) =>
-      withExistingInstallation(readConfigOrExit(), async ({ store }) => {
-        const rows = await store.db.kysely.selectFrom('accounts').selectAll().orderBy('email').execute()
-        const list = rows.map(accountSummary)
-        printResult(json, { accounts: list }, renderTable(list, columns, 'there is no account yet'))
-      }),
-    )
+const setDisabledCommand = (
+  name: 'disable' | 'enable',
+  isDisabled: boolean,
+  summary: string,
+): CommandDeclaration => ({
+  name,
+  summary,
+  parameters: emailParameter,
+  options: [jsonOption],
+  examples: [`berth admin accounts ${name} ada@example.com`],
+  run: ({ argument, output }) =>
+    withExistingInstallation(readConfigOrExit(), async (installation) => {
+      const account = await changeAccount(installation, name, async (tx) => {
+        const account = await requireAccount(tx, argument(0))
+        await setAccountDisabled(installation.store, tx, account, isDisabled)
+        return { ...account, disabled: isDisabled ? 1 : 0 }
+      })
+      const suffix = account.password_hash === '' ? '; it has no password' : ''
+      output.result(accountSummary(account), `${name}d ${account.email}${suffix}\n`)
+    }),
+})
 
-  accounts
-    .command('create')
-    .description('make an account and print a link with which its owner chooses a password')
-    .argument('<email>', 'the address that its owner signs in with')
-    .option('--name <name>', 'what its owner is called (default: the address)')
-    .option('--identity <uid>', 'an identity that has no account (default: a new one)')
-    .option('--json', 'print JSON', false)
-    .addHelpText('after', '\nExample:\n  berth admin accounts create ada@example.com --name "Ada Lovelace"\n')
-    .action(
-      (email: string, { name = email, identity, json }: JsonFlag & { name?: string; identity?: string }) =>
+/** `berth admin accounts`: accounts that sign in with a password or a passkey. */
+export const accountsGroup: CommandGroup = {
+  name: 'accounts',
+  summary: 'Manage accounts that sign in with a password or a passkey',
+  commands: [
+    {
+      name: 'list',
+      summary: 'List accounts',
+      options: [jsonOption],
+      examples: ['berth admin accounts list'],
+      run: ({ output }) =>
+        withExistingInstallation(readConfigOrExit(), async ({ store }) => {
+          const rows = await store.db.kysely.selectFrom('accounts').selectAll().orderBy('email').execute()
+          const accounts = rows.map(accountSummary)
+          await output.report({ accounts }, accounts, view)
+        }),
+    },
+    {
+      name: 'create',
+      summary: 'Create an account and print a link to choose its password',
+      parameters: emailParameter,
+      options: [
+        { flags: '--name <name>', summary: 'display name (default: the email address)' },
+        {
+          flags: '--identity <uid>',
+          summary: 'existing identity without an account (default: a new identity)',
+        },
+        jsonOption,
+      ],
+      examples: ['berth admin accounts create ada@example.com --name "Ada Lovelace"'],
+      run: (invocation) => withExistingInstallation(readConfigOrExit(), (to) => runCreate(invocation, to)),
+    },
+    {
+      name: 'reset-password',
+      summary:
+        'Revoke the password and all sessions of an account, and print a link to choose a new password',
+      parameters: emailParameter,
+      options: [{ flags: '--passkeys', summary: 'also remove its passkeys' }, jsonOption],
+      examples: ['berth admin accounts reset-password ada@example.com'],
+      run: (invocation) =>
         withExistingInstallation(readConfigOrExit(), async (installation) => {
           const { store } = installation
-          const wrong = checkAccount({ email, name })
-          if (wrong !== undefined) throw new UsageError(`${wrong.field} ${wrong.description}`)
-          const { authUrl } = await resolveAddresses(readConfigOrExit(), installation)
-          const adopted = identity === undefined ? undefined : await requireIdentity(installation, identity)
-          const account = await changeAccount(installation, 'create', async (tx) => {
-            const created = { email, name, passwordHash: '' }
-            return createAccount(store, tx, authUrl, created, adopted).catch((error: unknown) => {
-              if (!store.db.rules.isUniqueViolation(error)) throw error
-              throw new SetupError(`${email}, or the identity, has an account already`)
-            })
+          const account = await changeAccount(installation, 'reset-password', async (tx) => {
+            const account = await requireAccount(tx, invocation.argument(0))
+            return resetPassword(store, tx, account, { passkeys: invocation.flag('passkeys') })
           })
-          await printLink(installation, account, json)
+          await printLink(invocation, installation, account)
         }),
-    )
-
-  accounts
-    .command('reset-password')
-    .description('end the password and every session of an account, and print a link to choose another one')
-    .argument('<email>', 'of the account')
-    .option('--passkeys', 'remove its passkeys as well', false)
-    .option('--json', 'print JSON', false)
-    .addHelpText('after', '\nExample:\n  berth admin accounts reset-password ada@example.com\n')
-    .action((email: string, { passkeys, json }: JsonFlag & { passkeys: boolean }) =>
-      withExistingInstallation(readConfigOrExit(), async (installation) => {
-        const { store } = installation
-        const reset = await changeAccount(installation, 'reset-password', async (tx) => {
-          const account = await requireAccount(tx, email)
-          return resetPassword(store, tx, account, { passkeys })
-        })
-        await printLink(installation, reset, json)
-      }),
-    )
-
-  for (const [name, disabled, description] of [
-    ['disable', true, 'close an account: its sessions, and the tokens that came of them, end at once'],
-    ['enable', false, 'open an account again'],
-  ] as const) {
-    accounts
-      .command(name)
-      .description(description)
-      .argument('<email>', 'of the account')
-      .option('--json', 'print JSON', false)
-      .addHelpText('after', `\nExample:\n  berth admin accounts ${name} ada@example.com\n`)
-      .action((email: string, { json }: JsonFlag) =>
+    },
+    setDisabledCommand('disable', true, 'Disable an account and revoke its sessions and tokens'),
+    setDisabledCommand('enable', false, 'Enable a disabled account'),
+    {
+      name: 'delete',
+      summary: 'Delete an account, its identity and all its access',
+      parameters: emailParameter,
+      options: [jsonOption],
+      notes: 'The identity of the first owner is not deleted; berth admin token acts as this identity.',
+      examples: ['berth admin accounts delete ada@example.com'],
+      run: ({ argument, output }) =>
         withExistingInstallation(readConfigOrExit(), async (installation) => {
-          const account = await changeAccount(installation, name, async (tx) => {
-            const account = await requireAccount(tx, email)
-            await setAccountDisabled(installation.store, tx, account, disabled)
-            return { ...account, disabled: disabled ? 1 : 0 }
+          const account = await changeAccount(installation, 'delete', async (tx) => {
+            const account = await requireAccount(tx, argument(0))
+            await deleteAccount(installation.store, tx, account)
+            return account
           })
-          printResult(
-            json,
-            accountSummary(account),
-            `${account.email} is ${disabled ? 'disabled' : 'enabled'}${account.password_hash === '' ? ', and has no password' : ''}\n`,
-          )
+          output.result(accountSummary(account), `deleted ${account.email}\n`)
         }),
-      )
-  }
-
-  accounts
-    .command('delete')
-    .description('delete an account, its identity and what that may do')
-    .argument('<email>', 'of the account')
-    .option('--json', 'print JSON', false)
-    .addHelpText(
-      'after',
-      '\nThe owner that the installation began with keeps the identity; berth admin token acts as it.\n\nExample:\n  berth admin accounts delete ada@example.com\n',
-    )
-    .action((email: string, { json }: JsonFlag) =>
-      withExistingInstallation(readConfigOrExit(), async (installation) => {
-        const account = await changeAccount(installation, 'delete', async (tx) => {
-          const account = await requireAccount(tx, email)
-          await deleteAccount(installation.store, tx, account)
-          return account
-        })
-        printResult(json, accountSummary(account), `${account.email} is deleted\n`)
-      }),
-    )
+    },
+  ],
 }
 
-interface JsonFlag {
-  readonly json: boolean
+async function runCreate(invocation: Invocation, installation: Installation): Promise<void> {
+  const { store } = installation
+  const email = invocation.argument(0)
+  const name = invocation.optionIfSet('name') ?? email
+  const identity = invocation.optionIfSet('identity')
+  const problem = checkAccount({ email, name })
+  if (problem !== undefined) throw new UsageError(`${problem.field} ${problem.description}`)
+  const { authUrl } = await resolveAddresses(readConfigOrExit(), installation)
+  const existing = identity === undefined ? undefined : await requireUserIdentity(installation, identity)
+  const account = await changeAccount(installation, 'create', async (tx) => {
+    const fields = { email, name, passwordHash: '' }
+    return createAccount(store, tx, authUrl, fields, existing).catch((error: unknown) => {
+      if (!store.db.rules.isUniqueViolation(error)) throw error
+      throw new SetupError(`${email} or the identity already has an account`)
+    })
+  })
+  await printLink(invocation, installation, account)
 }
 
-/** Runs a change of an account and records it, in one transaction. */
+/** Changes an account and records the change in one transaction. */
 function changeAccount(
   { store }: Installation,
   command: string,
@@ -175,41 +172,48 @@ function changeAccount(
 
 async function requireAccount(tx: Tx, email: string): Promise<Account> {
   const account = await accountByEmail(tx, email)
-  if (account === undefined) throw new SetupError(`there is no account with the address ${email}`)
+  if (account === undefined) throw new SetupError(`account ${email} not found`)
   return account
 }
 
-/** The uid of a person's identity: they are roots. */
-async function requireIdentity({ store }: Installation, identity: string): Promise<string> {
+/** Returns the uid of a user's identity, which is a root uid. Throws if it does not exist. */
+async function requireUserIdentity({ store }: Installation, identity: string): Promise<string> {
   const uid = parseUid(identity)
   if (uid === undefined || rootOf(uid) !== uid)
-    throw new UsageError('--identity must be the uid of a person: 40 hex digits')
+    throw new UsageError('--identity must be the uid of a user: 40 hex digits')
   const row = await store.db.kysely
     .selectFrom('identities')
     .select('uid')
     .where('root', '=', uid)
     .where('uid', '=', uid)
     .executeTakeFirst()
-  if (row === undefined) throw new SetupError(`identity ${uid} does not exist`)
+  if (row === undefined) throw new SetupError(`identity ${uid} not found`)
   return uid
 }
 
-async function printLink(installation: Installation, account: Account, json: boolean): Promise<void> {
+async function printLink(
+  { output }: Invocation,
+  installation: Installation,
+  account: Account,
+): Promise<void> {
   const { authUrl } = await resolveAddresses(readConfigOrExit(), installation)
   const link = await createPasswordLink(installation.store, authUrl, account)
-  printResult(
-    json,
+  output.result(
     { ...accountSummary(account), link },
-    `${account.email} chooses a password with this link, once, within 24 hours:\n\n  ${link}\n\n`,
+    `Link for ${account.email} to choose a password (works once, within 24 hours):\n\n  ${link}\n\n`,
   )
 }
 
-const columns: readonly Column<ReturnType<typeof accountSummary>>[] = [
-  { title: 'EMAIL', kind: 'name', value: ({ email }) => email },
-  { title: 'STATE', kind: 'name', value: ({ state }) => state },
-  { title: 'IDENTITY', kind: 'uid', value: ({ identity }) => identity },
-  { title: 'NAME', kind: 'name', value: ({ name }) => name },
-]
+const view: View<ReturnType<typeof accountSummary>> = {
+  columns: [
+    { title: 'EMAIL', kind: 'name', value: ({ email }) => email },
+    { title: 'STATE', kind: 'name', value: ({ state }) => state },
+    { title: 'IDENTITY', kind: 'uid', value: ({ identity }) => identity },
+    { title: 'NAME', kind: 'name', value: ({ name }) => name },
+  ],
+  id: ({ email }) => email,
+  empty: 'no accounts',
+}
 
 function stateOf({ disabled, password_hash }: Account): 'disabled' | 'without password' | 'enabled' {
   if (disabled !== 0) return 'disabled'

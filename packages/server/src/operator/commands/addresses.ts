@@ -3,7 +3,7 @@ import type { Config } from '../../installation/config.ts'
 import type { Installation } from '../../installation/installation.ts'
 import { readSetting } from '../../storage/settings.ts'
 
-/** The environment's addresses; else those that the server was last started with; else the defaults. */
+/** Returns the addresses of the environment, or those of the last start of the server, or the defaults. */
 export async function resolveAddresses(
   config: Config,
   { store }: Installation,

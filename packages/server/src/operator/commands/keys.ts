@@ -1,56 +1,55 @@
-import type { Command } from 'commander'
+import type { CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
+import type { Invocation } from '@berth/cli/invocation/invocation.ts'
+import type { View } from '@berth/cli/output/output.ts'
 import { listSigningKeys, rotateSigningKeys, type SigningKeySummary } from '../signing-keys.ts'
-import { printResult, renderTable } from './output.ts'
+import { jsonOption } from './options.ts'
 import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'
 
-/** `berth admin keys`: the keys that sign tokens. */
-export function addKeyCommands(admin: Command): void {
-  const keys = admin.command('keys').description('the keys that sign tokens')
-
-  keys
-    .command('list')
-    .description('print the keys that are published, and which of them signs')
-    .option('--json', 'print JSON', false)
-    .addHelpText('after', '\nExample:\n  berth admin keys list --json\n')
-    .action(({ json }: { json: boolean }) =>
-      withExistingInstallation(readConfigOrExit(), async (installation) =>
-        printKeys(await listSigningKeys(installation), json),
-      ),
-    )
-
-  keys
-    .command('rotate')
-    .description('publish the next key; it signs in an hour, and tokens of the one before stay good')
-    .option(
-      '--now',
-      'withdraw all keys and sign with a new one at once: every access token given so far stops working',
-      false,
-    )
-    .option('--json', 'print JSON', false)
-    .addHelpText('after', rotateHelp)
-    .action(({ now, json }: { now: boolean; json: boolean }) =>
-      withExistingInstallation(readConfigOrExit(), async (installation) =>
-        printKeys(await rotateSigningKeys(installation, { now }), json),
-      ),
-    )
+const view: View<SigningKeySummary> = {
+  columns: [
+    { title: 'KEY', kind: 'name', value: ({ kid }) => kid },
+    { title: 'STATE', kind: 'name', value: ({ state }) => state },
+    { title: 'SIGNS FROM', kind: 'time', value: ({ signsFromTime }) => signsFromTime },
+    { title: 'PUBLISHED UNTIL', kind: 'time', value: ({ expireTime }) => expireTime },
+  ],
+  id: ({ kid }) => kid,
+  empty: 'no signing keys',
 }
 
-const rotateHelp = `
-Examples:
-  berth admin keys rotate
-  berth admin keys rotate --now      somebody else may have the key
-`
+const printKeys = ({ output }: Invocation, keys: readonly SigningKeySummary[]) =>
+  output.report({ keys }, keys, view)
 
-function printKeys(keys: readonly SigningKeySummary[], json: boolean): void {
-  const text = renderTable(
-    keys,
-    [
-      { title: 'KEY', kind: 'name', value: ({ kid }) => kid },
-      { title: 'STATE', kind: 'name', value: ({ state }) => state },
-      { title: 'SIGNS FROM', kind: 'time', value: ({ signsFromTime }) => signsFromTime },
-      { title: 'PUBLISHED UNTIL', kind: 'time', value: ({ expireTime }) => expireTime },
-    ],
-    'there is no key yet',
-  )
-  printResult(json, { keys }, text)
+/** `berth admin keys`: the keys that sign tokens. */
+export const keysGroup: CommandGroup = {
+  name: 'keys',
+  summary: 'Manage the keys that sign tokens',
+  commands: [
+    {
+      name: 'list',
+      summary: 'List the published signing keys',
+      options: [jsonOption],
+      examples: ['berth admin keys list --json'],
+      run: (invocation) =>
+        withExistingInstallation(readConfigOrExit(), async (installation) =>
+          printKeys(invocation, await listSigningKeys(installation)),
+        ),
+    },
+    {
+      name: 'rotate',
+      summary: 'Publish a new signing key that signs after one hour; existing tokens stay valid',
+      options: [
+        {
+          flags: '--now',
+          summary: 'withdraw all keys and sign with a new one immediately; all access tokens become invalid',
+        },
+        jsonOption,
+      ],
+      notes: 'Use --now if a key may be compromised.',
+      examples: ['berth admin keys rotate', 'berth admin keys rotate --now'],
+      run: (invocation) =>
+        withExistingInstallation(readConfigOrExit(), async (installation) =>
+          printKeys(invocation, await rotateSigningKeys(installation, { now: invocation.flag('now') })),
+        ),
+    },
+  ],
 }

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import type { CommandBody } from '@berth/cli/invocation/command-declaration.ts'
 import { bestEffortWrite } from '../../api/storage-faults.ts'
 import { plainText } from '../../config/setting.ts'
 import { type Config, settings } from '../../installation/config.ts'
@@ -17,31 +17,29 @@ import { readConfigOrExit, reportFailure } from './with-installation.ts'
 
 const loopback = ['127.0.0.0/8', '::1/128']
 
-export function addServeCommand(program: Command): void {
-  program
-    .command('serve')
-    .description('serve the API, REST and gRPC, and the token service on one port')
-    .option(
-      '--dev',
-      'development: token issuers on this machine are trusted to be fetched, over http too',
-      false,
-    )
-    .addHelpText('after', `${notes}\nEnvironment:\n${settingsHelp()}\n\nExamples:\n${examples}`)
-    .action(({ dev }: { dev: boolean }) => reportFailure(() => serve(readConfigOrExit(), dev)))
+export const serveCommand: CommandBody = {
+  options: [
+    {
+      flags: '--dev',
+      summary: 'development mode: allow token issuers on this machine, also over http',
+    },
+  ],
+  notes: `
+SIGTERM stops the server. SIGHUP reloads BERTH_ENV_FILE, the TLS files, the sign-in providers, the log level and the rate
+limits. Renewed TLS files are also loaded without a signal.
+
+Exit codes: 0 stopped, 1 failed, 2 wrong usage, 3 database unreachable, 6 the database was migrated by a newer version,
+124 the shutdown timed out, 130 and 143 a second SIGINT or SIGTERM stopped the server immediately.
+
+Environment:
+${settingsHelp()}`,
+  examples: [
+    'berth serve',
+    'BERTH_LISTEN=0.0.0.0:8080 BERTH_BASE_URL=https://berth.example.com berth serve',
+    'BERTH_DATABASE_URL=postgres://berth:secret@localhost/berth berth serve',
+  ],
+  run: (invocation) => reportFailure(() => serve(readConfigOrExit(), invocation.flag('dev'))),
 }
-
-const notes = `
-SIGTERM stops the server. SIGHUP reads BERTH_ENV_FILE, the TLS files and the sign-in providers again; the log level and
-rate limits change, too. Renewed TLS files are also picked up without a signal.
-
-Exit codes: 0 stopped, 1 refused or failed, 2 wrong usage, 3 the database does not answer, 6 a newer version migrated
-the database, 124 stopping took too long, 130 and 143 a second SIGINT or SIGTERM ended it immediately.
-`
-
-const examples = `  berth serve
-  BERTH_LISTEN=0.0.0.0:8080 BERTH_BASE_URL=https://berth.example.com berth serve
-  BERTH_DATABASE_URL=postgres://berth:secret@localhost/berth berth serve
-`
 
 function settingsHelp(): string {
   const width = Math.max(...settings.map(({ name }) => name.length))
@@ -55,13 +53,13 @@ function settingsHelp(): string {
 
 async function serve(config: Config, dev: boolean): Promise<void> {
   const log = createLog(config.logLevel)
-  // The default would end the process, also while it starts.
-  let reload: () => void = () => log.warn({}, 'SIGHUP while the server starts: ignored')
+  // Without a handler, SIGHUP ends the process, even during the start.
+  let reload: () => void = () => log.warn({}, 'SIGHUP ignored: the server is starting')
   process.on('SIGHUP', () => reload())
   const networks = dev ? [...config.issuerPrivateNetworks, ...loopback] : config.issuerPrivateNetworks
   const berth = await startBerth({ ...config, issuerPrivateNetworks: networks }, log)
   const { baseUrl, authUrl } = berth.addresses
-  // A full disk must not keep the server from serving reads; a later start prints the link.
+  // A full disk must not prevent the start; a later start prints the link.
   const setupLink = await bestEffortWrite(
     createStartupSetupLink(berth.installation.store, authUrl),
     undefined,
@@ -72,7 +70,7 @@ async function serve(config: Config, dev: boolean): Promise<void> {
 
   stopOnSignals(berth, config, log)
 
-  // From this line on the server may be used, and told to stop.
+  // After this line the server accepts requests and signals.
   process.stdout.write(
     `ready ${baseUrl}\n${berth.firstStart ? firstSteps(config, baseUrl, setupLink) : setupLinkNotice(setupLink)}`,
   )
@@ -82,10 +80,10 @@ async function serve(config: Config, dev: boolean): Promise<void> {
   )
 }
 
-/** A terminal and `npm` may both pass on one Ctrl-C: a signal that follows so closely is not the second one. */
+/** A terminal and `npm` may both forward one Ctrl-C: a signal within this time is a repetition. */
 const REPEATED_SIGNAL_MS = 500
 
-/** Exit code of a shutdown that did not finish before its deadline, as of `timeout`. */
+/** Exit code of a shutdown that exceeded its deadline, as of `timeout`. */
 const SHUTDOWN_TIMEOUT_EXIT_CODE = 124
 
 /** The first SIGTERM or SIGINT stops the server, the second one ends the process. */
@@ -99,7 +97,7 @@ function stopOnSignals(berth: Berth, { drainDelayMs }: Config, log: Log): void {
       process.exit(128 + constants.signals[signal])
     }
     signalledMs = nowMs
-    // Ctrl-C is a person's, who waits for it; balancers and process managers send SIGTERM.
+    // Ctrl-C comes from a user who waits; load balancers and process managers send SIGTERM.
     const drainMs = signal === 'SIGTERM' ? drainDelayMs : 0
     log.info(
       { signal, drainMs },
@@ -121,7 +119,7 @@ function stopOnSignals(berth: Berth, { drainDelayMs }: Config, log: Log): void {
   process.on('SIGTERM', onSignal)
 }
 
-/** Reads the settings and files again and takes over what may change; what is wrong is logged, and what ran before stays. */
+/** Returns a function that reloads settings and files. Invalid values are logged and the previous values stay in effect. */
 function createReloader(
   berth: Berth,
   config: Config,
@@ -152,11 +150,11 @@ function createReloader(
 
 function firstSteps(config: Config, baseUrl: string, setupLink: string | undefined): string {
   return `
-This is the first start. Make your account in a browser, with this link that works once, for 24 hours:
+This is the first start. Create the owner account in a browser with this link, which works once within 24 hours:
 
   ${setupLink}
 
-Or work without one, in another terminal:
+Or continue without a browser, in another terminal:
 
 ${exportLines(config)}  npx berth admin bootstrap --name my-org --json
   export TOKEN=$(npx berth admin token)
@@ -166,10 +164,12 @@ ${exportLines(config)}  npx berth admin bootstrap --name my-org --json
 }
 
 function setupLinkNotice(setupLink: string | undefined): string {
-  return setupLink === undefined ? '' : `There is no account yet. This link makes the first: ${setupLink}\n`
+  return setupLink === undefined
+    ? ''
+    : `There is no account yet. Create the owner account with this link: ${setupLink}\n`
 }
 
-/** What another terminal has to be told to find this installation, each a line. No secret is repeated on a screen. */
+/** Returns the exports that another terminal needs to use this installation. Secrets are not printed. */
 function exportLines({ dataDir, databaseUrl, masterKey }: Config): string {
   const settings: string[] = []
   if (dataDir !== resolve(DEFAULT_DATA_DIR)) settings.push(`BERTH_DATA_DIR=${shellQuote(dataDir)}`)
@@ -179,7 +179,7 @@ function exportLines({ dataDir, databaseUrl, masterKey }: Config): string {
   return settings.map((setting) => `  export ${setting}\n`).join('')
 }
 
-/** One word of a shell. */
+/** Quotes a text as one word of a shell. */
 function shellQuote(text: string): string {
   return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

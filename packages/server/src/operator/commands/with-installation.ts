@@ -6,9 +6,9 @@ import { type Installation, openBlobStore, openInstallation } from '../../instal
 import type { BlobStore } from '../../registry/blobs/blob-store.ts'
 import { createLog } from '../../telemetry/log.ts'
 
-/** What the commands share that work on the installation itself instead of through its API. */
+/** Helpers of commands that work on the installation itself instead of through its API. */
 
-/** The configuration, or one line per mistake and an exit. */
+/** Reads the configuration. Exits with a line for each invalid setting. */
 export function readConfigOrExit(): Config {
   const read = readEnvironment()
   if ('config' in read) return read.config
@@ -16,7 +16,7 @@ export function readConfigOrExit(): Config {
   process.exit(1)
 }
 
-/** Runs `work` on the open installation and closes it. What the operator can mend is one line, not a stack. */
+/** Runs `work` on the open installation and closes it. Failures are reported in one line without a stack trace. */
 export async function withInstallation(
   config: Config,
   work: (installation: Installation) => Promise<void>,
@@ -32,19 +32,19 @@ export async function withInstallation(
   })
 }
 
-/** For what makes nothing: started in the wrong directory, a command would make a second installation. */
+/** As withInstallation, but fails if there is no installation: in the wrong directory, a command must not create a second one. */
 export async function withExistingInstallation(
   config: Config,
   work: (installation: Installation) => Promise<void>,
 ): Promise<void> {
   if (config.databaseUrl === undefined && !existsSync(config.dataDir))
     return exitWithError(
-      `there is no data directory ${config.dataDir}; set BERTH_DATA_DIR to that of the server, or make one with berth admin bootstrap`,
+      `data directory ${config.dataDir} not found; set BERTH_DATA_DIR to that of the server, or create one with berth admin bootstrap`,
     )
   await withInstallation(config, work)
 }
 
-/** As withExistingInstallation, with the bytes of its images. */
+/** As withExistingInstallation, with its blob store. */
 export async function withBlobStore(
   config: Config,
   work: (installation: Installation, blobs: BlobStore) => Promise<void>,
@@ -60,13 +60,13 @@ export async function withBlobStore(
   })
 }
 
-/** Exit code when stored bytes are missing or damaged: none that a failure has. */
+/** Exit code if blobs are missing or damaged; differs from those of failures. */
 export const EXIT_DAMAGE_FOUND = 5
 
-/** Exit codes: 1 it failed, 2 wrong usage, 3 the database could not be reached, 6 a newer version migrated the database. */
+/** Exit codes: 1 failed, 2 wrong usage, 3 database unreachable, 6 the database was migrated by a newer version. */
 const exitCodes = { failed: 1, usage: 2, unreachable: 3, newer: 6 } as const
 
-/** Runs `work`; a failure is one line on standard error and an exit code. */
+/** Runs `work`. Reports a failure in one line on standard error, with an exit code. */
 export async function reportFailure(work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -80,7 +80,7 @@ export async function reportFailure(work: () => Promise<void>): Promise<void> {
   }
 }
 
-const DATABASE_UNREACHABLE = 'the database does not answer; is the address in BERTH_DATABASE_URL right?'
+const DATABASE_UNREACHABLE = 'the database is unreachable; check the address in BERTH_DATABASE_URL'
 
 function describeFailure(error: unknown): string {
   if (error instanceof SetupError) return error.message
@@ -89,7 +89,7 @@ function describeFailure(error: unknown): string {
   if (/^(ECONNREFUSED|ETIMEDOUT|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN)$/.test(code ?? ''))
     return DATABASE_UNREACHABLE
   if (error.message === 'timeout expired') return DATABASE_UNREACHABLE
-  if (code === 'EACCES') return `no permission: ${error.message}`
+  if (code === 'EACCES') return `permission denied: ${error.message}`
   const cause = error.cause instanceof Error ? describeFailure(error.cause) : undefined
   if (cause === DATABASE_UNREACHABLE) return cause
   return cause === undefined ? error.message : `${error.message}: ${cause}`

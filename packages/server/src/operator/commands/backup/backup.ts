@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
-import type { Column } from '@berth/cli/output/output.ts'
+import type { CommandDeclaration } from '@berth/cli/invocation/command-declaration.ts'
+import type { Invocation } from '@berth/cli/invocation/invocation.ts'
+import type { View } from '@berth/cli/output/output.ts'
 import { formatSize } from '@berth/cli/output/sizes.ts'
-import type { Command } from 'commander'
 import { SetupError, UsageError } from '../../../config/setup-errors.ts'
 import { version } from '../../../config/version.ts'
 import type { Config } from '../../../installation/config.ts'
@@ -20,133 +21,101 @@ import {
 import type { Destination } from '../../backup/destination.ts'
 import type { BackupManifest } from '../../backup/manifest.ts'
 import { openBackupRepository, type StoredBackup } from '../../backup/repository.ts'
-import { printResult, renderTable } from '../output.ts'
-import { createByteProgress, createProgressLine, interruptSignal } from '../progress.ts'
+import { dryRunOption, jsonOption } from '../options.ts'
+import { createByteProgress, interruptSignal } from '../progress.ts'
 import { EXIT_DAMAGE_FOUND, readConfigOrExit, reportFailure } from '../with-installation.ts'
 import {
-  type PassphraseFlags,
+  destinationParameter,
+  passphraseOption,
   readPassphrase,
-  type StoreFlags,
-  storeHelp,
+  storeNotes,
+  storeOptions,
   withDestination,
-  withPassphraseFlag,
-  withStoreFlags,
 } from './options.ts'
 
-/** `berth admin backup`: back up an installation while it serves; list, verify and remove backups. */
-export function addBackupCommands(admin: Command): void {
-  const backup = admin
-    .command('backup')
-    .description('back up the database, the master key and the images, while the server runs')
-    .argument('<destination>', 'directory or s3://BUCKET/PREFIX')
-  withPassphraseFlag(backup)
-    .option('--without-key', 'leave the master key out of the backup', false)
-    .option('--keep <n>', 'afterwards remove all but the newest N backups')
-  withStoreFlags(backup)
-    .option('--json', 'print JSON', false)
-    .addHelpText('after', backupHelp)
-    .action((destination: string, flags: BackupFlags) => reportFailure(() => runBackup(destination, flags)))
+const keepOption = { flags: '--keep <n>', summary: 'number of backups to keep, newest first' } as const
 
-  withStoreFlags(
-    backup
-      .command('list')
-      .description('list the backups in a destination')
-      .argument('<destination>', 'directory or s3://BUCKET/PREFIX'),
-  )
-    .option('--json', 'print JSON', false)
-    .addHelpText('after', '\nExample:\n  berth admin backup list /srv/backups/berth\n')
-    .action((destination: string, _: unknown, command: Command) =>
-      reportFailure(() => runList(destination, flagsOf(command))),
-    )
+/** `berth admin backup`: backs up a running installation, and lists, verifies and deletes backups. */
+export const backupCommand: CommandDeclaration = {
+  name: 'backup',
+  summary: 'Back up the database, the master key and the images while the server is running',
+  parameters: [destinationParameter],
+  options: [
+    passphraseOption,
+    { flags: '--without-key', summary: 'exclude the master key from the backup' },
+    { ...keepOption, summary: 'number of backups to keep; older ones are deleted afterwards' },
+    ...storeOptions,
+    jsonOption,
+  ],
+  notes: `
+${storeNotes}
 
-  withStoreFlags(
-    backup
-      .command('verify')
-      .description('read a backup and compare everything in it with its checksums')
-      .argument('<destination>', 'directory or s3://BUCKET/PREFIX')
-      .argument('[backup]', 'id of the backup (default: the latest)'),
-  )
-    .option('--json', 'print JSON', false)
-    .addHelpText('after', verifyHelp)
-    .action((destination: string, id: string | undefined, _: unknown, command: Command) =>
-      reportFailure(() => runVerify(destination, id, flagsOf(command))),
-    )
+Garbage collection deletes no blobs while a backup runs. Images are stored once for all backups of a destination, so a
+later backup copies only new ones. If a backup is interrupted, run it again: it copies what is missing. Store the
+passphrase in another place than the backups: without it, or a copy of the master key, the secrets in a backup cannot be
+decrypted.
 
-  withStoreFlags(
-    backup
-      .command('prune')
-      .description('remove old backups, and the images that only they need')
-      .argument('<destination>', 'directory or s3://BUCKET/PREFIX')
-      .option('--keep <n>', 'number of backups to keep, the newest ones (required)')
-      .option('--dry-run', 'print what would be removed, and remove nothing', false),
-  )
-    .option('--json', 'print JSON', false)
-    .addHelpText('after', pruneHelp)
-    .action((destination: string, _: unknown, command: Command) =>
-      reportFailure(() => runPrune(destination, flagsOf(command))),
-    )
+Exit codes: 0 complete, ${EXIT_DAMAGE_FOUND} complete except for images that are missing or damaged in the installation, 1 failed, 2 wrong
+usage, 3 database unreachable.`,
+  examples: [
+    'berth admin backup /srv/backups/berth --passphrase-file /etc/berth/passphrase --keep 14',
+    'berth admin backup s3://backups/berth --s3-endpoint https://s3.example.com --json',
+    'berth admin backup /srv/backups/berth --without-key',
+  ],
+  run: (invocation) => reportFailure(() => runBackup(invocation)),
+  commands: [
+    {
+      name: 'list',
+      summary: 'List the backups in a destination',
+      parameters: [destinationParameter],
+      options: [...storeOptions, jsonOption],
+      examples: ['berth admin backup list /srv/backups/berth'],
+      run: (invocation) => reportFailure(() => runList(invocation)),
+    },
+    {
+      name: 'verify',
+      summary: 'Verify the checksums of a backup',
+      parameters: [destinationParameter, { name: 'BACKUP', summary: 'backup id (default: the latest)' }],
+      options: [...storeOptions, jsonOption],
+      notes: `
+Exit codes: 0 the backup is intact, ${EXIT_DAMAGE_FOUND} something is missing or damaged, 1 failed.
+Delete a damaged image from the destination: the next backup stores it again.`,
+      examples: [
+        'berth admin backup verify /srv/backups/berth',
+        'berth admin backup verify s3://backups/berth 20260131T020000Z-0a1b2c --json',
+      ],
+      run: (invocation) => reportFailure(() => runVerify(invocation)),
+    },
+    {
+      name: 'prune',
+      summary: 'Delete old backups and the images that only they contain',
+      parameters: [destinationParameter],
+      options: [keepOption, dryRunOption, ...storeOptions, jsonOption],
+      examples: [
+        'berth admin backup prune /srv/backups/berth --keep 14 --dry-run',
+        'berth admin backup prune s3://backups/berth --keep 14',
+      ],
+      run: (invocation) => reportFailure(() => runPrune(invocation)),
+    },
+  ],
 }
 
-interface BackupFlags extends StoreFlags, PassphraseFlags {
-  readonly withoutKey: boolean
-  readonly keep?: string
-  readonly json: boolean
-}
-
-interface SubcommandFlags extends StoreFlags {
-  readonly keep?: string
-  readonly dryRun?: boolean
-  readonly json?: boolean
-}
-
-/** Options that both commands have are parsed by the one above. */
-function flagsOf(command: Command): SubcommandFlags {
-  return command.optsWithGlobals<SubcommandFlags>()
-}
-
-const backupHelp = `${storeHelp}
-The server may run, and garbage collection removes no images until the backup is done. Images are stored once for all backups of a
-destination: a second backup copies only new ones. A backup that was interrupted does not count; run it again, and it copies what is missing.
-Keep the passphrase in another place than the backups: without it, or a copy of the master key, secrets in a backup cannot be read.
-
-Exit codes: 0 complete, ${EXIT_DAMAGE_FOUND} complete but for images that are missing or damaged in the installation, 1 it failed, 2 wrong usage,
-3 the database could not be reached.
-
-Examples:
-  berth admin backup /srv/backups/berth --passphrase-file /etc/berth/passphrase --keep 14
-  berth admin backup s3://backups/berth --s3-endpoint https://s3.example.com --json
-  berth admin backup /srv/backups/berth --without-key
-`
-
-const verifyHelp = `
-Exit codes: 0 it can be restored, ${EXIT_DAMAGE_FOUND} something is missing or damaged, 1 it failed.
-Remove an image that is damaged from the destination: the next backup stores it anew.
-
-Examples:
-  berth admin backup verify /srv/backups/berth
-  berth admin backup verify s3://backups/berth 20260131T020000Z-0a1b2c --json
-`
-
-const pruneHelp = `
-Examples:
-  berth admin backup prune /srv/backups/berth --keep 14 --dry-run
-  berth admin backup prune s3://backups/berth --keep 14
-`
-
-async function runBackup(name: string, flags: BackupFlags): Promise<void> {
-  const keep = flags.keep === undefined ? undefined : parseKeep(flags.keep)
-  if (flags.withoutKey && flags.passphraseFile !== undefined)
-    throw new UsageError('--without-key and --passphrase-file exclude each other')
+async function runBackup(invocation: Invocation): Promise<void> {
+  const { output, optionIfSet } = invocation
+  const keepText = optionIfSet('keep')
+  const keep = keepText === undefined ? undefined : parseKeep(keepText)
+  const withoutKey = invocation.flag('withoutKey')
+  if (withoutKey && optionIfSet('passphraseFile') !== undefined)
+    throw new UsageError('--without-key and --passphrase-file cannot be combined')
   const config = readConfigOrExit()
   const log = createLog(config.logLevel)
   const open = { config, log, mustExist: false }
   await withDatabase(config, (db) =>
-    withDestination(name, flags, open, async (destination) => {
+    withDestination(invocation, open, async (destination) => {
       await requireBackupPossible(db)
-      const key = flags.withoutKey ? undefined : await sealingKey(config, db, flags)
+      const key = withoutKey ? undefined : await sealingKey(config, db, invocation)
       const blobs = await openBlobStore(config, db, log)
-      const line = createProgressLine()
-      const progress = createByteProgress(line)
+      const progress = createByteProgress(output.progress)
       const signal = interruptSignal()
       const startMs = performance.now()
       try {
@@ -159,7 +128,7 @@ async function runBackup(name: string, flags: BackupFlags): Promise<void> {
           key,
           signal,
           onProgress: (at) =>
-            at.step === 'tables' ? line(`table ${at.table}`) : progress(at.bytes, at.totalBytes),
+            at.step === 'tables' ? output.progress(`table ${at.table}`) : progress(at.bytes, at.totalBytes),
           onError: reportError,
         })
         const seconds = Math.round((performance.now() - startMs) / 100) / 10
@@ -167,26 +136,26 @@ async function runBackup(name: string, flags: BackupFlags): Promise<void> {
           keep === undefined
             ? undefined
             : await pruneExclusively(db, destination, { keep, dryRun: false, signal })
-        line('')
+        output.progress('')
         const result = { ...summarizeManifest(manifest), seconds, ...(pruned && { pruned }) }
-        printResult(flags.json, result, backupText(manifest, seconds, pruned))
+        output.result(result, backupText(manifest, seconds, pruned))
         if (manifest.damaged.length > 0) process.exitCode = EXIT_DAMAGE_FOUND
       } finally {
-        line('')
+        output.progress('')
         blobs.close()
       }
     }),
   )
 }
 
-async function sealingKey(config: Config, db: Db, flags: PassphraseFlags) {
+async function sealingKey(config: Config, db: Db, invocation: Invocation) {
   const masterKey = await findMasterKey(config, db)
   if (masterKey === undefined) return undefined
-  const otherwise = ', or leave it out with --without-key'
-  return { masterKey, passphrase: await readPassphrase(flags, { isNew: true, hint: otherwise }) }
+  const hint = ', or exclude the key with --without-key'
+  return { masterKey, passphrase: await readPassphrase(invocation, { isNew: true, hint }) }
 }
 
-/** While no backup runs, which relies on images that are there. */
+/** Prunes under the backup lease: a running backup relies on stored images. */
 function pruneExclusively(
   db: Db,
   destination: Destination,
@@ -197,11 +166,11 @@ function pruneExclusively(
   )
 }
 
-/** Without a change of the schema: an installation is backed up before its upgrade, too. */
+/** Opens the database without migrating it, because an installation is backed up before an upgrade. */
 async function withDatabase(config: Config, work: (db: Db) => Promise<void>): Promise<void> {
   if (config.databaseUrl === undefined && !existsSync(config.dataDir))
     throw new SetupError(
-      `there is no data directory ${config.dataDir}; set BERTH_DATA_DIR to that of the server`,
+      `data directory ${config.dataDir} not found; set BERTH_DATA_DIR to that of the server`,
     )
   const db = await openDatabase(config, createLog(config.logLevel))
   try {
@@ -217,23 +186,19 @@ function reportError(error: unknown): void {
 
 function parseKeep(text: string): number {
   const keep = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : undefined
-  if (keep === undefined) throw new UsageError(`--keep: ${JSON.stringify(text)} must be a number from 1`)
+  if (keep === undefined) throw new UsageError(`--keep: ${JSON.stringify(text)} must be a positive integer`)
   return keep
 }
 
-async function runList(name: string, flags: SubcommandFlags): Promise<void> {
+async function runList(invocation: Invocation): Promise<void> {
   const config = readConfigOrExit()
   await withDestination(
-    name,
-    flags,
+    invocation,
     { config, log: createLog(config.logLevel), mustExist: true },
     async (destination) => {
       const backups = (await (await openBackupRepository(destination)).list()).map(toBackupRow)
-      printResult(
-        flags.json === true,
-        { backups },
-        renderTable(backups, columns, `${destination.name} contains no backups`),
-      )
+      const empty = `${destination.name} contains no backups`
+      await invocation.output.report({ backups }, backups, { ...view, empty })
     },
   )
 }
@@ -256,60 +221,61 @@ function summarizeManifest({
   return { ...manifest, masterKey: masterKey !== undefined, tables: tables.length, database: { rows, bytes } }
 }
 
-const columns: readonly Column<ReturnType<typeof toBackupRow>>[] = [
-  { title: 'BACKUP', kind: 'name', value: ({ id }) => id },
-  { title: 'TIME', kind: 'time', value: (row) => (row.complete ? row.snapshotTime : '') },
-  { title: 'VERSION', value: (row) => (row.complete ? row.version : 'not complete') },
-  { title: 'DATABASE', value: (row) => (row.complete ? formatSize(row.database.bytes) : '') },
-  { title: 'IMAGES', value: (row) => (row.complete ? formatSize(row.blobs.bytes) : '') },
-  { title: 'ADDED', value: (row) => (row.complete ? formatSize(row.blobs.added.bytes) : '') },
-  { title: 'KEY', value: (row) => (row.complete ? (row.masterKey ? 'included' : 'left out') : '') },
-  { title: 'DAMAGED', value: (row) => (row.complete ? String(row.damaged.length) : '') },
-]
+const view: View<ReturnType<typeof toBackupRow>> = {
+  id: ({ id }) => id,
+  columns: [
+    { title: 'BACKUP', kind: 'name', value: ({ id }) => id },
+    { title: 'TIME', kind: 'time', value: (row) => (row.complete ? row.snapshotTime : '') },
+    { title: 'VERSION', value: (row) => (row.complete ? row.version : 'incomplete') },
+    { title: 'DATABASE', value: (row) => (row.complete ? formatSize(row.database.bytes) : '') },
+    { title: 'IMAGES', value: (row) => (row.complete ? formatSize(row.blobs.bytes) : '') },
+    { title: 'ADDED', value: (row) => (row.complete ? formatSize(row.blobs.added.bytes) : '') },
+    { title: 'KEY', value: (row) => (row.complete ? (row.masterKey ? 'included' : 'excluded') : '') },
+    { title: 'DAMAGED', value: (row) => (row.complete ? String(row.damaged.length) : '') },
+  ],
+}
 
-async function runVerify(name: string, id: string | undefined, flags: SubcommandFlags): Promise<void> {
+async function runVerify(invocation: Invocation): Promise<void> {
+  const { output } = invocation
   const config = readConfigOrExit()
   await withDestination(
-    name,
-    flags,
+    invocation,
     { config, log: createLog(config.logLevel), mustExist: true },
     async (destination) => {
-      const line = createProgressLine()
-      const reading = { signal: interruptSignal(), onProgress: createByteProgress(line) }
+      const reading = { signal: interruptSignal(), onProgress: createByteProgress(output.progress) }
       try {
         const repository = await openBackupRepository(destination)
-        const manifest = await chooseBackup(repository, id)
+        const manifest = await chooseBackup(repository, invocation.argument(1) || undefined)
         await verifyTables(repository, manifest, reading)
         const blobs = await listBackedUpBlobs(repository, manifest)
         const damaged = (await findDamagedBlobs(repository, blobs, reading)).map(({ file }) => file)
-        line('')
+        output.progress('')
         const text = damaged.map((file) => `damaged  ${file}\n`).join('')
-        printResult(
-          flags.json === true,
+        output.result(
           { backup: manifest.id, tables: manifest.tables.length, blobs: blobs.length, damaged },
-          `${text}backup ${manifest.id}: ${manifest.tables.length} tables and ${blobs.length} blobs read, ${damaged.length} damaged\n`,
+          `${text}backup ${manifest.id}: ${manifest.tables.length} tables and ${blobs.length} blobs verified, ${damaged.length} damaged\n`,
         )
         if (damaged.length > 0) process.exitCode = EXIT_DAMAGE_FOUND
       } finally {
-        line('')
+        output.progress('')
       }
     },
   )
 }
 
-async function runPrune(name: string, flags: SubcommandFlags): Promise<void> {
-  if (flags.keep === undefined) throw new UsageError('--keep is required: the number of backups to keep')
-  const keep = parseKeep(flags.keep)
-  const dryRun = flags.dryRun === true
+async function runPrune(invocation: Invocation): Promise<void> {
+  const keepText = invocation.optionIfSet('keep')
+  if (keepText === undefined) throw new UsageError('--keep is required: the number of backups to keep')
+  const keep = parseKeep(keepText)
+  const dryRun = invocation.flag('dryRun')
   const config = readConfigOrExit()
   await withDatabase(config, async (db) =>
     withDestination(
-      name,
-      flags,
+      invocation,
       { config, log: createLog(config.logLevel), mustExist: true },
       async (destination) => {
         const pruned = await pruneExclusively(db, destination, { keep, dryRun, signal: interruptSignal() })
-        printResult(flags.json === true, { dryRun, ...pruned }, pruneText(pruned, dryRun))
+        invocation.output.result({ dryRun, ...pruned }, pruneText(pruned, dryRun))
       },
     ),
   )
@@ -317,7 +283,7 @@ async function runPrune(name: string, flags: SubcommandFlags): Promise<void> {
 
 function pruneText({ kept, removed, blobs }: PruneReport, dryRun: boolean): string {
   const what = `${removed.length} backups and ${blobs.count} images (${formatSize(blobs.bytes)})`
-  return `${what} ${dryRun ? 'would be removed' : 'removed'}, ${kept} backups kept\n`
+  return `${what} ${dryRun ? 'would be deleted' : 'deleted'}, ${kept} backups kept\n`
 }
 
 function backupText(manifest: BackupManifest, seconds: number, pruned: PruneReport | undefined): string {
@@ -326,8 +292,8 @@ function backupText(manifest: BackupManifest, seconds: number, pruned: PruneRepo
   const lost =
     damaged.length === 0
       ? ''
-      : `${damaged.length} images are missing or damaged in the installation, and not in the backup; berth admin scrub lists them\n`
-  const key = masterKey ? 'included, encrypted with the passphrase' : 'left out: keep a copy of it elsewhere'
+      : `${damaged.length} images are missing or damaged in the installation and are not in the backup; list them with berth admin scrub\n`
+  const key = masterKey ? 'included, encrypted with the passphrase' : 'excluded; store a copy of it elsewhere'
   return `backup      ${id}
 database    ${database.rows} rows, ${formatSize(database.bytes)}
 images      ${blobs.count}, ${formatSize(blobs.bytes)}

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Command } from 'commander'
+import type { OptionDeclaration } from '@berth/cli/invocation/command-declaration.ts'
+import type { Invocation } from '@berth/cli/invocation/invocation.ts'
 import { limits } from '../../../config/limits.ts'
 import { parseOrigin } from '../../../config/setting-values.ts'
 import { SetupError, UsageError } from '../../../config/setup-errors.ts'
@@ -7,46 +8,47 @@ import type { Config } from '../../../installation/config.ts'
 import type { Log } from '../../../runtime/log.ts'
 import { type Destination, openDestination, type S3Options } from '../../backup/destination.ts'
 
-/** Options that the commands for backups share. */
+/** Options that the backup commands share. */
 
-export interface StoreFlags {
-  readonly s3Endpoint?: string
-  readonly s3Region?: string
-  readonly s3PathStyle?: boolean
+/** Options for the storage of backups, of all commands. */
+export const storeOptions: readonly OptionDeclaration[] = [
+  { flags: '--s3-endpoint <url>', summary: "S3 server URL (default: BERTH_BACKUP_S3_ENDPOINT, or Amazon's)" },
+  {
+    flags: '--s3-region <region>',
+    summary: 'bucket region (default: BERTH_BACKUP_S3_REGION, or AWS_REGION)',
+  },
+  {
+    flags: '--s3-path-style',
+    summary: 'use path-style bucket URLs (default: true if an endpoint is given)',
+  },
+]
+
+export const passphraseOption: OptionDeclaration = {
+  flags: '--passphrase-file <file>',
+  summary: 'file with the passphrase of the master key (default: BERTH_BACKUP_PASSPHRASE, or a prompt)',
 }
 
-/** Where backups are stored, for all commands. */
-export function withStoreFlags(command: Command): Command {
-  return command
-    .option('--s3-endpoint <url>', "address of the S3 server (default BERTH_BACKUP_S3_ENDPOINT, or Amazon's)")
-    .option('--s3-region <region>', 'region of the bucket (default BERTH_BACKUP_S3_REGION, or AWS_REGION)')
-    .option('--s3-path-style', 'name the bucket in the path of the URL (default true with an endpoint)')
-}
+export const destinationParameter = {
+  name: 'DESTINATION',
+  summary: 'directory or s3://BUCKET/PREFIX',
+  required: true,
+} as const
 
-export interface PassphraseFlags {
-  readonly passphraseFile?: string
-}
+/** Explains DESTINATION in the help. */
+export const storeNotes = `DESTINATION is a directory, or s3://BUCKET/PREFIX with the credentials of the AWS tools (AWS_ACCESS_KEY_ID, AWS_PROFILE).`
 
-export function withPassphraseFlag(command: Command): Command {
-  return command.option(
-    '--passphrase-file <file>',
-    'file with the passphrase of the master key (default BERTH_BACKUP_PASSPHRASE, or a prompt)',
-  )
-}
-
-/** The sentences about both, for help texts. */
-export const storeHelp = `
-DESTINATION is a directory, or s3://BUCKET/PREFIX with the credentials that the AWS tools use (AWS_ACCESS_KEY_ID, AWS_PROFILE, ...).
-`
-
-/** Works with the opened destination, and closes it. */
+/** Opens the destination that the first argument names, runs `work` and closes it. */
 export async function withDestination<T>(
-  name: string,
-  flags: StoreFlags,
+  invocation: Invocation,
   { config, log, mustExist }: { readonly config: Config; readonly log: Log; readonly mustExist: boolean },
   work: (destination: Destination) => Promise<T>,
 ): Promise<T> {
-  const destination = await openDestination(name, { s3: readS3Options(flags), config, log, mustExist })
+  const destination = await openDestination(invocation.argument(0), {
+    s3: readS3Options(invocation),
+    config,
+    log,
+    mustExist,
+  })
   try {
     return await work(destination)
   } finally {
@@ -54,29 +56,30 @@ export async function withDestination<T>(
   }
 }
 
-function readS3Options({ s3Endpoint, s3Region, s3PathStyle }: StoreFlags): S3Options {
+function readS3Options({ optionIfSet, flag }: Invocation): S3Options {
   const { env } = process
-  const address = s3Endpoint ?? (env['BERTH_BACKUP_S3_ENDPOINT'] || undefined)
+  const address = optionIfSet('s3Endpoint') ?? (env['BERTH_BACKUP_S3_ENDPOINT'] || undefined)
   const endpoint = address === undefined ? undefined : parseOrigin(address)
   if (address !== undefined && endpoint === undefined)
     throw new UsageError(
-      `--s3-endpoint: ${JSON.stringify(address)} must be an http or https address without path`,
+      `--s3-endpoint: ${JSON.stringify(address)} must be an http or https URL without a path`,
     )
   const style = env['BERTH_BACKUP_S3_PATH_STYLE'] || undefined
   if (style !== undefined && style !== 'true' && style !== 'false')
     throw new UsageError('BERTH_BACKUP_S3_PATH_STYLE must be true or false')
   return {
     endpoint,
-    region: s3Region ?? (env['BERTH_BACKUP_S3_REGION'] || undefined),
-    pathStyle: s3PathStyle ?? (style === undefined ? undefined : style === 'true'),
+    region: optionIfSet('s3Region') ?? (env['BERTH_BACKUP_S3_REGION'] || undefined),
+    pathStyle: flag('s3PathStyle') || (style === undefined ? undefined : style === 'true'),
   }
 }
 
-/** The passphrase of the file, the environment or a prompt. `isNew`: it has to be long enough, and is asked for twice. */
+/** Reads the passphrase from the file, the environment or a prompt. A new passphrase must be long enough and is confirmed. */
 export async function readPassphrase(
-  { passphraseFile }: PassphraseFlags,
+  invocation: Invocation,
   { isNew, hint }: { readonly isNew: boolean; readonly hint: string },
 ): Promise<string> {
+  const passphraseFile = invocation.optionIfSet('passphraseFile')
   const configured =
     passphraseFile === undefined
       ? process.env['BERTH_BACKUP_PASSPHRASE'] || undefined
@@ -97,16 +100,16 @@ function firstLine(file: string): string {
   }
 }
 
-async function promptForPassphrase(isNew: boolean, otherwise: string): Promise<string> {
+async function promptForPassphrase(isNew: boolean, hint: string): Promise<string> {
   if (process.stdin.isTTY !== true)
     throw new UsageError(
-      `the passphrase of the master key is missing: set --passphrase-file or BERTH_BACKUP_PASSPHRASE${otherwise}`,
+      `the passphrase of the master key is missing: set --passphrase-file or BERTH_BACKUP_PASSPHRASE${hint}`,
     )
   const { password } = await import('@inquirer/prompts')
-  // Standard output is for the result.
+  // Standard output contains only the result.
   const output = { output: process.stderr }
   const first = await password({ message: 'Passphrase of the master key', mask: '*' }, output)
-  if (isNew && (await password({ message: 'The same passphrase again', mask: '*' }, output)) !== first)
-    throw new SetupError('the two passphrases are not the same')
+  if (isNew && (await password({ message: 'Repeat the passphrase', mask: '*' }, output)) !== first)
+    throw new SetupError('the passphrases do not match')
   return first
 }

@@ -1,5 +1,6 @@
+import type { CommandDeclaration } from '@berth/cli/invocation/command-declaration.ts'
+import type { Invocation } from '@berth/cli/invocation/invocation.ts'
 import { formatSize } from '@berth/cli/output/sizes.ts'
-import type { Command } from 'commander'
 import { SetupError } from '../../../config/setup-errors.ts'
 import type { Config } from '../../../installation/config.ts'
 import { lockDatabase, openDatabase } from '../../../installation/installation.ts'
@@ -17,68 +18,60 @@ import {
   type RestoreReport,
   restore,
 } from '../../backup/restore.ts'
-import { printResult } from '../output.ts'
-import { createByteProgress, createProgressLine, interruptSignal } from '../progress.ts'
+import { jsonOption } from '../options.ts'
+import { createByteProgress, interruptSignal } from '../progress.ts'
 import { EXIT_DAMAGE_FOUND, readConfigOrExit, reportFailure } from '../with-installation.ts'
 import {
-  type PassphraseFlags,
+  destinationParameter,
+  passphraseOption,
   readPassphrase,
-  type StoreFlags,
-  storeHelp,
+  storeNotes,
+  storeOptions,
   withDestination,
-  withPassphraseFlag,
-  withStoreFlags,
 } from './options.ts'
 
-/** `berth admin restore`: restore a backup into the installation that the environment describes. */
-export function addRestoreCommand(admin: Command): void {
-  const command = admin
-    .command('restore')
-    .description('restore a backup into an empty installation')
-    .argument('<source>', 'directory or s3://BUCKET/PREFIX')
-    .argument('[backup]', 'id of the backup (default: the latest)')
-    .option('--replace', 'replace the installation that is there: everything in it is lost', false)
-    .option('--allow-damaged', 'leave out images that are damaged in the backup', false)
-    .option('--no-scrub', 'do not read all images again in the end')
-  withPassphraseFlag(command)
-  withStoreFlags(command)
-    .option('--json', 'print JSON', false)
-    .addHelpText('after', help)
-    .action((source: string, id: string | undefined, flags: Flags) =>
-      reportFailure(() => runRestore(source, id, flags)),
-    )
+/** `berth admin restore`: restores a backup into the installation that the environment configures. */
+export const restoreCommand: CommandDeclaration = {
+  name: 'restore',
+  summary: 'Restore a backup into an empty installation',
+  parameters: [
+    { ...destinationParameter, name: 'SOURCE' },
+    { name: 'BACKUP', summary: 'backup id (default: the latest)' },
+  ],
+  options: [
+    { flags: '--replace', summary: 'replace the existing installation and lose all its data' },
+    { flags: '--allow-damaged', summary: 'skip images that are damaged in the backup' },
+    { flags: '--no-scrub', summary: 'skip the verification of all images at the end' },
+    passphraseOption,
+    ...storeOptions,
+    jsonOption,
+  ],
+  notes: `
+${storeNotes.replace('DESTINATION', 'SOURCE')}
+
+The environment configures the target, as for berth serve: BERTH_DATA_DIR, BERTH_DATABASE_URL, BERTH_BLOBS_S3_BUCKET. The
+database engine and the blob store may differ from those of the backup. Stop the server first. The server does not start
+until the restore is complete; run the command again to continue it, or with another backup to start over.
+
+Exit codes: 0 complete, ${EXIT_DAMAGE_FOUND} complete except for images that are missing or damaged, 1 failed, 2 wrong usage, 3 database
+unreachable.`,
+  examples: [
+    'BERTH_DATA_DIR=/srv/berth berth admin restore /srv/backups/berth --passphrase-file /etc/berth/passphrase',
+    'BERTH_DATABASE_URL=postgres://berth@db/berth berth admin restore s3://backups/berth 20260131T020000Z-0a1b2c',
+    'berth admin restore /srv/backups/berth --replace',
+  ],
+  run: (invocation) => reportFailure(() => runRestore(invocation)),
 }
 
-interface Flags extends StoreFlags, PassphraseFlags {
-  readonly replace: boolean
-  readonly allowDamaged: boolean
-  readonly scrub: boolean
-  readonly json: boolean
-}
-
-const help = `${storeHelp.replace('DESTINATION', 'SOURCE')}
-The environment says where to restore to, as for berth serve: BERTH_DATA_DIR, BERTH_DATABASE_URL, BERTH_BLOBS_S3_BUCKET. Another database
-engine or store of images than before is fine. Stop the server first. Until a restore is finished the server does not start; run the command
-again to continue it, or with another backup to start anew.
-
-Exit codes: 0 all is restored, ${EXIT_DAMAGE_FOUND} restored without images that are missing or damaged, 1 it failed, 2 wrong usage, 3 the database
-could not be reached.
-
-Examples:
-  BERTH_DATA_DIR=/srv/berth berth admin restore /srv/backups/berth --passphrase-file /etc/berth/passphrase
-  BERTH_DATABASE_URL=postgres://berth@db/berth berth admin restore s3://backups/berth 20260131T020000Z-0a1b2c
-  berth admin restore /srv/backups/berth --replace
-`
-
-async function runRestore(source: string, id: string | undefined, flags: Flags): Promise<void> {
+async function runRestore(invocation: Invocation): Promise<void> {
+  const { output, flag } = invocation
   const config = readConfigOrExit()
   const log = createLog(config.logLevel)
-  const line = createProgressLine()
   const signal = interruptSignal()
   const findings: Finding[] = []
-  await withDestination(source, flags, { config, log, mustExist: true }, async (destination) => {
+  await withDestination(invocation, { config, log, mustExist: true }, async (destination) => {
     const repository = await openBackupRepository(destination)
-    const manifest = await chooseBackup(repository, id)
+    const manifest = await chooseBackup(repository, invocation.argument(1) || undefined)
     const lock = await lockDatabase(config)
     const opened = await openDatabase(withApplicationName(config), log)
     const db = opened.background
@@ -94,20 +87,20 @@ async function runRestore(source: string, id: string | undefined, flags: Flags):
           repository,
           manifest,
           passphrase: () =>
-            readPassphrase(flags, { isNew: false, hint: ', or set BERTH_MASTER_KEY to the key itself' }),
-          replace: flags.replace,
-          allowDamaged: flags.allowDamaged,
-          scrub: flags.scrub,
+            readPassphrase(invocation, { isNew: false, hint: ', or set BERTH_MASTER_KEY to the key' }),
+          replace: flag('replace'),
+          allowDamaged: flag('allowDamaged'),
+          scrub: flag('scrub'),
           signal,
-          onProgress: createProgress(line),
+          onProgress: createProgress(output.progress),
           onFinding: (finding) => findings.push(finding),
         })
-        line('')
+        output.progress('')
         const seconds = Math.round((performance.now() - startMs) / 100) / 10
-        printResult(flags.json, { ...report, seconds }, formatReport(report, findings, seconds))
+        output.result({ ...report, seconds }, formatReport(report, findings, seconds))
         if (report.damaged.length > 0 || (report.scrub?.wrong ?? 0) > 0) process.exitCode = EXIT_DAMAGE_FOUND
       } finally {
-        line('')
+        output.progress('')
         blobs.close()
       }
     } finally {
@@ -117,7 +110,7 @@ async function runRestore(source: string, id: string | undefined, flags: Flags):
   })
 }
 
-/** The store to restore to, whichever database it had before. */
+/** Opens the target store without checking which database it belongs to. */
 async function openTarget(config: Config, log: Log): Promise<BlobStore> {
   try {
     return await openBlobs(config, log)
@@ -126,29 +119,29 @@ async function openTarget(config: Config, log: Log): Promise<BlobStore> {
   }
 }
 
-/** So that a restore knows its own connections. */
+/** Adds an application name that identifies the connections of a restore. */
 function withApplicationName(config: Config): Config {
   if (config.databaseUrl === undefined) return config
-  // The first of two counts. An address of several servers is no URL to URL.
+  // PostgreSQL uses the first of two values. The class URL cannot parse an address with several servers.
   const [servers, query] = config.databaseUrl.split('?')
   const name = `application_name=${encodeURIComponent(RESTORE_APPLICATION_NAME)}`
   return { ...config, databaseUrl: `${servers}?${query ? `${name}&${query}` : name}` }
 }
 
 const titles: Readonly<Record<RestoreProgress['step'], string>> = {
-  check: 'check of the backup',
+  check: 'verifying the backup',
   tables: 'tables',
   blobs: 'images',
-  scrub: 'check of what is restored',
+  scrub: 'verifying the restored images',
 }
 
-function createProgress(line: (sentence: string) => void) {
+function createProgress(show: (sentence: string) => void) {
   const steps = new Map<RestoreProgress['step'], (done: number, all: number) => void>()
   return ({ step, done, total: all }: RestoreProgress) => {
-    if (step === 'tables') return line(`${titles.tables}: ${done} of ${all} rows`)
-    const show = steps.get(step) ?? createByteProgress((text) => line(`${titles[step]} ${text}`))
-    steps.set(step, show)
-    show(done, all)
+    if (step === 'tables') return show(`${titles.tables}: ${done} of ${all} rows`)
+    const showBytes = steps.get(step) ?? createByteProgress((text) => show(`${titles[step]} ${text}`))
+    steps.set(step, showBytes)
+    showBytes(done, all)
   }
 }
 
@@ -157,11 +150,11 @@ function formatReport(report: RestoreReport, findings: readonly Finding[], secon
   const found = findings
     .map(({ kind, what, digest, reason }) => `${kind}  ${what} ${digest}: ${reason}\n`)
     .join('')
-  const lost = damaged.map((what) => `left out: ${what}\n`).join('')
+  const lost = damaged.map((what) => `skipped: ${what}\n`).join('')
   const checked =
     scrub === undefined
-      ? 'not checked; run berth admin scrub'
-      : `${scrub.blobs} blobs and ${scrub.manifests} manifests read again, ${scrub.wrong} wrong`
+      ? 'skipped; run berth admin scrub'
+      : `${scrub.blobs} blobs and ${scrub.manifests} manifests verified, ${scrub.wrong} damaged`
   const ran = migrations.length === 0 ? '' : `migrations  ${migrations.join(', ')}\n`
   return `${found}${lost}backup      ${backup}
 database    ${rows} rows

@@ -1,15 +1,15 @@
 import type { FormatSummary, ImportSummary } from '@berth/advisory-formats/import-summary.ts'
-import type { Output, View } from '../../output/output.ts'
+import type { Output, View } from '../../../output/output.ts'
 
-/** What an import says of itself at its end: for people in tables, for programs as one object. */
+/** The report of an import: tables for people, one object for programs. */
 
 export interface ImportOutcome {
   readonly dryRun: boolean
-  /** Somebody ended it before it was done. */
+  /** Interrupted or failed before the end. */
   readonly stopped: boolean
 }
 
-/** Of documents whose format could not be told. */
+/** Format of documents whose format was not detected. */
 const UNKNOWN = 'unknown'
 
 export interface ImportReport extends ImportOutcome {
@@ -47,23 +47,24 @@ interface FormatRow extends Omit<FormatSummary, 'events' | 'unmapped'> {
   readonly format: string
 }
 
+/** Count columns and their titles. */
 const counts = [
-  'documents',
-  'created',
-  'updated',
-  'unchanged',
-  'withdrawn',
-  'covered',
-  'scored',
-  'older',
-  'rejected',
+  ['documents', 'DOCUMENTS'],
+  ['created', 'CREATED'],
+  ['updated', 'UPDATED'],
+  ['unchanged', 'UNCHANGED'],
+  ['withdrawn', 'WITHDRAWN'],
+  ['covered', 'SUPERSEDED'],
+  ['scored', 'SCORES UPDATED'],
+  ['older', 'OLDER'],
+  ['rejected', 'REJECTED'],
 ] as const
 
 const formatView: View<FormatRow> = {
   columns: [
     { title: 'FORMAT', kind: 'name', value: ({ format }) => format },
-    ...counts.map((name) => ({
-      title: name.toUpperCase(),
+    ...counts.map(([name, title]) => ({
+      title,
       kind: 'name' as const,
       value: (row: FormatRow) => String(row[name]),
     })),
@@ -109,15 +110,12 @@ export async function printReport(output: Output, report: ImportReport): Promise
   if (unmapped.length > 0) {
     output.line('')
     const isLong = output.format !== 'wide' && unmapped.length > UNMAPPED_SHOWN
-    await output.list(
-      isLong ? unmapped.slice(0, UNMAPPED_SHOWN) : unmapped,
-      countView('KEPT WITHOUT A FIELD'),
-    )
-    if (isLong) output.line(`and ${unmapped.length - UNMAPPED_SHOWN} more: -o wide shows them all`)
+    await output.list(isLong ? unmapped.slice(0, UNMAPPED_SHOWN) : unmapped, countView('UNMAPPED FIELD'))
+    if (isLong) output.line(`and ${unmapped.length - UNMAPPED_SHOWN} more; -o wide shows all`)
   }
   for (const { file, line, reason } of rejected)
     output.notice(`rejected ${file}${line > 0 ? `:${line}` : ''}: ${reason}`)
-  if (skipped > 0) output.notice(`${skipped} other files say nothing about advisories`)
-  if (dryRun) output.notice('nothing was changed: a dry run')
-  if (stopped) output.notice('stopped before the end: run it again to go on')
+  if (skipped > 0) output.notice(`skipped ${skipped} ${skipped === 1 ? 'file' : 'files'} without advisories`)
+  if (dryRun) output.notice('dry run: nothing was changed')
+  if (stopped) output.notice('stopped before the end; run the command again to continue')
 }

@@ -2,12 +2,12 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FoundFile } from '@berth/advisory-formats/archives/found-file.ts'
 import type { AdvisoryDocument } from '@berth/client/berth.ts'
-import { limits } from '@berth/server/config/limits.ts'
+import { importLimits } from './limits.ts'
 
-/** Documents in requests of about a megabyte each; a large one goes alone, compressed. */
+/** Groups documents into requests of about a megabyte. A large document is compressed and sent alone. */
 
 const BATCH_BYTES = 1024 * 1024
-/** Few seconds of work, so that progress is seen, and Ctrl-C does not wait. */
+/** A few seconds of work, for frequent progress and a fast reaction to Ctrl-C. */
 const BATCH_DOCUMENTS_MAX = 200
 
 const gzipAsync = promisify(gzip)
@@ -15,7 +15,7 @@ const gzipAsync = promisify(gzip)
 export type Batch = readonly AdvisoryDocument[]
 
 export interface BatchOptions {
-  /** Given with every document. */
+  /** Sent with every document. */
   readonly format: string
   readonly onSkipped: (name: string) => void
   readonly onRejected: (name: string, reason: string) => void
@@ -23,18 +23,18 @@ export interface BatchOptions {
 
 export async function* batchDocuments(
   found: AsyncIterable<FoundFile>,
-  { format, onSkipped, onRejected: onRefused }: BatchOptions,
+  { format, onSkipped, onRejected }: BatchOptions,
 ): AsyncGenerator<Batch> {
   let batch: AdvisoryDocument[] = []
   let bytes = 0
   for await (const one of found) {
     if (one.kind === 'skipped') onSkipped(one.name)
-    else if (one.kind === 'rejected') onRefused(one.name, one.reason)
+    else if (one.kind === 'rejected') onRejected(one.name, one.reason)
     else {
       const content = await encodeContent(one.content)
-      if (content === '') onRefused(one.name, 'is empty')
+      if (content === '') onRejected(one.name, 'is empty')
       else if (content.length > SENT_CHARS_MAX)
-        onRefused(one.name, 'is too large to be sent, compressed as well')
+        onRejected(one.name, 'is too large to be sent, even compressed')
       else {
         if (bytes + content.length > BATCH_BYTES || batch.length === BATCH_DOCUMENTS_MAX) {
           if (batch.length > 0) yield batch
@@ -49,9 +49,9 @@ export async function* batchDocuments(
   if (batch.length > 0) yield batch
 }
 
-/** What is around a document in its request is less than this. */
+/** Upper bound of the overhead of a request. */
 const REQUEST_BYTES = 64 * 1024
-const SENT_CHARS_MAX = limits.documentsRequestBytesMax - REQUEST_BYTES
+const SENT_CHARS_MAX = importLimits.documentsRequestBytesMax - REQUEST_BYTES
 
 async function encodeContent(content: Uint8Array): Promise<string> {
   const bytes = content.byteLength > BATCH_BYTES / 2 ? await gzipAsync(content) : content

@@ -12,46 +12,44 @@ import {
 import { createUnpackBudget } from '@berth/advisory-formats/archives/unpack-budget.ts'
 import { createImportSummary, type ImportSummary } from '@berth/advisory-formats/import-summary.ts'
 import type { BerthClient, ImportedDocument } from '@berth/client/berth.ts'
-import { type Download, DownloadError, displayUrl } from '@berth/server/advisories/feeds/download.ts'
-import { createFileFetcher, type Fetcher } from '@berth/server/advisories/feeds/fetcher.ts'
-import { limits } from '@berth/server/config/limits.ts'
-import { cacheDirectory } from '../../config/user-directories.ts'
-import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
-import { UsageError } from '../../invocation/invocation.ts'
-import { type AuthInvocation, exitCodes } from '../../invocation/invoke.ts'
-import { parentOption } from '../../invocation/options.ts'
-import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
-import { CommandFailed } from '../../session/access-token.ts'
-import { type Batch, batchDocuments } from './import-batches.ts'
-import { printReport, toImportReport } from './import-report.ts'
+import { cacheDirectory } from '../../../config/user-directories.ts'
+import type { CommandDeclaration } from '../../../invocation/command-declaration.ts'
+import { UsageError } from '../../../invocation/invocation.ts'
+import { type AuthInvocation, exitCodes } from '../../../invocation/invoke.ts'
+import { parentOption } from '../../../invocation/options.ts'
+import { resolveGroupUid } from '../../../invocation/resource-lookup.ts'
+import { type DownloadedFile, type FileFetcher, loadServerModule } from '../../../server-package.ts'
+import { CommandFailed } from '../../../session/access-token.ts'
+import { type Batch, batchDocuments } from './batches.ts'
+import { importLimits } from './limits.ts'
 import { createProgress, type Progress } from './progress.ts'
+import { printReport, toImportReport } from './report.ts'
 
-/** `berth advisories import`: whatever is at some paths and addresses goes to the server, document by document. */
+/** `berth advisories import`: sends the documents at paths and URLs to the server. */
 
 export const importCommand: CommandDeclaration = {
   name: 'import',
-  summary: 'bring advisories in from files, folders, archives (zip, tar, tar.gz) and https addresses',
+  summary: 'Import advisories from files, directories, archives (zip, tar, tar.gz) and https URLs',
   parameters: [
     {
       name: 'PATH|URL',
-      summary: 'what to read, - for standard input; each document is taken whole or not at all',
+      summary: 'file, directory, archive or URL; - for standard input',
       required: true,
       variadic: true,
     },
   ],
   options: [
-    { ...parentOption, summary: 'the organization or folder that the advisories go to' },
+    { ...parentOption, summary: 'organization or folder of the advisories' },
     {
       flags: '--format <format>',
-      summary: 'of all documents (default: each by its content)',
+      summary: 'document format (default: detected for each document)',
       choices: formats,
     },
-    { flags: '--dry-run', summary: 'say what would change, and change nothing' },
-    { flags: '--json', summary: 'the same as -o json' },
+    { flags: '--dry-run', summary: 'show what would change without changing anything' },
+    { flags: '--json', summary: 'same as -o json' },
     {
       flags: '--private-networks <cidrs>',
-      summary:
-        'networks that addresses may lie in besides public ones, over http too (BERTH_ISSUER_PRIVATE_NETWORKS)',
+      summary: 'private networks to allow, also over http (BERTH_ISSUER_PRIVATE_NETWORKS)',
       repeatable: true,
     },
   ],
@@ -67,19 +65,19 @@ export const importCommand: CommandDeclaration = {
 async function runImport(invocation: AuthInvocation): Promise<void> {
   const { output } = invocation
   const dryRun = invocation.flag('dryRun')
-  const fetching = createFetcher(invocation)
   const stop = new AbortController()
   const interrupt = () => {
     if (stop.signal.aborted) process.exit(exitCodes.interrupted)
     output.progress('')
-    output.notice('stopping after what is under way; once more ends it at once')
+    output.notice('stopping after the current batch; press Ctrl-C again to stop immediately')
     stop.abort(new Interrupted())
   }
+  const sources = invocation.variadicArgument(0)
+  const fetcher = sources.some(isUrl) ? await createFetcher(invocation) : undefined
   try {
-    const sources = invocation.variadicArgument(0)
     if (sources.filter((source) => source === STDIN).length > 1)
-      throw new UsageError(`${STDIN} can be given once`)
-    for (const source of sources) checkSource(source, fetching)
+      throw new UsageError(`${STDIN} is allowed only once`)
+    for (const source of sources) checkSource(source, fetcher)
     const parent = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
     const client = await invocation.client()
     const summary = createImportSummary()
@@ -89,7 +87,7 @@ async function runImport(invocation: AuthInvocation): Promise<void> {
       parent,
       dryRun,
       format: invocation.option('format'),
-      fetcher: fetching,
+      fetcher,
       summary,
       progress: createProgress(output, summary),
       signal: stop.signal,
@@ -98,7 +96,7 @@ async function runImport(invocation: AuthInvocation): Promise<void> {
       (error: unknown) => error,
     )
     output.progress('')
-    // What was done is told, whatever ended it.
+    // The report is printed even if the import failed.
     const report = toImportReport(summary, { dryRun, stopped: failure !== undefined })
     if (invocation.flag('json')) output.line(JSON.stringify(report, undefined, 2))
     else await printReport(output, report)
@@ -108,18 +106,19 @@ async function runImport(invocation: AuthInvocation): Promise<void> {
     if (failure === undefined && rejected > 0)
       throw new CommandFailed(
         documents === 0
-          ? 'no document was taken'
-          : `${rejected} of ${rejected + documents} documents were not taken, all others were`,
+          ? 'no documents were imported'
+          : `${rejected} of ${rejected + documents} documents were rejected, the others were imported`,
       )
   } finally {
     process.off('SIGINT', interrupt)
-    await fetching.close()
+    await fetcher?.close()
   }
 }
 
 class Interrupted extends Error {}
 
-function createFetcher(invocation: AuthInvocation): Fetcher {
+async function createFetcher(invocation: AuthInvocation): Promise<FileFetcher> {
+  const { createFileFetcher } = await loadServerModule(invocation.server?.fileFetcher)
   const { BERTH_ISSUER_PRIVATE_NETWORKS: known = '' } = invocation.env
   const given = invocation.optionValues('privateNetworks')
   const networks = given.length > 0 ? given : known.split(',').map((network) => network.trim())
@@ -138,16 +137,22 @@ function isUrl(source: string): boolean {
   return /^https?:\/\//i.test(source)
 }
 
+/** Returns a URL without its query and credentials, which may be secret. */
+function displayUrl(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
+}
+
 /** Standard input. */
 const STDIN = '-'
 
-function checkSource(source: string, fetching: Fetcher): void {
+function checkSource(source: string, fetcher: FileFetcher | undefined): void {
   if (source === STDIN) return
   if (!isUrl(source)) {
-    if (!existsSync(source)) throw new UsageError(`there is no file or folder ${source}`)
+    if (!existsSync(source)) throw new UsageError(`file or directory ${source} not found`)
     return
   }
-  const problem = fetching.urlProblem(source)
+  const problem = fetcher?.urlProblem(source)
   if (problem !== undefined) throw new UsageError(`${source} ${problem}`)
 }
 
@@ -156,7 +161,8 @@ interface ImportContext {
   readonly parent: string
   readonly dryRun: boolean
   readonly format: string
-  readonly fetcher: Fetcher
+  /** Undefined if no source is a URL. */
+  readonly fetcher: FileFetcher | undefined
   readonly summary: ImportSummary
   readonly progress: Progress
   readonly signal: AbortSignal
@@ -175,25 +181,29 @@ async function importAll(sources: readonly string[], importing: ImportContext): 
 
 const searchOptions = ({ progress, signal }: ImportContext) => ({ signal, onRead: progress.addRead })
 
-/** It is read whole: what is in an archive is found from its end. */
+/** Reads all of standard input: the directory of an archive is at its end. */
 async function* readStdinDocuments({ signal }: ImportContext): AsyncGenerator<FoundFile> {
-  const bytes = await readUpTo(process.stdin, limits.advisoryDocumentBytesMax)
-  if (bytes === undefined) yield rejectedFile(STDIN, tooLargeReason(limits.advisoryDocumentBytesMax))
+  const bytes = await readUpTo(process.stdin, importLimits.advisoryDocumentBytesMax)
+  if (bytes === undefined) yield rejectedFile(STDIN, tooLargeReason(importLimits.advisoryDocumentBytesMax))
   else
-    yield* documentsInFile({ name: STDIN, source: bytes }, createUnpackBudget(bytes.length, limits, signal))
+    yield* documentsInFile(
+      { name: STDIN, source: bytes },
+      createUnpackBudget(bytes.length, importLimits, signal),
+    )
 }
 
 async function importUrl(url: string, importing: ImportContext): Promise<void> {
-  const { fetcher: fetching, summary, progress, signal } = importing
+  const { fetcher, summary, progress, signal } = importing
+  if (fetcher === undefined) return
   const name = displayUrl(url)
-  let file: Download
+  let file: DownloadedFile
   try {
-    file = await fetching.fetch(url, {
+    file = await fetcher.fetch(url, {
       signal,
       onProgress: (bytes, total) => progress.showDownload(name, bytes, total),
     })
   } catch (error) {
-    if (!(error instanceof DownloadError)) throw error
+    if (!(error instanceof Error && error.name === 'DownloadError')) throw error
     const why = rootCause(error)
     summary.reject({
       name,
@@ -213,7 +223,7 @@ async function importUrl(url: string, importing: ImportContext): Promise<void> {
   await file.remove()
 }
 
-/** What the system says, for whoever asked and may know: `self-signed certificate`. */
+/** Returns the message of the innermost cause, such as `self-signed certificate`. */
 function rootCause(error: Error): string {
   const { cause } = error
   if (!(cause instanceof Error)) return ''
@@ -237,7 +247,7 @@ async function importDocuments(found: AsyncIterable<FoundFile>, importing: Impor
 
 const DEADLINE_EXCEEDED = 4
 
-/** What the server cannot do in the time of one request it is asked for in smaller parts. */
+/** Splits a batch that exceeds the deadline of a request. */
 async function sendBatch(batch: Batch, importing: ImportContext): Promise<void> {
   const { client, parent, dryRun, summary } = importing
   let documents: readonly ImportedDocument[]
@@ -256,7 +266,7 @@ async function sendBatch(batch: Batch, importing: ImportContext): Promise<void> 
         name: only.name ?? '',
         format: only.format ?? '',
         line: 0,
-        reason: 'takes the server too long; it may be there all the same',
+        reason: 'exceeds the deadline of the server; it may have been imported nevertheless',
       })
     return
   }

@@ -1,19 +1,19 @@
 import type { ImportSummary } from '@berth/advisory-formats/import-summary.ts'
-import type { Output } from '../../output/output.ts'
-import { formatProgressBar } from '../../output/progress-bar.ts'
+import type { Output } from '../../../output/output.ts'
+import { formatProgressBar } from '../../../output/progress-bar.ts'
 
-/** How far an import is: by the bytes of what it reads, which are known before their documents are. */
+/** Progress of an import in bytes, because the number of documents is not known in advance. */
 export interface Progress {
-  /** So many more bytes are to be gone through. */
+  /** Adds bytes to the expected total. */
   addExpected(bytes: number): void
-  /** So many more were. */
+  /** Adds bytes that were read. */
   addRead(bytes: number): void
   showDownload(name: string, bytes: number, total: number): void
   show(): void
 }
 
 const MIB = 1024 * 1024
-/** As often as somebody can read it. */
+/** Minimum interval between two updates. */
 const DISPLAY_INTERVAL_MS = 100
 
 export function createProgress(output: Output, summary: ImportSummary): Progress {
@@ -34,7 +34,7 @@ export function createProgress(output: Output, summary: ImportSummary): Progress
       const size = total === 0 ? '' : ` of ${(total / MIB).toFixed(1)}`
       showThrottled(
         total === 0 ? 0 : bytes / total,
-        `fetching ${name}: ${(bytes / MIB).toFixed(1)}${size} MiB`,
+        `downloading ${name}: ${(bytes / MIB).toFixed(1)}${size} MiB`,
       )
     },
     show() {
