@@ -121,7 +121,7 @@ for (const database of anyDatabase)
       assert.equal(code, 0, stderr)
       assert.match(stderr, new RegExp(`updated the Docker configuration for ${registry}\n$`))
       const local = join(cli.home, '.local', 'bin')
-      assert.match(stderr, new RegExp(`add ${local} to it`))
+      assert.match(stderr, new RegExp(`add ${local} to your PATH`))
       assert.deepEqual(readDocker(cli), {
         auths: { 'ghcr.io': { auth: 'eA==' } },
         credsStore: 'desktop',

@@ -313,7 +313,7 @@ test('admin token prints a token and no newline, for the running server and with
   const unknown = `${organization.uid}/${'0'.repeat(16)}`
   assertRefused(
     await runBerth(t, ['admin', 'token', '--identity', unknown], env),
-    `berth: identity ${unknown} does not exist`,
+    `berth: identity ${unknown} not found`,
   )
   assertExit(
     2,

@@ -23,8 +23,8 @@ const { gcGraceMsDefault: graceMs, untrackedBlobAgeMsMin, uploadIdleMsMax, expir
 interface Options {
   readonly graceMs?: number
   readonly dryRun?: boolean
-  readonly mistrust?: boolean
-  /** As if so long had passed. */
+  readonly requireKnownStore?: boolean
+  /** Moves the clock forward. */
   readonly afterMs?: number
 }
 
@@ -41,8 +41,8 @@ async function run({ berth }: TestBerth, { afterMs = 0, ...options }: Options = 
   })
 }
 
-/** A dry run tells what the run then does. */
-async function runAsTold(berth: TestBerth, options: Options = {}): Promise<GcReport> {
+/** Runs a dry run, and checks that the run has the same report. */
+async function runLikeDryRun(berth: TestBerth, options: Options = {}): Promise<GcReport> {
   const told = await run(berth, { ...options, dryRun: true })
   assert.deepEqual(await run(berth, { ...options, dryRun: true }), told, 'a dry run deleted something')
   assert.deepEqual(await run(berth, options), told)
@@ -78,9 +78,9 @@ onEveryStore('registry: garbage collection', (cast) => {
     await pushBlob(owner, name, loose)
     assert.equal((await owner.request('DELETE', `${name}/manifests/${deleted.digest}`)).status, 202)
 
-    const nothing = await runAsTold(berth)
+    const nothing = await runLikeDryRun(berth)
     assert.deepEqual(nothing.links, { count: 0, bytes: 0 })
-    const report = await runAsTold(berth, { afterMs: graceMs + 1 })
+    const report = await runLikeDryRun(berth, { afterMs: graceMs + 1 })
     const bytes = [...deleted.blobs, loose].reduce((sum, { length }) => sum + length, 0)
     assert.deepEqual(report, {
       orphans: { count: 0, bytes: 0 },
@@ -182,7 +182,7 @@ onEveryStore('registry: garbage collection', (cast) => {
     berth.advance(aheadMs)
     const client = await clientOf(organization.owner.uid)
     const kept = await begin(client)
-    const report = await runAsTold(berth)
+    const report = await runLikeDryRun(berth)
     berth.advance(-aheadMs)
     assert.deepEqual(report.uploads, { count: 1, bytes: 300 })
     assert.deepEqual(report.organizations, [
@@ -214,8 +214,8 @@ onEveryStore('registry: garbage collection', (cast) => {
     const abandoned = { id: randomBytes(16).toString('hex'), size: 0, state: '' }
     await blobs.append(abandoned, bytes())
     // Whoever has just put it there is about to say so.
-    assert.deepEqual((await runAsTold(berth, { graceMs: 0 })).strays, { count: 0, bytes: 0 })
-    const report = await runAsTold(berth, { graceMs: 0, afterMs: untrackedBlobAgeMsMin + 1000 })
+    assert.deepEqual((await runLikeDryRun(berth, { graceMs: 0 })).strays, { count: 0, bytes: 0 })
+    const report = await runLikeDryRun(berth, { graceMs: 0, afterMs: untrackedBlobAgeMsMin + 1000 })
     assert.deepEqual(report.strays, { count: 1, bytes: 70 })
     assert.equal(report.uploads.count, 1)
     const left = await stored(berth)
@@ -271,6 +271,6 @@ onEveryStore('registry: garbage collection', (cast) => {
     )
     const told = await run(berth, { graceMs: 0, afterMs, dryRun: true })
     assert.equal(told.strays.count, before + most)
-    assert.deepEqual(await run(berth, { graceMs: 0, afterMs, mistrust: false }), told)
+    assert.deepEqual(await run(berth, { graceMs: 0, afterMs, requireKnownStore: false }), told)
   })
 })

@@ -35,9 +35,9 @@ export interface Output {
   list<T extends object>(items: AsyncIterable<T> | Iterable<T>, view: View<T>): Promise<void>
   /** Prints one item. */
   item<T extends object>(item: T, view: View<T>): void
-  /** Prints `value` as JSON or YAML, or else a list that `value` contains. */
+  /** Prints `value` as JSON in one line or as YAML, or else a list that `value` contains. */
   report<T extends object>(value: object, items: Iterable<T>, view: View<T>): Promise<void>
-  /** Prints `value` as JSON or YAML, or else a text. */
+  /** Prints `value` as JSON in one line or as YAML, or else a text. */
   result(value: object, text: string): void
   /** Whether the format is one for people: table, wide or tree. */
   readonly isForPeople: boolean
@@ -90,8 +90,8 @@ export function createOutput(options: OutputOptions): Output {
     else if (format === 'tree' && view.tree !== undefined) write(formatTree(items, view.tree))
     else write(formatTable(items, columns, { ...style, whole }) ?? formatDetailsList(items, columns, style))
   }
-  const writeStructured = (value: object): boolean => {
-    if (format === 'json') writeSanitized(`${JSON.stringify(value, undefined, 2)}\n`)
+  const writeStructured = (value: object, indent = 2): boolean => {
+    if (format === 'json') writeSanitized(`${JSON.stringify(value, undefined, indent)}\n`)
     else if (format === 'yaml') writeSanitized(loadYaml().stringify(value))
     return format === 'json' || format === 'yaml'
   }
@@ -100,10 +100,10 @@ export function createOutput(options: OutputOptions): Output {
     format,
     isForPeople: ['table', 'wide', 'tree'].includes(format),
     async report(value, items, view) {
-      if (!writeStructured(value)) await this.list(items, view)
+      if (!writeStructured(value, 0)) await this.list(items, view)
     },
     result(value, text) {
-      if (!writeStructured(value) && format !== 'none') write(text)
+      if (!writeStructured(value, 0) && format !== 'none') write(text)
     },
     progress(sentence) {
       if (progress !== undefined) return progress(sentence)
