@@ -297,8 +297,6 @@ export const upward: readonly string[] = [
   'port -> installation',
   'storage -> advisories',
   'tokens -> iam',
-  'iam -> advisories',
-  'iam -> registry',
   'signin -> operator',
 ]
 
