@@ -1,6 +1,21 @@
-import { type ResourceTable, resourceTables } from './resource-tables.ts'
+/** The tables of resources, and limits for the number of resources of a kind in an organization. */
 
-/** Limits for the number of resources of a kind in an organization. */
+/** The tables whose rows are resources of the tree: listed, counted, limited, tombstoned. storage/schema/tables.ts has their columns. */
+export const resourceTables = [
+  'groups',
+  'identities',
+  'roles',
+  'role_bindings',
+  'identity_providers',
+  'account_associations',
+  'group_invites',
+  'repos',
+  'tags',
+  'external_group_role_mappings',
+  'advisories',
+  'advisory_feeds',
+] as const
+export type ResourceTable = (typeof resourceTables)[number]
 
 /** Kinds that are not called by the name of their table. */
 interface KindNames {

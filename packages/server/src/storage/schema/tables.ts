@@ -1,4 +1,4 @@
-import { resourceTables as tables } from '../../api/resource-tables.ts'
+import { resourceTables as tables } from '../../api/resource-limits.ts'
 
 /**
  * The data model. Every tenant table starts its keys and indexes with `root`, the first segment of the uid, so that the schema
