@@ -9,6 +9,7 @@ import {
   type Organization,
   onEveryDatabase,
 } from './support/api/api-fixture.ts'
+import { derivedResources } from './support/api/derived-resources.ts'
 import { describeServedApi } from './support/api/openapi.ts'
 import { call } from './support/api/rest.ts'
 
@@ -66,7 +67,10 @@ const sent = operations.filter(
 /** Makes what the examples speak of: what they call it by, with what that is here. */
 async function stage({ uid: root, owner: { api } }: Organization, admin: Api, operationId: string) {
   const stands: [there: string, here: string][] = []
+  /** Kinds that exist; tags need a manifest, which no example names. */
+  const stood = new Set(['Tag', 'AdvisoryFeed', 'AccountAssociation'])
   const stand = async (kind: string, path: string, body: object, caller = api) => {
+    stood.add(kind)
     const made = await caller.create(path, body)
     stands.push([String(answerOf(described(`Get${kind}`))?.['uid']), made.uid])
     return made
@@ -99,6 +103,9 @@ async function stage({ uid: root, owner: { api } }: Organization, admin: Api, op
       ...named,
       amazon: { account: '123456789012' },
     })
+  for (const { schema, path, body } of derivedResources)
+    if (!stood.has(schema.name) && operationId !== `Create${schema.name}`)
+      await stand(schema.name, path(group).replace(/^\/(\w+)\/v2beta1\//, '$1/'), body())
   stands.push([String(answerOf(described('CreateGroupInvite'))?.['code']), invite.code])
   stands.push([String(answerOf(described('CreateGroupAtRoot'))?.['uid']), root])
   // The shortest last: it begins the others.

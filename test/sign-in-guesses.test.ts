@@ -2,12 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ApiError } from '@berth/server/api/errors.ts'
 import { limits } from '@berth/server/config/limits.ts'
-import {
-  byAccount,
-  byAddress,
-  type GuessKey,
-  limitGuesses,
-} from '@berth/server/signin/rate-limits/guesses.ts'
+import { byAccount, byAddress, type GuessKey, limitGuesses } from '@berth/server/signin/rate-limits/guesses.ts'
 import { newName } from './support/api/api-fixture.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'

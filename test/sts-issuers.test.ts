@@ -9,11 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { limits } from '@berth/server/config/limits.ts'
-import {
-  createOutbound,
-  OutboundError,
-  type OutboundOptions,
-} from '@berth/server/runtime/outbound/outbound.ts'
+import { createOutbound, OutboundError, type OutboundOptions } from '@berth/server/runtime/outbound/outbound.ts'
 import { checkSubjectToken, readSubjectToken } from '@berth/server/tokens/exchange/subject-token.ts'
 import { createIssuerKeys } from '@berth/server/tokens/issuers/issuer-keys.ts'
 import { evaluateUntilFailure } from '@berth/server/tokens/trust/evaluate.ts'

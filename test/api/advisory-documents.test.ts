@@ -417,7 +417,7 @@ onEveryDatabase('advisory documents', (cast) => {
     })
     assert.match(
       (await admin.delete(`iam/groups/${uid}`)).body.message,
-      /advisories; they go with their documents: berth advisories documents delete --all --parent [0-9a-f/]+$/,
+      /advisories; they are deleted with their documents: berth advisories documents delete --all --parent [0-9a-f/]+$/,
     )
     const away = (body: Json) => api.post(`${path}:deleteDocuments`, body)
     assertError(await away({ format: 'x' }), invalidFieldError('format'))

@@ -269,7 +269,7 @@ onEveryDatabase('group invites', (cast) => {
     }
   })
 
-  test('an invite that has run out stays listed, can be deleted, and opens no more', async () => {
+  test('an expired invite stays listed, can be deleted, and cannot be accepted', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const made = await api.create(`iam/groupInvites/${root}`, { ...offer, ttl: '60s' })

@@ -6,12 +6,7 @@ import { SecurityTokenService } from '@berth/contract/gen/chainguard/platform/oi
 import { limits } from '@berth/server/config/limits.ts'
 import { openSqliteDb } from '@berth/server/storage/db.ts'
 import { readRefreshToken, writeRefreshToken } from '@berth/server/tokens/refresh/refresh-token.ts'
-import {
-  type ClientTokens,
-  endClientSession,
-  REUSE_METHOD,
-  verifyRefreshToken,
-} from '@berth/server/tokens/sessions/client-session.ts'
+import { type ClientTokens, endClientSession, REUSE_METHOD, verifyRefreshToken } from '@berth/server/tokens/sessions/client-session.ts'
 import { sessionsOf } from '@berth/server/tokens/sessions/sessions.ts'
 import { decodeJwt } from 'jose'
 import {

@@ -7,6 +7,7 @@ import { PingService } from '@berth/contract/gen/chainguard/platform/ping/v2beta
 import { contractFiles, grpcStandardFiles, isV1, v1Files } from '@berth/contract/schema-files.ts'
 import { create, type DescMethod, type DescService } from '@bufbuild/protobuf'
 import type { DocumentReader } from './advisories/documents/document-reader.ts'
+import { advisoryGroupDependents } from './advisories/group-dependents.ts'
 import { PUBLISHED_FEEDS_PATH, publishedFeedHandler } from './advisories/publish/published-feed-handler.ts'
 import type { PublishedFeeds } from './advisories/publish/published-feeds.ts'
 import { advisoriesService } from './advisories/services/advisories.ts'
@@ -40,13 +41,7 @@ import { invitationsService } from './iam/invitations.ts'
 import { roleBindingsService } from './iam/role-bindings.ts'
 import { rolesService } from './iam/roles.ts'
 import { createAuthenticator } from './pipeline/authenticate.ts'
-import {
-  type AccessRule,
-  accessRuleOf,
-  authorize,
-  authorizeHeaders,
-  requestedScope,
-} from './pipeline/authorize.ts'
+import { type AccessRule, accessRuleOf, authorize, authorizeHeaders, requestedScope } from './pipeline/authorize.ts'
 import { type Call, type IncomingCall, implement } from './pipeline/call.ts'
 import { createRequestPipeline } from './pipeline/dispatch.ts'
 import type { RateLimits } from './pipeline/limits/rate-limits.ts'
@@ -57,6 +52,7 @@ import type { ClientAddressOf, HttpHandler } from './port/http.ts'
 import type { GrpcHandler } from './port/port-context.ts'
 import { createReferenceHandler, isReferencePath } from './reference/handler.ts'
 import type { BlobStore } from './registry/blobs/blob-store.ts'
+import { registryGroupDependents } from './registry/group-dependents.ts'
 import type { ManifestReader } from './registry/manifests/manifest-reader.ts'
 import { registryHandlers } from './registry/oci/registry.ts'
 import { imageConfigurationReader, imagesService } from './registry/resources/images.ts'
@@ -217,7 +213,7 @@ export function createServer(deps: ServerDependencies): BerthServer {
     aws: deps.aws,
   }
   const implementations = [
-    groupsService(store, deps),
+    groupsService(store, { ...deps, dependents: [registryGroupDependents, advisoryGroupDependents] }),
     identitiesService(store, lastSeen, { ...deps, ownIssuer: addresses.authUrl }),
     rolesService(store),
     roleBindingsService(store),

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
+import { resource as resourceOption } from '@berth/contract/gen/google/api/resource_pb.js'
+import { isV1 } from '@berth/contract/schema-files.ts'
+import { standardMethod } from '@berth/server/api/standard-methods.ts'
 import { managedRoleByUid } from '@berth/server/iam/managed-roles.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import { insertResource } from '@berth/server/storage/resource-rows.ts'
+import { sortFieldsOf } from '@berth/server/storage/resources/declared-resource.ts'
 import { type ResourceTable, resourceTables, type Tables } from '@berth/server/storage/schema/tables.ts'
+import { type DescMessage, type DescMethodUnary, getOption, hasOption } from '@bufbuild/protobuf'
 import fc from 'fast-check'
 import {
   deleteAll,
@@ -15,6 +21,7 @@ import {
   rowOf,
 } from '../database/hierarchy.ts'
 import { type Api, type ApiFixture, apiOf, managedRole } from './api-fixture.ts'
+import { methods } from './methods.ts'
 
 /** What lists promise, against lists that are computed here the simple way. */
 
@@ -26,31 +33,36 @@ interface Listing {
   readonly order?: readonly Key[]
 }
 
-const named = ['uid', 'name', 'created_at', 'update_time'] as const
-
-const listings: Readonly<Record<ResourceTable, Listing>> = {
-  groups: { path: 'iam/groups', fields: named },
-  identities: { path: 'iam/identities', fields: named },
-  roles: { path: 'iam/roles', fields: named },
-  role_bindings: { path: 'iam/roleBindings', fields: ['uid', 'created_at', 'update_time'] },
-  repos: { path: 'registry/repos', fields: named },
-  identity_providers: { path: 'iam/identityProviders', fields: named },
-  external_group_role_mappings: { path: 'iam/externalGroupRoleMappings', fields: ['uid', 'created_at'] },
-  account_associations: { path: 'iam/accountAssociations', fields: named },
-  group_invites: {
-    path: 'iam/groupInvites',
-    fields: ['uid', 'created_at'],
-    order: [{ field: 'created_at', direction: ' desc' }],
-  },
-  tags: { path: 'registry/tags', fields: ['uid', 'name', 'update_time'] },
+/** By table; the others follow from the schema. */
+const special: Readonly<Partial<Record<ResourceTable, Partial<Listing>>>> = {
+  role_bindings: { fields: ['uid', 'created_at', 'update_time'] },
+  group_invites: { order: [{ field: 'created_at', direction: ' desc' }] },
   advisories: {
-    path: 'vulnerabilities/advisories',
     fields: ['uid', 'advisory_id', 'artifact_name', 'component_name', 'created_at', 'update_time'],
   },
-  advisory_feeds: {
-    path: 'vulnerabilities/advisoryFeeds',
-    fields: ['uid', 'url', 'created_at', 'update_time'],
-  },
+  advisory_feeds: { fields: ['uid', 'url', 'created_at', 'update_time'] },
+}
+
+/** How a collection is listed: the resource whose plural is the name of the table. */
+function listingOf(table: ResourceTable): Listing {
+  for (const method of methods) {
+    const resource = isV1(method.parent) ? undefined : listedResource(method)
+    if (resource === undefined) continue
+    const { plural } = getOption(resource, resourceOption)
+    if (plural.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) !== table) continue
+    const path = String(getOption(method, http).pattern.value).replace('/v2beta1/', '/').slice(1)
+    const fields = Object.keys(sortFieldsOf(resource)).filter((field) => field in columns)
+    return { path, fields, ...special[table] }
+  }
+  throw new Error(`no method lists ${table}`)
+}
+
+/** The resource that a List method returns; undefined for other methods. */
+function listedResource(method: DescMethodUnary): DescMessage | undefined {
+  if (standardMethod(method) !== 'list') return undefined
+  return method.output.fields.find(
+    ({ message }) => message !== undefined && hasOption(message, resourceOption),
+  )?.message
 }
 
 const columns: Readonly<Record<string, string>> = {
@@ -63,6 +75,11 @@ const columns: Readonly<Record<string, string>> = {
   created_at: 'created_ms',
   update_time: 'updated_ms',
 }
+
+const listings = Object.fromEntries(resourceTables.map((table) => [table, listingOf(table)])) as Record<
+  ResourceTable,
+  Listing
+>
 
 type Row = Record<string, string | number>
 type Query = Readonly<Record<string, string | readonly string[]>>

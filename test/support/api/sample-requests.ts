@@ -3,6 +3,7 @@ import { capabilityByName } from '@berth/contract/capabilities.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { TestBerth } from '../server/test-berth.ts'
+import { type DerivedResource, derivedRequest, derivedResources, resourceOf } from './derived-resources.ts'
 import { shortName } from './methods.ts'
 import { call } from './rest.ts'
 import { bindRole, createGroup, createIdentity, createResource, createRole } from './tenant.ts'
@@ -335,9 +336,24 @@ export async function createTenant(
       ].map((name) => [`v1.Registry.${name}`, () => ({ repoId: repo, digest })]),
     ),
   }
+  const newGroup = () => createGroup(berth, organization, newName())
+  const createDerived = async ({ path, body }: DerivedResource) =>
+    (await createResource(berth, path(await newGroup()), body())).uid as string
+  const isDerived = ({ schema }: DerivedResource) =>
+    !Object.keys(requests).some((name) => name.endsWith(`.Create${schema.name}`))
+  const derivedUids: Record<string, string> = {}
+  for (const resource of derivedResources.filter(isDerived))
+    derivedUids[resource.schema.name] = await createDerived(resource)
   return {
     organization,
-    uids,
-    requestOf: (method) => (requests[shortName(method)] ?? older[shortName(method)])?.(),
+    uids: { ...uids, ...derivedUids },
+    requestOf(method) {
+      const request = requests[shortName(method)] ?? older[shortName(method)]
+      if (request !== undefined) return request()
+      const resource = resourceOf(method)
+      return resource && isDerived(resource)
+        ? derivedRequest(method, resource, { newGroup, create: () => createDerived(resource) })
+        : undefined
+    },
   }
 }

@@ -6,6 +6,7 @@ import { type Db, inTransaction } from '@berth/server/storage/db.ts'
 import { deleteResource, insertResource } from '@berth/server/storage/resource-rows.ts'
 import { type ResourceTable, resourceTables, type Tables } from '@berth/server/storage/schema/tables.ts'
 import fc from 'fast-check'
+import { zeroRow } from './columns.ts'
 
 /** Random trees of groups with resources in them, written straight into the database: thousands of rows in a second. */
 
@@ -31,107 +32,55 @@ export function hierarchies(size: {
 
 const below = (parent: string) => `${parent}/${randomBytes(8).toString('hex')}`
 
-/** Any row of a collection; times are in one second, so that many are equal. */
+/** Columns that must not have their zero value. */
+const values: Readonly<
+  Partial<Record<ResourceTable, (at: { uid: string; name: string; updated: number }) => object>>
+> = {
+  groups: () => ({ status: 2 }),
+  identities: () => ({ relationship: 4, last_seen_ms: BASE_MS }),
+  roles: () => ({ capabilities: '[103]' }),
+  // Of other identities, so that it grants nothing to the caller.
+  role_bindings: () => ({
+    identity_uid: randomBytes(20).toString('hex'),
+    role_uid: randomBytes(20).toString('hex'),
+  }),
+  external_group_role_mappings: ({ name }) => ({ external_group_id: name }),
+  group_invites: () => ({ expires_ms: BASE_MS, key_id: randomBytes(8).toString('hex') }),
+  tags: () => ({ bundles: '[]' }),
+  advisories: ({ uid, name, updated }) => ({
+    advisory_id: name,
+    artifact_name: name,
+    component_name: `${updated}`,
+    key: uid,
+    search: name,
+  }),
+  advisory_feeds: ({ name }) => ({
+    url: `https://example.com/${name}`,
+    interval_ms: 3_600_000,
+    paused: 1,
+    due_ms: BASE_MS,
+  }),
+}
+
+const BASE_MS = 1_700_000_000_000
+
+/** Returns any row of a table; times are in one second, so that many are equal. */
 export function rowOf(
   collection: ResourceTable,
   uid: string,
   { created = 0, updated = 0, name }: { created?: number; updated?: number; name: string },
 ): Tables[ResourceTable] & { uid: string; root: string } {
-  const base = 1_700_000_000_000
-  const resource = {
+  const zero = zeroRow(collection)
+  return {
+    ...zero,
+    ...('name' in zero && { name }),
     root: rootOf(uid),
     uid,
     parent: parentOf(uid),
-    created_ms: base + created,
-    updated_ms: base + updated,
-  }
-  const named = { ...resource, name, description: '' }
-  switch (collection) {
-    case 'groups':
-      return { ...named, verified: 0, kind: 0, status: 2 }
-    case 'identities':
-      return {
-        ...named,
-        email: '',
-        email_unverified: '',
-        company: '',
-        relationship: 4,
-        relationship_data: new Uint8Array(0),
-        issuer: '',
-        subject: '',
-        registered_through: '',
-        last_seen_ms: base,
-      }
-    case 'roles':
-      return { ...named, capabilities: '[103]' }
-    case 'role_bindings':
-      // A stranger's, so that it grants nothing to anybody who is asked.
-      return {
-        ...resource,
-        identity_uid: randomBytes(20).toString('hex'),
-        role_uid: randomBytes(20).toString('hex'),
-        automatic: 0,
-        accepted_through: '',
-      }
-    case 'repos':
-      return { ...named, catalog_tier: 0, configuration: new Uint8Array(0), source: '' }
-    case 'identity_providers':
-      return {
-        ...named,
-        default_role: '',
-        configuration: new Uint8Array(0),
-        client_secret: new Uint8Array(0),
-      }
-    case 'external_group_role_mappings':
-      return { ...resource, external_group_id: name, role_uid: '', scope: '' }
-    case 'account_associations':
-      return { ...named, configuration: new Uint8Array(0) }
-    case 'group_invites':
-      return {
-        ...resource,
-        role_uid: '',
-        email: '',
-        expires_ms: base,
-        single_use: 0,
-        key_id: randomBytes(8).toString('hex'),
-        code_hash: new Uint8Array(0),
-      }
-    case 'tags':
-      return { ...resource, name, digest: '', forms: 0, deprecated: 0, bundles: '[]' }
-    case 'advisories':
-      return {
-        ...resource,
-        advisory_id: name,
-        artifact_name: name,
-        component_name: `${updated}`,
-        origin: '',
-        product: '',
-        component_product: '',
-        key: uid,
-        record_hash: new Uint8Array(0),
-        content: new Uint8Array(0),
-        search: name,
-        osv: new Uint8Array(0),
-      }
-    case 'advisory_feeds':
-      return {
-        ...resource,
-        url: `https://example.com/${name}`,
-        format: '',
-        interval_ms: 3_600_000,
-        paused: 1,
-        due_ms: base,
-        begun_ms: 0,
-        succeeded_ms: 0,
-        failures: 0,
-        error: '',
-        etag: '',
-        last_modified: '',
-        counts: new Uint8Array(0),
-        runner: '',
-        lease_ms: 0,
-      }
-  }
+    created_ms: BASE_MS + created,
+    updated_ms: BASE_MS + updated,
+    ...values[collection]?.({ uid, name, updated }),
+  } as unknown as Tables[ResourceTable]
 }
 
 /** Writes a tree; the uids of its groups come back. Names repeat between groups and never within one. */

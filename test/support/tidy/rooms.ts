@@ -296,8 +296,6 @@ export const upward: readonly string[] = [
   'pipeline -> storage',
   'storage -> advisories',
   'tokens -> iam',
-  'iam -> advisories',
-  'iam -> registry',
   'signin -> operator',
   'operator -> main.ts',
 ]

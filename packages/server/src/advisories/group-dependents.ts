@@ -1,8 +1,19 @@
 import { pathBelowRoot, rootOf } from '../api/uid.ts'
+import type { GroupDependents } from '../iam/groups/dependents.ts'
 import type { Tx } from '../storage/db.ts'
 
-/** Deletes the remaining rows of a group without advisories, when the group is deleted. */
-export async function deleteAdvisoryDependents(tx: Tx, group: string): Promise<void> {
+/** What the advisories add to changes of groups. */
+export const advisoryGroupDependents: GroupDependents = {
+  deleteGroupData,
+  deletionHints: {
+    // Advisories have no Delete method.
+    advisories: (group) =>
+      `they are deleted with their documents: berth advisories documents delete --all --parent ${group}`,
+  },
+}
+
+/** Deletes what is stored about the advisories of a group that has no advisories left. */
+async function deleteGroupData(tx: Tx, group: string): Promise<void> {
   const root = rootOf(group)
   for (const table of [
     'withdrawn_advisories',

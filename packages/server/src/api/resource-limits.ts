@@ -1,12 +1,12 @@
-/** How many resources of a kind an organization may hold. */
+/** The tables of resources, and limits for the number of resources of a kind in an organization. */
 
-/** What can be limited, by the names that the API uses. */
-export const resourceKinds = [
+/** The tables whose rows are resources of the tree: listed, counted, limited, tombstoned. storage/schema/tables.ts has their columns. */
+export const resourceTables = [
   'groups',
   'identities',
   'roles',
   'role_bindings',
-  'idps',
+  'identity_providers',
   'account_associations',
   'group_invites',
   'repos',
@@ -14,17 +14,41 @@ export const resourceKinds = [
   'external_group_role_mappings',
   'advisories',
   'advisory_feeds',
+] as const
+export type ResourceTable = (typeof resourceTables)[number]
+
+/** Kinds that are not called by the name of their table. */
+interface KindNames {
+  readonly identity_providers: 'idps'
+}
+const kindNames: KindNames = { identity_providers: 'idps' }
+
+/** What can be limited, by the names in the API: resources, and what the registry stores. */
+export type ResourceKind =
+  | Exclude<ResourceTable, keyof KindNames>
+  | KindNames[keyof KindNames]
+  | 'manifests'
+  | 'storage_mib'
+
+/** Returns the kind of the resources in a table. */
+export function kindOfTable(table: ResourceTable): ResourceKind {
+  return table in kindNames
+    ? kindNames[table as keyof KindNames]
+    : (table as Exclude<ResourceTable, keyof KindNames>)
+}
+
+export const resourceKinds: readonly ResourceKind[] = [
+  ...resourceTables.map(kindOfTable),
   'manifests',
   'storage_mib',
-] as const
-export type ResourceKind = (typeof resourceKinds)[number]
+]
 
 /** Kinds that are not named have no limit. */
 export type ResourceLimits = Readonly<Partial<Record<ResourceKind, number>>>
 
 const INT32_MAX = 2 ** 31 - 1
 
-/** `identities=500`, or with `none` the taking away of a limit; undefined when the text is neither. */
+/** Parses `identities=500`; `none` removes a limit. Undefined if the text is neither. */
 export function parseResourceLimit(
   text: string,
 ): { readonly kind: ResourceKind; readonly n: number | undefined } | undefined {

@@ -9,34 +9,17 @@ import {
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
 import { ServicePrincipal } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import {
-  alreadyExists,
-  type FieldViolation,
-  failedPrecondition,
-  invalidArgument,
-  notFound,
-} from '../api/errors.ts'
+import { alreadyExists, type FieldViolation, failedPrecondition, invalidArgument, notFound } from '../api/errors.ts'
 import { checkDescription, checkName, requireValid } from '../api/fields.ts'
-import { applyUpdate, timestampOf } from '../api/messages.ts'
-import { timeSortFields } from '../api/order-by.ts'
+import { timestampOf } from '../api/messages.ts'
 import { parentOf, parseUid, rootOf, type Uid } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
 import { requireScope } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import type { Tx } from '../storage/db.ts'
-import { listPage } from '../storage/list/list.ts'
-import {
-  deleteResource,
-  insertResource,
-  lockForChange,
-  lockResource,
-  nextUpdateMs,
-  type ResourceDefinition,
-  readResource,
-  updateResource,
-} from '../storage/resource-rows.ts'
+import { insertResource, lockResource, readResource } from '../storage/resource-rows.ts'
+import { type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
 import type { AccountAssociationRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { relationshipOf } from '../tokens/trust/relationship.ts'
@@ -44,44 +27,33 @@ import type { CloudProbes, ProbeCall, ProbeResult } from './cloud/probe.ts'
 import { lockGroup } from './groups/parent-group.ts'
 
 /**
- * Account associations: a group's accounts at cloud providers and code hosts, and the identities that services of the platform
- * take on for it. A group has at most one, which goes by the group's own uid. No credential of an account is ever stored: access
- * rests on the trust that the account itself puts in our tokens (docs/account-associations.md).
+ * Account associations: the accounts of a group at cloud providers and code hosts, and the identities that services of the platform
+ * use for it. A group has at most one, which has the uid of the group. No credential of an account is stored: access rests on the trust
+ * that the account itself puts in our tokens (docs/account-associations.md).
  */
 
 const TYPE = 'iam.chainguard.dev/AccountAssociation'
 
-const KIND: ResourceDefinition<'account_associations', typeof AccountAssociationSchema> = {
-  table: 'account_associations',
-  schema: AccountAssociationSchema,
-  type: TYPE,
-  toMessage: toAssociation,
-}
-
 export function accountAssociationsService(store: Store, probes: CloudProbes) {
   const { db, clock } = store
+  const associations: ResourceDeclaration<'account_associations', typeof AccountAssociationSchema> = {
+    table: 'account_associations',
+    schema: AccountAssociationSchema,
+    toMessages: (rows) => rows.map(toAssociation),
+    sortFields: { group: 'uid' },
+    write: {
+      checks: ({ next }) => checkAssociation(next),
+      async authorize({ tx, next, existing }) {
+        // Bindings that stay are not checked again: their identity may have changed since.
+        if (existing !== undefined && !hasSameServices(existing.current, next))
+          await lockServiceIdentities(store, tx, existing.row.uid as Uid, next)
+      },
+      columns: ({ next }) => columnsOf(next),
+    },
+  }
 
   return implement(AccountAssociationsService, {
-    async listAccountAssociations(request, call) {
-      const { rows, ...page } = await listPage(store, call, request, {
-        table: 'account_associations',
-        sortFields: { group: 'uid', uid: 'uid', name: 'name', ...timeSortFields },
-        defaultOrder: 'group',
-        equals: { name: request.name },
-      })
-      return {
-        $typeName: 'chainguard.platform.iam.v2beta1.ListAccountAssociationsResponse' as const,
-        accountAssociations: rows.map(toAssociation),
-        ...page,
-      }
-    },
-
-    async getAccountAssociation(_request, call) {
-      const { scope } = requireScope(call)
-      const row = await readResource(db, 'account_associations', scope)
-      if (row === undefined) throw notFound(TYPE, scope)
-      return toAssociation(row)
-    },
+    ...resourceMethods(store, AccountAssociationsService, associations),
 
     async createAccountAssociation({ accountAssociation = create(AccountAssociationSchema) }, call) {
       const group = requireScope(call).scope as Uid
@@ -97,9 +69,7 @@ export function accountAssociationsService(store: Store, probes: CloudProbes) {
             root: rootOf(group),
             uid: group,
             parent: parentOf(group),
-            name: accountAssociation.name,
-            description: accountAssociation.description,
-            configuration: configurationOf(accountAssociation),
+            ...columnsOf(accountAssociation),
             created_ms: now,
             updated_ms: now,
           }
@@ -108,39 +78,6 @@ export function accountAssociationsService(store: Store, probes: CloudProbes) {
         },
         () => alreadyExists(TYPE, group, `the group ${group} has an account association already`),
       )
-    },
-
-    async updateAccountAssociation(
-      { accountAssociation: patch = create(AccountAssociationSchema), updateMask },
-      call,
-    ) {
-      const group = requireScope(call).scope as Uid
-      return mutate(store, call, async (tx) => {
-        const { row, current } = await lockForChange(db, tx, call, KIND, group)
-        const next = applyUpdate(AccountAssociationSchema, current, patch, updateMask?.paths)
-        if (equals(AccountAssociationSchema, current, next))
-          return { uid: group, response: current, unchanged: true }
-        requireValid(...checkAssociation(next))
-        // What was bound before is not asked about again: its identity may have changed, which is for others to see to.
-        if (!hasSameServices(current, next)) await lockServiceIdentities(store, tx, group, next)
-        const changed = {
-          name: next.name,
-          description: next.description,
-          configuration: configurationOf(next),
-          updated_ms: nextUpdateMs(store, row),
-        }
-        await updateResource(tx, 'account_associations', group, changed)
-        return { uid: group, response: toAssociation({ ...row, ...changed }) }
-      })
-    },
-
-    async deleteAccountAssociation(_request, call) {
-      const { scope } = requireScope(call)
-      return mutate(store, call, async (tx) => {
-        await lockForChange(db, tx, call, KIND, scope)
-        await deleteResource(db, tx, 'account_associations', scope)
-        return { uid: scope, response: create(EmptySchema) }
-      })
     },
 
     async checkAccountAssociation({ providerType }, call) {
@@ -161,7 +98,7 @@ export function accountAssociationsService(store: Store, probes: CloudProbes) {
   })
 }
 
-/** Tries out one provider. Throws code 3 for one that cannot be tried. */
+/** Checks the access to one account. Throws code 3 for a provider that cannot be checked. */
 function probe(
   probes: CloudProbes,
   { amazon, google, azure }: AccountAssociation,
@@ -185,8 +122,8 @@ function notConfiguredResult(account: string): ProbeResult {
 }
 
 /**
- * Throws code 9 when the association of its group names this identity. For whoever deletes the identity and has locked it: naming
- * it locks it too, so none is added meanwhile.
+ * Throws code 9 if the association of its group refers to this identity. The caller has locked the identity; referring to it locks it
+ * too, so no reference is added meanwhile.
  */
 export async function requireNotServiceBound(tx: Tx, identity: string): Promise<void> {
   const group = parentOf(identity)
@@ -216,7 +153,12 @@ function toAssociation(row: AccountAssociationRow): AccountAssociation {
 
 const providerFields = ['amazon', 'google', 'azure', 'chainguard', 'github'] as const
 
-/** What is stored as a message: all that no column has. */
+function columnsOf(association: AccountAssociation) {
+  const { name, description } = association
+  return { name, description, configuration: configurationOf(association) }
+}
+
+/** Returns what is stored as a message: all fields without a column. */
 function configurationOf(association: AccountAssociation): Uint8Array {
   const given = providerFields.flatMap((link) =>
     association[link] === undefined ? [] : [[link, association[link]]],
@@ -242,8 +184,8 @@ const servicesByName: ReadonlyMap<string, ServicePrincipal> = new Map(
 )
 
 /**
- * The identities that are bound, kept from being deleted meanwhile. Throws code 5 for one that does not lie in the group itself,
- * as if it were not there, and code 3 for one that is not the service's.
+ * Locks the identities that are bound to services, so that they are not deleted meanwhile. Throws code 5 for an identity outside the
+ * group, as if it did not exist, and code 3 for an identity of another service.
  */
 async function lockServiceIdentities(
   { db }: Store,
@@ -253,7 +195,7 @@ async function lockServiceIdentities(
 ): Promise<void> {
   const bindings = Object.entries(serviceBindings(association))
   const serviceOf = new Map<string, ServicePrincipal | undefined>()
-  // In one order everywhere, so that two of these never wait for each other.
+  // In one order everywhere, so that two changes cannot deadlock.
   for (const uid of bindings.map(([, boundUid]) => boundUid).sort()) {
     const row = parentOf(uid) === group ? await lockResource(db, tx, 'identities', uid, 'share') : undefined
     if (row === undefined) throw notFound('iam.chainguard.dev/Identity', uid)
@@ -337,7 +279,7 @@ function checkInstallations([app, { installations }]: readonly [
   ]
 }
 
-/** The entries of a map or list, each of which is looked at only when they are not too many. */
+/** Checks the number of entries of a map or list, then each entry. */
 function checkEntries<Entry>(
   field: string,
   entries: readonly Entry[],
@@ -350,7 +292,7 @@ function checkEntries<Entry>(
   return entries.flatMap(check)
 }
 
-/** One line that can be read: neither control nor format characters. */
+/** One line without control and format characters. */
 const textPattern = /^[^\p{C}\p{Zl}\p{Zp}]+$/u
 
 function checkText(field: string, text: string, what = ''): Violation {

@@ -3,9 +3,9 @@ import {
   type ExternalGroupRoleMapping,
   ExternalGroupRoleMappingSchema,
   ExternalGroupRoleMappingsService,
+  type ListExternalGroupRoleMappingsRequest,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/external_group_role_mappings_pb.js'
 import { create } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { alreadyExists, type FieldViolation, invalidArgument, notFound } from '../api/errors.ts'
 import { requireValid } from '../api/fields.ts'
 import { timestampOf } from '../api/messages.ts'
@@ -15,16 +15,8 @@ import { describeResource, requireScope } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import type { Tx } from '../storage/db.ts'
-import { listPage } from '../storage/list/list.ts'
-import {
-  deleteResource,
-  findUid,
-  insertResource,
-  lockForChange,
-  lockResource,
-  type ResourceDefinition,
-  readResource,
-} from '../storage/resource-rows.ts'
+import { deleteResource, findUid, insertResource, lockResource } from '../storage/resource-rows.ts'
+import { type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
 import type { ExternalGroupRoleMappingRow, IdentityProviderRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { lockGrantableRole } from './grantable-role.ts'
@@ -33,24 +25,32 @@ import { checkText } from './identity-providers/oidc-configuration.ts'
 import { IDENTITY_PROVIDER_TYPE } from './identity-providers.ts'
 
 /**
- * Mappings of external groups: whoever an identity provider reports as a member of one of its groups gets a role in the
- * organization. A mapping never changes. Nobody hands out more than they hold there themselves.
+ * Mappings of external groups: members of a group that an identity provider reports get a role in the organization. A mapping never
+ * changes. Callers cannot grant more than they hold there themselves.
  */
 
 const TYPE = 'iam.chainguard.dev/ExternalGroupRoleMapping'
 
-const KIND: ResourceDefinition<'external_group_role_mappings', typeof ExternalGroupRoleMappingSchema> = {
+const mappings: ResourceDeclaration<
+  'external_group_role_mappings',
+  typeof ExternalGroupRoleMappingSchema,
+  ListExternalGroupRoleMappingsRequest
+> = {
   table: 'external_group_role_mappings',
   schema: ExternalGroupRoleMappingSchema,
-  type: TYPE,
-  toMessage: toMapping,
+  toMessages: (rows) => rows.map(toMapping),
+  filter({ identityProviderUid: provider }) {
+    if (provider !== '' && parseUid(provider) === undefined)
+      throw invalidArgument('identity_provider_uid', 'must be a uid')
+    return { equals: { parent: provider } }
+  },
 }
 
-/** `ownIssuer`: the address of the token service. */
+/** `ownIssuer`: address of the token service. */
 export function externalGroupRoleMappingsService(store: Store, ownIssuer: string) {
   const { db, clock, uids } = store
 
-  /** The provider that mappings are made or deleted in, kept from being deleted meanwhile. Throws code 5. */
+  /** Locks the provider that mappings are created or deleted in. Throws code 5 if it does not exist. */
   const lockProvider = async (tx: Tx, uid: string): Promise<IdentityProviderRow> => {
     const row = await lockResource(db, tx, 'identity_providers', uid, 'share')
     if (row === undefined) throw notFound(IDENTITY_PROVIDER_TYPE, uid)
@@ -58,34 +58,7 @@ export function externalGroupRoleMappingsService(store: Store, ownIssuer: string
   }
 
   return implement(ExternalGroupRoleMappingsService, {
-    async listExternalGroupRoleMappings(request, call) {
-      const provider = request.identityProviderUid
-      if (provider !== '' && parseUid(provider) === undefined)
-        throw invalidArgument('identity_provider_uid', 'must be a uid')
-      const { rows, ...page } = await listPage(store, call, request, {
-        table: 'external_group_role_mappings',
-        sortFields: {
-          uid: 'uid',
-          created_at: 'created_ms',
-          create_time: 'created_ms',
-          createTime: 'created_ms',
-        },
-        defaultOrder: 'uid',
-        equals: { parent: provider },
-      })
-      return {
-        $typeName: 'chainguard.platform.iam.v2beta1.ListExternalGroupRoleMappingsResponse' as const,
-        externalGroupRoleMappings: rows.map(toMapping),
-        ...page,
-      }
-    },
-
-    async getExternalGroupRoleMapping(_request, call) {
-      const { scope } = requireScope(call)
-      const row = await readResource(db, 'external_group_role_mappings', scope)
-      if (row === undefined) throw notFound(TYPE, scope)
-      return toMapping(row)
-    },
+    ...resourceMethods(store, ExternalGroupRoleMappingsService, mappings),
 
     async createExternalGroupRoleMapping(
       { externalGroupRoleMapping: mapping = create(ExternalGroupRoleMappingSchema) },
@@ -124,22 +97,13 @@ export function externalGroupRoleMappingsService(store: Store, ownIssuer: string
       )
     },
 
-    async deleteExternalGroupRoleMapping(_request, call) {
-      const { scope } = requireScope(call)
-      return mutate(store, call, async (tx) => {
-        await lockForChange(db, tx, call, KIND, scope)
-        await deleteResource(db, tx, 'external_group_role_mappings', scope)
-        return { uid: scope, response: create(EmptySchema) }
-      })
-    },
-
     async batchDeleteExternalGroupRoleMappings({ names }, call) {
       const provider = requireScope(call).scope
       return mutate(store, call, async (tx) => {
         await lockProvider(tx, provider)
         requireValid(...checkNames(names, provider))
         const deleted: ExternalGroupRoleMappingRow[] = []
-        // In one order everywhere, so that two batches cannot wait for each other.
+        // In one order everywhere, so that two batches cannot deadlock.
         for (const name of [...new Set(names)].sort()) {
           const row = await lockResource(db, tx, 'external_group_role_mappings', name, 'update')
           if (row === undefined) continue

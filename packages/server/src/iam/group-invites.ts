@@ -3,30 +3,21 @@ import {
   type GroupInvite,
   GroupInviteSchema,
   GroupInvitesService,
+  type ListGroupInvitesRequest,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
 import { create, equals } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { type FieldViolation, failedPrecondition, notFound } from '../api/errors.ts'
 import { resolveMask, touches } from '../api/field-mask.ts'
 import { checkEmail, requireValid } from '../api/fields.ts'
 import { applyUpdate, durationMs, timestampOf } from '../api/messages.ts'
-import { timeSortFields } from '../api/order-by.ts'
 import { parseUid, rootOf, type Uid } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
 import { requireScope } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import type { Reader } from '../storage/db.ts'
-import { listPage } from '../storage/list/list.ts'
-import {
-  deleteResource,
-  insertResource,
-  lockForChange,
-  nextUpdateMs,
-  type ResourceDefinition,
-  readResource,
-  updateResource,
-} from '../storage/resource-rows.ts'
+import { insertResource, lockForChange, nextUpdateMs, updateResource } from '../storage/resource-rows.ts'
+import { definitionOf, type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
 import { readRowsByUid } from '../storage/rows-by-uid.ts'
 import type { GroupInviteRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
@@ -36,46 +27,27 @@ import { inviteCodeHash, newInviteCode } from './invite-code.ts'
 import { capabilitiesOfRole } from './roles.ts'
 
 /**
- * Group invites: whoever has the code of one can have its role at its group. Promising a role is granting it, so the same rule
- * against escalation holds as for bindings. Invites that have run out stay listed until somebody deletes them; whether one may
- * still be accepted is asked when it is accepted (invitations.ts).
+ * Group invites: the code of an invite gives its role at its group to anyone who has it. Promising a role is granting it, so the same
+ * rule against escalation applies as for bindings. Expired invites stay listed until they are deleted; whether an invite can still be
+ * accepted is checked when it is accepted (invitations.ts).
  */
 
-/** What invites are called in errors. */
+/** Type of invites in errors. */
 export const GROUP_INVITE_TYPE = 'iam.chainguard.dev/GroupInvite'
 
-const KIND: ResourceDefinition<'group_invites', typeof GroupInviteSchema> = {
+const invites: ResourceDeclaration<'group_invites', typeof GroupInviteSchema, ListGroupInvitesRequest> = {
   table: 'group_invites',
   schema: GroupInviteSchema,
-  type: GROUP_INVITE_TYPE,
-  toMessage: async (row, tx) => requireInvite(await hydrateInvites(tx, [row]), row.uid),
+  toMessages: (rows, reader) => hydrateInvites(reader, rows),
+  defaultOrder: 'created_at desc',
+  filter: ({ keyId }) => ({ equals: { key_id: keyId } }),
 }
-
-const { created_at, create_time, createTime } = timeSortFields
 
 export function groupInvitesService(store: Store) {
   const { db, clock, uids } = store
 
   return implement(GroupInvitesService, {
-    async listGroupInvites(request, call) {
-      const { rows, ...page } = await listPage(store, call, request, {
-        table: 'group_invites',
-        sortFields: { uid: 'uid', created_at, create_time, createTime },
-        defaultOrder: 'created_at desc',
-        equals: { key_id: request.keyId },
-      })
-      return {
-        $typeName: 'chainguard.platform.iam.v2beta1.ListGroupInvitesResponse' as const,
-        groupInvites: await hydrateInvites(db.kysely, rows),
-        ...page,
-      }
-    },
-
-    async getGroupInvite(_request, call) {
-      const { scope } = requireScope(call)
-      const row = await readResource(db, 'group_invites', scope)
-      return requireInvite(await hydrateInvites(db.kysely, row === undefined ? [] : [row]), scope)
-    },
+    ...resourceMethods(store, GroupInvitesService, invites),
 
     async createGroupInvite({ groupInvite = create(GroupInviteSchema) }, call) {
       const group = requireScope(call).scope as Uid
@@ -109,7 +81,7 @@ export function groupInvitesService(store: Store) {
     async updateGroupInvite({ groupInvite: patch = create(GroupInviteSchema), updateMask }, call) {
       const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        const { row, current } = await lockForChange(db, tx, call, KIND, scope)
+        const { row, current } = await lockForChange(db, tx, call, definitionOf(invites), scope)
         const next = applyUpdate(GroupInviteSchema, current, patch, updateMask?.paths)
         const extendsTtl = changesTtl(patch, updateMask?.paths)
         if (!extendsTtl && equals(GroupInviteSchema, current, next))
@@ -117,8 +89,8 @@ export function groupInvitesService(store: Store) {
         requireValid(checkRoleUid(next), checkOptionalEmail(next), extendsTtl ? checkTtl(next) : undefined)
         const now = clock()
         if (row.expires_ms <= now)
-          throw failedPrecondition('INVITE_EXPIRED', `invite ${scope} has run out`, scope)
-        // Whatever changes, it decides anew who may get the role.
+          throw failedPrecondition('INVITE_EXPIRED', `invite ${scope} has expired`, scope)
+        // Every change decides who can get the role.
         await lockGrantableRole(store, tx, call, row.parent as Uid, next.roleUid)
         const changed = {
           role_uid: next.roleUid,
@@ -134,19 +106,10 @@ export function groupInvitesService(store: Store) {
         }
       })
     },
-
-    async deleteGroupInvite(_request, call) {
-      const { scope } = requireScope(call)
-      return mutate(store, call, async (tx) => {
-        await lockForChange(db, tx, call, KIND, scope)
-        await deleteResource(db, tx, 'group_invites', scope)
-        return { uid: scope, response: create(EmptySchema) }
-      })
-    },
   })
 }
 
-/** The invites with their roles, as far as those still exist: one statement, however many they are. */
+/** Returns invites with their roles, if those still exist: one statement, whatever their number. */
 async function hydrateInvites(db: Reader, rows: readonly GroupInviteRow[]): Promise<GroupInvite[]> {
   const roleUids = rows.map((row) => row.role_uid)
   const roles = await readRowsByUid(db, 'roles', ['name', 'description', 'capabilities'], roleUids)
@@ -161,7 +124,7 @@ async function hydrateInvites(db: Reader, rows: readonly GroupInviteRow[]): Prom
   })
 }
 
-/** Without its code, which nobody knows any more. */
+/** Returns an invite without its code, of which only the hash is stored. */
 function toGroupInvite(row: GroupInviteRow): GroupInvite {
   return {
     $typeName: 'chainguard.platform.iam.v2beta1.GroupInvite',
@@ -182,7 +145,7 @@ function requireInvite(invites: readonly GroupInvite[], uid: string): GroupInvit
   return invite
 }
 
-/** Whether an update says how long the invite stays open. A mask that does, `*` too, has to come with a `ttl`. */
+/** Whether an update sets the lifetime of the invite. A mask that includes `ttl`, `*` too, requires a value for it. */
 function changesTtl(patch: GroupInvite, paths: readonly string[] | undefined): boolean {
   const resolved = resolveMask(GroupInviteSchema, paths, patch)
   return 'mask' in resolved && touches(resolved.mask, 'ttl')
@@ -207,7 +170,7 @@ function checkTtl({ ttl }: GroupInvite): FieldViolation | undefined {
   return { field: 'ttl', description: `must be at least a millisecond and at most ${days} days` }
 }
 
-/** Of an invite whose ttl was checked. */
+/** Returns the lifetime of an invite whose ttl is valid. */
 function lifetimeMs({ ttl }: GroupInvite): number {
   return (ttl && durationMs(ttl)) ?? 0
 }

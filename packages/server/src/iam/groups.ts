@@ -7,50 +7,23 @@ import {
   OrgStatus,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { create, equals } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import { deleteAdvisoryDependents } from '../advisories/group-dependents.ts'
-import {
-  alreadyExists,
-  type FieldViolation,
-  failedPrecondition,
-  invalidArgument,
-  notFound,
-  permissionDenied,
-} from '../api/errors.ts'
+import { alreadyExists, type FieldViolation, failedPrecondition, invalidArgument, permissionDenied } from '../api/errors.ts'
 import { checkDescription, checkName, requireValid } from '../api/fields.ts'
 import { applyUpdate } from '../api/messages.ts'
-import { timeSortFields } from '../api/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../api/uid.ts'
-import {
-  authorizationOf,
-  describeResource,
-  isNarrowed,
-  isPlatformAdministrator,
-  requireScope,
-  requireUserAuthority,
-} from '../pipeline/authorization.ts'
+import { authorizationOf, describeResource, isNarrowed, isPlatformAdministrator, requireScope, requireUserAuthority } from '../pipeline/authorization.ts'
 import { type Call, implement } from '../pipeline/call.ts'
 import { type RecordedProvider, recordedProviderOf } from '../pipeline/vouching.ts'
-import { requireMayFreePath } from '../registry/policies/policy-protection.ts'
-import { deleteRegistrySettings } from '../registry/resources/repo-dependents.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import { deleteLimits } from '../storage/counts/resource-limits.ts'
 import type { Tx } from '../storage/db.ts'
-import { listPage } from '../storage/list/list.ts'
 import { findOrganizationByName } from '../storage/organizations.ts'
-import {
-  deleteResource,
-  findUid,
-  insertResource,
-  lockForChange,
-  nextUpdateMs,
-  type ResourceDefinition,
-  readResource,
-  updateResource,
-} from '../storage/resource-rows.ts'
-import type { GroupRow, ResourceTable } from '../storage/schema/tables.ts'
+import { deleteResource, findUid, insertResource, lockForChange, nextUpdateMs, updateResource } from '../storage/resource-rows.ts'
+import { definitionOf, type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
+import type { GroupRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { accessRequestHandlers } from './groups/access-requests.ts'
+import { contentsMessage, findContents, findExpiredInvites, type GroupDependents } from './groups/dependents.ts'
 import { groupMessage, groupMessages } from './groups/group-message.ts'
 import { updateAllGroups } from './groups/organization.ts'
 import { GROUP_TYPE, lockGroup } from './groups/parent-group.ts'
@@ -58,51 +31,46 @@ import { resolveParent } from './groups/parent-reference.ts'
 import { bindCreator, unbindCreators } from './role-bindings.ts'
 
 /**
- * Groups: the tree that everything hangs in. A root group is an organization; what is granted at a group holds in all that is
- * below it. Siblings differ in name, and a group can only go when nothing is left in it.
+ * Groups: the tree that contains all other resources. A root group is an organization; what is granted at a group applies in everything
+ * below it. Siblings have different names, and only an empty group can be deleted.
  */
 
-const sortFields = { uid: 'uid', name: 'name', ...timeSortFields }
-
 export interface GroupRules {
-  /** Whether every signed-in identity may found an organization (decision 16). */
+  /** Whether every signed-in identity may create an organization (decision 16). */
   readonly openOrganizations: boolean
-  /** Domains of e-mail addresses, besides those of public providers, that say nothing about who somebody works for. */
+  /** Domains of e-mail addresses that do not identify an employer, besides those of public providers. */
   readonly blockedEmailDomains: readonly string[]
+  readonly dependents: readonly GroupDependents[]
 }
 
-export function groupsService(store: Store, { openOrganizations, blockedEmailDomains }: GroupRules) {
+export function groupsService(
+  store: Store,
+  { openOrganizations, blockedEmailDomains, dependents }: GroupRules,
+) {
   const { db } = store
-  const KIND: ResourceDefinition<'groups', typeof GroupSchema> = {
+  const groups: ResourceDeclaration<'groups', typeof GroupSchema> = {
     table: 'groups',
     schema: GroupSchema,
-    type: GROUP_TYPE,
-    toMessage: (row, tx) => groupMessage(db, row, tx),
+    toMessages: (rows, reader) => groupMessages(db, rows, reader.isTransaction ? (reader as Tx) : undefined),
+    async beforeDelete(tx, { uid, parent }) {
+      const contents = await findContents(tx, uid, store.clock())
+      if (contents.length > 0)
+        throw failedPrecondition('RESOURCE_NOT_EMPTY', contentsMessage(uid, contents, dependents))
+      if (parent === '') {
+        await unbindCreators(store, tx, uid)
+        await tx.deleteFrom('organization_names').where('uid', '=', uid).execute()
+        await tx.deleteFrom('access_requests').where('root', '=', uid).execute()
+        await deleteLimits(tx, uid)
+      }
+      for (const invite of await findExpiredInvites(tx, uid))
+        await deleteResource(db, tx, 'group_invites', invite)
+      for (const domain of dependents) await domain.deleteGroupData(tx, uid)
+    },
   }
 
   return implement(GroupsService, {
+    ...resourceMethods(store, GroupsService, groups),
     ...accessRequestHandlers(store, blockedEmailDomains),
-
-    async listGroups(request, call) {
-      const { rows, ...page } = await listPage(store, call, request, {
-        table: 'groups',
-        sortFields,
-        defaultOrder: 'uid',
-        equals: { name: request.name },
-      })
-      return {
-        $typeName: 'chainguard.platform.iam.v2beta1.ListGroupsResponse' as const,
-        groups: await groupMessages(db, rows),
-        ...page,
-      }
-    },
-
-    async getGroup(_request, call) {
-      const { scope } = requireScope(call)
-      const row = await readResource(db, 'groups', scope)
-      if (row === undefined) throw notFound(GROUP_TYPE, scope)
-      return groupMessage(db, row)
-    },
 
     async createGroup({ parent, group = create(GroupSchema) }, call) {
       const parentUid = parent === '' ? undefined : await resolveParent(store, call, parent)
@@ -113,10 +81,13 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
         store,
         call,
         async (tx) => {
-          // Here, since a repeat of a create that was answered must not fail on the group that it made.
+          // In the transaction, because a repeated create must not fail on the group that it created.
           if (parentUid === 'several')
-            throw invalidArgument('parent', 'is ambiguous: several groups go by it; give the uid of one')
-          // Whether the parent exists is told before what is wrong with the group.
+            throw invalidArgument(
+              'parent',
+              'is ambiguous: several groups have this name; give the uid of one',
+            )
+          // A missing parent is reported before violations in the group.
           const parentRow = parentUid === undefined ? undefined : await lockGroup(db, tx, parentUid)
           requireValid(checkName(group.name), checkDescription(group.description), checkKind(group.kind))
           const row =
@@ -136,9 +107,9 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
         store,
         call,
         async (tx) => {
-          const { row, current } = await lockForChange(db, tx, call, KIND, scope)
+          const { row, current } = await lockForChange(db, tx, call, definitionOf(groups), scope)
           const requested = applyUpdate(GroupSchema, current, patch, updateMask?.paths)
-          // A subgroup has no kind of its own that a mask could take away: it reports its organization's.
+          // A subgroup has no kind of its own that a mask could clear: it reports the kind of its organization.
           const inherits = row.parent !== '' && requested.kind === OrgKind.UNSPECIFIED
           const next = inherits ? { ...requested, kind: current.kind } : requested
           if (equals(GroupSchema, current, next)) return { uid: scope, response: current, unchanged: true }
@@ -146,7 +117,8 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
           requireOperatorForFields(call, current, next, row.parent === '')
           name = next.name
           if (name !== row.name)
-            await requireMayFreePath(tx, authorizationOf(call).grants, scope, 'renaming a group above')
+            for (const { requireMayRename } of dependents)
+              await requireMayRename?.(tx, authorizationOf(call).grants, scope)
           const changed = {
             name: next.name,
             description: next.description,
@@ -162,34 +134,6 @@ export function groupsService(store: Store, { openOrganizations, blockedEmailDom
         },
         () => nameTakenError(store, call, parentOf(scope), name),
       )
-    },
-
-    async deleteGroup(_request, call) {
-      const { scope } = requireScope(call)
-      return mutate(store, call, async (tx) => {
-        const { row } = await lockForChange(db, tx, call, KIND, scope)
-        const remaining = await listContents(store, tx, scope)
-        if (remaining.length > 0) {
-          const message = `group ${scope} still contains ${remaining.join(', ')}`
-          // Nobody deletes advisories by themselves.
-          const hint = `; they go with their documents: berth advisories documents delete --all --parent ${scope}`
-          throw failedPrecondition(
-            'RESOURCE_NOT_EMPTY',
-            remaining.includes(contents.advisories) ? message + hint : message,
-          )
-        }
-        if (row.parent === '') {
-          await unbindCreators(store, tx, scope)
-          await tx.deleteFrom('organization_names').where('uid', '=', scope).execute()
-          await tx.deleteFrom('access_requests').where('root', '=', scope).execute()
-          await deleteLimits(tx, scope)
-          await deleteRegistrySettings(tx, scope)
-        }
-        for (const uid of await expiredInvites(tx, scope)) await deleteResource(db, tx, 'group_invites', uid)
-        await deleteAdvisoryDependents(tx, scope)
-        await deleteResource(db, tx, 'groups', scope)
-        return { uid: scope, response: create(EmptySchema) }
-      })
     },
   })
 }
@@ -207,7 +151,7 @@ function creatorOf(call: Call): OrganizationCreator {
   return { identity: caller.identity, acceptedThrough: recordedProviderOf(grants.voucher) }
 }
 
-/** Makes an organization, with its founder as its owner. A name that is taken is a unique violation. */
+/** Creates an organization, with its creator as its owner. A name that is taken is a unique violation. */
 export async function createOrganization(
   store: Store,
   tx: Tx,
@@ -221,7 +165,7 @@ export async function createOrganization(
   return row
 }
 
-/** Makes a group in one that is held. A name that is taken is a unique violation. */
+/** Creates a group in a group that is locked. A name that is taken is a unique violation. */
 export async function addGroup(store: Store, tx: Tx, parent: GroupRow, group: NewGroup): Promise<GroupRow> {
   const { kind, status } = parent
   const row = { ...newGroupRow(store, store.uids.child(parent.uid as Uid), group), kind, status }
@@ -252,13 +196,13 @@ export async function renameOrganization({ clock }: Store, tx: Tx, uid: string, 
   await claimOrganizationName(tx, uid, name)
 }
 
-/** Names of organizations differ over the whole installation, which no index of a tenant's table can say. */
+/** Names of organizations are unique in the whole installation, which no index of a tenant table can enforce. */
 async function claimOrganizationName(tx: Tx, uid: string, name: string): Promise<void> {
   await tx.deleteFrom('organization_names').where('uid', '=', uid).execute()
   await tx.insertInto('organization_names').values({ name, uid }).execute()
 }
 
-/** A narrowed token founds nothing: an organization lies outside every scope, and its founder gets more than any `cap`. */
+/** A narrowed token cannot create an organization: it is outside every scope, and its creator gets more than any `cap`. */
 function requireMayCreateOrganization(call: Call, openOrganizations: boolean): void {
   const { caller, grants } = authorizationOf(call)
   if (isPlatformAdministrator(grants)) return
@@ -268,8 +212,8 @@ function requireMayCreateOrganization(call: Call, openOrganizations: boolean): v
 }
 
 /**
- * `verified` and `kind` are the operator's to set, on organizations only; so is the name of one that is verified, which stands for
- * it elsewhere. Restating what they are is fine (decision 20).
+ * Only the operator can set `verified` and `kind`, on organizations, and the name of a verified organization, which identifies it
+ * elsewhere. Unchanged values are accepted (decision 20).
  */
 function requireOperatorForFields(call: Call, current: Group, next: Group, organization: boolean): void {
   const renamed = current.verified && next.name !== current.name
@@ -285,7 +229,7 @@ function requireOperatorForFields(call: Call, current: Group, next: Group, organ
   }
 }
 
-/** Enums are open: a number that stands for nothing arrives as it is. */
+/** Enums are open: a number without a name arrives unchanged. */
 function checkKind(kind: OrgKind): FieldViolation | undefined {
   return OrgKind[kind] === undefined ? { field: 'kind', description: `${kind} is not a kind` } : undefined
 }
@@ -298,47 +242,4 @@ async function nameTakenError({ db }: Store, call: Call, parent: string, name: s
   const resource = describeResource(call, uid, Capability.CAP_IAM_GROUPS_LIST, name)
   const where = parent === '' ? 'an organization' : `a group in ${parent}`
   return alreadyExists(GROUP_TYPE, resource, `${where} is named ${name} already`)
-}
-
-/** What keeps a group from being deleted (decision 12), in words, each with its table. */
-const contents = {
-  groups: 'groups',
-  identities: 'identities',
-  roles: 'roles',
-  role_bindings: 'role bindings',
-  identity_providers: 'identity providers',
-  account_associations: 'an account association',
-  group_invites: 'invites',
-  repos: 'repos',
-  advisories: 'advisories',
-  advisory_feeds: 'advisory feeds',
-} as const satisfies Partial<Record<ResourceTable, string>>
-
-/** The kinds of resources that are left in a group, in words. */
-async function listContents({ clock }: Store, tx: Tx, uid: string): Promise<string[]> {
-  const remaining: string[] = []
-  for (const [table, label] of Object.entries(contents)) {
-    let query = tx
-      .selectFrom(table as keyof typeof contents)
-      .select('uid')
-      .where('root', '=', rootOf(uid))
-      // An association has the uid of its group; everything else hangs below it.
-      .where(table === 'account_associations' ? 'uid' : 'parent', '=', uid)
-      .limit(1)
-    if (table === 'role_bindings') query = query.where('automatic' as 'uid', '=', 0 as never)
-    if (table === 'group_invites') query = query.where('expires_ms' as 'uid', '>', clock() as never)
-    if ((await query.execute()).length > 0) remaining.push(label)
-  }
-  return remaining
-}
-
-/** Invites that keep nothing from being deleted: after contentsOf, all that are left. */
-async function expiredInvites(tx: Tx, group: string): Promise<string[]> {
-  const rows = await tx
-    .selectFrom('group_invites')
-    .select('uid')
-    .where('root', '=', rootOf(group))
-    .where('parent', '=', group)
-    .execute()
-  return rows.map(({ uid }) => uid)
 }

@@ -3,30 +3,18 @@ import {
   IdentitiesService,
   type Identity,
   IdentitySchema,
+  type ListIdentitiesRequest,
   RelationshipType,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { create, equals, toBinary } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import { failedPrecondition, invalidArgument, notFound } from '../api/errors.ts'
-import { checkDescription, checkName, requireValid } from '../api/fields.ts'
-import { applyUpdate, timestampOf } from '../api/messages.ts'
-import { timeSortFields } from '../api/order-by.ts'
-import { rootOf, type Uid } from '../api/uid.ts'
-import { authorizationOf, requireCapabilities, requireScope } from '../pipeline/authorization.ts'
+import { failedPrecondition, invalidArgument } from '../api/errors.ts'
+import { checkDescription, checkName } from '../api/fields.ts'
+import { timestampOf } from '../api/messages.ts'
+import { authorizationOf, requireCapabilities } from '../pipeline/authorization.ts'
 import { type Call, implement } from '../pipeline/call.ts'
-import { mutate } from '../storage/changes/mutation.ts'
 import type { Db, Tx } from '../storage/db.ts'
-import { listPage } from '../storage/list/list.ts'
-import {
-  deleteResource,
-  insertResource,
-  lockForChange,
-  lockResource,
-  nextUpdateMs,
-  type ResourceDefinition,
-  readResource,
-  updateResource,
-} from '../storage/resource-rows.ts'
+import { deleteResource, lockResource } from '../storage/resource-rows.ts'
+import { type PendingChange, type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
 import type { IdentityRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { checkRelationship, type RelationshipRules, relationshipOf } from '../tokens/trust/relationship.ts'
@@ -39,128 +27,74 @@ import { deleteSignInData } from './identities/users.ts'
 import { capabilitiesOfRole } from './roles.ts'
 
 /**
- * Identities: who can act. Each says in its relationship which foreign tokens may assume it; the token service asks that of the
- * stored identity at every exchange, so changing or deleting one works at once.
+ * Identities: who can act. The relationship of an identity says which foreign tokens may assume it. The token service reads the stored
+ * identity at every exchange, so changing or deleting an identity takes effect immediately.
  */
 
-const TYPE = 'iam.chainguard.dev/Identity'
-
 export function identitiesService(store: Store, lastSeen: LastSeen, rules: RelationshipRules) {
-  const { db, clock, uids } = store
-  const toIdentity = (row: IdentityRow) => identityMessage(row, lastSeen.latest(row))
-  const kind: ResourceDefinition<'identities', typeof IdentitySchema> = {
+  const { db } = store
+  const identities: ResourceDeclaration<'identities', typeof IdentitySchema, ListIdentitiesRequest> = {
     table: 'identities',
     schema: IdentitySchema,
-    type: TYPE,
-    toMessage: toIdentity,
-  }
-
-  return implement(IdentitiesService, {
-    async listIdentities(request, call) {
-      if (RelationshipType[request.relationshipType] === undefined)
-        throw invalidArgument('relationship_type', `${request.relationshipType} is not a relationship`)
-      const { rows, ...page } = await listPage(store, call, request, {
-        table: 'identities',
-        sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
-        defaultOrder: 'uid',
-        equals: { name: request.name, relationship: request.relationshipType || undefined },
-      })
-      return {
-        $typeName: 'chainguard.platform.iam.v2beta1.ListIdentitiesResponse' as const,
-        identities: rows.map(toIdentity),
-        ...page,
-      }
+    toMessages: (rows) => rows.map((row) => toIdentity(row, lastSeen.latest(row))),
+    filter({ name, relationshipType }) {
+      if (RelationshipType[relationshipType] === undefined)
+        throw invalidArgument('relationship_type', `${relationshipType} is not a relationship`)
+      return { equals: { name, relationship: relationshipType || undefined } }
     },
-
-    async getIdentity(_request, call) {
-      const { scope } = requireScope(call)
-      const row = await readResource(db, 'identities', scope)
-      if (row === undefined) throw notFound(TYPE, scope)
-      return toIdentity(row)
-    },
-
-    async createIdentity({ identity = create(IdentitySchema) }, call) {
-      const group = requireScope(call).scope as Uid
-      return mutate(store, call, async (tx) => {
-        await lockGroup(db, tx, group)
-        const now = clock()
-        requireValid(
-          checkName(identity.name),
-          checkDescription(identity.description),
-          checkDescription(identity.company, 'company'),
-          ...checkRelationship(identity, rules, { createdMs: now, nowMs: now }),
-        )
-        const row: IdentityRow = {
-          root: rootOf(group),
-          uid: uids.child(group),
-          parent: group,
-          name: identity.name,
-          description: identity.description,
-          company: identity.company,
-          email: '',
-          email_unverified: '',
-          ...relationshipColumns(identity),
-          registered_through: '',
-          last_seen_ms: now,
-          created_ms: now,
-          updated_ms: now,
-        }
-        await insertResource(db, tx, 'identities', row)
-        return { uid: row.uid, response: toIdentity(row) }
-      })
-    },
-
-    async updateIdentity({ identity: patch = create(IdentitySchema), updateMask }, call) {
-      const { scope } = requireScope(call)
-      return mutate(store, call, async (tx) => {
-        const { row, current } = await lockForChange(db, tx, call, kind, scope)
-        const next = applyUpdate(IdentitySchema, current, patch, updateMask?.paths)
-        if (equals(IdentitySchema, current, next)) return { uid: scope, response: current, unchanged: true }
-        const { relationship } = next
-        const reassigned = !equals(IdentitySchema, current, { ...current, relationship })
-        const times = { createdMs: row.created_ms, nowMs: clock() }
-        requireValid(
+    lockParent: lockGroup,
+    write: {
+      checks: (change) => {
+        const { next, nowMs, existing } = change
+        const times = { createdMs: existing?.row.created_ms ?? nowMs, nowMs }
+        return [
           checkName(next.name),
           checkDescription(next.description),
           checkDescription(next.company, 'company'),
-          ...(reassigned ? checkRelationship(next, rules, times) : []),
-        )
-        if (reassigned) {
-          await requireCapabilitiesOfIdentity(store, tx, call, scope)
-          // An association names it as the service that it would no longer be.
-          if (current.relationship.case === 'servicePrincipal') await requireNotServiceBound(tx, scope)
-        }
-        const changed = {
+          ...(isReassigned(change) ? checkRelationship(next, rules, times) : []),
+        ]
+      },
+      async authorize(change) {
+        const { tx, call, existing } = change
+        if (existing === undefined || !isReassigned(change)) return
+        const { uid } = existing.row
+        await requireCapabilitiesOfIdentity(store, tx, call, uid)
+        // An account association refers to the identity of a service, which it would no longer be.
+        if (existing.current.relationship.case === 'servicePrincipal') await requireNotServiceBound(tx, uid)
+      },
+      columns: (change) => {
+        const { next, nowMs, existing } = change
+        return {
           name: next.name,
           description: next.description,
           company: next.company,
-          // Left as it is otherwise: the identity of a person keeps its issuer and subject without a relationship.
-          ...(reassigned ? relationshipColumns(next) : {}),
-          updated_ms: nextUpdateMs(store, row),
+          // The identity of a user has an issuer and a subject without a relationship: an update keeps them.
+          ...(isReassigned(change) && relationshipColumns(next)),
+          ...(existing === undefined && {
+            email: '',
+            email_unverified: '',
+            registered_through: '',
+            last_seen_ms: nowMs,
+          }),
         }
-        await updateResource(tx, 'identities', scope, changed)
-        return { uid: scope, response: toIdentity({ ...row, ...changed }) }
-      })
+      },
     },
+    async beforeDelete(tx, { uid }) {
+      const bound = await tx
+        .selectFrom('role_bindings')
+        .select('uid')
+        .where('identity_uid', '=', uid)
+        .limit(1)
+        .execute()
+      if (bound.length > 0)
+        throw failedPrecondition('RESOURCE_IN_USE', `identity ${uid} is used by role bindings`)
+      await requireNotServiceBound(tx, uid)
+      await deleteIdentityData(tx, uid)
+    },
+  }
 
-    async deleteIdentity(_request, call) {
-      const { scope } = requireScope(call)
-      return mutate(store, call, async (tx) => {
-        await lockForChange(db, tx, call, kind, scope)
-        const bound = await tx
-          .selectFrom('role_bindings')
-          .select('uid')
-          .where('identity_uid', '=', scope)
-          .limit(1)
-          .execute()
-        if (bound.length > 0) {
-          throw failedPrecondition('RESOURCE_IN_USE', `identity ${scope} is used by role bindings`)
-        }
-        await requireNotServiceBound(tx, scope)
-        await removeIdentity(db, tx, scope)
-        return { uid: scope, response: create(EmptySchema) }
-      })
-    },
+  return implement(IdentitiesService, {
+    ...resourceMethods(store, IdentitiesService, identities),
 
     async lookupIdentity({ issuer, subject }) {
       return {
@@ -173,22 +107,33 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
   })
 }
 
+/** Whether a change sets who may assume the identity. */
+function isReassigned({ next, existing }: PendingChange<'identities', typeof IdentitySchema>): boolean {
+  if (existing === undefined) return true
+  const { relationship } = next
+  return !equals(IdentitySchema, existing.current, { ...existing.current, relationship })
+}
+
 /**
- * Deletes an identity that is held and has no role bindings, with all that is known of it. Throws code 9, type `RESOURCE_IN_USE`,
- * for one that administers the platform: nobody else could.
+ * Deletes an identity that is locked and has no role bindings, with everything that is stored about it. Throws code 9, type
+ * `RESOURCE_IN_USE`, for an administrator of the platform: no one else could administer it.
  */
 export async function removeIdentity(db: Db, tx: Tx, uid: string): Promise<void> {
+  await deleteIdentityData(tx, uid)
+  await deleteResource(db, tx, 'identities', uid)
+}
+
+async function deleteIdentityData(tx: Tx, uid: string): Promise<void> {
   if (await administersPlatform(tx, uid))
     throw failedPrecondition('RESOURCE_IN_USE', `identity ${uid} administers this platform`)
   await deleteMetadata(tx, uid)
   await tx.deleteFrom('access_requests').where('identity_uid', '=', uid).execute()
   await deleteSignInData(tx, uid)
-  await deleteResource(db, tx, 'identities', uid)
 }
 
 /**
- * Whoever decides who may assume an identity decides who gets what it holds, so that counts as granting it (R19). The identity
- * is locked, and binding it locks it too, so nothing is added meanwhile.
+ * Deciding who may assume an identity grants what the identity holds, so the caller must hold all of that (R19). The identity is
+ * locked; creating a binding locks it too, so no binding is added meanwhile.
  */
 async function requireCapabilitiesOfIdentity(
   { db }: Store,
@@ -220,7 +165,7 @@ async function administersPlatform(tx: Tx, identity: string): Promise<boolean> {
   return rows.length > 0
 }
 
-function identityMessage(row: IdentityRow, lastSeenMs: number): Identity {
+function toIdentity(row: IdentityRow, lastSeenMs: number): Identity {
   return {
     $typeName: 'chainguard.platform.iam.v2beta1.Identity',
     uid: row.uid,

@@ -9,27 +9,17 @@ import {
   IdentityProvidersService,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identity_providers_pb.js'
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { type FieldViolation, failedPrecondition, invalidArgument, notFound } from '../api/errors.ts'
 import { checkDescription, checkName, requireValid } from '../api/fields.ts'
 import { timestampOf } from '../api/messages.ts'
-import { timeSortFields } from '../api/order-by.ts'
 import { depthOf, parseUid, rootOf, type Uid } from '../api/uid.ts'
 import { requireScope } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
 import { seal, unseal } from '../runtime/encryption.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import type { Tx } from '../storage/db.ts'
-import { listPage } from '../storage/list/list.ts'
-import {
-  deleteResource,
-  insertResource,
-  lockForChange,
-  nextUpdateMs,
-  type ResourceDefinition,
-  readResource,
-  updateResource,
-} from '../storage/resource-rows.ts'
+import { insertResource, lockForChange, nextUpdateMs, readResource, updateResource } from '../storage/resource-rows.ts'
+import { definitionOf, type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
 import type { IdentityProviderRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { endSessions } from '../tokens/sessions/sessions.ts'
@@ -38,26 +28,20 @@ import { lockGrantableRole } from './grantable-role.ts'
 import { lockGroup } from './groups/parent-group.ts'
 import { type IssSupport, ownCallbackPath, sharedCallbackProblem } from './identity-providers/callback.ts'
 import { requireCapabilitiesOfIssuerUsers } from './identity-providers/issuer-users.ts'
-import {
-  checkConfiguration,
-  enablesPkce,
-  oidcOf,
-  providerChange,
-  withoutSecret,
-} from './identity-providers/oidc-configuration.ts'
+import { checkConfiguration, enablesPkce, oidcOf, providerChange, withoutSecret } from './identity-providers/oidc-configuration.ts'
 
 /**
- * Identity providers: the account systems through which the people of an organization sign in. Whoever decides who can sign in
- * decides who gets what a sign-in gives: the default role, the roles of mapped groups, and what persons of the issuer hold in the
- * organization. So that counts as granting it (R19).
+ * Identity providers: the account systems that the users of an organization sign in with. Deciding who can sign in grants what a sign-in
+ * gives: the default role, the roles of mapped groups, and what users of the issuer hold in the organization. So the caller must hold
+ * all of that (R19).
  */
 
-/** What identity providers are called in errors. */
+/** Type of identity providers in errors. */
 export const IDENTITY_PROVIDER_TYPE = 'iam.chainguard.dev/IdentityProvider'
 
 /**
- * Whether an issuer says that it takes proof keys, asked on behalf of an organization. May take seconds; `unknown` when it cannot be
- * asked or does not say.
+ * Returns whether an issuer supports proof keys (PKCE), requested on behalf of an organization. May take seconds; `unknown` if the issuer
+ * cannot be reached or does not say.
  */
 export type PkceSupport = (
   issuer: string,
@@ -68,7 +52,7 @@ export interface IdentityProviderRules extends RelationshipRules {
   readonly pkceSupport: PkceSupport
   /** May take seconds. */
   issSupport(issuer: string, organization: string): Promise<IssSupport>
-  /** Address of the token service, without a slash at its end. */
+  /** Address of the token service, without a trailing slash. */
   readonly authUrl: string
 }
 
@@ -77,19 +61,27 @@ const noOidc = create(IdentityProvider_OIDCSchema)
 export function identityProvidersService(store: Store, rules: IdentityProviderRules) {
   const { db, clock, uids, secretsKey } = store
   const toProvider = (row: IdentityProviderRow) => providerMessage(row, rules.authUrl)
-  const kind: ResourceDefinition<'identity_providers', typeof IdentityProviderSchema> = {
+  const providers: ResourceDeclaration<'identity_providers', typeof IdentityProviderSchema> = {
     table: 'identity_providers',
     schema: IdentityProviderSchema,
-    type: IDENTITY_PROVIDER_TYPE,
-    toMessage: toProvider,
+    toMessages: (rows) => rows.map(toProvider),
+    async beforeDelete(tx, { uid }) {
+      if ((await listMappedRoles(tx, uid)).length > 0) {
+        throw failedPrecondition(
+          'RESOURCE_NOT_EMPTY',
+          `identity provider ${uid} still has mappings of external groups`,
+        )
+      }
+      await endSessions(tx, 'provider_uid', uid)
+    },
   }
 
   const encryptSecret = (uid: string, secret: string) =>
     secret === '' ? new Uint8Array() : seal(secretsKey, secret, secretContext(uid))
 
   /**
-   * The check for proof keys, to be used in the transaction. It is made before, because an issuer may take seconds to answer; should
-   * the provider have got another issuer meanwhile, that one has not been asked.
+   * Returns the check for proof keys, for use in the transaction. The issuer is asked before the transaction, because it may take seconds;
+   * if the provider gets another issuer meanwhile, that one is not checked.
    */
   const pkceCheck = async (organization: string, before = noOidc, after = noOidc) => {
     const { issuer } = after
@@ -102,19 +94,18 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
         : undefined
   }
 
+  const methods = resourceMethods(store, IdentityProvidersService, providers)
+
   return implement(IdentityProvidersService, {
+    ...methods,
+    // Lists leave out the state of SCIM credentials.
     async listIdentityProviders(request, call) {
-      const { rows, ...page } = await listPage(store, call, request, {
-        table: 'identity_providers',
-        sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
-        defaultOrder: 'uid',
-        equals: { name: request.name },
-      })
-      return {
-        $typeName: 'chainguard.platform.iam.v2beta1.ListIdentityProvidersResponse' as const,
-        identityProviders: rows.map((row) => ({ ...toProvider(row), scim: scimOf() })),
-        ...page,
-      }
+      const response = await methods.listIdentityProviders!(request, call)
+      const identityProviders = response.identityProviders.map((provider) => ({
+        ...provider,
+        scim: scimOf(),
+      }))
+      return { ...response, identityProviders }
     },
 
     async getIdentityProvider(_request, call) {
@@ -185,7 +176,7 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
       )
 
       return mutate(store, call, async (tx) => {
-        const { row, current } = await lockForChange(db, tx, call, kind, scope)
+        const { row, current } = await lockForChange(db, tx, call, definitionOf(providers), scope)
         const { next, secret } = changeOf(current)
         const [before, after] = [oidcOf(current), oidcOf(next)]
         const hadSecret = row.client_secret.length > 0
@@ -223,26 +214,10 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
           updated_ms: nextUpdateMs(store, row),
         }
         await updateResource(tx, 'identity_providers', scope, changed)
-        // Whom the provider vouched for before, it has not vouched for as it is now.
+        // Its sessions were vouched for by another issuer or client.
         if (changed.issuer !== row.issuer || changed.client_id !== row.client_id)
           await endSessions(tx, 'provider_uid', scope)
         return { uid: scope, response: toProvider({ ...row, ...changed }) }
-      })
-    },
-
-    async deleteIdentityProvider(_request, call) {
-      const { scope } = requireScope(call)
-      return mutate(store, call, async (tx) => {
-        await lockForChange(db, tx, call, kind, scope)
-        if ((await listMappedRoles(tx, scope)).length > 0) {
-          throw failedPrecondition(
-            'RESOURCE_NOT_EMPTY',
-            `identity provider ${scope} still has mappings of external groups`,
-          )
-        }
-        await deleteResource(db, tx, 'identity_providers', scope)
-        await endSessions(tx, 'provider_uid', scope)
-        return { uid: scope, response: create(EmptySchema) }
       })
     },
   })
@@ -261,7 +236,7 @@ export function decryptClientSecret(
   return secret
 }
 
-/** A provider as everything but lists shows it. */
+/** Returns a provider as all methods but List show it. */
 function providerMessage(row: IdentityProviderRow, authUrl: string): IdentityProvider {
   return {
     ...fromBinary(IdentityProviderSchema, row.configuration),
@@ -277,24 +252,24 @@ function providerMessage(row: IdentityProviderRow, authUrl: string): IdentityPro
   }
 }
 
-/** Accounts are not provisioned by this server, so no provider ever has a token for that. */
+/** Returns the state of SCIM. This server does not provision accounts, so no provider has a token for it. */
 function scimOf(credentialState = CredentialState.UNSPECIFIED): IdentityProvider_SCIM {
   return create(IdentityProvider_SCIMSchema, { credentialState })
 }
 
-/** What is stored as a message: all that no column has. */
+/** Returns what is stored as a message: all fields without a column. */
 function configurationOf(provider: IdentityProvider): Uint8Array {
   const { configuration } = withoutSecret(provider)
   return toBinary(IdentityProviderSchema, create(IdentityProviderSchema, { configuration }))
 }
 
-/** By what tokens of the provider are told: who issued them, and for which client. */
+/** Returns what identifies the tokens of the provider: their issuer and client. */
 function issuerColumns(provider: IdentityProvider): Pick<IdentityProviderRow, 'issuer' | 'client_id'> {
   const { issuer, clientId } = oidcOf(provider)
   return { issuer, client_id: clientId }
 }
 
-/** The roles that a provider's mappings give. The provider must be held, so that no mapping is added meanwhile. */
+/** Returns the roles that the mappings of a provider grant. The provider must be locked, so that no mapping is added meanwhile. */
 async function listMappedRoles(tx: Tx, provider: string): Promise<string[]> {
   const rows = await tx
     .selectFrom('external_group_role_mappings')
@@ -306,7 +281,7 @@ async function listMappedRoles(tx: Tx, provider: string): Promise<string[]> {
   return rows.map((row) => row.role_uid)
 }
 
-/** Providers move from the shared redirect URI to their own, and not back. */
+/** Providers can move from the shared redirect URI to their own, and not back. */
 function checkCallback(callback: Callback, before: Callback): FieldViolation | undefined {
   if (callback === Callback.UNSPECIFIED || callback === Callback.OWN || callback === before) return undefined
   return { field: 'callback', description: 'must be CALLBACK_OWN' }

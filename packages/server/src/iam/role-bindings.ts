@@ -1,34 +1,24 @@
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
 import {
+  type ListRoleBindingsRequest,
   type RoleBinding,
   RoleBindingSchema,
   RoleBindingsService,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/role_bindings_pb.js'
-import { create, equals, type Message } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import { create, type Message } from '@bufbuild/protobuf'
 import { alreadyExists, type FieldViolation, invalidArgument, notFound } from '../api/errors.ts'
 import { requireValid } from '../api/fields.ts'
-import { applyUpdate, timestampOf } from '../api/messages.ts'
+import { timestampOf } from '../api/messages.ts'
 import { timeSortFields } from '../api/order-by.ts'
-import { depthOf, parentOf, parseUid, rootOf, type Uid } from '../api/uid.ts'
+import { depthOf, parseUid, rootOf, type Uid } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
 import { describeResource, requireScope } from '../pipeline/authorization.ts'
 import { type Call, implement } from '../pipeline/call.ts'
 import type { RecordedProvider } from '../pipeline/vouching.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import type { Reader, Tx } from '../storage/db.ts'
-import { listPage } from '../storage/list/list.ts'
-import {
-  deleteResource,
-  findUid,
-  insertResource,
-  lockForChange,
-  lockResource,
-  nextUpdateMs,
-  type ResourceDefinition,
-  readResource,
-  updateResource,
-} from '../storage/resource-rows.ts'
+import { deleteResource, findUid, insertResource, lockResource } from '../storage/resource-rows.ts'
+import { type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
 import { readRowsByUid } from '../storage/rows-by-uid.ts'
 import type { RoleBindingRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
@@ -37,65 +27,50 @@ import { lockGroup } from './groups/parent-group.ts'
 import { managedRoleByName } from './managed-roles.ts'
 
 /**
- * Role bindings: an identity holds a role in a group and in everything below it. The group is where the binding lies and never
- * changes. Nobody hands out more than they hold there themselves.
+ * Role bindings: an identity has a role in a group and in all groups below it. The group of a binding never changes. Callers cannot
+ * grant more than they hold there themselves.
  */
 
 const TYPE = 'iam.chainguard.dev/RoleBinding'
 
-/** What a binding joins. */
+/** The identity and the role of a binding. */
 type BindingKey = Pick<RoleBinding, 'identityUid' | 'roleUid'>
 
-const KIND: ResourceDefinition<'role_bindings', typeof RoleBindingSchema> = {
-  table: 'role_bindings',
-  schema: RoleBindingSchema,
-  type: TYPE,
-  toMessage: async (row, tx) => requireBinding(await hydrateBindings(tx, [row]), row.uid),
-}
-
 export function roleBindingsService(store: Store) {
-  const { db } = store
+  const roleBindings: ResourceDeclaration<
+    'role_bindings',
+    typeof RoleBindingSchema,
+    ListRoleBindingsRequest
+  > = {
+    table: 'role_bindings',
+    schema: RoleBindingSchema,
+    toMessages: (rows, reader) => hydrateBindings(reader, rows),
+    sortFields: timeSortFields,
+    filter: ({ identity, group, role }) => ({
+      equals: {
+        identity_uid: filterUid('identity', identity),
+        parent: filterUid('group', group),
+        role_uid: filterUid('role', role),
+      },
+    }),
+    lockParent: lockGroup,
+    write: {
+      checks: ({ next }) => checkUids(next),
+      authorize: ({ tx, call, parent, next }) => lockBindingTargets(store, tx, call, parent, next),
+      columns: ({ next: { identityUid, roleUid }, existing }) => ({
+        identity_uid: identityUid,
+        role_uid: roleUid,
+        // A binding that was changed is deliberate: it blocks the deletion of its group.
+        automatic: 0,
+        // What an identity accepted does not apply to another one.
+        accepted_through: identityUid === existing?.row.identity_uid ? existing.row.accepted_through : '',
+      }),
+      alreadyExists: (call, group, next) => findBindingExistsError(store, call, group, next),
+    },
+  }
 
   return implement(RoleBindingsService, {
-    async listRoleBindings(request, call) {
-      const { rows, ...page } = await listPage(store, call, request, {
-        table: 'role_bindings',
-        sortFields: { uid: 'uid', ...timeSortFields },
-        defaultOrder: 'uid',
-        equals: {
-          identity_uid: filterUid('identity', request.identity),
-          parent: filterUid('group', request.group),
-          role_uid: filterUid('role', request.role),
-        },
-      })
-      return {
-        $typeName: 'chainguard.platform.iam.v2beta1.ListRoleBindingsResponse' as const,
-        roleBindings: await hydrateBindings(db.kysely, rows),
-        ...page,
-      }
-    },
-
-    async getRoleBinding(_request, call) {
-      const { scope } = requireScope(call)
-      const row = await readResource(db, 'role_bindings', scope)
-      return requireBinding(await hydrateBindings(db.kysely, row === undefined ? [] : [row]), scope)
-    },
-
-    async createRoleBinding({ roleBinding = create(RoleBindingSchema) }, call) {
-      const group = requireScope(call).scope as Uid
-      return mutate(
-        store,
-        call,
-        async (tx) => {
-          await lockGroup(db, tx, group)
-          requireValid(...checkUids(roleBinding))
-          await lockBindingTargets(store, tx, call, group, roleBinding)
-          const row = await insertBinding(store, tx, group, roleBinding)
-          return { uid: row.uid, response: requireBinding(await hydrateBindings(tx, [row]), row.uid) }
-        },
-        () => findBindingExistsError(store, call, group, roleBinding),
-      )
-    },
+    ...resourceMethods(store, RoleBindingsService, roleBindings),
 
     async batchCreateRoleBindings({ requests, roleUid }, call) {
       const group = requireScope(call).scope as Uid
@@ -110,58 +85,16 @@ export function roleBindingsService(store: Store) {
         }),
       })
     },
-
-    async updateRoleBinding({ roleBinding: patch = create(RoleBindingSchema), updateMask }, call) {
-      const { scope } = requireScope(call)
-      let next = patch
-      return mutate(
-        store,
-        call,
-        async (tx) => {
-          const { row, current } = await lockForChange(db, tx, call, KIND, scope)
-          const group = row.parent as Uid
-          next = applyUpdate(RoleBindingSchema, current, patch, updateMask?.paths)
-          if (equals(RoleBindingSchema, current, next))
-            return { uid: scope, response: current, unchanged: true }
-          requireValid(...checkUids(next))
-          await lockBindingTargets(store, tx, call, group, next)
-          const changed = {
-            identity_uid: next.identityUid,
-            role_uid: next.roleUid,
-            // From here on it is somebody's deliberate binding, which keeps its group from being deleted.
-            automatic: 0,
-            // Another identity has accepted nothing.
-            accepted_through: next.identityUid === row.identity_uid ? row.accepted_through : '',
-            updated_ms: nextUpdateMs(store, row),
-          }
-          await updateResource(tx, 'role_bindings', scope, changed)
-          return {
-            uid: scope,
-            response: requireBinding(await hydrateBindings(tx, [{ ...row, ...changed }]), scope),
-          }
-        },
-        () => findBindingExistsError(store, call, parentOf(scope), next),
-      )
-    },
-
-    async deleteRoleBinding(_request, call) {
-      const { scope } = requireScope(call)
-      return mutate(store, call, async (tx) => {
-        await lockForChange(db, tx, call, KIND, scope)
-        await deleteResource(db, tx, 'role_bindings', scope)
-        return { uid: scope, response: create(EmptySchema) }
-      })
-    },
   })
 }
 
 interface Batch<T> {
-  /** Of bindings. */
+  /** Number of bindings. */
   readonly max: number
   readonly toResponse: (tx: Tx, rows: readonly RoleBindingRow[]) => Promise<T>
 }
 
-/** Creates all of a batch in the group that the call is about, or nothing. */
+/** Creates all bindings of a batch in the scope of the call, or none. */
 export function createBatch<T extends Message>(
   store: Store,
   call: Call,
@@ -170,7 +103,7 @@ export function createBatch<T extends Message>(
 ): Promise<T> {
   const { db } = store
   const group = requireScope(call).scope as Uid
-  // Before each entry is looked at: a request may have thousands.
+  // Before the entries are checked: a request may have thousands.
   if (bindings.length > max) requireValid(checkBatchSize(bindings.length, max))
   return mutate(
     store,
@@ -190,7 +123,7 @@ export function createBatch<T extends Message>(
   )
 }
 
-/** Several at once: all is held before anything is counted, and each in one order, so that nobody waits in a circle. */
+/** Locks everything in one order before anything is counted, so that two batches cannot deadlock. */
 async function insertBindings(store: Store, tx: Tx, call: Call, group: Uid, bindings: readonly BindingKey[]) {
   const sorted = bindings.map((binding, at) => ({
     binding,
@@ -206,7 +139,7 @@ async function insertBindings(store: Store, tx: Tx, call: Call, group: Uid, bind
   return rows
 }
 
-/** What a binding in a group, held already, points at. */
+/** Locks the identity and the role of a binding, and checks that the caller may grant the role. The group is locked. */
 async function lockBindingTargets(
   store: Store,
   tx: Tx,
@@ -218,7 +151,7 @@ async function lockBindingTargets(
   await lockGrantableRole(store, tx, call, group, roleUid)
 }
 
-/** Binds an identity to a role, both held, in a group that is held. */
+/** Binds an identity to a role in a group. All three are locked. */
 export async function insertBinding(
   { db, clock, uids }: Store,
   tx: Tx,
@@ -245,7 +178,7 @@ export async function insertBinding(
   return row
 }
 
-/** Gives the founder of an organization the owner role on it. The binding goes with the organization. */
+/** Grants the creator of an organization the owner role on it. The binding is deleted with the organization. */
 export async function bindCreator(
   { db, clock, uids }: Store,
   tx: Tx,
@@ -270,7 +203,7 @@ export async function bindCreator(
   await insertResource(db, tx, 'role_bindings', row, { unlimited: true })
 }
 
-/** Removes what bindCreator made, when the organization goes. */
+/** Deletes the bindings that bindCreator created, before their organization is deleted. */
 export async function unbindCreators({ db }: Store, tx: Tx, organization: string): Promise<void> {
   const rows = await tx
     .selectFrom('role_bindings')
@@ -282,7 +215,7 @@ export async function unbindCreators({ db }: Store, tx: Tx, organization: string
   for (const { uid } of rows) await deleteResource(db, tx, 'role_bindings', uid)
 }
 
-/** The binding alone. */
+/** Returns a binding without the names of what it refers to. */
 export function toRoleBinding(row: RoleBindingRow): RoleBinding {
   return {
     $typeName: 'chainguard.platform.iam.v2beta1.RoleBinding',
@@ -293,7 +226,7 @@ export function toRoleBinding(row: RoleBindingRow): RoleBinding {
   }
 }
 
-/** The bindings with what they point at: four statements, however many they are. */
+/** Returns bindings with the names of what they refer to: four statements, whatever their number. */
 export async function hydrateBindings(db: Reader, rows: readonly RoleBindingRow[]): Promise<RoleBinding[]> {
   const [identities, groups, roles, providers] = await Promise.all([
     readRowsByUid(
@@ -387,7 +320,7 @@ function checkBatchSize(size: number, max: number): FieldViolation | undefined {
   return { field: 'requests', description: `must have between 1 and ${max} entries` }
 }
 
-/** An entry of a batch with the batch's own role filled in. It must not name another group or role than the batch. */
+/** Returns an entry of a batch with the role of the batch filled in. An entry must not name another group or role. */
 function batchEntry(
   parent: string,
   binding: RoleBinding = create(RoleBindingSchema),
@@ -405,15 +338,14 @@ function batchEntry(
   return { ...binding, roleUid: binding.roleUid === '' ? roleUid : binding.roleUid }
 }
 
-/** Whether an identity can have a role in a group: it is of the same organization, or a person's. */
+/** Whether an identity can have a role in a group: it belongs to the same organization, or to a user. */
 export function isBindable(identity: string, group: string): boolean {
   return rootOf(identity) === rootOf(group) || depthOf(identity) === 0
 }
 
 /**
- * The identity that is bound, kept from being deleted meanwhile. It is one of the same organization or a person's; one of
- * another organization looks as if it were not there. A person must have signed in once: until then nothing tells the uid that
- * LookupIdentity foretells from any other.
+ * Locks the identity of a binding, so that it is not deleted meanwhile. Throws code 5 if it does not exist, also for an identity of
+ * another organization. Users must have signed in once: until then their identity does not exist.
  */
 async function lockIdentity({ db }: Store, tx: Tx, group: Uid, uid: string): Promise<void> {
   const row = isBindable(uid, group) ? await lockResource(db, tx, 'identities', uid, 'share') : undefined
@@ -431,7 +363,7 @@ async function findBindingExistsError({ db }: Store, call: Call, group: string, 
   )
 }
 
-/** `resource`: what the binding that is there is called. */
+/** `resource`: the existing binding, as the error names it. */
 export function bindingExistsError(group: string, { identityUid, roleUid }: BindingKey, resource = group) {
   return alreadyExists(TYPE, resource, `${identityUid} has the role ${roleUid} in ${group} already`)
 }

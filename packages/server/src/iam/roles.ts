@@ -7,152 +7,79 @@ import {
 } from '@berth/contract/capabilities.ts'
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
 import {
+  type ListRolesRequest,
   type Role,
   RoleSchema,
   RolesService,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/roles_pb.js'
-import { create, equals } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import {
-  type FieldViolation,
-  failedPrecondition,
-  invalidArgument,
-  notFound,
-  permissionDenied,
-} from '../api/errors.ts'
-import { checkDescription, checkName, requireValid } from '../api/fields.ts'
-import { applyUpdate, timestampOf } from '../api/messages.ts'
-import { timeSortFields } from '../api/order-by.ts'
-import { parseUid, rootOf, type Uid } from '../api/uid.ts'
-import { authorizationOf, requireCapabilities, requireScope } from '../pipeline/authorization.ts'
+import { type FieldViolation, failedPrecondition, invalidArgument, notFound, permissionDenied } from '../api/errors.ts'
+import { checkDescription, checkName } from '../api/fields.ts'
+import { timestampOf } from '../api/messages.ts'
+import { parseUid } from '../api/uid.ts'
+import { authorizationOf, requireCapabilities } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
-import { mutate } from '../storage/changes/mutation.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
-import { listPage } from '../storage/list/list.ts'
-import {
-  deleteResource,
-  insertResource,
-  lockForChange,
-  nextUpdateMs,
-  type ResourceDefinition,
-  readResource,
-  updateResource,
-} from '../storage/resource-rows.ts'
+import { insertResource, readResource } from '../storage/resource-rows.ts'
+import { resourceType } from '../storage/resources/declared-resource.ts'
+import { type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
 import type { RoleRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { lockGroup } from './groups/parent-group.ts'
 import { managedRoleByUid, managedRoles } from './managed-roles.ts'
 
 /**
- * Roles: named sets of capabilities. The managed ones come with the product, lie at the root, are everyone's to see and nobody's
- * to change; custom ones belong to a group and can be bound there and below.
+ * Roles: named sets of capabilities. The managed roles come with the product, are at the root, and every caller can read them; custom
+ * roles belong to a group and can be bound there and in the groups below it.
  */
-
-const TYPE = 'iam.chainguard.dev/Role'
-
-const KIND: ResourceDefinition<'roles', typeof RoleSchema> = {
-  table: 'roles',
-  schema: RoleSchema,
-  type: TYPE,
-  toMessage: toRole,
-}
 
 const managedUids = managedRoles.map((role) => role.uid)
 
-export function rolesService(store: Store) {
-  const { db, clock, uids } = store
-
-  return implement(RolesService, {
-    async listRoles(request, call) {
-      const { rows, ...page } = await listPage(store, call, request, {
-        table: 'roles',
-        sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
-        defaultOrder: 'uid',
-        equals: { name: request.name },
-        publicRoots: managedUids,
-      })
-      return {
-        $typeName: 'chainguard.platform.iam.v2beta1.ListRolesResponse' as const,
-        roles: rows.map(toRole),
-        ...page,
-      }
+const customRoles: ResourceDeclaration<'roles', typeof RoleSchema, ListRolesRequest> = {
+  table: 'roles',
+  schema: RoleSchema,
+  toMessages: (rows) => rows.map(toRole),
+  filter: ({ name }) => ({ equals: { name }, publicRoots: managedUids }),
+  lockParent: lockGroup,
+  requireChangeable(uid) {
+    if (managedRoleByUid.has(uid)) throw permissionDenied('managed roles cannot be changed or deleted')
+  },
+  write: {
+    checks: ({ next }) => [
+      checkName(next.name),
+      checkDescription(next.description),
+      ...checkCapabilities(next.capabilities),
+    ],
+    // An update grants too: every binding of the role changes with it.
+    authorize({ call, parent, next, existing }) {
+      const action = existing === undefined ? 'create this role' : 'change this role'
+      requireCapabilities(authorizationOf(call).grants, parent, capabilitySetOf(next.capabilities), action)
     },
+    columns: ({ next: { name, description, capabilities } }) => ({
+      name,
+      description,
+      capabilities: serializeCapabilities(capabilitySetOf(capabilities)),
+    }),
+  },
+  async beforeDelete(tx, { uid }) {
+    const users = await listRoleUsers(tx, uid)
+    if (users.length > 0)
+      throw failedPrecondition('RESOURCE_IN_USE', `role ${uid} is used by ${users.join(', ')}`)
+  },
+}
 
-    // Unscoped in the schema, since everyone may read managed roles: the check for custom ones is here.
+export function rolesService(store: Store) {
+  return implement(RolesService, {
+    ...resourceMethods(store, RolesService, customRoles),
+
+    // Unscoped in the schema, because every caller can read managed roles: the check for custom roles is here.
     async getRole({ uid }, call) {
       const parsed = parseUid(uid)
       if (parsed === undefined) throw invalidArgument('uid', uid === '' ? 'must be given' : 'must be a uid')
       if (!managedRoleByUid.has(parsed))
         requireCapabilities(authorizationOf(call).grants, parsed, listCapability, 'read a role')
-      const row = await readResource(db, 'roles', parsed)
-      if (row === undefined) throw notFound(TYPE, parsed)
+      const row = await readResource(store.db, 'roles', parsed)
+      if (row === undefined) throw notFound(resourceType(RoleSchema), parsed)
       return toRole(row)
-    },
-
-    async createRole({ role = create(RoleSchema) }, call) {
-      const group = requireScope(call).scope as Uid
-      return mutate(store, call, async (tx) => {
-        await lockGroup(db, tx, group)
-        requireValid(
-          checkName(role.name),
-          checkDescription(role.description),
-          ...checkCapabilities(role.capabilities),
-        )
-        const capabilities = capabilitySetOf(role.capabilities)
-        requireCapabilities(authorizationOf(call).grants, group, capabilities, 'create this role')
-        const now = clock()
-        const row: RoleRow = {
-          root: rootOf(group),
-          uid: uids.child(group),
-          parent: group,
-          name: role.name,
-          description: role.description,
-          capabilities: serializeCapabilities(capabilities),
-          created_ms: now,
-          updated_ms: now,
-        }
-        await insertResource(db, tx, 'roles', row)
-        return { uid: row.uid, response: toRole(row) }
-      })
-    },
-
-    async updateRole({ role: patch = create(RoleSchema), updateMask }, call) {
-      const { scope } = requireScope(call)
-      requireCustomRole(scope)
-      return mutate(store, call, async (tx) => {
-        const { row, current } = await lockForChange(db, tx, call, KIND, scope)
-        const next = applyUpdate(RoleSchema, current, patch, updateMask?.paths)
-        if (equals(RoleSchema, current, next)) return { uid: scope, response: current, unchanged: true }
-        requireValid(
-          checkName(next.name),
-          checkDescription(next.description),
-          ...checkCapabilities(next.capabilities),
-        )
-        const capabilities = capabilitySetOf(next.capabilities)
-        // Every binding of the role changes with it, so this is granting all that it holds.
-        requireCapabilities(authorizationOf(call).grants, row.parent, capabilities, 'change this role')
-        const changed = {
-          name: next.name,
-          description: next.description,
-          capabilities: serializeCapabilities(capabilities),
-          updated_ms: nextUpdateMs(store, row),
-        }
-        await updateResource(tx, 'roles', scope, changed)
-        return { uid: scope, response: toRole({ ...row, ...changed }) }
-      })
-    },
-
-    async deleteRole(_request, call) {
-      const { scope } = requireScope(call)
-      requireCustomRole(scope)
-      return mutate(store, call, async (tx) => {
-        await lockForChange(db, tx, call, KIND, scope)
-        const inUse = await listRoleUsers(tx, scope)
-        if (inUse.length > 0)
-          throw failedPrecondition('RESOURCE_IN_USE', `role ${scope} is used by ${inUse.join(', ')}`)
-        await deleteResource(db, tx, 'roles', scope)
-        return { uid: scope, response: create(EmptySchema) }
-      })
     },
   })
 }
@@ -171,7 +98,7 @@ function toRole(row: RoleRow): Role {
   }
 }
 
-/** What a stored role grants; numbers that no longer stand for a capability grant nothing. */
+/** Returns what a stored role grants. Numbers that are no capability any more grant nothing. */
 export function capabilitiesOfRole(row: Pick<RoleRow, 'uid' | 'capabilities'>): CapabilitySet {
   return (
     managedRoleByUid.get(row.uid)?.capabilities ??
@@ -198,14 +125,14 @@ function checkCapabilities(capabilities: readonly Capability[]): (FieldViolation
   })
 }
 
-/** What keeps a role from being deleted, in words, with the table and the column that names the role. */
+/** What uses a role, in words, with the table and the column that holds the uid of the role. */
 const roleReferences = [
   ['role bindings', 'role_bindings', 'role_uid'],
   ['identity providers', 'identity_providers', 'default_role'],
   ['mappings of external groups', 'external_group_role_mappings', 'role_uid'],
 ] as const
 
-/** The kinds of resources that use a role, in words. An invite may be left without one: it can then not be accepted. */
+/** Returns the kinds of resources that use a role, in words. Invites do not count: without its role an invite cannot be accepted. */
 async function listRoleUsers(tx: Tx, uid: string): Promise<string[]> {
   const found: string[] = []
   for (const [label, table, column] of roleReferences) {
@@ -219,13 +146,9 @@ async function listRoleUsers(tx: Tx, uid: string): Promise<string[]> {
   return found
 }
 
-function requireCustomRole(uid: string): void {
-  if (managedRoleByUid.has(uid)) throw permissionDenied('managed roles cannot be changed or deleted')
-}
-
 /**
- * Makes the stored managed roles those of this version of the product, so that they can be listed like any other. The time
- * they carry is when the installation got them.
+ * Stores the managed roles of this version of the product, so that they are listed like all others. Their times say when this
+ * installation got them.
  */
 export async function syncManagedRoles({ db, clock }: Pick<Store, 'db' | 'clock'>): Promise<void> {
   const rows = await db.kysely.selectFrom('roles').selectAll().where('root', 'in', managedUids).execute()

@@ -1,3 +1,7 @@
+import { createHash } from 'node:crypto'
+import { resource } from '@berth/contract/gen/google/api/resource_pb.js'
+import { currentFiles } from '@berth/contract/schema-files.ts'
+import { hasOption } from '@bufbuild/protobuf'
 import { parentOf } from '../api/uid.ts'
 import { managedRoleByName } from '../iam/managed-roles.ts'
 
@@ -17,8 +21,17 @@ const ADVISORY = `${GROUP}/40d7b96e1fa8253c`
 
 const viewer = managedRoleByName.get('viewer')!
 
+/** Resources without a line in `uids` are in the group, under a uid that follows from their name. */
+const derivedUids = Object.fromEntries(
+  currentFiles
+    .flatMap((file) => file.messages)
+    .filter((message) => hasOption(message, resource))
+    .map(({ name }) => [name, `${GROUP}/${createHash('sha256').update(name).digest('hex').slice(0, 16)}`]),
+)
+
 /** By the name of the message: of resources, and of what shows a part of one. */
 const uids: Readonly<Record<string, string>> = {
+  ...derivedUids,
   Group: GROUP,
   Identity: IDENTITY,
   IdentityMetadata: PERSON,

@@ -1,17 +1,11 @@
+import { example as exampleOption } from '@berth/contract/gen/berth/annotations/v1/example_pb.js'
 import { FieldBehavior } from '@berth/contract/gen/google/api/field_behavior_pb.js'
-import { type DescField, type DescMessage, type DescMethod, ScalarType } from '@bufbuild/protobuf'
+import { type DescField, type DescMessage, type DescMethod, getOption, ScalarType } from '@bufbuild/protobuf'
 import { shownOnceFields } from '../api/etag.ts'
 import { isLeafMessage } from '../api/field-mask.ts'
 import { standardMethod } from '../api/standard-methods.ts'
 import { rootOf } from '../api/uid.ts'
-import {
-  exampleParentOf,
-  exampleUidOf,
-  exampleValues,
-  INVITE_CODE,
-  omittedFields,
-  TIME,
-} from './example-values.ts'
+import { exampleParentOf, exampleUidOf, exampleValues, INVITE_CODE, omittedFields, TIME } from './example-values.ts'
 import { hasBehavior, isAlwaysPresent, isInResponses, isRequired, isWriteOnly, type Use } from './schemas.ts'
 
 /** Examples of messages as JSON: from the fields of the schema, so that none is out of date, with the values of example-values.ts. */
@@ -91,10 +85,22 @@ function nameOf({ parent, name }: DescField): string {
 
 function valueOf(field: DescField, use: Use, ancestors: readonly DescMessage[]): unknown {
   if (use === 'answer' && isWriteOnly(field)) return ''
-  const known = exampleValues[nameOf(field)] ?? uidOf(field) ?? exampleValues[field.name]
+  const known =
+    contractExampleOf(field) ?? exampleValues[nameOf(field)] ?? uidOf(field) ?? exampleValues[field.name]
   if (known !== undefined) return known
+  // A filter of a list.
+  if (/^List\w+Request$/.test(field.parent.name) && field.scalar === ScalarType.STRING) return ''
   if (field.fieldKind === 'list') return [singleValue(field, use, ancestors)]
   return singleValue(field, use, ancestors)
+}
+
+/** Returns the example that the schema has for a field; undefined if it has none. */
+export function contractExampleOf(field: DescField): unknown {
+  const text = getOption(field, exampleOption)
+  if (text === '') return undefined
+  const isText =
+    field.fieldKind === 'enum' || (field.fieldKind === 'scalar' && field.scalar === ScalarType.STRING)
+  return isText ? text : JSON.parse(text)
 }
 
 function uidOf({ name, parent, scalar }: DescField): string | undefined {

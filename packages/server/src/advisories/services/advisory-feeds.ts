@@ -4,30 +4,22 @@ import {
   AdvisoryFeedSchema,
   AdvisoryFeedsService,
   ImportCountsSchema,
+  type ListAdvisoryFeedsRequest,
   AdvisoryFeed_State as State,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/feeds_pb.js'
 import { create, fromBinary } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import { alreadyExists, type FieldViolation, failedPrecondition, notFound } from '../../api/errors.ts'
+import { alreadyExists, type FieldViolation, failedPrecondition } from '../../api/errors.ts'
 import { requireValid } from '../../api/fields.ts'
 import { applyUpdate, durationMs, timestampOf } from '../../api/messages.ts'
-import { timeSortFields } from '../../api/order-by.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { lockGroup } from '../../iam/groups/parent-group.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import { implement } from '../../pipeline/call.ts'
 import { mutate } from '../../storage/changes/mutation.ts'
-import { listPage } from '../../storage/list/list.ts'
-import {
-  deleteResource,
-  insertResource,
-  lockForChange,
-  nextUpdateMs,
-  type ResourceDefinition,
-  readResource,
-  updateResource,
-} from '../../storage/resource-rows.ts'
+import { insertResource, lockForChange, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
+import { resourceType } from '../../storage/resources/declared-resource.ts'
+import { definitionOf, type ResourceDeclaration, resourceMethods } from '../../storage/resources/resource-methods.ts'
 import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { urlProblem } from '../feeds/download.ts'
@@ -35,40 +27,23 @@ import { NO_LEASE } from '../feeds/feed-leases.ts'
 
 /** The API of feeds. feed-scheduler.ts runs them. */
 
-const TYPE = 'vulnerabilities.chainguard.dev/AdvisoryFeed'
+const TYPE = resourceType(AdvisoryFeedSchema)
 
 /** `plainHttp`: whether http URLs are allowed, because private networks are configured. */
 export function advisoryFeedsService(store: Store, { plainHttp }: { readonly plainHttp: boolean }) {
   const { db, clock, uids } = store
   const toFeed = (row: AdvisoryFeedRow) => toAdvisoryFeed(row, clock())
-  const kind: ResourceDefinition<'advisory_feeds', typeof AdvisoryFeedSchema> = {
+  const feeds: ResourceDeclaration<'advisory_feeds', typeof AdvisoryFeedSchema, ListAdvisoryFeedsRequest> = {
     table: 'advisory_feeds',
     schema: AdvisoryFeedSchema,
-    type: TYPE,
-    toMessage: toFeed,
+    toMessages: (rows) => rows.map(toFeed),
+    sortFields: { url: 'url' },
+    filter: ({ url }) => ({ equals: { url } }),
   }
+  const kind = definitionOf(feeds)
 
   return implement(AdvisoryFeedsService, {
-    async listAdvisoryFeeds(request, call) {
-      const { rows, ...page } = await listPage(store, call, request, {
-        table: 'advisory_feeds',
-        sortFields: { uid: 'uid', url: 'url', ...timeSortFields },
-        defaultOrder: 'uid',
-        equals: { url: request.url },
-      })
-      return {
-        $typeName: 'berth.vulnerabilities.v1.ListAdvisoryFeedsResponse' as const,
-        advisoryFeeds: rows.map(toFeed),
-        ...page,
-      }
-    },
-
-    async getAdvisoryFeed(_request, call) {
-      const { scope } = requireScope(call)
-      const row = await readResource(db, 'advisory_feeds', scope)
-      if (row === undefined) throw notFound(TYPE, scope)
-      return toFeed(row)
-    },
+    ...resourceMethods(store, AdvisoryFeedsService, feeds),
 
     async createAdvisoryFeed({ advisoryFeed = create(AdvisoryFeedSchema) }, call) {
       const group = requireScope(call).scope as Uid
@@ -127,15 +102,6 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
         }
         await updateResource(tx, 'advisory_feeds', scope, changed)
         return { uid: scope, response: toFeed({ ...row, ...changed }) }
-      })
-    },
-
-    async deleteAdvisoryFeed(_request, call) {
-      const { scope } = requireScope(call)
-      return mutate(store, call, async (tx) => {
-        await lockForChange(db, tx, call, kind, scope)
-        await deleteResource(db, tx, 'advisory_feeds', scope)
-        return { uid: scope, response: create(EmptySchema) }
       })
     },
 

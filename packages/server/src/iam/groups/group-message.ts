@@ -5,10 +5,7 @@ import { readLimits } from '../../storage/counts/resource-limits.ts'
 import type { Db, Tx } from '../../storage/db.ts'
 import type { GroupRow } from '../../storage/schema/tables.ts'
 
-/**
- * Groups as the API shows them. Organizations come with the limits that hold in them, which takes one more statement for all;
- * other groups are there at once.
- */
+/** Returns groups as the API shows them. Organizations include their effective limits, read in one statement. */
 export function groupMessages(db: Db, rows: readonly GroupRow[], tx?: Tx): Promise<Group[]> | Group[] {
   const organizations = rows.filter(({ parent }) => parent === '').map(({ uid }) => uid)
   if (organizations.length === 0) return rows.map((row) => toGroup(row))

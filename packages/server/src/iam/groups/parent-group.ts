@@ -3,12 +3,12 @@ import type { Db, Tx } from '../../storage/db.ts'
 import { lockResource } from '../../storage/resource-rows.ts'
 import type { GroupRow } from '../../storage/schema/tables.ts'
 
-/** What groups are called in errors. */
+/** Type of groups in errors. */
 export const GROUP_TYPE = 'iam.chainguard.dev/Group'
 
 /**
- * The group that something is being created in, kept from being deleted meanwhile: its deletion locks it too, so nothing slips
- * in after it has looked. Throws code 5 when there is no such group.
+ * Locks the group that a resource is created in. The deletion of the group locks it too, so the group is not deleted meanwhile. Throws
+ * code 5 if the group does not exist.
  */
 export async function lockGroup(db: Db, tx: Tx, uid: string): Promise<GroupRow> {
   const row = await lockResource(db, tx, 'groups', uid, 'share')

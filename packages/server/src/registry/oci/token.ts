@@ -12,14 +12,7 @@ import type { HttpHandler, HttpRequest } from '../../port/http.ts'
 import type { Db } from '../../storage/db.ts'
 import type { AccessTokens } from '../../tokens/access-token.ts'
 import { requireUsableLength } from '../../tokens/exchange/token-request.ts'
-import {
-  type Action,
-  anonymousAccess,
-  loadAccess,
-  type OciAccess,
-  operationCapabilities,
-  tokenAllows,
-} from './access.ts'
+import { type Action, anonymousAccess, loadAccess, type OciAccess, operationCapabilities, tokenAllows } from './access.ts'
 import { ociErrorBody, ociStatus } from './errors.ts'
 import { parseRepoName, resolveRepo, scopeOf } from './repo-names.ts'
 

@@ -9,35 +9,18 @@ import {
   type SyncConfig,
 } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import { alreadyExists, type FieldViolation, failedPrecondition, notFound } from '../../api/errors.ts'
+import { alreadyExists, type FieldViolation, failedPrecondition } from '../../api/errors.ts'
 import { checkDescription, checkName, requireValid } from '../../api/fields.ts'
 import { applyUpdate, timestampOf } from '../../api/messages.ts'
-import { timeSortFields } from '../../api/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { lockGroup } from '../../iam/groups/parent-group.ts'
-import {
-  authorizationOf,
-  describeResource,
-  requireCapabilities,
-  requireScope,
-} from '../../pipeline/authorization.ts'
+import { authorizationOf, describeResource, requireCapabilities, requireScope } from '../../pipeline/authorization.ts'
 import { type Call, implement } from '../../pipeline/call.ts'
 import { type MutationResult, mutate } from '../../storage/changes/mutation.ts'
 import type { Reader, Tx } from '../../storage/db.ts'
-import { listPage } from '../../storage/list/list.ts'
-import {
-  deleteResource,
-  findUid,
-  insertResource,
-  lockForChange,
-  lockResource,
-  nextUpdateMs,
-  type ResourceDefinition,
-  readResource,
-  updateResource,
-} from '../../storage/resource-rows.ts'
+import { findUid, insertResource, lockForChange, lockResource, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
+import { definitionOf, type ResourceDeclaration, resourceMethods } from '../../storage/resources/resource-methods.ts'
 import type { RepoRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { deleteRepoImages } from '../manifests/manifest-rows.ts'
@@ -53,41 +36,40 @@ import { checkTagName } from './tag-names.ts'
 import { isInstant, removeImmutableTags } from './tags.ts'
 
 /**
- * Repos: where images of a group live. A group's repos differ in name. What describes an image in the catalogue is for the
- * operator to write, and a repo that copies another one has it from there.
+ * Repos: places for the images of a group. Repos of a group have different names. Catalogue fields are written by the operator; a repo
+ * that copies another one gets them from there.
  */
 
-const KIND: ResourceDefinition<'repos', typeof RepoSchema> = {
-  table: 'repos',
-  schema: RepoSchema,
-  type: REPO_TYPE,
-  toMessage: toRepoMessage,
-}
-
-/** `registryHost`: where images are pulled from, e.g. `cr.example.com`. */
+/** `registryHost`: host that images are pulled from, e.g. `cr.example.com`. */
 export interface RepoOptions {
   readonly registryHost: string
 }
 
-/** What comes of a repo, with its row. */
+/** The result of a change, with the new row. */
 export interface ChangedRepo extends MutationResult<Repo> {
   readonly row: RepoRow
 }
 
-/** Changes of repos inside a transaction, which the methods of every version are made of. */
+/** Changes of repos inside a transaction, shared by all versions of the API. */
 export interface RepoChanges {
-  /** Makes a repo in a group. */
-  create(tx: Tx, call: Call, group: Uid, asked: Repo): Promise<ChangedRepo>
-  /** Makes a repo what `ask` makes of it. */
-  update(tx: Tx, call: Call, uid: string, ask: (current: Repo) => Repo): Promise<ChangedRepo>
+  /** Creates a repo in a group. */
+  create(tx: Tx, call: Call, group: Uid, requested: Repo): Promise<ChangedRepo>
+  /** Updates a repo to what `update` returns. */
+  update(tx: Tx, call: Call, uid: string, update: (current: Repo) => Repo): Promise<ChangedRepo>
+}
+
+const repos: Pick<ResourceDeclaration<'repos', typeof RepoSchema>, 'table' | 'schema' | 'toMessages'> = {
+  table: 'repos',
+  schema: RepoSchema,
+  toMessages: (rows, reader) => toRepoMessages(reader, rows),
 }
 
 export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoChanges {
   const { db, clock, uids } = store
 
   /**
-   * What was asked of a repo, with its source as a uid, and its catalogue fields as the source has them when it begins to copy that
-   * one. What cannot be is among the violations.
+   * Returns the requested repo with its source as a uid, and with the catalogue fields of the source if it starts to copy it. Invalid
+   * values are in `violations`.
    */
   const applySource = async (
     tx: Tx,
@@ -100,7 +82,7 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
     let [origin, source] = [current, syncConfig.source]
     if (source !== current.syncConfig?.source) {
       const found = await findSource(tx, call, source, registryHost)
-      // Held, so that a change of it either is seen here or finds this copy.
+      // Locked, so that a change of the source either is seen here or finds this copy.
       const row = found && (await lockResource(db, tx, 'repos', found.uid, 'share'))
       if (row === undefined || row.uid === uid)
         return { next: requested, origin, violations: [checkSource(source)] }
@@ -144,7 +126,7 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
     },
 
     async update(tx, call, uid, update) {
-      const { row, current } = await lockForChange(db, tx, call, KIND, uid)
+      const { row, current } = await lockForChange(db, tx, call, definitionOf(repos), uid)
       const hasOwnGracePeriod = toRepo(row).syncConfig?.gracePeriod === true
       const requested = withInheritedGracePeriod(update(current), current, hasOwnGracePeriod)
       const { next, violations } = await applySource(tx, call, clock(), { uid, current, requested })
@@ -169,32 +151,20 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
 }
 
 export function reposService(store: Store, options: RepoOptions) {
-  const { db } = store
   const changes = repoChanges(store, options)
 
   return implement(ReposService, {
+    ...resourceMethods(store, ReposService, {
+      ...repos,
+      async beforeDelete(tx, { uid }, call) {
+        await requireMayFreePath(tx, authorizationOf(call).grants, uid, 'deleting')
+        if (!(await removeImmutableTags(store.db, tx, uid)))
+          throw failedPrecondition('RESOURCE_NOT_EMPTY', `repo ${uid} still contains tags`)
+        await deleteRepoDependents(tx, uid)
+        await deleteRepoImages(store.db, tx, uid)
+      },
+    }),
     ...readmeHandlers(store),
-
-    async listRepos(request, call) {
-      const { rows, ...page } = await listPage(store, call, request, {
-        table: 'repos',
-        sortFields: { uid: 'uid', name: 'name', ...timeSortFields },
-        defaultOrder: 'uid',
-        equals: { name: request.name },
-      })
-      return {
-        $typeName: 'chainguard.platform.registry.v2beta1.ListReposResponse' as const,
-        repos: await toRepoMessages(db.kysely, rows),
-        ...page,
-      }
-    },
-
-    async getRepo(_request, call) {
-      const { scope } = requireScope(call)
-      const row = await readResource(db, 'repos', scope)
-      if (row === undefined) throw notFound(REPO_TYPE, scope)
-      return toRepoMessage(row, db.kysely)
-    },
 
     createRepo({ repo = create(RepoSchema) }, call) {
       const group = requireScope(call).scope as Uid
@@ -222,24 +192,10 @@ export function reposService(store: Store, options: RepoOptions) {
         () => repoNameTakenError(store, call, parentOf(scope), name),
       )
     },
-
-    async deleteRepo(_request, call) {
-      const { scope } = requireScope(call)
-      return mutate(store, call, async (tx) => {
-        await lockForChange(db, tx, call, KIND, scope)
-        await requireMayFreePath(tx, authorizationOf(call).grants, scope, 'deleting')
-        if (!(await removeImmutableTags(db, tx, scope)))
-          throw failedPrecondition('RESOURCE_NOT_EMPTY', `repo ${scope} still contains tags`)
-        await deleteRepoDependents(tx, scope)
-        await deleteRepoImages(db, tx, scope)
-        await deleteResource(db, tx, 'repos', scope)
-        return { uid: scope, response: create(EmptySchema) }
-      })
-    },
   })
 }
 
-/** Makes a repo in a group that is held. A name that is taken is a unique violation. */
+/** Creates a repo in a group that is locked. A name that is taken is a unique violation. */
 export async function insertRepo(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
@@ -261,7 +217,7 @@ export async function insertRepo(
   return row
 }
 
-/** Repos as answers show them: of a copy, with what its organization wants of copies. */
+/** Returns repos as the API shows them: copies with the copy settings of their organization. */
 async function toRepoMessages(reader: Reader, rows: readonly RepoRow[]): Promise<Repo[]> {
   const copies = rows.filter(({ source }) => source !== '').map(({ uid }) => uid)
   const settingsOf = await readCopySettings(reader, copies)
@@ -274,12 +230,12 @@ async function toRepoMessages(reader: Reader, rows: readonly RepoRow[]): Promise
   })
 }
 
-/** What an organization wants of its copies, and a grace period that one of them has of itself. */
+/** Returns the copy settings of an organization, with a grace period that the copy has itself. */
 function effectiveSettings({ gracePeriod }: SyncConfig, settings: CopySettings): CopySettings {
   return { ...settings, gracePeriod: settings.gracePeriod || gracePeriod }
 }
 
-/** Whether a copy shows a grace period that is its organization's alone: nobody takes that from it. */
+/** Whether a copy shows a grace period that it only inherits from its organization, which no update can clear. */
 function inheritsGracePeriod({ syncConfig }: Repo, hasOwnGracePeriod: boolean): boolean {
   return syncConfig?.gracePeriod === true && !hasOwnGracePeriod
 }
@@ -290,7 +246,7 @@ function withInheritedGracePeriod(requested: Repo, current: Repo, hasOwnGracePer
   return { ...requested, syncConfig: { ...syncConfig, gracePeriod: true } }
 }
 
-/** As it is stored: without what is its organization's. */
+/** Returns a repo as it is stored: without a grace period that it inherits. */
 function withoutInheritedGracePeriod(next: Repo, current: Repo, hasOwnGracePeriod: boolean): Repo {
   const { syncConfig } = next
   if (syncConfig === undefined || !inheritsGracePeriod(current, hasOwnGracePeriod)) return next
@@ -302,7 +258,7 @@ async function toRepoMessage(row: RepoRow, reader: Reader): Promise<Repo> {
   return repo ?? toRepo(row)
 }
 
-/** A repo as it is stored. */
+/** Returns a repo as it is stored. */
 function toRepo(row: RepoRow): Repo {
   return {
     ...fromBinary(RepoSchema, row.configuration),
@@ -315,7 +271,7 @@ function toRepo(row: RepoRow): Repo {
   }
 }
 
-/** The columns that say what an image is; what no column of its own has is stored as a message. */
+/** Returns the columns of the catalogue and sync fields; fields without a column are stored as a message. */
 function catalogueColumns({
   catalogTier,
   bundles,
@@ -335,8 +291,8 @@ function catalogueColumns({
 }
 
 /**
- * Gives the copies of a repo what it has in the catalogue, and the copies of those. One that has it already ends the way: so do
- * repos that copy each other in a circle.
+ * Copies the catalogue fields of a repo to its copies, and to the copies of those. Stops at a copy that has them already, so repos that
+ * copy each other in a circle end too.
  */
 async function propagateCatalogue(store: Store, tx: Tx, source: string, origin: Repo): Promise<void> {
   for (const row of await lockCopies(store.db, tx, source)) {
@@ -357,26 +313,26 @@ interface SourcedRepo {
   readonly violations: readonly FieldViolation[]
 }
 
-/** What a repo that copies another one has from there. */
+/** The fields that a repo gets from the repo that it copies. */
 const catalogueFields = ['catalogTier', 'bundles', 'aliases', 'activeTags'] as const
 
 function differs(field: (typeof catalogueFields)[number], a: Repo, b: Repo): boolean {
   return JSON.stringify(a[field]) !== JSON.stringify(b[field])
 }
 
-/** Of a source that is not to be had: why is not told, so that nobody learns what there is elsewhere (R17). */
+/** The violation for a source that cannot be copied. It does not say why, so that callers do not learn what exists elsewhere (R17). */
 function checkSource(source: string): FieldViolation {
   const description =
     'must name another repo that you may read: its uid, organization/repo, or an image reference at this registry'
   return { field: 'syncConfig.source', description: source === '' ? 'must be given' : description }
 }
 
-/** An image reference with a tag, as other registries have it. */
+/** An image reference with a tag. */
 const aliasPattern = /^[a-zA-Z0-9_.\-/]*[a-zA-Z0-9_.-]:[a-zA-Z0-9_.-]+$/
 const destinations = ['google', 'amazon', 'azure'] as const
 const destinationPattern = /^[^\s\p{Cc}]*$/u
 
-/** What is stored already passes: rules may have come after it. */
+/** Checks the fields that change: stored values may be older than a rule. */
 function checkRepo(current: Repo, requested: Repo): (FieldViolation | undefined)[] {
   const changed = new Set(catalogueFields.filter((field) => differs(field, current, requested)))
   const { name, description, catalogTier, bundles, aliases, activeTags, syncConfig, customOverlay } =
@@ -435,7 +391,7 @@ function overlayDiffers({ customOverlay: a }: Repo, { customOverlay: b }: Repo):
   return a === undefined || b === undefined ? a !== b : !equals(CustomOverlaySchema, a, b)
 }
 
-/** Throws code 9 for an overlay of a repo that copies nothing: there is no image that could be built anew with it (ADR 6). */
+/** Throws code 9 for an overlay of a repo that copies no other one: there is no image to rebuild with it (ADR 6). */
 function requireCustomAssembly(current: Repo, next: Repo): void {
   if (next.customOverlay === undefined || next.syncConfig !== undefined) return
   if (current.syncConfig === undefined && !overlayDiffers(current, next)) return
@@ -447,12 +403,12 @@ function requireCustomAssembly(current: Repo, next: Repo): void {
 
 const operatorCapabilities = capabilitySetOf([Capability.CAP_REPO_INTERNAL_ADMIN])
 
-/** Whether a caller may change what only the operator writes. */
+/** Whether a caller may change the fields of the operator. */
 export function mayConfigure(call: Call, scope: string): boolean {
   return includesAll(authorizationOf(call).grants.at(scope), operatorCapabilities)
 }
 
-/** Throws code 7 when a caller who is not the operator would change what only the operator writes. */
+/** Throws code 7 if a caller who is not the operator changes fields of the operator. */
 function requireOperator(call: Call, scope: string, current: Repo, next: Repo): void {
   const operatorFields = ({ catalogTier, bundles, aliases, activeTags, syncConfig }: Repo) =>
     Buffer.from(
@@ -470,7 +426,7 @@ function requireOperator(call: Call, scope: string, current: Repo, next: Repo): 
   )
 }
 
-/** Code 6: a repo of the name is there already. */
+/** Returns the error for a name that is taken (code 6). */
 export async function repoNameTakenError({ db }: Store, call: Call, group: string, name: string) {
   const uid = await findUid(db, 'repos', { root: rootOf(group), parent: group, name })
   const resource = describeResource(call, uid, Capability.CAP_REPO_LIST, name)

@@ -9,34 +9,18 @@ import {
 import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { create } from '@bufbuild/protobuf'
 import { EmptySchema, type Timestamp } from '@bufbuild/protobuf/wkt'
-import { type FieldViolation, invalidArgument, notFound } from '../../api/errors.ts'
+import { type FieldViolation, invalidArgument } from '../../api/errors.ts'
 import { requireEtagMatch } from '../../api/etag.ts'
 import { requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
-import { timeSortFields } from '../../api/order-by.ts'
 import { parentOf, rootOf, type Uid } from '../../api/uid.ts'
-import {
-  authorizationOf,
-  type Grants,
-  requireCapabilities,
-  requireScope,
-} from '../../pipeline/authorization.ts'
+import { authorizationOf, type Grants, requireCapabilities, requireScope } from '../../pipeline/authorization.ts'
 import { type Call, implement } from '../../pipeline/call.ts'
 import { type MutationResult, mutate } from '../../storage/changes/mutation.ts'
 import type { Db, Tx } from '../../storage/db.ts'
-import { listPage } from '../../storage/list/list.ts'
 import type { ColumnCondition } from '../../storage/list/list-sql.ts'
-import {
-  deleteResource,
-  findUid,
-  insertResource,
-  lockForChange,
-  lockResource,
-  nextUpdateMs,
-  type ResourceDefinition,
-  readResource,
-  updateResource,
-} from '../../storage/resource-rows.ts'
+import { deleteResource, findUid, insertResource, lockForChange, lockResource, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
+import { definitionOf, type ResourceDeclaration, resourceMethods } from '../../storage/resources/resource-methods.ts'
 import type { TagRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { touchManifest } from '../manifests/manifest-rows.ts'
@@ -48,48 +32,28 @@ import { deleteHistory, recordDigest } from './tag-history.ts'
 import { checkDigest, checkTagName, listedTagForms, tagFormsOf } from './tag-names.ts'
 
 /**
- * Tags: names for the manifests of a repo. A tag is made and moved by the same call, but only who may update tags can move one,
- * whatever its name (R20).
+ * Tags: names for the manifests of a repo. The same call creates and moves a tag, but moving a tag requires tag.update, whatever its
+ * name (R20).
  */
 
-/** What tags are called in errors. */
+/** Type of tags in errors. */
 export const TAG_TYPE = 'registry.chainguard.dev/Tag'
 
-const KIND: ResourceDefinition<'tags', typeof TagSchema> = {
+const tags: ResourceDeclaration<'tags', typeof TagSchema, ListTagsRequest> = {
   table: 'tags',
   schema: TagSchema,
-  type: TAG_TYPE,
-  toMessage: toTag,
+  toMessages: (rows) => rows.map(toTag),
+  filter: (request) => ({
+    equals: { digest: request.digest, name: request.name },
+    conditions: conditionsOf(request),
+  }),
 }
-
-const { updated_at, update_time, updateTime } = timeSortFields
 
 export function tagsService(store: Store) {
   const { db } = store
 
   return implement(TagsService, {
-    async listTags(request, call) {
-      const { rows, ...page } = await listPage(store, call, request, {
-        table: 'tags',
-        // When a tag was made it does not show, so nobody sorts by it.
-        sortFields: { uid: 'uid', name: 'name', updated_at, update_time, updateTime },
-        defaultOrder: 'uid',
-        equals: { digest: request.digest, name: request.name },
-        conditions: conditionsOf(request),
-      })
-      return {
-        $typeName: 'chainguard.platform.registry.v2beta1.ListTagsResponse' as const,
-        tags: rows.map(toTag),
-        ...page,
-      }
-    },
-
-    async getTag(_request, call) {
-      const { scope } = requireScope(call)
-      const row = await readResource(db, 'tags', scope)
-      if (row === undefined) throw notFound(TAG_TYPE, scope)
-      return toTag(row)
-    },
+    ...resourceMethods(store, TagsService, tags),
 
     createTag: ({ tag = create(TagSchema) }, call) =>
       mutate(store, call, (tx) => putTag(store, tx, call, requireScope(call).scope as Uid, tag)),
@@ -98,7 +62,7 @@ export function tagsService(store: Store) {
       const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
         await lockRepoOfTag(db, tx, scope)
-        const { row } = await lockForChange(db, tx, call, KIND, scope)
+        const { row } = await lockForChange(db, tx, call, definitionOf(tags), scope)
         await removeTag(store, tx, row)
         return { uid: scope, response: create(EmptySchema) }
       })
@@ -106,10 +70,7 @@ export function tagsService(store: Store) {
   })
 }
 
-/**
- * Makes a tag in a repo, or makes the tag of that name what is given. Since version 2 a tag points at something; the first version
- * also makes tags for what is yet to come (`mayBeEmpty`).
- */
+/** Creates a tag in a repo, or updates the tag of that name. `mayBeEmpty`: the tag may have no digest yet, which only version 1 allows. */
 export async function putTag(
   store: Store,
   tx: Tx,
@@ -122,7 +83,7 @@ export async function putTag(
   await lockRepo(db, tx, repo)
   requireValid(checkTagName(tag.name), ...checkContent(tag, mayBeEmpty))
   const current = await lockTagNamed(db, tx, repo, tag.name)
-  // In version 2 there is no other method that moves a tag.
+  // No other method of version 2 moves a tag.
   requireEtagMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
   const wanted = contentColumns(tag)
   const { row, unchanged } = await writeTag(store, tx, { repo, name: tag.name, current, wanted }, () =>
@@ -131,11 +92,11 @@ export async function putTag(
   return { uid: row.uid, response: toTag(row), unchanged }
 }
 
-/** Makes a tag what is given, as the first version does: it may come to point at nothing, and keeps its name. */
+/** Replaces a tag as version 1 does: it may lose its digest, and keeps its name. */
 export function replaceTag(store: Store, call: Call, uid: string, tag: Tag): Promise<Tag> {
   return mutate(store, call, async (tx) => {
     await lockRepoOfTag(store.db, tx, uid)
-    const { row } = await lockForChange(store.db, tx, call, KIND, uid)
+    const { row } = await lockForChange(store.db, tx, call, definitionOf(tags), uid)
     const renamed = { field: 'name', description: 'must be the name that it has: a tag keeps it' }
     requireValid(tag.name === row.name ? undefined : renamed, ...checkContent(tag, true))
     const target = { repo: row.parent as Uid, name: row.name, current: row, wanted: contentColumns(tag) }
@@ -145,14 +106,14 @@ export function replaceTag(store: Store, call: Call, uid: string, tag: Tag): Pro
 }
 
 export interface TagToWrite {
-  /** Held by the transaction, as is `current`, the tag of that name. */
+  /** Locked, as is `current`, the tag of that name. */
   readonly repo: Uid
   readonly name: string
   readonly current: TagRow | undefined
   readonly wanted: Pick<TagRow, 'digest' | 'deprecated' | 'bundles'>
 }
 
-/** Makes a tag, or moves the one that is there unless `object` throws. */
+/** Creates a tag, or changes the existing one unless `authorizeChange` throws. */
 export async function writeTag(
   store: Store,
   tx: Tx,
@@ -184,7 +145,7 @@ export async function writeTag(
     return { row: current, unchanged: true }
   authorizeChange()
   const isMoved = current.digest !== wanted.digest
-  // What a tag of version 1 that points at nothing yet comes to point at is no move.
+  // The first digest of an empty tag of version 1 is no move.
   if (isMoved && current.digest !== '') await requireTagMutable(tx, current)
   const changed = { ...wanted, updated_ms: nextUpdateMs(store, current) }
   await updateResource(tx, 'tags', current.uid, changed)
@@ -195,7 +156,7 @@ export async function writeTag(
   return { row: { ...current, ...changed }, unchanged: false }
 }
 
-/** Takes away a tag that is held, as its repo is, and what it pointed at before. Throws code 9 for one that is immutable. */
+/** Deletes a tag with its history. The tag and its repo are locked. Throws code 9 for an immutable tag. */
 export async function removeTag(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
   tx: Tx,
@@ -218,17 +179,17 @@ function contentColumns({ digest, deprecated, bundles }: Tag) {
 
 const updateCapability = capabilitySetOf([Capability.CAP_TAG_UPDATE])
 
-/** Throws code 7 for who may make tags and not move them (R20). */
+/** Throws code 7 for callers who may create tags but not move them (R20). */
 export function requireTagUpdate(grants: Grants, repo: Uid): void {
   requireCapabilities(grants, repo, updateCapability, 'change a tag that is there already')
 }
 
-/** Keeps the policy of a tag's repo as it is until the transaction ends. */
+/** Locks the repo of a tag, so that its policy does not change meanwhile. */
 async function lockRepoOfTag(db: Db, tx: Tx, tag: string): Promise<void> {
   await lockResource(db, tx, 'repos', parentOf(tag), 'share')
 }
 
-/** The tag of a name in a repo that is held, this transaction's alone. Undefined where there is none, or it is being deleted. */
+/** Locks the tag of a name in a repo that is locked. Undefined if there is none, or it is being deleted. */
 export async function lockTagNamed(db: Db, tx: Tx, repo: string, name: string): Promise<TagRow | undefined> {
   const uid = await findUid({ kysely: tx }, 'tags', { root: rootOf(repo), parent: repo, name })
   return uid === undefined ? undefined : lockResource(db, tx, 'tags', uid, 'update')
@@ -263,13 +224,13 @@ function conditionsOf(request: ListTagsRequest): ColumnCondition[] {
 const EARLIEST_MS = Date.parse('0001-01-01T00:00:00.000Z')
 const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** Whether it is a time that JSON can say. */
+/** Whether JSON can represent the time. */
 export function isInstant(instant: Timestamp): boolean {
   const ms = timestampMs(instant)
   return instant.nanos >= 0 && instant.nanos <= 999_999_999 && ms >= EARLIEST_MS && ms <= LATEST_MS
 }
 
-/** The millisecond that an instant lies in: what changed in a later one changed after the instant. Throws code 3. */
+/** Returns the millisecond of an instant: what changed in a later millisecond changed after the instant. Throws code 3. */
 export function instantMs(instant: Timestamp, field: string): number {
   if (!isInstant(instant)) throw invalidArgument(field, 'must be a time in the years 1 to 9999')
   return timestampMs(instant)
@@ -278,8 +239,8 @@ export function instantMs(instant: Timestamp, field: string): number {
 const TAGS_PER_STATEMENT = 500
 
 /**
- * Takes the tags of a repo away that nobody could take away before, because they are immutable: they go with it. False where others are
- * left, and then nothing may be changed.
+ * Deletes the immutable tags of a repo, which could not be deleted before it. Returns false if other tags are left: then the transaction
+ * must not commit.
  */
 export async function removeImmutableTags(db: Db, tx: Tx, repo: string): Promise<boolean> {
   const policy = await findPolicy(tx, repo)

@@ -11,27 +11,14 @@ import { endOtherSessions, endOwnSession, type Session, sessionsOf } from '../..
 import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
 import { readUserProfile } from '../oauth/id-tokens.ts'
 import { type Form, readForm } from '../pages/form.ts'
-import {
-  addPasskey,
-  createRegistrationOptions,
-  passkeysOf,
-  passkeysUnsupportedReason,
-  verifyNewPasskey,
-} from '../passkeys/passkeys.ts'
+import { addPasskey, createRegistrationOptions, passkeysOf, passkeysUnsupportedReason, verifyNewPasskey } from '../passkeys/passkeys.ts'
 import { organizationNamesOf } from '../passwords/organization-names.ts'
 import { checkPasswordPolicy, hashPassword, verifyPassword } from '../passwords/password.ts'
 import { byAccount, limitGuesses } from '../rate-limits/guesses.ts'
 import { type Browser, loadBrowser, signOut } from '../sessions/browser.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
 import { accountPage, deleteAccountPage, type NoticeKey, notices } from './account-page.ts'
-import {
-  type Account,
-  accountById,
-  accountOfIdentity,
-  checkAccountName,
-  deleteAccount,
-  updateAccount,
-} from './accounts.ts'
+import { type Account, accountById, accountOfIdentity, checkAccountName, deleteAccount, updateAccount } from './accounts.ts'
 
 /** What somebody who is signed in can see and change about that: their account, their passkeys, their sessions. */
 

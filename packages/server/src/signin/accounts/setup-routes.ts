@@ -13,12 +13,7 @@ import { hashPassword } from '../passwords/password.ts'
 import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
 import { type Browser, loadBrowser, signIn } from '../sessions/browser.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
-import {
-  checkNewAccountForm,
-  type NewAccountForm,
-  newAccountFields,
-  readNewAccountForm,
-} from './account-fields.ts'
+import { checkNewAccountForm, type NewAccountForm, newAccountFields, readNewAccountForm } from './account-fields.ts'
 import { createAccount, hasAccounts } from './accounts.ts'
 import { SETUP_PATH, setupCodes } from './one-time-links.ts'
 

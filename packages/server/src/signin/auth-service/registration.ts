@@ -1,12 +1,5 @@
 import type { RegistrationRequest, Session } from '@berth/contract/gen/chainguard/platform/auth/auth_pb.js'
-import {
-  ApiError,
-  Code,
-  invalidArgument,
-  permissionDenied,
-  unauthenticated,
-  unavailable,
-} from '../../api/errors.ts'
+import { ApiError, Code, invalidArgument, permissionDenied, unauthenticated, unavailable } from '../../api/errors.ts'
 import { fullMethodName } from '../../api/method-name.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'

@@ -5,12 +5,7 @@ import { ApiError, Code } from '../../api/errors.ts'
 import { generateSecret, hashSecret } from '../../storage/pending-store.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
 import { countAttempt } from '../rate-limits/attempts.ts'
-import {
-  AUTHORIZATION_REQUEST_MS,
-  type AuthorizationRequest,
-  authorizationRequests,
-  pathAfterSignIn,
-} from './authorization-requests.ts'
+import { AUTHORIZATION_REQUEST_MS, type AuthorizationRequest, authorizationRequests, pathAfterSignIn } from './authorization-requests.ts'
 
 /**
  * A request belongs to the browser that began it (R40): whoever gets hold of its address cannot go on with it elsewhere, and nobody

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { limits } from '../../config/limits.ts'
-import {
-  matchRegisteredUri,
-  parseLoopbackUri,
-  parseRedirectUri,
-  withQueryParameters,
-} from './redirect-uri.ts'
+import { matchRegisteredUri, parseLoopbackUri, parseRedirectUri, withQueryParameters } from './redirect-uri.ts'
 
 const registered = [
   'http://127.0.0.1/callback',

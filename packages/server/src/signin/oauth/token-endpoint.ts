@@ -3,12 +3,7 @@ import { Hono } from 'hono'
 import { Code } from '../../api/errors.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction } from '../../storage/db.ts'
-import {
-  type ClientTokens,
-  issueClientTokens,
-  refreshClientTokens,
-  verifyRefreshToken,
-} from '../../tokens/sessions/client-session.ts'
+import { type ClientTokens, issueClientTokens, refreshClientTokens, verifyRefreshToken } from '../../tokens/sessions/client-session.ts'
 import { endSessions } from '../../tokens/sessions/sessions.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
 import { clientOfSession } from '../sessions/client-of-session.ts'

@@ -12,25 +12,11 @@ import { closeWithError } from '../oauth/consent/authorization-response.ts'
 import { continuePage } from '../pages/continue-page.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { countAttempt } from '../rate-limits/attempts.ts'
-import {
-  type Browser,
-  hashBrowserSecret,
-  isEqualConstantTime,
-  isSameBrowser,
-  linkToken,
-  loadBrowser,
-  signIn,
-} from '../sessions/browser.ts'
+import { type Browser, hashBrowserSecret, isEqualConstantTime, isSameBrowser, linkToken, loadBrowser, signIn } from '../sessions/browser.ts'
 import { providerPage } from './provider-page.ts'
 import { findOrRegisterUser } from './provider-users.ts'
 import { type Provider, voucherOf } from './providers.ts'
-import {
-  type AuthorizationChecks,
-  type Claims,
-  callbackPathOf,
-  checkResponseIssuer,
-  UpstreamError,
-} from './upstream.ts'
+import { type AuthorizationChecks, type Claims, callbackPathOf, checkResponseIssuer, UpstreamError } from './upstream.ts'
 
 /**
  * Signing in through an OpenID provider: the browser is sent there and returns to the redirect URI of that provider. A response counts

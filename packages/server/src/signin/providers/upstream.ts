@@ -2,11 +2,7 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type * as OpenidClient from 'openid-client'
 import { limits } from '../../config/limits.ts'
-import {
-  ownCallbackPath,
-  SHARED_CALLBACK_PATH,
-  sharedCallbackProblem,
-} from '../../iam/identity-providers/callback.ts'
+import { ownCallbackPath, SHARED_CALLBACK_PATH, sharedCallbackProblem } from '../../iam/identity-providers/callback.ts'
 import { type Outbound, OutboundError, type OutboundRequests } from '../../runtime/outbound/outbound.ts'
 import { jwtProblem, parseStrictJson } from '../../tokens/jwt/strict-json.ts'
 import { readGroupsClaim } from './group-claim.ts'

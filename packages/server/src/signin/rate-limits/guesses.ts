@@ -3,13 +3,7 @@ import { limits } from '../../config/limits.ts'
 import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
 import { inTransaction } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
-import {
-  decrementWindows,
-  formatWait,
-  incrementWindows,
-  type WindowCounter,
-  type WindowRate,
-} from './windows.ts'
+import { decrementWindows, formatWait, incrementWindows, type WindowCounter, type WindowRate } from './windows.ts'
 
 /**
  * Slows down whoever guesses passwords and codes, together on all nodes. Wrong guesses are counted by what they are aimed at and

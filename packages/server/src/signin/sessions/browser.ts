@@ -5,13 +5,7 @@ import { bestEffortWrite } from '../../api/storage-faults.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import { generateSecret, hashSecret } from '../../storage/pending-store.ts'
-import {
-  endSessions,
-  type Session,
-  type SignedIn,
-  sessionBySecret,
-  startSession,
-} from '../../tokens/sessions/sessions.ts'
+import { endSessions, type Session, type SignedIn, sessionBySecret, startSession } from '../../tokens/sessions/sessions.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
 import { flowEvent } from './sign-in-events.ts'
 

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { quotaExceeded } from '../../api/errors.ts'
-import { type ResourceKind, type ResourceLimits, resourceKinds } from '../../api/resource-limits.ts'
+import { kindOfTable, type ResourceKind, type ResourceLimits, resourceKinds } from '../../api/resource-limits.ts'
 import type { Db, Reader, Tx } from '../db.ts'
 import { prepared } from '../prepared.ts'
-import type { ResourceLimitRow, ResourceTable } from '../schema/tables.ts'
+import { type ResourceLimitRow, type ResourceTable, resourceTables } from '../schema/tables.ts'
 import { runCachedText, runInTransaction, sqlText } from '../sql-text.ts'
 
 /**
@@ -12,21 +12,6 @@ import { runCachedText, runInTransaction, sqlText } from '../sql-text.ts'
  */
 
 const DEFAULTS_ROOT = ''
-
-const kindByTable: Readonly<Record<ResourceTable, ResourceKind>> = {
-  groups: 'groups',
-  identities: 'identities',
-  roles: 'roles',
-  role_bindings: 'role_bindings',
-  identity_providers: 'idps',
-  account_associations: 'account_associations',
-  group_invites: 'group_invites',
-  repos: 'repos',
-  tags: 'tags',
-  external_group_role_mappings: 'external_group_role_mappings',
-  advisories: 'advisories',
-  advisory_feeds: 'advisory_feeds',
-}
 
 /** The limits that hold in each of these organizations: its own, and those of the installation where it has none. */
 export async function readLimits(
@@ -107,7 +92,7 @@ export function readTableLimit(
   table: ResourceTable,
   root: string,
 ): Promise<number | undefined> {
-  return readKindLimit(db, tx, kindByTable[table], root)
+  return readKindLimit(db, tx, kindOfTable(table), root)
 }
 
 /** The same of any kind. */
@@ -158,7 +143,7 @@ export async function readCounts(reader: Reader, root: string): Promise<Map<Reso
     // The organization itself is none of the groups in it.
     return collection === 'groups' ? n - 1 : n
   }
-  return new Map(Object.entries(kindByTable).map(([collection, kind]) => [kind, of(collection)]))
+  return new Map(resourceTables.map((table) => [kindOfTable(table), of(table)]))
 }
 
 /** Throws code 8 when more than `limit` are counted. */

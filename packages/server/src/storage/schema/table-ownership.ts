@@ -1,7 +1,7 @@
 import { ROOT_CHARS } from '../../api/uid.ts'
 import type { Db } from '../db.ts'
 import { runLongText, sqlText } from '../sql-text.ts'
-import type { Tables } from './tables.ts'
+import { type ResourceTable, resourceTables, type Tables } from './tables.ts'
 
 /**
  * What each table's rows belong to. A node of the previous version that runs beside this one deletes resources without the tables that it
@@ -30,22 +30,10 @@ const ownedByRepo = (by: 'uid' | 'repo'): Ownership => ({ ownerTable: 'repos', c
 const ownedByGroup = (by: 'uid' | 'parent'): Ownership => ({ ownerTable: 'groups', column: by })
 const ownedByOrganization: Ownership = { ownerTable: 'organizations', column: 'root' }
 
-export const tableOwnership: Readonly<Record<keyof Tables, TableOwnership>> = {
-  groups: 'resource',
-  identities: 'resource',
-  roles: 'resource',
-  role_bindings: 'resource',
-  repos: 'resource',
-  identity_providers: 'resource',
-  external_group_role_mappings: 'resource',
-  account_associations: 'resource',
-  group_invites: 'resource',
-  tags: 'resource',
-  advisories: 'resource',
+const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, TableOwnership>> = {
   advisory_postings: 'resource',
   advisory_posting_counts: 'resource',
   advisory_suffixes: 'resource',
-  advisory_feeds: 'resource',
   withdrawn_advisories: ownedByGroup('parent'),
   advisory_part_counts: ownedByGroup('parent'),
   advisory_documents: ownedByGroup('parent'),
@@ -81,6 +69,14 @@ export const tableOwnership: Readonly<Record<keyof Tables, TableOwnership>> = {
   blobs: 'installation',
   registry_runs: 'installation',
   settings: 'installation',
+}
+
+export const tableOwnership: Readonly<Record<keyof Tables, TableOwnership>> = {
+  ...(Object.fromEntries(resourceTables.map((table) => [table, 'resource'])) as Record<
+    ResourceTable,
+    'resource'
+  >),
+  ...ownershipOfOthers,
 }
 
 export interface OrphanedRows {

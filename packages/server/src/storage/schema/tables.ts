@@ -1,3 +1,5 @@
+import { resourceTables as tables } from '../../api/resource-limits.ts'
+
 /**
  * The data model. Every tenant table starts its keys and indexes with `root`, the first segment of the uid, so that the schema
  * can be spread over machines by organization. Times are milliseconds since 1970, flags are 0 or 1, and what the schema defines
@@ -684,21 +686,7 @@ export interface Tables {
   settings: SettingRow
 }
 
-/** The tables whose rows are resources of the tree: listed, counted, tombstoned. */
-export const resourceTables = [
-  'groups',
-  'identities',
-  'roles',
-  'role_bindings',
-  'repos',
-  'identity_providers',
-  'external_group_role_mappings',
-  'account_associations',
-  'group_invites',
-  'tags',
-  'advisories',
-  'advisory_feeds',
-] as const
+export const resourceTables = tables
 export type ResourceTable = (typeof resourceTables)[number]
 
 /** What can be listed: besides the resources the audit events, which are too many and too fast to be counted as they come. */

@@ -10,23 +10,11 @@ import type { KeySource } from '../trust/key-set.ts'
 import type { SubjectClaims } from '../trust/match.ts'
 import { relationshipOf } from '../trust/relationship.ts'
 import type { AssumeMethod } from './assume-method.ts'
-import {
-  type AwsOptions,
-  checkAwsCaller,
-  checkAwsRequest,
-  claimsOf,
-  matchAwsCaller,
-} from './aws/aws-identity.ts'
+import { type AwsOptions, checkAwsCaller, checkAwsRequest, claimsOf, matchAwsCaller } from './aws/aws-identity.ts'
 import { type AwsRequest, readAwsRequest } from './aws/aws-request.ts'
 import { claimMatchMethod } from './claim-match.ts'
 import { type OrganizationProvider, type People, personMethod } from './person.ts'
-import {
-  checkPlatformToken,
-  ownIdentityMethod,
-  ownKeys,
-  type PlatformTokens,
-  type TokenBounds,
-} from './platform-token.ts'
+import { checkPlatformToken, ownIdentityMethod, ownKeys, type PlatformTokens, type TokenBounds } from './platform-token.ts'
 import { staticKeysMethod } from './static-keys.ts'
 import { checkSubjectToken, readSubjectToken, type SubjectToken } from './subject-token.ts'
 

@@ -2,14 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { limits } from '../../config/limits.ts'
 import { type Outbound, OutboundError, type OutboundRequests } from '../../runtime/outbound/outbound.ts'
 import { checkIssuer } from '../trust/issuer-url.ts'
-import {
-  type KeyLookup,
-  type KeySource,
-  pickKey,
-  readJwks,
-  usableKeys,
-  type VerificationKey,
-} from '../trust/key-set.ts'
+import { type KeyLookup, type KeySource, pickKey, readJwks, usableKeys, type VerificationKey } from '../trust/key-set.ts'
 import { fetchMetadata } from './issuer-metadata.ts'
 
 /** The published keys of all issuers, fetched when needed and remembered. */

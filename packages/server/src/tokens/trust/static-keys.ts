@@ -2,14 +2,7 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { limits } from '../../config/limits.ts'
 import { parseUntrustedJson } from '../../runtime/json/untrusted-json.ts'
-import {
-  importVerificationKey,
-  type KeySource,
-  pickKey,
-  readJwks,
-  secretKind,
-  usableKeys,
-} from './key-set.ts'
+import { importVerificationKey, type KeySource, pickKey, readJwks, secretKind, usableKeys } from './key-set.ts'
 
 /** Sources that are remembered: importing keys costs more than verifying with them. */
 const SOURCES_MAX = 1000

@@ -11,18 +11,10 @@ import { allowFormRedirectTo } from '../../pages/security-headers.ts'
 import { loadBrowser, signOut } from '../../sessions/browser.ts'
 import { recordDecision } from '../../sessions/sign-in-events.ts'
 import { type AuthorizationRequest, signInPath } from '../authorization-requests.ts'
-import {
-  authorizationRequestExpired,
-  readAuthorizationRequest,
-  takeAuthorizationRequest,
-} from '../browser-binding.ts'
+import { authorizationRequestExpired, readAuthorizationRequest, takeAuthorizationRequest } from '../browser-binding.ts'
 import { deviceCodes } from '../device/device-codes.ts'
 import { readUserProfile } from '../id-tokens.ts'
-import {
-  type SignedInBrowser,
-  sendAuthorizationError,
-  sendAuthorizationResponse,
-} from './authorization-response.ts'
+import { type SignedInBrowser, sendAuthorizationError, sendAuthorizationResponse } from './authorization-response.ts'
 import { consentPage } from './consent-page.ts'
 
 /**
