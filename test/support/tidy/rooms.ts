@@ -134,7 +134,19 @@ export const rooms: readonly Room[] = [
   {
     name: 'signin',
     holds: 'sign-in pages, accounts, OAuth server, sign-in providers; loaded with the first request to them',
-    uses: ['config', 'runtime', 'api', 'pipeline', 'telemetry', 'port', 'storage', 'audit', 'tokens', 'iam'],
+    uses: [
+      'config',
+      'runtime',
+      'api',
+      'pipeline',
+      'telemetry',
+      'port',
+      'storage',
+      'audit',
+      'tokens',
+      'iam',
+      'installation',
+    ],
     libraries: [
       '@simplewebauthn/server',
       '@zxcvbn-ts/core',
@@ -296,10 +308,8 @@ export const upward: readonly string[] = [
   'telemetry -> installation',
   'port -> installation',
   'storage -> advisories',
-  'tokens -> iam',
   'iam -> advisories',
   'iam -> registry',
-  'signin -> operator',
 ]
 
 /** Imports between packages that are to go. */
