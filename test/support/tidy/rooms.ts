@@ -134,19 +134,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'signin',
     holds: 'sign-in pages, accounts, OAuth server, sign-in providers; loaded with the first request to them',
-    uses: [
-      'config',
-      'runtime',
-      'api',
-      'pipeline',
-      'telemetry',
-      'port',
-      'storage',
-      'audit',
-      'tokens',
-      'iam',
-      'installation',
-    ],
+    uses: ['config', 'runtime', 'api', 'pipeline', 'telemetry', 'port', 'storage', 'audit', 'tokens', 'iam'],
     libraries: [
       '@simplewebauthn/server',
       '@zxcvbn-ts/core',

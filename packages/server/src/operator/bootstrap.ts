@@ -2,15 +2,15 @@ import { GroupSchema } from '@berth/contract/gen/chainguard/platform/iam/v2beta1
 import { RelationshipType } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { create } from '@bufbuild/protobuf'
 import { checkName } from '../api/fields.ts'
-import { createOrganization } from '../iam/groups.ts'
-import { managedRoleByName } from '../iam/managed-roles.ts'
 import {
   describeFirstOrganization,
   type FirstOrganization,
   nameFirstOrganization,
   readFirstOrganization,
   storeFirstOrganization,
-} from '../installation/first-organization.ts'
+} from '../iam/first-organization.ts'
+import { createOrganization } from '../iam/groups.ts'
+import { managedRoleByName } from '../iam/managed-roles.ts'
 import { createOnce, type Installation, SetupError, UsageError } from '../installation/installation.ts'
 import { recordEvent } from '../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'

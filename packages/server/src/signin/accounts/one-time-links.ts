@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { limits } from '../../config/limits.ts'
-import { FIRST_ORGANIZATION } from '../../installation/first-organization.ts'
+import { FIRST_ORGANIZATION } from '../../iam/first-organization.ts'
 import { type PendingStore, pendingStore } from '../../storage/pending-store.ts'
 import type { Store } from '../../storage/store.ts'
 import { type Account, accountById, hasAccounts } from './accounts.ts'

@@ -1,7 +1,7 @@
-import { renameOrganization } from '../iam/groups.ts'
 import type { Reader, Tx } from '../storage/db.ts'
 import { readSetting, writeSetting } from '../storage/settings.ts'
 import type { Store } from '../storage/store.ts'
+import { renameOrganization } from './groups.ts'
 
 /** The first organization of an installation and its owner, which a setting names. */
 
