@@ -70,7 +70,7 @@ function testFiles(): string[] {
   return all
     .filter((file) => file.startsWith('test/long/') === options.long)
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
-    .filter((file) => !options.golden || readFileSync(file, 'utf8').includes('expectGolden('))
+    .filter((file) => !options.golden || /expectGolden\(|BERTH_GOLDEN/.test(readFileSync(file, 'utf8')))
 }
 
 /** Where the tests find a PostgreSQL, and a sentence about it. */

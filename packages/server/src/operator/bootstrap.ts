@@ -2,6 +2,7 @@ import { GroupSchema } from '@berth/contract/gen/chainguard/platform/iam/v2beta1
 import { RelationshipType } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { create } from '@bufbuild/protobuf'
 import { checkName } from '../api/fields.ts'
+import { SetupError, UsageError } from '../config/setup-errors.ts'
 import {
   describeFirstOrganization,
   type FirstOrganization,
@@ -11,7 +12,7 @@ import {
 } from '../iam/first-organization.ts'
 import { createOrganization } from '../iam/groups.ts'
 import { managedRoleByName } from '../iam/managed-roles.ts'
-import { createOnce, type Installation, SetupError, UsageError } from '../installation/installation.ts'
+import { createOnce, type Installation } from '../installation/installation.ts'
 import { recordEvent } from '../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import { insertResource } from '../storage/resource-rows.ts'

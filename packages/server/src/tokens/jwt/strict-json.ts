@@ -1,5 +1,5 @@
-import { hasDuplicateMember, scanJson } from '../../api/parsing/json-scan.ts'
 import { limits } from '../../config/limits.ts'
+import { hasDuplicateMember, scanJson } from '../../runtime/json/json-scan.ts'
 
 /** Parses JSON that identifies a caller: bounded, and without duplicate members, so that all parsers read the same. */
 
