@@ -17,21 +17,21 @@ const tables: readonly Table[] = [
   {
     name: 'OAuth: code, refresh token, revocation',
     files: ['test/oauth-code.test.ts'],
-    tests: /^R40|^R38|^is not (?:used up|revoked)|answers a mistake/,
+    tests: /^R40|^R38|^is not (?:used up|revoked)|reports errors in JSON/,
   },
   { name: 'OAuth: consent', files: ['test/oauth-consent.test.ts'], tests: /^R40/ },
   {
     name: 'device',
     files: ['test/oauth-device.test.ts'],
-    tests: /is not begun|R40|leads nowhere|R16|whoever guesses|from elsewhere/,
+    tests: /gets no code|R40|without a waiting device|R16|guesses of codes|form of another site/,
   },
-  { name: 'headless', files: ['test/headless.test.ts'], tests: /refused|R40|R16/ },
-  { name: 'browser flow', files: ['test/browser-flow.test.ts'], tests: /gets? nothing|refused/ },
+  { name: 'headless', files: ['test/headless.test.ts'], tests: /rejected|R40|R16/ },
+  { name: 'browser flow', files: ['test/browser-flow.test.ts'], tests: /gets? nothing|refused|rejected/ },
   {
     name: 'providers',
     files: ['test/sign-in-providers.test.ts'],
     tests:
-      /\((?:R40|R16|R12|RFC 9207)\)$|^with|^when|^answers|^redirects|^names itself|lets nobody in \(R15\)$|RFC 9700|of another site/,
+      /\((?:R40|R16|R12|RFC 9207)\)$|^with|^when|^answers|^redirects|^names itself|reject the sign-in \(R15\)$|RFC 9700|of another site/,
   },
   { name: 'mix-up of providers', files: ['test/sign-in-mix-up.test.ts'], tests: /^R40/ },
   {
@@ -44,7 +44,7 @@ const tables: readonly Table[] = [
   {
     name: 'redirects',
     files: ['packages/server/src/signin/oauth/redirect-uri.test.ts'],
-    tests: /^refuses(?: the (\d+) of)?/,
+    tests: /^rejects(?: the (\d+) of)?/,
   },
   {
     name: 'SSRF: addresses and URLs',
@@ -64,7 +64,7 @@ const tables: readonly Table[] = [
   {
     name: 'AWS',
     files: ['test/api/exchange-aws.test.ts'],
-    tests: /^(\d+) requests are refused|opens? no|not asked|must all be/,
+    tests: /^(\d+) requests are rejected|is rejected$|assume no|not fetched|must all be/,
   },
   {
     name: 'narrowing',
@@ -75,7 +75,7 @@ const tables: readonly Table[] = [
   { name: 'restart', files: ['test/sign-in-restart.test.ts'], tests: /^R16/ },
   { name: 'refresh race', files: ['test/api/refresh-tokens.test.ts'], tests: /^R13: of (\d+) uses at once/ },
   { name: 'beginnings', files: ['test/sign-in-beginnings.test.ts'], tests: / / },
-  { name: 'several nodes', files: ['test/sign-in-nodes.test.ts'], tests: /^wrong|^beginnings/ },
+  { name: 'several nodes', files: ['test/sign-in-nodes.test.ts'], tests: /^wrong|^sign-in attempts/ },
 ]
 
 /** Returns the names of the tests without subtests. */

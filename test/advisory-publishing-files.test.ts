@@ -6,7 +6,10 @@ import { defaultPublicationSettings } from '@berth/advisory-formats/publishing/p
 import { artifactOfFileName, documentFileName } from '@berth/server/advisories/publish/build-feed.ts'
 import { createFeedBuilder } from '@berth/server/advisories/publish/feed-builder.ts'
 import { createFeedCache } from '@berth/server/advisories/publish/feed-cache.ts'
-import { createPublishedFeeds, type PublishedFeedRequest } from '@berth/server/advisories/publish/published-feeds.ts'
+import {
+  createPublishedFeeds,
+  type PublishedFeedRequest,
+} from '@berth/server/advisories/publish/published-feeds.ts'
 import type { Uid } from '@berth/server/api/uid.ts'
 import type { BodyStream } from '@berth/server/port/http.ts'
 import fc from 'fast-check'

@@ -45,7 +45,7 @@ const refusedRedirects: readonly (readonly [string, Fields])[] = [
   ['the address of any machine', { redirect: 'http://0.0.0.0:49152/callback' }],
 ]
 
-/** The client is told, at its own address, with status 400. */
+/** Requests whose error is returned to the redirect URI, with status 400. */
 const refused: readonly (readonly [string, Fields])[] = [
   ['another way out', { exit: 'page' }],
   ['an audience that is not ours', { audience: 'https://elsewhere.example.com' }],
@@ -58,7 +58,7 @@ const refused: readonly (readonly [string, Fields])[] = [
     'an identity provider that there is not',
     { client_id: undefined, idp_id: `${'a'.repeat(40)}/${'b'.repeat(16)}` },
   ],
-  ['an organization that there is not', { client_id: undefined, idp_id: 'nobody' }],
+  ['an unknown organization', { client_id: undefined, idp_id: 'nobody' }],
   ['an organization whose name has a NUL', { client_id: undefined, idp_id: 'a\u0000' }],
   ['an identity provider and a client_id', { idp_id: 'default' }],
   [
@@ -101,9 +101,9 @@ for (const database of databases)
       return left
     }
 
-    test('a token takes the place that the client left for it, and the place for an error goes', async () => {
+    test('the token replaces its parameter in the redirect URI, and the parameter for an error is removed', async () => {
       const consent = await browser.open(opened())
-      for (const words of ['a program', 'auth0', 'this computer (localhost:49152)', 'one hour'])
+      for (const words of ['an application', 'auth0', 'this computer (localhost:49152)', 'one hour'])
         assert.ok(consent.text.includes(words), `${words} in: ${consent.text}`)
       const { redirectedTo: left } = await submitConsent(browser, consent)
       assert.equal(`${left?.origin}${left?.pathname}`, 'http://localhost:49152/callback')
@@ -114,13 +114,13 @@ for (const database of databases)
       assert.equal(claimsOf(token)['aud'], berth.url)
     })
 
-    test('audiences come in one value, joined by commas, and the token is for all of them', async () => {
+    test('audiences are joined by commas in one value, and the token is for all of them', async () => {
       const registry = new URL(berth.url).host
       const token = (await answerOf({ audience: `${berth.url},${registry}` })).searchParams.get('token')
       assert.deepEqual(claimsOf(token ?? '')['aud'], [berth.url, registry])
     })
 
-    test('scopes repeat and are encoded twice; the token holds in these groups alone', async () => {
+    test('scopes repeat and are encoded twice; the token is limited to these groups', async () => {
       const encoded = encodeURIComponent(berth.organization)
       const left = await answerOf({ scope: encoded, create_refresh_token: 'true' })
       const token = left.searchParams.get('token') ?? ''
@@ -137,19 +137,19 @@ for (const database of databases)
       )
     })
 
-    test('the name of a group that there is not is refused after the consent', async () => {
+    test('an unknown group name is rejected after the consent', async () => {
       const left = await answerOf({ scope: 'nobody' })
       assert.equal(left.searchParams.get('status_code'), '400')
       assert.equal(left.searchParams.get('token'), null)
     })
 
-    test('a person who refuses sends the client an error and no token', async () => {
+    test('denying sends the client an error and no token', async () => {
       const left = await answerOf({}, 'refuse')
       assert.deepEqual([...left.searchParams.keys()], ['error', 'status_code'])
       assert.equal(left.searchParams.get('status_code'), '403')
     })
 
-    test('whoever is not signed in is asked to first', async () => {
+    test('a signed-out user has to sign in first', async () => {
       assert.match((await webBrowser(berth.url).open(opened())).path, /^\/sign-in(\/provider)?\?.*request=/)
     })
 
@@ -181,7 +181,7 @@ for (const database of databases)
         assert.equal(left?.searchParams.get('status_code'), '400')
       })
 
-    test('an identity that the person may assume takes their place, and the token is for what was asked', async () => {
+    test('an identity that the user may assume replaces their own, and the token has the requested audience', async () => {
       const { uid } = await apiOf(berth, berth.token).create(`iam/identities/${berth.organization}`, {
         name: 'shared',
         claimMatch: { issuer: berth.url, subject: berth.owner },
@@ -198,19 +198,19 @@ for (const database of databases)
       assert.equal(left?.searchParams.get('refresh_token'), null)
     })
 
-    test('an identity that the person may not assume is refused', async () => {
+    test('an identity that the user may not assume is rejected', async () => {
       const identity = `${berth.organization}/${'b'.repeat(16)}`
       const left = await answerOf({ identity })
       assert.equal(left.searchParams.get('status_code'), '403')
       assert.equal(left.searchParams.get('token'), null)
     })
 
-    test('an invite that is none is refused before anybody is asked', async () => {
+    test('an invalid invite is rejected before the consent', async () => {
       const { redirectedTo: left } = await browser.open(opened({ invite: 'bm9uZQ==' }))
       assert.equal(left?.searchParams.get('status_code'), '403')
     })
 
-    test('orgcheck says of a name whether it is a verified organization with a provider of its own', async () => {
+    test('orgcheck returns whether a name is a verified organization with a provider', async () => {
       const check = async (query: string) => {
         const response = await fetch(`${berth.url}/orgcheck${query}`, {
           headers: { origin: 'https://elsewhere.example.com' },

@@ -24,7 +24,7 @@ for (const database of databases)
     after(() => berth.stop())
     const resultOf = (code: string) => fetchHeadlessToken(berth.url, code)
 
-    test('R36: the page names the code and asks; what comes of it is for the holder of the key alone', async () => {
+    test('R36: the page shows the code and asks for consent; only the holder of the key can read the result', async () => {
       const client = newClient()
       const consent = await browser.open(`/oauth?headless_code=${client.code}`)
       assert.ok(consent.text.includes(client.code.slice(0, 8)), consent.text)
@@ -42,7 +42,7 @@ for (const database of databases)
       assert.equal(await resultOf(client.code), undefined, 'it is fetched once')
     })
 
-    test('R36: an address that a stranger sent does nothing without a consent', async () => {
+    test('R36: an address from an attacker does nothing without a consent', async () => {
       const { code } = newClient()
       assert.match(
         (await webBrowser(berth.url).open(`/oauth?headless_code=${code}`)).path,
@@ -52,7 +52,7 @@ for (const database of databases)
       assert.equal(await resultOf(code), undefined)
     })
 
-    test('R40: a code is answered once, by whoever agrees first', async () => {
+    test('R40: a code gets one result, of the first consent', async () => {
       const client = newClient()
       const other = await createSignedInBrowser(
         berth,
@@ -79,24 +79,24 @@ for (const database of databases)
       ['an identity', { identity: 'a'.repeat(40) }],
       ['a scope', { scope: 'default' }],
       ['a refresh token', { create_refresh_token: 'true' }],
-      ['an organization that there is not', { idp_id: 'nobody' }],
+      ['an unknown organization', { idp_id: 'nobody' }],
       ['an identity provider and a client_id', { idp_id: 'default', client_id: 'auth0' }],
       ['a connection with a line break', { connection: 'a\nb' }],
     ]
     for (const [what, changed] of refused)
-      test(`${what} is refused on a page (${refused.length} rows)`, async () => {
+      test(`${what} is rejected on a page (${refused.length} rows)`, async () => {
         const { status, redirectedTo: left } = await browser.open(
           withQuery('/oauth', { headless_code: code, ...changed }),
         )
         assert.deepEqual([status, left], [400, undefined])
       })
 
-    test('R40: two codes are refused', async () => {
+    test('R40: two codes are rejected', async () => {
       const { status } = await browser.open(`/oauth?headless_code=${code}&headless_code=${newClient().code}`)
       assert.equal(status, 400)
     })
 
-    test('R16: what nobody fetched in time is gone', async () => {
+    test('R16: a result that was not fetched in time has expired', async () => {
       const client = newClient()
       await submitConsent(browser, await browser.open(`/oauth?headless_code=${client.code}`))
       berth.advance(limits.headlessResultMs + 1)

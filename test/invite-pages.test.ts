@@ -39,11 +39,11 @@ for (const database of databases)
       const bindings = body.roleBindings as { identityUid: string; role: { name: string } }[]
       return bindings.filter(({ identityUid }) => identityUid === identity).map(({ role }) => role.name)
     }
-    /** Opens the invite, goes on, and stands on the page that asks. */
+    /** Opens the invite and continues to the consent page. */
     const come = async (browser: WebBrowser, code: string) =>
       browser.submit(await browser.open(withQuery('/invite', { code })), { step: 'accept' }, -1)
 
-    test('whoever has the code sees what it offers, agrees, and has the role', async () => {
+    test('the holder of the code sees the offer, accepts it, and has the role', async () => {
       const { code } = await invite({ singleUse: true })
       const { browser, identity, email } = await guest()
       const offer = await browser.open(withQuery('/invite', { code }))
@@ -71,19 +71,19 @@ for (const database of databases)
       assert.deepEqual(await rolesOf(identity), ['viewer'])
     })
 
-    test('whoever is not signed in is asked to first', async () => {
+    test('a signed-out user has to sign in first', async () => {
       const { code } = await invite()
       assert.match((await come(webBrowser(berth.url), code)).path, /^\/sign-in\?request=/)
     })
 
-    test('whoever does not want to does not join', async () => {
+    test('declining does not join', async () => {
       const { code } = await invite()
       const { browser, identity } = await guest()
       await submitConsent(browser, await come(browser, code), 'refuse')
       assert.deepEqual(await rolesOf(identity), [])
     })
 
-    test('whoever holds the role already is welcome all the same', async () => {
+    test('a user who already holds the role is welcome all the same', async () => {
       const { code } = await invite()
       const { browser, identity } = await guest()
       for (let times = 0; times < 2; times++)
@@ -91,18 +91,18 @@ for (const database of databases)
       assert.deepEqual(await rolesOf(identity), ['viewer'])
     })
 
-    test("R25: an invite for one address is not for another one's account, whoever has the code", async () => {
+    test('R25: an invite for one address cannot be accepted by an account with another address', async () => {
       const mine = await guest()
       const { code } = await invite({ email: mine.email.toUpperCase() })
       const other = await guest()
       const refused = await submitConsent(other.browser, await come(other.browser, code))
-      assert.match(refused.text, /not valid, has expired, was used, or is for somebody else/)
+      assert.match(refused.text, /invalid, has expired, was already used, or is for another user/)
       assert.deepEqual(await rolesOf(other.identity), [])
       await submitConsent(mine.browser, await come(mine.browser, code))
       assert.deepEqual(await rolesOf(mine.identity), ['viewer'])
     })
 
-    test('R25: an address that nobody has proven does not do for an invite', async () => {
+    test('R25: an unverified address does not match an invite', async () => {
       const email = `${newName('guest')}@example.com`
       const identity = await createPerson(berth, { email })
       await berth.berth.installation.store.db.kysely
@@ -116,7 +116,7 @@ for (const database of databases)
       assert.deepEqual(await rolesOf(identity), [])
     })
 
-    test('R25: of 10 who accept a single-use invite at once one joins', async () => {
+    test('R25: of 10 concurrent acceptances of a single-use invite one succeeds', async () => {
       const { code } = await invite({ singleUse: true })
       const guests = await Promise.all(Array.from({ length: 10 }, () => guest()))
       const consents = await Promise.all(guests.map(({ browser }) => come(browser, code)))
@@ -142,11 +142,14 @@ for (const database of databases)
       ],
     ]
     for (const [what, make] of wrongCodes)
-      test(`R25: a code that is ${what} is answered like every wrong one (${wrongCodes.length} rows)`, async () => {
+      test(`R25: a code that is ${what} gets the same response as every wrong one (${wrongCodes.length} rows)`, async () => {
         const { browser } = await guest()
         const page = await browser.open(withQuery('/invite', { code: await make() }))
         assert.equal(page.status, 404)
-        assert.match(page.text, /The invite is not valid, has expired, was used, or is for somebody else/)
+        assert.match(
+          page.text,
+          /The invite is invalid, has expired, was already used, or is for another user/,
+        )
         assert.ok(!page.html.includes('<script>'))
       })
 
@@ -155,7 +158,7 @@ for (const database of databases)
       const { browser, identity } = await guest()
       const consent = await come(browser, code)
       berth.advance(61_000)
-      assert.match((await submitConsent(browser, consent)).text, /not valid, has expired/)
+      assert.match((await submitConsent(browser, consent)).text, /invalid, has expired/)
       assert.deepEqual(await rolesOf(identity), [])
     })
 
@@ -168,13 +171,13 @@ for (const database of databases)
       assert.deepEqual(await rolesOf(identity), [])
     })
 
-    test('the form takes no code from elsewhere', async () => {
+    test('the page rejects a form of another site', async () => {
       const { code } = await invite()
       const { browser } = await guest()
       assert.equal((await browser.post('/invite', { code, step: 'accept' })).status, 403)
     })
 
-    test('a client of the SDK brings an invite along: the consent says so, and the token comes after it was accepted', async () => {
+    test('a client of the SDK sends an invite: the consent shows it, and the token is issued after it was accepted', async () => {
       const { code } = await invite()
       const { browser, identity } = await guest()
       const path = withQuery('/oauth', {
@@ -184,13 +187,13 @@ for (const database of databases)
         invite: code,
       })
       const consent = await browser.open(path)
-      assert.ok(consent.text.includes('You also join') && consent.text.includes('viewer'), consent.text)
+      assert.ok(consent.text.includes('You also receive') && consent.text.includes('viewer'), consent.text)
       const { redirectedTo: left } = await submitConsent(browser, consent)
       assert.ok(left?.searchParams.get('token'))
       assert.deepEqual(await rolesOf(identity), ['viewer'])
     })
 
-    test('an invite of somebody else, brought along by a client, gives no token', async () => {
+    test('an invite for another user, sent by a client, gives no token', async () => {
       const { code } = await invite({ email: 'somebody@example.com' })
       const { browser } = await guest()
       const path = withQuery('/oauth', {
@@ -204,7 +207,7 @@ for (const database of databases)
       assert.equal(left?.searchParams.get('status_code'), '403')
     })
 
-    describe('somebody who was never here', () => {
+    describe('a new user', () => {
       const PASSWORD = 'seven tame herons wade'
       const secretOf = (page: WebPage) => new URL(page.path, berth.url).searchParams.get('request') ?? ''
       const register = async (browser: WebBrowser, signIn: WebPage, email: string) => {
@@ -213,7 +216,7 @@ for (const database of databases)
         return browser.submit(form, { name: 'Grace', email, password: PASSWORD }, -1)
       }
 
-      test('makes an account with a valid invite, agrees, and has the role', async () => {
+      test('creates an account with a valid invite, accepts it, and has the role', async () => {
         const { code } = await invite({ singleUse: true })
         const browser = webBrowser(berth.url)
         const signIn = await come(browser, code)
@@ -242,7 +245,7 @@ for (const database of databases)
         )
       })
 
-      test('R25: makes none with an invite for one address: that a code reached somebody does not show that the address is theirs', async () => {
+      test('R25: creates none with an invite for one address: holding the code does not prove that the address is theirs', async () => {
         const email = `${newName('new')}@example.com`
         const { code } = await invite({ email })
         const browser = webBrowser(berth.url)
@@ -252,7 +255,7 @@ for (const database of databases)
         assert.equal((await browser.open(path)).status, 403)
       })
 
-      test('makes none without an invite, with one that was used, or in a browser that did not bring it', async () => {
+      test('creates none without an invite, with a used one, or in another browser', async () => {
         const stranger = webBrowser(berth.url)
         const plain = await stranger.open(withQuery('/oauth/authorize', codeFlow().parameters))
         assert.equal(
@@ -272,17 +275,17 @@ for (const database of databases)
         assert.equal((await stranger.submit(form, fields, -1)).status, 403)
       })
 
-      test('R25: an address that they only claim opens no invite for it', async () => {
+      test('R25: an unverified address does not accept an invite for it', async () => {
         const email = `${newName('new')}@example.com`
         const [open, locked] = [await invite(), await invite({ email })]
         const browser = webBrowser(berth.url)
         await submitConsent(browser, await register(browser, await come(browser, open.code), email))
         const refused = await submitConsent(browser, await come(browser, locked.code))
-        assert.match(refused.text, /is for somebody else/)
+        assert.match(refused.text, /is for another user/)
       })
     })
 
-    test('accepting is in the audit log, about the binding that it made', async () => {
+    test('accepting is in the audit log, with the binding that it created', async () => {
       const { code } = await invite()
       const { browser, identity } = await guest()
       await submitConsent(browser, await come(browser, code))

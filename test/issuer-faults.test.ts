@@ -182,7 +182,7 @@ describe('issuers that fail', () => {
     return { issuer, ask: () => ask({ identity_provider: uid }) }
   }
 
-  test('a key that an issuer begins to use is known after one more fetch, for each who trusts it', async () => {
+  test('a new key of an issuer is known after one more fetch, for all that trust it', async () => {
     for (const kind of kinds) {
       const { issuer, ask } = await trusted(kind, 'rotates')
       assert.equal(statusOf(await ask()), 'ok', kind)
@@ -223,7 +223,7 @@ describe('issuers that fail', () => {
     'ci.example.com',
     `https://ci.example.com/${'a'.repeat(limits.issuerCharsMax)}`,
   ]
-  test(`R1: ${names.length} names that parsers read differently can be issuer of neither an identity nor a provider`, async () => {
+  test(`R1: ${names.length} names that parsers read differently are rejected as issuers of identities and providers`, async () => {
     const { token, url, organization } = berth
     for (const issuer of names) {
       const identity = { name: 'x', claimMatch: { issuer, subject: 'x' } }
@@ -250,7 +250,7 @@ describe('issuers that fail', () => {
   })
 
   const count = Object.keys(faults('http://127.0.0.2:1')).length
-  test(`R1-R3, R15: ${count} faults of an issuer, for each of ${kinds.length} who trust it: nobody gets in, and nothing of it is told`, async () => {
+  test(`R1-R3, R15: ${count} faults of an issuer, for each of ${kinds.length} that trust it: access is denied, and nothing of the fault is returned`, async () => {
     const cases = kinds.flatMap((kind) => Object.keys(table).map((fault) => [kind, fault] as const))
     const answered = await Promise.all(
       cases.map(async ([kind, fault]) => {

@@ -69,7 +69,7 @@ onEveryDatabase(
           identity,
         })
         assert.equal(statusOf(reply), status, `${first} ${second} ${reply.text}`)
-        if (status !== 'ok') assert.match(reply.body.message, /has a member twice/)
+        if (status !== 'ok') assert.match(reply.body.message, /has a duplicate member/)
       }
     })
 
@@ -93,7 +93,7 @@ onEveryDatabase(
         const token = signTexts(header, payload, signer)
         const reply = await call('GET', groups, { token })
         assert.equal(reply.status, 401, reply.text)
-        assert.match(reply.body.message, /payload of the token has a member twice/)
+        assert.match(reply.body.message, /payload of the token has a duplicate member/)
         const registry = await fetch(`${berth.url}/v2/`, { headers: { authorization: `Bearer ${token}` } })
         assert.equal(registry.status, 401)
       }

@@ -42,7 +42,7 @@ for (const database of databases)
         ({ kind }) => kind === 'authorization_code',
       ).length
 
-    /** Each is sent instead of the right form, and must give nobody a code. */
+    /** Each is sent instead of the valid form, and must give no code. */
     const refused: readonly (readonly [
       what: string,
       send: (page: WebPage) => Promise<WebPage>,
@@ -115,25 +115,25 @@ for (const database of databases)
         assert.equal(await kept(), before)
       })
 
-    test('R40: a consent counts once: the same form again gives no second code', async () => {
+    test('R40: a consent is valid once: the same form again gives no second code', async () => {
       const page = await begin()
       assert.ok((await submitConsent(browser, page)).redirectedTo?.searchParams.get('code'))
       assert.equal((await submitConsent(browser, page)).status, 404)
     })
 
-    test('R40: of 20 consents at once one gives a code', async () => {
+    test('R40: of 20 concurrent consents one gives a code', async () => {
       const page = await begin()
       const answers = await Promise.all(Array.from({ length: 20 }, () => submitConsent(browser, page)))
       assert.equal(answers.filter(({ redirectedTo: left }) => left?.searchParams.has('code')).length, 1)
     })
 
-    test('R40: a refused request cannot be allowed afterwards', async () => {
+    test('R40: a denied request cannot be allowed afterwards', async () => {
       const page = await begin()
       await submitConsent(browser, page, 'refuse')
       assert.equal((await submitConsent(browser, page)).status, 404)
     })
 
-    test('R40: somebody who gets the address of a request cannot go on with it in their own browser', async () => {
+    test('R40: a stolen address of a request cannot be continued in another browser', async () => {
       const page = await begin()
       const elsewhere = await createSignedInBrowser(berth, other)
       assert.equal((await elsewhere.open(page.path)).status, 404)
@@ -141,7 +141,7 @@ for (const database of databases)
       assert.equal((await elsewhere.open(page.path)).status, 404, 'also not with a flow of their own')
     })
 
-    test('R40: a consent that was shown to one person is not taken from another', async () => {
+    test('R40: a consent that was shown to one user is not accepted from another', async () => {
       const page = await begin()
       const mixed = await createSignedInBrowser(berth, other)
       mixed.cookies.set('berth-flow', browser.cookies.get('berth-flow') ?? '')
@@ -165,7 +165,7 @@ for (const database of databases)
       assert.ok((await submitConsent(mine, again)).redirectedTo?.searchParams.get('code'))
     })
 
-    test('R12: what somebody agreed to ends when they are signed out before the client comes', async () => {
+    test('R12: signing out before the client redeems its code revokes the consent', async () => {
       const mine = await createSignedInBrowser(berth, other)
       const flow = codeFlow()
       const code = await authorizationCodeOf(mine, flow)
@@ -175,7 +175,7 @@ for (const database of databases)
       assert.equal(body.error, 'invalid_grant')
     })
 
-    test('R29: nothing that the pages say of a request is markup', async () => {
+    test('R29: nothing of a request is markup on the pages', async () => {
       const hostile: Fields = { redirect: 'http://localhost:1/cb', client_id: '<script>alert(1)</script>"\'' }
       const page = await browser.open(withQuery('/oauth', hostile))
       assert.equal(page.status, 200)
@@ -183,7 +183,7 @@ for (const database of databases)
       assert.ok(page.text.includes('<script>alert(1)</script>'))
     })
 
-    test('pages and answers are kept by nobody, framed by nobody, and tell nobody where somebody came from', async () => {
+    test('pages and responses cannot be cached or framed, and send no referrer', async () => {
       const page = await begin()
       for (const { headers } of [page, await webBrowser(berth.url, { follow: false }).open(page.path)]) {
         assert.equal(headers.get('cache-control'), 'no-store')
@@ -195,7 +195,7 @@ for (const database of databases)
       }
     })
 
-    test('R40: a request that was not finished in time is over', async () => {
+    test('R40: a request expires', async () => {
       const page = await begin()
       berth.advance(AUTHORIZATION_MS + 1)
       assert.equal((await browser.open(page.path)).status, 404)

@@ -67,7 +67,7 @@ for (const database of databases)
     const typeCode = async (code: string, by: WebBrowser = browser) =>
       by.submit(await by.open('/device'), { user_code: code }, -1)
 
-    test('a device shows a code, a person types and confirms it, and the device gets its tokens once', async () => {
+    test('a device shows a code, the user enters and confirms it, and the device gets its tokens once', async () => {
       const waiting = await begin()
       assert.match(waiting.user_code, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
       assert.equal(waiting.verification_uri, `${berth.url}/device`)
@@ -79,7 +79,7 @@ for (const database of databases)
       for (const words of [waiting.user_code, 'Berth command line', '127.0.0.1', 'UTC', 'owner'])
         assert.ok(consent.text.includes(words), `${words} in: ${consent.text}`)
       const done = await submitConsent(browser, consent)
-      assert.match(done.text, /The device is let in/)
+      assert.match(done.text, /Device connected/)
 
       const { status, body } = await poll(waiting)
       assert.equal(status, 200, JSON.stringify(body))
@@ -93,7 +93,7 @@ for (const database of databases)
       assert.equal((await poll(waiting)).body.error, 'invalid_grant', 'it is used up')
     })
 
-    test('the token service takes the ID token of a device in exchange, and none that is for a client alone', async () => {
+    test('the token service exchanges the ID token of a device, but none that is only for a client', async () => {
       const { uid } = await apiOf(berth, berth.token).create(`iam/identities/${berth.organization}`, {
         name: 'shared',
         claimMatch: { issuer: berth.url, subject: berth.owner },
@@ -118,7 +118,7 @@ for (const database of databases)
       assert.notEqual((await exchange(other.body.id_token)).status, 200)
     })
 
-    test('R36: the address with the code in it fills in the code, and asks all the same', async () => {
+    test('R36: the address with the code fills in the form, and asks for consent all the same', async () => {
       const waiting = await begin()
       const page = await browser.open(waiting.verification_uri_complete)
       assert.equal(page.path, `/device?user_code=${waiting.user_code}`)
@@ -134,21 +134,21 @@ for (const database of databases)
       )
     })
 
-    test('R36: an address that a stranger sent signs nobody in: the page says what it asks for', async () => {
+    test('R36: an address from an attacker does not authorize a device: the page describes the request', async () => {
       const waiting = await begin()
       const stranger = webBrowser(berth.url)
       const page = await stranger.submit(await stranger.open(waiting.verification_uri_complete), {}, -1)
       assert.match(page.path, /^\/sign-in\?request=/)
     })
 
-    test('a person who refuses ends the wait', async () => {
+    test('denying the request ends the wait', async () => {
       const waiting = await begin()
       await submitConsent(browser, await typeCode(waiting.user_code), 'refuse')
       assert.equal((await poll(waiting)).body.error, 'access_denied')
       assert.equal((await poll(waiting)).body.error, 'access_denied', 'and it stays so')
     })
 
-    test('a device that asks too often is told to slow down, and each time waits five seconds longer', async () => {
+    test('a device that polls too often gets slow_down, and each time waits five seconds longer', async () => {
       const waiting = await begin()
       const after = (ms: number) => {
         berth.advance(ms)
@@ -168,7 +168,7 @@ for (const database of databases)
       ['a scope with a line break', { scope: 'openid\n' }, 'invalid_request', 400],
     ]
     for (const [what, fields, error, status] of refusedBeginnings)
-      test(`a device with ${what} is not begun: ${error} (${refusedBeginnings.length} rows)`, async () => {
+      test(`a device with ${what} gets no code: ${error} (${refusedBeginnings.length} rows)`, async () => {
         const reply = await postForm(berth.url, '/oauth/device_authorization', {
           client_id: CLIENT,
           ...fields,
@@ -190,14 +190,14 @@ for (const database of databases)
       ],
     ]
     for (const [what, fields, error, status] of refusedPolls)
-      test(`R40: a device that was let in gets nothing with ${what}: ${error} (${refusedPolls.length} rows)`, async () => {
+      test(`R40: a connected device gets nothing with ${what}: ${error} (${refusedPolls.length} rows)`, async () => {
         const waiting = await begin()
         await submitConsent(browser, await typeCode(waiting.user_code))
         const reply = await poll(waiting, fields)
         assert.deepEqual([reply.status, reply.body.error], [status, error])
       })
 
-    test('R40: the code that a person types is no device_code', async () => {
+    test('R40: a user code is not accepted as a device_code', async () => {
       const waiting = await begin()
       await submitConsent(browser, await typeCode(waiting.user_code))
       for (const code of [waiting.user_code, waiting.user_code.replace('-', '')])
@@ -217,14 +217,14 @@ for (const database of databases)
       })
 
     for (const typed of ['', 'WDJB', 'WDJB-MJHT', 'AEIOUAEI', '<b>WDJB</b>', 'x'.repeat(5000)])
-      test(`a code that nobody waits with leads nowhere: ${typed.slice(0, 20)}`, async () => {
+      test(`a code without a waiting device is rejected: ${typed.slice(0, 20)}`, async () => {
         const page = await typeCode(typed)
         assert.equal(page.status, 400)
-        assert.match(page.text, /No device waits with this code/)
+        assert.match(page.text, /Code not recognized/)
         assert.ok(!page.html.includes('<b>WDJB'))
       })
 
-    test('R40: a code is confirmed once: whoever types it afterwards finds nothing', async () => {
+    test('R40: a code is confirmed once, and rejected afterwards', async () => {
       const waiting = await begin()
       const other = await createSignedInBrowser(
         berth,
@@ -238,7 +238,7 @@ for (const database of databases)
       assert.equal(claimsOf(body.access_token ?? '')['sub'], berth.owner)
     })
 
-    test('R40: of 20 devices that ask at once with one code, one gets tokens', async () => {
+    test('R40: of 20 concurrent polls with one code, one gets tokens', async () => {
       const waiting = await begin()
       await submitConsent(browser, await typeCode(waiting.user_code))
       const replies = await Promise.all(Array.from({ length: 20 }, () => poll(waiting)))
@@ -246,7 +246,7 @@ for (const database of databases)
       for (const { status, body } of replies) if (status !== 200) assert.equal(body.error, 'invalid_grant')
     })
 
-    test('R16: a code that nobody confirmed in time has expired, for the device and for the person', async () => {
+    test('R16: a code that was not confirmed in time has expired, for the device and for the user', async () => {
       const waiting = await begin()
       const consent = await typeCode(waiting.user_code)
       berth.advance(limits.deviceCodeMs + 1)
@@ -255,14 +255,14 @@ for (const database of databases)
       assert.equal((await submitConsent(browser, consent)).status, 404)
     })
 
-    test('R16: what was confirmed and not fetched in time has expired', async () => {
+    test('R16: a confirmed code that was not fetched in time has expired', async () => {
       const waiting = await begin()
       await submitConsent(browser, await typeCode(waiting.user_code))
       berth.advance(limits.deviceCodeMs + 1)
       assert.equal((await poll(waiting)).body.error, 'expired_token')
     })
 
-    test('R36: whoever guesses codes has to wait, also with a right one, and then not', async () => {
+    test('R36: guesses of codes are limited, also for a correct one, until the window ends', async () => {
       const waiting = await begin()
       const page = await browser.open('/device')
       const guess = (code: string) => browser.submit(page, { user_code: code }, -1)
@@ -280,7 +280,7 @@ for (const database of databases)
       assert.match((await guess((await begin()).user_code)).path, /^\/oauth\/continue/)
     })
 
-    test('the page takes no code from elsewhere', async () => {
+    test('the page rejects a form of another site', async () => {
       const waiting = await begin()
       const page = await browser.post('/device', { user_code: waiting.user_code })
       assert.equal(page.status, 403)

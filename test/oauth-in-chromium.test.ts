@@ -52,7 +52,7 @@ describe('flows in Chromium', { skip: withoutBrowser }, () => {
   }
 
   for (const [look, options] of Object.entries(looks))
-    test(`the consent leads to the client, ${look}: the policy of the page lets its form end there`, async () => {
+    test(`the consent redirects to the client, ${look}: the policy of the page allows it`, async () => {
       const { page, problems } = await signedIn(options)
       const flow = codeFlow({ redirect_uri: redirect })
       await page.goto(berth.url + withQuery('/oauth/authorize', flow.parameters))
@@ -66,7 +66,7 @@ describe('flows in Chromium', { skip: withoutBrowser }, () => {
       await page.context().close()
     })
 
-  test('the SDK gets its token by the same way', async () => {
+  test('the SDK gets its token in the same way', async () => {
     const { page, problems } = await signedIn()
     await page.goto(berth.url + withQuery('/oauth', { redirect: `${redirect}?token=true&error=true` }))
     await page.getByRole('button', { name: 'Allow' }).click()
@@ -77,7 +77,7 @@ describe('flows in Chromium', { skip: withoutBrowser }, () => {
   })
 
   for (const [look, options] of Object.entries(looks))
-    test(`R36: a device is let in by typing its code and confirming it, ${look}`, async () => {
+    test(`R36: a device is connected by entering its code and confirming it, ${look}`, async () => {
       const { page, problems } = await signedIn(options)
       const { body } = await postForm(berth.url, '/oauth/device_authorization', { client_id: CLIENT })
       await page.goto(`${berth.url}/device`)
@@ -87,7 +87,7 @@ describe('flows in Chromium', { skip: withoutBrowser }, () => {
       await page.getByText(String(body['user_code'])).waitFor()
       await picture(page, `device-consent-${look}`)
       await page.getByRole('button', { name: 'Allow' }).click()
-      await page.getByText('The device is let in').waitFor()
+      await page.getByText('Device connected').waitFor()
       await picture(page, `device-done-${look}`)
       assert.deepEqual(problems, [])
       await page.context().close()

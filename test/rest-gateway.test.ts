@@ -16,7 +16,15 @@ import {
 } from '@berth/contract/gen/chainguard/platform/oidc/sts_pb.js'
 import { file_chainguard_platform_registry_v2beta1_repos as repos } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
 import { contractFiles } from '@berth/contract/schema-files.ts'
-import { ApiError, Code, invalidArgument, invalidArguments, notFound, unauthenticated, unavailable } from '@berth/server/api/errors.ts'
+import {
+  ApiError,
+  Code,
+  invalidArgument,
+  invalidArguments,
+  notFound,
+  unauthenticated,
+  unavailable,
+} from '@berth/server/api/errors.ts'
 import { etagOf } from '@berth/server/api/etag.ts'
 import { createRestHandler, type RestOptions } from '@berth/server/gateway/rest/handler.ts'
 import type { Dispatch, IncomingCall } from '@berth/server/pipeline/call.ts'

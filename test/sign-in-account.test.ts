@@ -17,7 +17,7 @@ import {
 } from './support/signin/web-browser.ts'
 
 for (const database of databases) {
-  describe(`the page of the account (${database.name})`, () => {
+  describe(`the account page (${database.name})`, () => {
     let berth: TestBerth
     let email: string
     let account: AccountRow
@@ -37,21 +37,21 @@ for (const database of databases) {
     const formToken = async (of: WebBrowser) =>
       (await of.open('/account')).forms.find(({ fields }) => fields['form_token'])?.fields['form_token']
 
-    test('shows who somebody is, and takes another name', async () => {
+    test('shows the profile and changes the name', async () => {
       const page = await browser.open('/account')
       for (const part of ['Ada Lovelace', email, account.identity_uid])
         assert.ok(page.text.includes(part), part)
-      assert.match((await send('/account/name', { name: 'Countess of Lovelace' })).text, /Your name is saved/)
+      assert.match((await send('/account/name', { name: 'Countess of Lovelace' })).text, /Name saved/)
       assert.equal((await row())?.name, 'Countess of Lovelace')
       for (const name of ['', ' ', 'a\nb', 'x'.repeat(limits.accountNameCharsMax + 1)])
         assert.equal((await send('/account/name', { name })).status, 400, name)
     })
 
-    test('says why there are no passkeys where browsers take none, and what would help', async () => {
+    test('explains why browsers do not support passkeys at this address, and how to fix it', async () => {
       const page = await browser.open('/account')
       assert.match(
         page.text,
-        /only for a host name, and this Berth is at http:\/\/127\.0\.0\.1:\d+, which is an IP/,
+        /only for a host name, and the address of this server, http:\/\/127\.0\.0\.1:\d+, has an IP address/,
       )
       assert.match(page.text, /set BERTH_AUTH_URL to an address such as https:/)
       assert.ok(page.forms.every(({ action }) => action !== '/account/passkeys'))
@@ -59,11 +59,11 @@ for (const database of databases) {
       for (const path of ['/account/passkeys/options', '/sign-in/passkey/options']) {
         const refused = await browser.post(path, token)
         assert.equal(refused.status, 400, path)
-        assert.match(refused.text, /Browsers take passkeys only for a host name/)
+        assert.match(refused.text, /Browsers support passkeys only for a host name/)
       }
     })
 
-    test('says so to whoever has to show a passkey that was made for another address', async () => {
+    test('explains it also when a passkey for another address is required', async () => {
       const { kysely } = berth.berth.installation.store.db
       await kysely
         .insertInto('passkeys')
@@ -81,10 +81,10 @@ for (const database of databases) {
       await kysely.updateTable('accounts').set({ passkey_required: 1 }).where('id', '=', account.id).execute()
       const page = await setPassword(webBrowser(berth.url), email)
       assert.equal(page.path, '/sign-in/second-factor')
-      assert.match(page.text, /Browsers take passkeys only for a host name/)
+      assert.match(page.text, /Browsers support passkeys only for a host name/)
     })
 
-    test('another password takes the current one, and ends all other sessions', async () => {
+    test('changing the password requires the current one, and ends all other sessions', async () => {
       const other = webBrowser(berth.url)
       await setPassword(other, email)
       const client = await createSession(berth, { identity: account.identity_uid, method: 'password' })
@@ -95,10 +95,10 @@ for (const database of databases) {
       )
       assert.equal((await send('/account/password', { current: PASSWORD, password: 'short' })).status, 400)
       const named = await send('/account/password', { current: PASSWORD, password: 'ada-lovelace-ada' })
-      assert.match(`${named.status} ${named.text}`, /^400 .*name or e-mail/s)
+      assert.match(`${named.status} ${named.text}`, /^400 .*name, your email/s)
       assert.ok(await isSignedIn(other))
       const saved = await send('/account/password', { current: PASSWORD, password: next })
-      assert.match(saved.text, /Your password is saved/)
+      assert.match(saved.text, /Password saved/)
       assert.ok(await isSignedIn(browser))
       assert.equal(await isSignedIn(other), false)
       const rows = await berth.berth.installation.store.db.kysely
@@ -111,7 +111,7 @@ for (const database of databases) {
       assert.equal((await setPassword(webBrowser(berth.url), email, next)).path, '/account')
     })
 
-    test('R12: sessions of browsers and clients are listed and end one by one, and all but this one', async () => {
+    test('R12: sessions of browsers and clients are listed, and can be ended singly or all but the current one', async () => {
       const phone = webBrowser(berth.url, {
         headers: { 'user-agent': 'Mozilla/5.0 (Android) Firefox/140.0' },
       })
@@ -125,7 +125,7 @@ for (const database of databases) {
       assert.match(page.text, /berth-cli 192\.0\.2\.7/)
       assert.equal(page.text.match(/\(this browser\)/g)?.length, 1)
       const ended = await send('/account/sessions/end', { id })
-      assert.match(ended.text, /That session has ended/)
+      assert.match(ended.text, /Session ended/)
       assert.doesNotMatch(ended.text, /berth-cli/)
       assert.equal((await call('GET', `${berth.url}/iam/v2beta1/groups`, { token })).status, 401)
       assert.ok(await isSignedIn(phone))
@@ -139,7 +139,7 @@ for (const database of databases) {
       assert.equal(await isSignedIn(browser), false)
     })
 
-    test('deleting the account takes its address, a sign-in of the last recentSignInMs, and leaves nothing', async () => {
+    test('deleting the account requires its address and a sign-in within recentSignInMs, and deletes everything', async () => {
       const page = await browser.open('/account/delete')
       assert.equal(
         (await sendForm(browser, page, '/account/delete', { email: 'eve@example.com' })).status,
@@ -147,12 +147,12 @@ for (const database of databases) {
       )
       berth.advance(limits.recentSignInMs)
       const again = await sendForm(browser, page, '/account/delete', { email })
-      assert.match(again.text, /Sign in again to go on/)
+      assert.match(again.text, /Sign in again to continue/)
       await setPassword(browser, email)
       const sent = await sendForm(browser, await browser.open('/account/delete'), '/account/delete', {
         email: email.toUpperCase(),
       })
-      assert.match(sent.text, /Your account is deleted/)
+      assert.match(sent.text, /Your account was deleted/)
       assert.equal(await isSignedIn(browser), false)
       assert.equal(await row(), undefined)
       assert.equal((await setPassword(webBrowser(berth.url), email)).status, 401)
@@ -161,7 +161,7 @@ for (const database of databases) {
       assert.equal((await call('GET', identity, { token })).status, 404)
     })
 
-    test('somebody whom a provider vouches for sees their sessions, and nothing of passwords', async () => {
+    test('a user of a provider sees their sessions, but no password settings', async () => {
       const identity = await createPerson(berth, { email: 'grace@example.com' })
       const guest = await createSignedInBrowser(berth, identity, { method: 'provider' })
       const page = await guest.open('/account')
@@ -188,19 +188,19 @@ for (const database of databases) {
       assert.ok(events.every(({ actor, address }) => actor === account.identity_uid && address !== ''))
     })
 
-    /** What somebody sends who has another account. */
+    /** Requests of a user with another account. */
     const crossings: Readonly<Record<string, () => Promise<[path: string, fields: Fields]>>> = {
-      'end a session of somebody else': async () => {
+      'end a session of another user': async () => {
         const { id } = await createSession(berth, { identity: account.identity_uid, method: 'password' })
         return ['/account/sessions/end', { id }]
       },
       'end a session that never was': async () => ['/account/sessions/end', { id: '0'.repeat(32) }],
       'end no session': async () => ['/account/sessions/end', {}],
-      'rename the passkey of somebody else': async () => [
+      'rename the passkey of another user': async () => [
         '/account/passkeys/rename',
         { id: await passkeyOf(), name: 'mine' },
       ],
-      'remove the passkey of somebody else': async () => [
+      'remove the passkey of another user': async () => [
         '/account/passkeys/remove',
         { id: await passkeyOf() },
       ],
@@ -213,8 +213,8 @@ for (const database of databases) {
         '/account/second-factor',
         { required: 'yes' },
       ],
-      'delete the account of somebody else': async () => ['/account/delete', { email }],
-      'use the form token of somebody else': async () => [
+      'delete the account of another user': async () => ['/account/delete', { email }],
+      'use the form token of another user': async () => [
         '/account/name',
         { name: 'Eve', form_token: await formToken(browser) },
       ],
@@ -238,7 +238,7 @@ for (const database of databases) {
       return id
     }
 
-    test(`${Object.keys(crossings).length} forms about what is somebody else's, or not there, change nothing`, async () => {
+    test(`${Object.keys(crossings).length} forms about objects of other users, or unknown ones, change nothing`, async () => {
       const { browser: eve } = await localAccount(berth, `${newName('eve')}@example.com`)
       for (const [what, make] of Object.entries(crossings)) {
         const [path, fields] = await make()
@@ -261,7 +261,7 @@ for (const database of databases) {
       assert.equal(sessions.length, 2)
     })
 
-    test('a stranger gets the sign-in page, and no form of the account is taken', async () => {
+    test('a signed-out user gets the sign-in page, and forms of the account are rejected', async () => {
       const stranger = webBrowser(berth.url)
       assert.equal((await stranger.open('/account')).path, '/sign-in')
       assert.equal((await stranger.open('/account/delete')).path, '/sign-in')

@@ -8,12 +8,12 @@ import { newClient } from './support/signin/headless.ts'
 import { codeFlow, postForm, withQuery } from './support/signin/oauth.ts'
 import { createSignedInBrowser, webBrowser } from './support/signin/web-browser.ts'
 
-/** What anybody may begin, and how much of it from one address. */
+/** Limits of sign-in attempts from one address. */
 
 const { signInAttemptsPerAddressMax, signInAttemptWindowMs } = limits
 
 for (const database of databases) {
-  describe(`beginning to sign in (${database.name})`, () => {
+  describe(`sign-in attempts (${database.name})`, () => {
     let berth: TestBerth
     let hosts = 0
     before(async () => {
@@ -41,7 +41,7 @@ for (const database of databases) {
       ['the headless flow', () => `/oauth?headless_code=${newClient().code}`],
     ]
 
-    test('signInAttemptsPerAddressMax of one address, by whatever flow; then a page that says when, and nothing is kept', async () => {
+    test('signInAttemptsPerAddressMax from one address, in any flow; then a page with the time to wait, and nothing is stored', async () => {
       const address = newAddress()
       await useUp('sign-in', address, flows.length)
       for (const [name, path] of flows) assert.equal((await from(address).open(path())).status, 303, name)
@@ -49,14 +49,14 @@ for (const database of databases) {
       for (const [name, path] of flows) {
         const page = await from(address).open(path())
         assert.equal(page.status, 429, name)
-        assert.match(page.text, /Too many sign-ins were begun from this address; try again in 15 minutes/)
+        assert.match(page.text, /Too many sign-in attempts from this address. Try again in 15 minutes/)
         const seconds = Number(page.headers.get('retry-after'))
         assert.ok(seconds > 0 && seconds <= signInAttemptWindowMs / 1000, String(seconds))
       }
       assert.equal(await kept(), before)
     })
 
-    test('other addresses go on, and so does this one after signInAttemptWindowMs', async () => {
+    test('other addresses are not limited, nor is this one after signInAttemptWindowMs', async () => {
       const address = newAddress()
       await useUp('sign-in', address)
       const [[, path]] = flows as [(typeof flows)[number]]
@@ -67,7 +67,7 @@ for (const database of databases) {
       assert.equal((await from(address).open(path())).status, 303)
     })
 
-    test('a device hears it as an OAuth error with Retry-After, and is counted apart from sign-ins', async () => {
+    test('a device gets an OAuth error with Retry-After, and has a limit separate from sign-ins', async () => {
       const address = newAddress()
       const ask = () =>
         postForm(
@@ -81,7 +81,7 @@ for (const database of databases) {
       const before = await kept()
       const { status, headers, body } = await ask()
       assert.deepEqual([status, body.error], [429, 'temporarily_unavailable'])
-      assert.match(body.error_description ?? '', /too many sign-ins were begun from this address/)
+      assert.match(body.error_description ?? '', /too many sign-in attempts from this address/)
       assert.ok(Number(headers.get('retry-after')) > 0)
       assert.equal(headers.get('cache-control'), 'no-store')
       assert.equal(await kept(), before)
@@ -110,7 +110,7 @@ for (const database of databases) {
       }
     })
 
-    test('questions for a passkey are counted, and of many at once no more are let through than may be', async () => {
+    test('passkey challenges are counted, and concurrent ones do not exceed the limit', async () => {
       const address = newAddress()
       await useUp('passkey', address, 1)
       const browser = from(address)
@@ -126,7 +126,7 @@ for (const database of databases) {
       ])
     })
 
-    test('whoever is signed in is bounded as well: the request is kept for them too', async () => {
+    test('a signed-in user is limited too, because their requests are stored as well', async () => {
       const browser = await createSignedInBrowser(berth, berth.owner)
       await useUp('sign-in', '127.0.0.1')
       const [[, path]] = flows as [(typeof flows)[number]]

@@ -57,7 +57,7 @@ const postOnly = [
 
 const MARK = `"'><img src=x onerror=alert(1)><script>alert(2)</script>&amp;`
 
-describe('the frame of the sign-in pages', () => {
+describe('the layout of the sign-in pages', () => {
   let berth: TestBerth
   let setup: string
   before(async () => {
@@ -66,7 +66,7 @@ describe('the frame of the sign-in pages', () => {
   })
   after(() => berth.stop())
 
-  test(`${pages.length} pages, found or not, come under the strict policy and are not kept`, async () => {
+  test(`${pages.length} pages, found or not, have the strict policy and are not cached`, async () => {
     for (const path of pages) {
       const answer = await fetch(berth.url + path, { redirect: 'manual' })
       assert.ok(answer.status < 500, `${path}: ${answer.status}`)
@@ -84,13 +84,13 @@ describe('the frame of the sign-in pages', () => {
     assert.deepEqual(berth.errors, [])
   })
 
-  test('a path that there is not gets a page that says so', async () => {
+  test('an unknown path gets an error page', async () => {
     const page = await webBrowser(berth.url).open('/sign-in/nowhere')
     assert.equal(page.status, 404)
-    assert.match(page.text, /There is no such page/)
+    assert.match(page.text, /This page does not exist/)
   })
 
-  test(`${postOnly.length} paths that take forms only, and one that takes none, say so`, async () => {
+  test(`${postOnly.length} paths for forms only, and one without forms, reject other methods`, async () => {
     for (const path of postOnly) {
       const answer = await fetch(berth.url + path, { redirect: 'manual' })
       assert.equal(answer.status, 405, path)
@@ -105,7 +105,7 @@ describe('the frame of the sign-in pages', () => {
     assert.equal(head.status, 200)
   })
 
-  test('the stylesheet and scripts may be kept for ever, and are confirmed by their tags', async () => {
+  test('the stylesheet and scripts can be cached indefinitely, and are revalidated by their ETags', async () => {
     const page = await (await fetch(`${berth.url}/sign-in`)).text()
     const [, css = ''] = /href="(\/sign-in\/assets\/[^"]+\.css)"/.exec(page) ?? []
     const types = {
@@ -131,7 +131,7 @@ describe('the frame of the sign-in pages', () => {
       assert.equal((await fetch(berth.url + path)).status, 404, path)
   })
 
-  test('the cookie is for the server alone, and over https for this host alone', async () => {
+  test('the cookie is HttpOnly, and over https limited to this host', async () => {
     const plain = (await fetch(`${berth.url}/sign-in`)).headers.getSetCookie()
     assert.equal(plain.length, 1)
     assert.match(plain[0] ?? '', /^berth=[\w-]{43}; Max-Age=1209600; Path=\/; HttpOnly; SameSite=Lax$/)
@@ -200,7 +200,7 @@ describe('the frame of the sign-in pages', () => {
       return sendForm(browser, page, '/account/delete', { email: MARK })
     },
   }
-  test(`R29: ${Object.keys(reflections).length} texts of others are text on the page they come back on`, async () => {
+  test(`R29: ${Object.keys(reflections).length} untrusted texts are escaped on the page that contains them`, async () => {
     for (const [what, reflect] of Object.entries(reflections)) {
       const { html, status } = await reflect(webBrowser(berth.url))
       assert.ok(status < 500, `${what}: ${status}`)
@@ -211,7 +211,7 @@ describe('the frame of the sign-in pages', () => {
   })
 })
 
-test('what fails inside is logged, and the page names the request and nothing else', async () => {
+test('an internal error is logged, and the page shows only the request id', async () => {
   const berth = await startTestBerth(database)
   try {
     const { kysely } = berth.berth.installation.store.db

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ApiError } from '@berth/server/api/errors.ts'
 import { limits } from '@berth/server/config/limits.ts'
-import { byAccount, byAddress, type GuessKey, limitGuesses } from '@berth/server/signin/rate-limits/guesses.ts'
+import {
+  byAccount,
+  byAddress,
+  type GuessKey,
+  limitGuesses,
+} from '@berth/server/signin/rate-limits/guesses.ts'
 import { newName } from './support/api/api-fixture.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
@@ -18,7 +23,7 @@ const {
 } = limits
 
 for (const database of databases) {
-  describe(`guessing (${database.name})`, () => {
+  describe(`failed attempts (${database.name})`, () => {
     let berth: TestBerth
     let hosts = 0
     before(async () => {
@@ -45,7 +50,7 @@ for (const database of databases) {
       return waits
     }
 
-    test('guessesPerAccountAndAddressMax wrong passwords, then a page that says how long to wait, until guessWindowMs is over', async () => {
+    test('guessesPerAccountAndAddressMax wrong passwords, then a page with the time to wait, until guessWindowMs ends', async () => {
       const email = `${newName('ada')}@example.com`
       await localAccount(berth, email)
       const address = newAddress()
@@ -55,7 +60,7 @@ for (const database of databases) {
       assert.equal(waiting.status, 429, 'the right password is not looked at')
       const seconds = Number(waiting.headers.get('retry-after'))
       assert.ok(seconds > 800 && seconds <= guessWindowMs / 1000, String(seconds))
-      assert.match(waiting.text, /Too many wrong guesses; try again in 15 minutes/)
+      assert.match(waiting.text, /Too many failed attempts. Try again in 15 minutes/)
       assert.equal((await setPassword(from(newAddress()), email)).path, '/account', 'from elsewhere')
       berth.advance(guessWindowMs)
       assert.equal((await setPassword(from(address), email)).path, '/account')
@@ -68,7 +73,7 @@ for (const database of databases) {
       assert.equal((await setPassword(from(address), 'Nobody@Example.com')).status, 429)
     })
 
-    test('right ones do not count, and do not take back what was wrong', async () => {
+    test('correct ones do not count, and do not reset the count', async () => {
       const address = newAddress()
       const keys = byAddress(address)
       for (let at = 0; at < 3 * guessesPerAddressMax; at++) assert.equal(await tryOnce(keys, true), 0)
@@ -78,13 +83,13 @@ for (const database of databases) {
       assert.notEqual(await tryOnce(keys, true), 0)
     })
 
-    test('of a hundred at once no more are looked at than there may be', async () => {
+    test('of 100 concurrent attempts no more than the limit are checked', async () => {
       const keys = byAccount(newName('account'), newAddress(), false)
       const waits = await Promise.all(Array.from({ length: 100 }, () => tryOnce(keys)))
       assert.equal(waits.filter((wait) => wait === 0).length, guessesPerAccountAndAddressMax)
     })
 
-    test('guessesPerAddressMax of one address, whatever it guesses at; its /64 counts as one', async () => {
+    test('guessesPerAddressMax from one address, for any targets; a /64 counts as one address', async () => {
       const prefix = `2001:db8:${(++hosts).toString(16)}:7`
       let at = 0
       const waits = await tryOften(guessesPerAddressMax, () =>
@@ -95,7 +100,7 @@ for (const database of databases) {
       assert.equal(await tryOnce(byAddress(newAddress())), 0)
     })
 
-    test('strangers from everywhere make an owner wait guessAccountWindowMs at most, and not where the owner is signed in', async () => {
+    test('attempts from other addresses make an owner wait at most guessAccountWindowMs, and not at an address where the owner is signed in', async () => {
       const account = newName('account')
       const waits = await tryOften(guessesPerAccountMax, () => byAccount(account, newAddress(), false))
       assert.deepEqual(new Set(waits), new Set([0]))
@@ -106,7 +111,7 @@ for (const database of databases) {
       assert.equal(await tryOnce(byAccount(account, newAddress(), false), true), 0)
     })
 
-    test('an owner who is signed in from an address is not kept waiting there by what others guess', async () => {
+    test('an owner who is signed in from an address does not wait there because of attempts of others', async () => {
       const email = `${newName('ada')}@example.com`
       const home = newAddress()
       const { account } = await localAccount(berth, email, from(home))
@@ -115,7 +120,7 @@ for (const database of databases) {
       assert.equal((await setPassword(from(home), email)).path, '/account')
     })
 
-    test('whoever has to wait does not make anybody else wait', async () => {
+    test('an address at its limit does not make others wait', async () => {
       const account = newName('account')
       const address = newAddress()
       const keys = byAccount(account, address, false)
@@ -123,7 +128,7 @@ for (const database of databases) {
       assert.equal(await tryOnce(byAccount(account, newAddress(), false)), 0)
     })
 
-    test('codes of links are guessed at under the same limit, and what was typed is not stored', async () => {
+    test('codes of links have the same limit, and typed values are not stored', async () => {
       const address = newAddress()
       const account = await newLocalAccount(berth, `${newName('eve')}@example.com`)
       for (let at = 0; at < guessesPerAddressMax; at++)

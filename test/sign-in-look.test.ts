@@ -34,7 +34,7 @@ describe('the look of the sign-in pages', { skip: withoutBrowser }, () => {
     await berth?.stop()
   })
 
-  test('the first account is made by the printed link, with the keyboard alone', async () => {
+  test('the printed link creates the owner account, with the keyboard only', async () => {
     await page.goto(berth.url + (await setupPath(berth)))
     await page.keyboard.type('Ada Lovelace')
     for (const text of ['ada@example.com', PASSWORD]) {
@@ -47,7 +47,7 @@ describe('the look of the sign-in pages', { skip: withoutBrowser }, () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('every input has a label, every page one heading and a language, and letters stand out from their ground', async () => {
+  test('every input has a label, every page has one heading and a language, and text has enough contrast', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       for (const path of [

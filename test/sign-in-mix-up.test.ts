@@ -116,7 +116,7 @@ for (const database of databases) {
       }
     }
 
-    test('R40: a link of another site leads to the provider of an organization only after a click', async () => {
+    test('R40: a link of another site leads to the provider of an organization only after a confirmation', async () => {
       for (const headers of [
         crossSite.headers,
         { 'sec-fetch-site': 'same-site' },
@@ -135,7 +135,7 @@ for (const database of databases) {
         }
     })
 
-    test('R40: the link of that page counts in the browser that was shown it, for its provider and its request', async () => {
+    test('R40: the link of that page is valid only in its browser, for its provider and its request', async () => {
       const browser = webBrowser(berth.url, crossSite)
       const page = await browser.open(`/sign-in/provider?with=${evilUid}`)
       const href = linkOf(page, /<a class="button" href="([^"]*confirmed[^"]*)"/)

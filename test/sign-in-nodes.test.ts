@@ -13,7 +13,7 @@ import { type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
 const { guessesPerAccountAndAddressMax, guessesPerAddressMax, signInAttemptsPerAddressMax } = limits
 
 for (const database of databases) {
-  test(`guesses and beginnings at either of two nodes count at both (${database.name})`, async (t) => {
+  test(`failed attempts and sign-in attempts at either of two nodes count at both (${database.name})`, async (t) => {
     const { all, advance } = await startNodes(t, database, 2, {
       env: { BERTH_TRUSTED_PROXIES: '127.0.0.0/8' },
     })
@@ -25,7 +25,7 @@ for (const database of databases) {
     const newAddress = () => `2001:db8:${(++hosts).toString(16)}::1`
     const browsers = (address: string) =>
       origins.map((origin) => webBrowser(origin, { headers: { 'x-forwarded-for': address } }))
-    /** Sends guesses to the nodes in turn, all at once; how many were looked at, by status. */
+    /** Sends concurrent guesses to the nodes in turn; returns the number of responses by status. */
     const guesses = async (
       times: number,
       address: string,
@@ -106,7 +106,7 @@ for (const database of databases) {
       })
     }
 
-    await t.test('beginnings', async () => {
+    await t.test('sign-in attempts', async () => {
       const address = newAddress()
       const begin = (what: 'sign-in' | 'device', from: number) =>
         countAttempt(all[from]?.berth.berth.installation.store ?? assert.fail(), what, address)

@@ -67,7 +67,7 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     const account = await newLocalAccount(berth, email)
     await page.goto(berth.url + (await passwordPath(berth, account)))
     await page.fill('#password', PASSWORD)
-    await page.click('text=Save the password')
+    await page.click('text=Save password')
     await page.waitForURL(/\/account/)
     return { email, account }
   }
@@ -86,7 +86,7 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     await page.click('form[action="/sign-in/password"] button')
   }
 
-  test('a passkey is added, signs in by itself, is renamed and removed', async () => {
+  test('a passkey can be added, sign in alone, be renamed and removed', async () => {
     await withAuthenticator()
     const { email } = await enter()
     await addPasskey('Laptop')
@@ -104,15 +104,15 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     await signOut()
     await page.click('text=Sign in with a passkey')
     await page.waitForSelector('main > .alert')
-    assert.match((await page.textContent('main > .alert')) ?? '', /passkey is not known/)
+    assert.match((await page.textContent('main > .alert')) ?? '', /Unknown passkey/)
     assert.deepEqual(complaints, [])
   })
 
-  test('an account that asks for a passkey as well is not entered with the password alone', async () => {
+  test('an account that requires a passkey cannot be signed in to with the password alone', async () => {
     const { cdp, id } = await withAuthenticator()
     const { email } = await enter()
     await addPasskey('Laptop')
-    await page.click('text=Ask for a passkey as well')
+    await page.click('text=Also require a passkey')
     await page.waitForURL(/done=second-factor/)
     await signOut()
     await withPassword(email)
@@ -130,11 +130,11 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('the step between password and passkey ends after passkeyStepMs, and is of one browser', async () => {
+  test('the step between password and passkey expires after passkeyStepMs, and is bound to one browser', async () => {
     await withAuthenticator()
     const { email } = await enter()
     await addPasskey('Laptop')
-    await page.click('text=Ask for a passkey as well')
+    await page.click('text=Also require a passkey')
     await page.waitForURL(/done=second-factor/)
     await signOut()
     await withPassword(email)
@@ -145,7 +145,7 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     assert.equal((await page.goto(`${berth.url}/sign-in/second-factor`))?.status(), 404)
   })
 
-  test('the answer of a passkey counts once, in the browser and for the purpose that asked for it', async () => {
+  test('the response of a passkey is valid once, for the browser and the purpose of its challenge', async () => {
     await withAuthenticator()
     await enter()
     await addPasskey('Laptop')
@@ -182,7 +182,7 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     assert.equal((await send(kept, own)).status, 401, 'the question is spent')
   })
 
-  test('a copy of a passkey, whose counter goes back, is not let in', async () => {
+  test('a copy of a passkey, whose counter goes back, is rejected', async () => {
     await withAuthenticator()
     const { account } = await enter()
     await addPasskey('Laptop')
@@ -194,17 +194,17 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     assert.match(page.url(), /\/sign-in\/passkey/)
   })
 
-  test('adding a passkey asks for a sign-in of the last recentSignInMs', async () => {
+  test('adding a passkey requires a sign-in within recentSignInMs', async () => {
     await withAuthenticator()
     await enter()
     berth.advance(limits.recentSignInMs)
     await page.fill('#passkey-name', 'Late')
     await page.click('text=Add a passkey')
     await page.waitForSelector('form .alert:not([hidden])')
-    assert.match((await page.textContent('form .alert:not([hidden])')) ?? '', /Sign out and in again/)
+    assert.match((await page.textContent('form .alert:not([hidden])')) ?? '', /Sign out and sign in again/)
   })
 
-  test('an account has passkeysMax passkeys at most', async () => {
+  test('an account has at most passkeysMax passkeys', async () => {
     const { cdp, id } = await withAuthenticator()
     const { account } = await enter()
     const { kysely } = berth.berth.installation.store.db
@@ -226,10 +226,7 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     await page.fill('#passkey-name', 'One more')
     await page.click('text=Add a passkey')
     await page.waitForURL(/\/account\/passkeys/)
-    assert.match(
-      (await page.textContent('main')) ?? '',
-      new RegExp(`may have ${limits.passkeysMax} passkeys`),
-    )
+    assert.match((await page.textContent('main')) ?? '', new RegExp(`at most ${limits.passkeysMax} passkeys`))
     await cdp.send('WebAuthn.clearCredentials', { authenticatorId: id })
   })
 })

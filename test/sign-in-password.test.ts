@@ -30,7 +30,7 @@ for (const database of databases) {
     })
     after(() => berth.stop())
 
-    test('the right password signs in, however the address is written, and signing out ends it', async () => {
+    test('the correct password signs in, in any spelling of the address, and signing out ends the session', async () => {
       const browser = webBrowser(berth.url)
       const page = await setPassword(browser, ` ${email.toUpperCase()} `)
       assert.equal(page.path, '/account')
@@ -45,19 +45,19 @@ for (const database of databases) {
       assert.equal(await isSignedIn(thief), false)
     })
 
-    test('a wrong password and an unknown address get the same answer', async () => {
+    test('a wrong password and an unknown address get the same response', async () => {
       const [wrong, unknown] = [
         await setPassword(webBrowser(berth.url), email, 'another password'),
         await setPassword(webBrowser(berth.url), 'nobody@example.com', 'another password'),
       ]
       for (const page of [wrong, unknown]) {
         assert.equal(page.status, 401)
-        assert.match(page.text, /E-mail or password is wrong\./)
+        assert.match(page.text, /Incorrect email or password\./)
       }
       assert.equal(wrong.text.replaceAll(email, ''), unknown.text.replaceAll('nobody@example.com', ''))
     })
 
-    test('a secret that was planted before the sign-in is worth nothing after it', async () => {
+    test('a cookie that was set before the sign-in is invalid after it (session fixation)', async () => {
       const planted = webBrowser(berth.url)
       await planted.open('/sign-in')
       const victim = webBrowser(berth.url)
@@ -68,7 +68,7 @@ for (const database of databases) {
       assert.equal(await isSignedIn(planted), false)
     })
 
-    test('signing in again ends the session before', async () => {
+    test('signing in again ends the previous session', async () => {
       const browser = webBrowser(berth.url)
       await setPassword(browser, email)
       const earlier = webBrowser(berth.url)
@@ -78,7 +78,7 @@ for (const database of databases) {
       assert.equal(await isSignedIn(earlier), false)
     })
 
-    test('R12: a disabled account is out at once, and stays out with the right password', async () => {
+    test('R12: disabling an account ends its sessions immediately, and its correct password is rejected', async () => {
       const { store } = berth.berth.installation
       const eve = `${newName('eve')}@example.com`
       const { account: hers, browser } = await localAccount(berth, eve)
@@ -94,7 +94,7 @@ for (const database of databases) {
       assert.equal((await setPassword(browser, eve)).path, '/account')
     })
 
-    test('a hash with other parameters is renewed by a sign-in', async () => {
+    test('a sign-in renews a hash with outdated parameters', async () => {
       const { store } = berth.berth.installation
       const old = `${newName('old')}@example.com`
       // "purple wagon sings loudly" with 8 MiB and one pass.
@@ -131,7 +131,7 @@ for (const database of databases) {
         const [path, other] = [await passwordPath(berth, row), await passwordPath(berth, row)]
         const named = webBrowser(berth.url)
         const refused = await named.submit(await named.open(path), { password: 'ada-lovelace-ada' })
-        assert.match(`${refused.status} ${refused.text}`, /^400 .*name or e-mail/s)
+        assert.match(`${refused.status} ${refused.text}`, /^400 .*name, your email/s)
         const opened = await Promise.all(
           [path, path, path, path].map(async (each) => {
             const one = webBrowser(berth.url)
@@ -152,7 +152,7 @@ for (const database of databases) {
         )
       })
 
-      test('is over after setupLinkMs', async () => {
+      test('expires after setupLinkMs', async () => {
         const path = await passwordPath(berth, await newLocalAccount(berth, `${newName('late')}@example.com`))
         assert.equal((await webBrowser(berth.url).open(path)).status, 200)
         berth.advance(limits.setupLinkMs)
@@ -198,7 +198,7 @@ for (const database of databases) {
         status(browser, { ...good, request: 'x'.repeat(43) }),
       'no e-mail': async (browser, good) => status(browser, { ...good, email: undefined }),
       'no password': async (browser, good) => status(browser, { ...good, password: undefined }),
-      'the password of somebody else': async (browser, good) => {
+      'the password of another user': async (browser, good) => {
         const other = `${newName('bob')}@example.com`
         await newLocalAccount(berth, other)
         return status(browser, { ...good, email: other })
@@ -217,7 +217,7 @@ for (const database of databases) {
       return answer.status
     }
 
-    test(`${Object.keys(refusals).length} forms that are not what the page would send sign nobody in`, async () => {
+    test(`${Object.keys(refusals).length} invalid forms do not sign in`, async () => {
       // Each from an address of its own: wrong guesses are not what is tested here.
       let at = 1
       for (const [what, send] of Object.entries(refusals)) {
@@ -231,7 +231,7 @@ for (const database of databases) {
       }
     })
 
-    test('signing in and being refused are events of the audit log', async () => {
+    test('successful and failed sign-ins are in the audit log', async () => {
       const { db } = berth.berth.installation.store
       await setPassword(webBrowser(berth.url), email)
       const events = await db.kysely
@@ -246,14 +246,14 @@ for (const database of databases) {
       assert.ok(events.some(({ method, code }) => method === 'berth.signin/Password' && code === 16))
     })
 
-    test('a form of a page that is over says so instead of failing', async () => {
+    test('a form of an expired page gets an explanation', async () => {
       const browser = webBrowser(berth.url)
       await setPassword(browser, email)
       const page = await browser.open('/account')
       browser.cookies.clear()
       const answer = await sendForm(browser, page, '/account/name', { name: 'Eve' })
       assert.equal(answer.status, 401)
-      assert.match(answer.text, /not signed in any more/)
+      assert.match(answer.text, /no longer signed in/)
     })
   })
 }

@@ -38,7 +38,7 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
     await clean.run()
   })
 
-  test('whoever types the name of their organization gets to its provider and comes back signed in', async () => {
+  test('entering the name of an organization leads to its provider, and back signed in', async () => {
     const { uid } = await createResource(berth, `/iam/v2beta1/identityProviders/${berth.organization}`, {
       name: 'own',
       defaultRole: managedRoleByName.get('viewer')?.uid,
@@ -62,7 +62,7 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
     await page.waitForURL(`${berth.url}/account`)
     assert.match(await page.innerText('main'), /ada@example\.com/)
 
-    // A program asks for this provider, and the person wants to be somebody else there.
+    // A client requests this provider, and the user wants to sign in there as another user.
     await page.context().clearCookies({ name: /^_/ }) // those of the provider
     own.person = { sub: 'bob', email: 'bob@example.com', email_verified: true }
     await page.goto(berth.url + withQuery('/oauth/authorize', { ...codeFlow().parameters, idp_id: uid }))
@@ -74,7 +74,7 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
     assert.deepEqual(problems, [])
   })
 
-  test('R40: a link of another site leads to a page that asks, readable in light and dark, and only its button continues', async () => {
+  test('R40: a link of another site leads to a confirmation page, readable in light and dark, and only its button continues', async () => {
     const { uid } = await createResource(
       berth,
       `/iam/v2beta1/identityProviders/${await createOrganization(berth, 'acme')}`,

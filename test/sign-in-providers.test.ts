@@ -40,7 +40,7 @@ const role = (name: string) => managedRoleByName.get(name)?.uid ?? ''
 
 /** Goes to the provider and comes back with what it answered; `left` is the address of the callback. */
 async function away(upstream: UpstreamProvider, page: WebPage): Promise<URL> {
-  assert.ok(page.redirectedTo, `nobody is sent away: ${page.status} ${page.text}`)
+  assert.ok(page.redirectedTo, `the browser is not redirected: ${page.status} ${page.text}`)
   assert.equal(page.redirectedTo.origin, upstream.issuer)
   const { redirectedTo: left, status, text } = await webBrowser(upstream.issuer).open(page.redirectedTo.href)
   assert.ok(left, `the provider keeps them: ${status} ${text}`)
@@ -48,7 +48,7 @@ async function away(upstream: UpstreamProvider, page: WebPage): Promise<URL> {
 }
 
 for (const database of databases) {
-  describe(`signing in through an OpenID provider (${database.name})`, () => {
+  describe(`signing in with an OpenID provider (${database.name})`, () => {
     const clean = cleanups()
     let berth: TestBerth
     /** Offered to everybody. */
@@ -57,7 +57,7 @@ for (const database of databases) {
     let own: UpstreamProvider
     let people = 0
 
-    const somebody = (more: object = {}) => {
+    const newPerson = (more: object = {}) => {
       people++
       return { sub: `person ${people}`, email: `p${people}@example.com`, email_verified: true, ...more }
     }
@@ -111,8 +111,8 @@ for (const database of databases) {
     })
     after(() => clean.run())
 
-    test('a provider of the operator lets anybody in, who is then somebody known', async () => {
-      shared.person = somebody()
+    test('a provider of the operator registers any of its users, once', async () => {
+      shared.person = newPerson()
       const browser = webBrowser(berth.url)
       const page = await enter(browser, shared, 'shared')
       assert.equal(page.path, '/account', page.text)
@@ -138,7 +138,7 @@ for (const database of databases) {
       return row
     }
 
-    test('state, nonce and a proof key go along, and the secret does not', async () => {
+    test('state, nonce and a code challenge are sent, and the secret is not', async () => {
       const { redirectedTo: left } = await leave(webBrowser(berth.url), 'shared')
       assert.deepEqual(
         [...(left?.searchParams.keys() ?? [])].sort(),
@@ -158,7 +158,7 @@ for (const database of databases) {
 
     test('an organization has its own provider: default role, tokens, and all of it ends with the provider (R12)', async () => {
       const provider = await makeProvider({ name: 'ends' })
-      own.person = somebody()
+      own.person = newPerson()
       const browser = webBrowser(berth.url)
       await enter(browser, own, provider.uid)
       const flow = codeFlow()
@@ -182,9 +182,9 @@ for (const database of databases) {
       assert.equal((await leave(webBrowser(berth.url), provider.uid)).status, 404)
     })
 
-    test('whoever is known keeps what they have, without the default role (contract 5.2)', async () => {
+    test('a known user keeps their roles, without the default role (contract 5.2)', async () => {
       const provider = await makeProvider({ name: 'second time' })
-      own.person = somebody()
+      own.person = newPerson()
       await enter(webBrowser(berth.url), own, provider.uid)
       const bound = () =>
         berth.berth.installation.store.db.kysely
@@ -201,14 +201,14 @@ for (const database of databases) {
       assert.deepEqual(await bound(), [])
     })
 
-    test('groups give their mapped roles for as long as the provider says so at the sign-in (R22)', async () => {
+    test('groups give their mapped roles while the provider names them at the sign-in (R22)', async () => {
       const provider = await makeProvider({ name: 'groups' })
       await createResource(berth, `/iam/v2beta1/externalGroupRoleMappings/${provider.uid}`, {
         externalGroupId: 'admins',
         roleUid: role('owner'),
         scope: berth.organization,
       })
-      const person = somebody()
+      const person = newPerson()
       const tokenFor = async (groups: readonly string[]) => {
         own.person = { ...person, groups }
         const browser = webBrowser(berth.url)
@@ -233,16 +233,16 @@ for (const database of databases) {
       assert.equal((await tryCreate(plain.access_token)).status, 403)
     })
 
-    test('an invite is accepted on the way', async () => {
+    test('an invite is accepted in the flow', async () => {
       const provider = await makeProvider({ name: 'invited' })
       const invite = await createResource(berth, `/iam/v2beta1/groupInvites/${berth.organization}`, {
         roleUid: role('editor'),
         ttl: '3600s',
         singleUse: true,
       })
-      own.person = somebody()
+      own.person = newPerson()
       const browser = webBrowser(berth.url)
-      const begun = await browser.open(
+      const started = await browser.open(
         withQuery('/oauth', {
           exit: 'redirect',
           redirect: 'http://localhost:49152/callback?token=true&error=true',
@@ -250,7 +250,7 @@ for (const database of databases) {
           invite: (invite as unknown as { code: string }).code,
         }),
       )
-      const came = await browser.open((await away(own, await confirm(browser, begun))).href)
+      const came = await browser.open((await away(own, await confirm(browser, started))).href)
       const { redirectedTo: left } = await submitConsent(browser, came)
       assert.ok(left?.searchParams.get('token'), String(left))
       const rows = await berth.berth.installation.store.db.kysely
@@ -262,7 +262,7 @@ for (const database of databases) {
       assert.deepEqual(rows.map((row) => row.role_uid).sort(), [role('viewer'), role('editor')].sort())
     })
 
-    test('a client may say where to sign in: by provider, by connection', async () => {
+    test('a client can choose where to sign in: by provider, by connection', async () => {
       const provider = await makeProvider({ name: 'named' })
       const to = async (parameters: Record<string, string>) => {
         const browser = webBrowser(berth.url)
@@ -275,10 +275,10 @@ for (const database of databases) {
       assert.equal(unknown.redirectedTo?.searchParams.get('error'), 'invalid_request')
     })
 
-    test('a stranger who is not to be registered is told so, and nothing is kept of them', async () => {
-      shared.person = somebody()
+    test('an unknown user who must not be registered gets an error, and nothing is stored', async () => {
+      shared.person = newPerson()
       const browser = webBrowser(berth.url)
-      const begun = await browser.open(
+      const started = await browser.open(
         withQuery('/oauth', {
           exit: 'redirect',
           redirect: 'http://localhost:49152/callback?token=true&error=true',
@@ -286,7 +286,7 @@ for (const database of databases) {
           skip_registration: 'true',
         }),
       )
-      const { redirectedTo: left } = await browser.open((await away(shared, begun)).href)
+      const { redirectedTo: left } = await browser.open((await away(shared, started)).href)
       assert.equal(left?.searchParams.get('status_code'), '404')
       assert.equal(left?.searchParams.get('token'), null)
       assert.equal(await cookieSession(browser), false)
@@ -300,7 +300,7 @@ for (const database of databases) {
         left.searchParams.append('state', 'other')
         return browser.open(left.href)
       },
-      'with a state that nobody left with': async (browser) => {
+      'with an unknown state': async (browser) => {
         const left = await away(shared, await leave(browser, 'shared'))
         left.searchParams.set('state', 'A'.repeat(43))
         return browser.open(left.href)
@@ -348,7 +348,7 @@ for (const database of databases) {
       },
       'when the provider was turned to another client meanwhile': async (browser) => {
         const provider = await makeProvider({ name: 'turned' })
-        own.person = somebody()
+        own.person = newPerson()
         const left = await away(own, await leave(browser, provider.uid))
         const changed = await call(
           'PATCH',
@@ -360,7 +360,7 @@ for (const database of databases) {
       },
       'when the provider was deleted meanwhile (R12)': async (browser) => {
         const provider = await makeProvider({ name: 'deleted' })
-        own.person = somebody()
+        own.person = newPerson()
         const left = await away(own, await leave(browser, provider.uid))
         await call('DELETE', `${berth.url}/iam/v2beta1/identityProviders/${provider.uid}`, {
           token: berth.token,
@@ -368,10 +368,10 @@ for (const database of databases) {
         return browser.open(left.href)
       },
     }
-    describe(`nobody comes in, in ${Object.keys(refused).length} ways`, () => {
+    describe(`${Object.keys(refused).length} invalid responses are rejected`, () => {
       for (const [how, attempt] of Object.entries(refused)) {
         test(how, async () => {
-          shared.person = somebody()
+          shared.person = newPerson()
           const browser = webBrowser(berth.url)
           const page = await attempt(browser)
           assert.ok([400, 403, 404].includes(page.status), `${page.status} ${page.text}`)
@@ -381,8 +381,8 @@ for (const database of databases) {
       }
     })
 
-    test("an organization's provider does not get the code of somebody whom it sends on to the operator's (RFC 9700 section 4.4)", async () => {
-      // Its metadata say nothing of `iss`, and it does what it likes with whoever comes.
+    test("an organization's provider does not get the code of a user whom it redirects to the operator's (RFC 9700 section 4.4)", async () => {
+      // Its metadata does not announce `iss`, and it redirects users as it likes.
       const asked: string[] = []
       const evil = await startUpstreamProvider(clean, () => berth.url)
       evil.answer = (request, response) => {
@@ -407,11 +407,11 @@ for (const database of databases) {
       const victim = webBrowser(berth.url)
       const departed = (await leave(victim, provider.uid)).redirectedTo ?? assert.fail()
       assert.equal(departed.origin, evil.issuer)
-      shared.person = somebody()
+      shared.person = newPerson()
       theirs.searchParams.set('state', departed.searchParams.get('state') ?? '')
       const back = (await webBrowser(shared.issuer).open(theirs.href)).redirectedTo ?? assert.fail()
       assert.ok(back.searchParams.has('code'))
-      // A provider that tells nobody who it is.
+      // A provider that does not send `iss`.
       back.searchParams.delete('iss')
       const page = await victim.open(back.href)
       assert.deepEqual(
@@ -440,13 +440,13 @@ for (const database of databases) {
         const asked = await asking.open(
           withQuery('/oauth/authorize', { ...codeFlow().parameters, connection: 'shared' }),
         )
-        // They are signed in, so nobody is sent anywhere before the consent.
+        // The user is signed in, so there is no redirect before the consent.
         assert.match(asked.path, /^\/oauth\/continue/)
         const request = new URL(asked.path, berth.url).searchParams.get('request') ?? ''
         for (const query of [{ with: 'shared', request }, { with: 'shared' }]) {
           const again = await asking.open(withQuery('/sign-in/provider', query))
           assert.equal(again.redirectedTo, undefined)
-          assert.match(again.text, /It ends the session that you have in this browser now/)
+          assert.match(again.text, /It ends your current session in this browser/)
         }
 
         // A client that sends someone from its own site to sign in gets them there.
@@ -477,7 +477,7 @@ for (const database of databases) {
           .setHeader('content-type', 'application/json')
           .end(JSON.stringify({ issuer: 'https://other.example', jwks_uri: 'https://other.example/keys' })),
     }
-    describe(`a provider that is at fault lets nobody in (R15), in ${Object.keys(faults).length} ways`, () => {
+    describe(`${Object.keys(faults).length} faults of a provider reject the sign-in (R15)`, () => {
       for (const [what, answer] of Object.entries(faults)) {
         test(what, async (t) => {
           const faulty = await startUpstreamProvider(clean, () => berth.url)
@@ -496,8 +496,8 @@ for (const database of databases) {
       }
     })
 
-    test('the token endpoint at fault lets nobody in (R15)', async () => {
-      shared.person = somebody()
+    test('faults of the token endpoint reject the sign-in (R15)', async () => {
+      shared.person = newPerson()
       const browser = webBrowser(berth.url)
       const left = await away(shared, await leave(browser, 'shared'))
       shared.answer = (_request, response) => response.writeHead(503).end()
@@ -507,40 +507,40 @@ for (const database of databases) {
       assert.equal(await cookieSession(browser), false)
     })
 
-    test('whoever runs the server reads in its log what the provider did wrong, and no secret', async () => {
+    test('the log describes the fault of the provider, and contains no secret', async () => {
       const faulty = await startUpstreamProvider(clean, () => berth.url)
       const provider = await makeProvider(
         { name: 'wrong secret' },
         { issuer: faulty.issuer, clientSecret: 'not the secret' },
       )
-      faulty.person = somebody()
+      faulty.person = newPerson()
       const left = await away(faulty, await leave(webBrowser(berth.url), provider.uid))
       const browser = webBrowser(berth.url)
-      const begun = await away(faulty, await leave(browser, provider.uid))
-      const page = await browser.open(begun.href)
-      assert.match(page.text, /administrator can find out more in the log/)
+      const started = await away(faulty, await leave(browser, provider.uid))
+      const page = await browser.open(started.href)
+      assert.match(page.text, /operator of this server can find details in the log/)
       const warning = berth.warnings.findLast((one) => JSON.stringify(one).includes(provider.uid))
       const logged = JSON.stringify(warning ?? assert.fail('nothing is logged'))
       assert.match(logged, /invalid_client/)
       for (const secret of [
         'not the secret',
-        begun.searchParams.get('code') ?? '-',
-        begun.searchParams.get('state') ?? '-',
+        started.searchParams.get('code') ?? '-',
+        started.searchParams.get('state') ?? '-',
         left.searchParams.get('code') ?? '-',
       ])
         assert.ok(!logged.includes(secret), secret)
     })
 
-    test('somebody in more groups than limits.sessionGroupsMax does not come in, rather than with some of them', async () => {
+    test('a user in more groups than limits.sessionGroupsMax is rejected, instead of signed in with some of them', async () => {
       const provider = await makeProvider({ name: 'many groups' })
       const groups = Array.from({ length: limits.sessionGroupsMax + 1 }, (_, n) => `group ${n}`)
-      own.person = somebody({ groups })
+      own.person = newPerson({ groups })
       assert.equal((await enter(webBrowser(berth.url), own, provider.uid)).status, 403)
-      own.person = somebody({ groups: [{ name: 'staff' }] })
+      own.person = newPerson({ groups: [{ name: 'staff' }] })
       assert.equal((await enter(webBrowser(berth.url), own, provider.uid)).status, 403)
     })
 
-    test('the name of an organization says nothing about unverified ones: same answer for unknown, unverified and without a provider', async () => {
+    test('the name of an organization reveals nothing about unverified ones: the response is the same for unknown, unverified and without a provider', async () => {
       const named = async (name: string) => {
         const {
           status,

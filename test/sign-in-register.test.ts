@@ -11,7 +11,7 @@ import { codeFlow, withQuery } from './support/signin/oauth.ts'
 import { type WebBrowser, type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
 for (const database of databases) {
-  describe(`making an account with an invite (${database.name})`, () => {
+  describe(`creating an account with an invite (${database.name})`, () => {
     let berth: TestBerth
     before(async () => {
       berth = await startTestBerth(database)
@@ -34,7 +34,7 @@ for (const database of databases) {
     const registerPath = (page: WebPage) =>
       /href="(\/sign-in\/register\?request=[\w-]+)"/.exec(page.html)?.[1]
 
-    test('whoever has an invite makes an account, agrees, and is in with an address that is not verified', async () => {
+    test('the holder of an invite creates an account, accepts, and joins with an unverified address', async () => {
       const browser = webBrowser(berth.url)
       const signIn = await follow(browser, await invite())
       const path = registerPath(signIn)
@@ -61,7 +61,7 @@ for (const database of databases) {
       assert.equal(group.status, 200)
     })
 
-    test('an invite for one address, a flow without one, a wrong request and another browser make nobody an account', async () => {
+    test('an invite for one address, a flow without one, a wrong request and another browser create no account', async () => {
       const forOne = webBrowser(berth.url)
       assert.equal(registerPath(await follow(forOne, await invite('grace@example.com'))), undefined)
       const plain = webBrowser(berth.url)
@@ -77,7 +77,7 @@ for (const database of databases) {
       assert.equal((await webBrowser(berth.url).open(path)).status, 404)
     })
 
-    test('an address that has an account is not taken again', async () => {
+    test('an address that has an account is rejected', async () => {
       const email = `${newName('ada')}@example.com`
       await newLocalAccount(berth, email)
       const browser = webBrowser(berth.url)
@@ -88,10 +88,10 @@ for (const database of databases) {
         password: PASSWORD,
       })
       assert.equal(answer.status, 400)
-      assert.match(answer.text, /There is an account with this e-mail address already/)
+      assert.match(answer.text, /An account with this email address already exists/)
     })
 
-    test('a password made of the name of its owner, or of the organization of the invite, is refused', async () => {
+    test('a password based on the name of its owner, or of the organization of the invite, is rejected', async () => {
       const browser = webBrowser(berth.url)
       const path = registerPath(await follow(browser, await invite())) ?? ''
       const { body } = await call('GET', `${berth.url}/iam/v2beta1/groups/${berth.organization}`, {
@@ -103,11 +103,11 @@ for (const database of databases) {
           email: `${newName('ada')}@example.com`,
           password,
         })
-        assert.match(`${answer.status} ${answer.text}`, /^400 .*name or e-mail/s, password)
+        assert.match(`${answer.status} ${answer.text}`, /^400 .*name, your email/s, password)
       }
     })
 
-    test('somebody with an account signs in on the way of an invite and comes to the consent', async () => {
+    test('a user with an account signs in within the flow of an invite and gets to the consent', async () => {
       const email = `${newName('ada')}@example.com`
       await localAccount(berth, email)
       const browser = webBrowser(berth.url)

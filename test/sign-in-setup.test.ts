@@ -13,7 +13,7 @@ import { webBrowser } from './support/signin/web-browser.ts'
 const ada = { name: 'Ada Lovelace', email: 'Ada@Example.com', password: PASSWORD }
 
 for (const database of databases) {
-  describe(`the first account (${database.name})`, () => {
+  describe(`the owner account (${database.name})`, () => {
     let berth: TestBerth
     before(async () => {
       berth = await startTestBerth(database)
@@ -36,7 +36,7 @@ for (const database of databases) {
       return { browser, page, answer }
     }
 
-    test('R41: a link makes one account; of ten at once none makes another, nor does an earlier link', async () => {
+    test('R41: a link creates one account; of ten concurrent attempts none creates another, nor does an earlier link', async () => {
       const [earlier, path] = [await setupPath(berth), await setupPath(berth)]
       assert.equal((await setup(earlier)).page.status, 404)
       const attempts = await Promise.all(
@@ -50,7 +50,7 @@ for (const database of databases) {
       assert.equal(await createSetupLink(store, berth.url), undefined)
     })
 
-    test('R41: a link is stored as a hash alone, and is good for setupLinkMs', async () => {
+    test('R41: of a link only a hash is stored, and it is valid for setupLinkMs', async () => {
       const path = await setupPath(berth)
       const code = path.split('code=')[1] ?? ''
       const rows = await berth.berth.installation.store.db.kysely.selectFrom('pending').selectAll().execute()
@@ -64,7 +64,7 @@ for (const database of databases) {
       assert.equal((await setup(path)).page.status, 404)
     })
 
-    test('what somebody has to correct does not spend the link', async () => {
+    test('an invalid form does not use up the link', async () => {
       const path = await setupPath(berth)
       const wrong: Record<string, [Record<string, string>, RegExp]> = {
         'no name': [{ name: ' ' }, /Your name must/],
@@ -87,7 +87,7 @@ for (const database of databases) {
       assert.equal((await setup(path)).answer.path, '/account?done=setup')
     })
 
-    test('whoever has the link becomes the owner that the installation began with', async () => {
+    test('the holder of the link becomes the owner of the installation', async () => {
       const { browser, page, answer } = await setup(await setupPath(berth), { organization: 'acme' })
       assert.equal(page.forms[0]?.fields['organization'], 'default')
       assert.equal(answer.path, '/account?done=setup')
@@ -106,7 +106,7 @@ for (const database of databases) {
       assert.equal((await setPassword(webBrowser(berth.url), 'ada@example.com')).path, '/account')
     })
 
-    test('when that account is gone the next is for the same owner, whose organization keeps its name', async () => {
+    test('after that account is deleted, the next is for the same owner, whose organization keeps its name', async () => {
       const { page, answer } = await setup(await setupPath(berth), { organization: 'other' })
       assert.equal(page.forms[0]?.fields['organization'], undefined)
       assert.equal(answer.path, '/account?done=setup')

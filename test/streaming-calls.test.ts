@@ -13,7 +13,10 @@ import { createFrameReader, encodeFrame } from '@berth/server/gateway/grpc/frame
 import { createGrpcHandler, type GrpcOptions } from '@berth/server/gateway/grpc/handler.ts'
 import { createHealthService } from '@berth/server/gateway/grpc/health.ts'
 import { createReflectionMethods } from '@berth/server/gateway/grpc/reflection.ts'
-import { clientAddressResolver, createTrustedProxyTest } from '@berth/server/pipeline/limits/client-address.ts'
+import {
+  clientAddressResolver,
+  createTrustedProxyTest,
+} from '@berth/server/pipeline/limits/client-address.ts'
 import { createBodyBudget } from '@berth/server/port/bodies/body-budget.ts'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type Http2Reply, http2Request, http2Session, startPort } from './support/http/port.ts'

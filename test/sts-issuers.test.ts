@@ -9,7 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { limits } from '@berth/server/config/limits.ts'
-import { createOutbound, OutboundError, type OutboundOptions } from '@berth/server/runtime/outbound/outbound.ts'
+import {
+  createOutbound,
+  OutboundError,
+  type OutboundOptions,
+} from '@berth/server/runtime/outbound/outbound.ts'
 import { checkSubjectToken, readSubjectToken } from '@berth/server/tokens/exchange/subject-token.ts'
 import { createIssuerKeys } from '@berth/server/tokens/issuers/issuer-keys.ts'
 import { evaluateUntilFailure } from '@berth/server/tokens/trust/evaluate.ts'
@@ -100,7 +104,7 @@ test(`R2: loopback is refused in ${loopbackHosts.length} spellings, over http an
   assert.deepEqual(server.requests, [])
 })
 
-test('R2: a name that resolves to refused addresses only is refused; refused ones are passed over', async (t) => {
+test('R2: a name that resolves only to forbidden addresses is rejected; others are used', async (t) => {
   const server = await startServer(t, json({ ok: true }))
   for (const [addresses, expected] of [
     [['10.0.0.1', '169.254.169.254', '::1'], 'refused'],
@@ -118,7 +122,7 @@ test('R2: a name that resolves to refused addresses only is refused; refused one
   }
 })
 
-test('R2: plain http to a public address is refused', async (t) => {
+test('R2: plain http to a public address is rejected', async (t) => {
   const outbound = outboundFor(t, { resolve: async () => ['8.8.8.8'] })
   assert.equal((await failureOf(outbound.getJson('http://ci.example.com/'))).kind, 'refused')
   assert.equal((await failureOf(outbound.getJson('http://8.8.8.8/'))).kind, 'refused')
@@ -146,7 +150,7 @@ test('R2: a name is resolved once per connection, so a second answer cannot lead
   assert.equal(server.requests.length, 2)
 })
 
-test('R2: each target of a redirect is checked anew', async (t) => {
+test('R2: each target of a redirect is checked', async (t) => {
   const inner = await startServer(t, json({ secret: true }))
   const server = await startServer(t, (request, response) => {
     const location = new URL(request.url ?? '/', 'http://x').searchParams.get('to') ?? ''
@@ -173,7 +177,7 @@ test('R2: each target of a redirect is checked anew', async (t) => {
   assert.deepEqual(inner.requests, [])
 })
 
-test('over https the certificate is checked, and a redirect to http is refused', async (t) => {
+test('over https the certificate is checked, and a redirect to http is rejected', async (t) => {
   const plain = await startServer(t, json({}))
   const { cert, key } = selfSignedCertificate()
   const paths: string[] = []
@@ -219,7 +223,7 @@ test('R3: a redirect without a target is an error', async (t) => {
   assert.equal((await failureOf(outboundFor(t).getJson(server.url))).kind, 'redirect')
 })
 
-test('R3: a body of more than 100 KiB is given up while it arrives', async (t) => {
+test('R3: a body of more than 100 KiB is aborted while it arrives', async (t) => {
   const outbound = outboundFor(t)
   const exact = JSON.stringify('a'.repeat(limits.outboundBodyBytesMax - 2))
   const server = await startServer(t, (_request, response) => response.end(exact))
@@ -240,7 +244,7 @@ test('R3: a body of more than 100 KiB is given up while it arrives', async (t) =
   assert.ok(sent < 20e6, `${sent} bytes were taken`)
 })
 
-test('R3: a compressed body is not unpacked', async (t) => {
+test('R3: a compressed body is not decompressed', async (t) => {
   const server = await startServer(t, (_request, response) =>
     response.setHeader('content-encoding', 'gzip').end(gzipSync(JSON.stringify('a'.repeat(1e6)))),
   )
@@ -249,7 +253,7 @@ test('R3: a compressed body is not unpacked', async (t) => {
 
 const quick = { ...limits, outboundTimeoutMs: 150 }
 
-test('R3: headers and bodies that come too slowly time out, redirects included', async (t) => {
+test('R3: slow headers and bodies time out, redirects included', async (t) => {
   const outbound = outboundFor(t, { limits: quick })
   const server = await startServer(t, () => {})
   const answers: Record<string, Answer> = {
@@ -271,12 +275,12 @@ test('R3: headers and bodies that come too slowly time out, redirects included',
   }
 })
 
-test('R3: a resolver that does not answer times out', async (t) => {
+test('R3: a resolver that does not respond times out', async (t) => {
   const outbound = outboundFor(t, { limits: quick, resolve: () => new Promise(() => {}) })
   assert.equal((await failureOf(outbound.getJson('https://ci.example.com'))).kind, 'timeout')
 })
 
-test('a caller that gives up ends the fetch', async (t) => {
+test('a caller that aborts ends the fetch', async (t) => {
   const server = await startServer(t, () => {})
   const caller = new AbortController()
   const fetching = failureOf(outboundFor(t).getJson(server.url, caller.signal))
@@ -284,7 +288,7 @@ test('a caller that gives up ends the fetch', async (t) => {
   assert.equal((await fetching).kind, 'timeout')
 })
 
-test('R3: only so many fetches run at once, the others wait within their time', async (t) => {
+test('R3: concurrent fetches are limited, the others wait within their timeout', async (t) => {
   const open: ServerResponse[] = []
   let most = 0
   const server = await startServer(t, (_request, response) => {
@@ -306,7 +310,7 @@ test('R3: only so many fetches run at once, the others wait within their time', 
   assert.deepEqual(new Set(failures.map(({ kind }) => kind)), new Set(['timeout']))
 })
 
-test('R3: no error repeats anything of the URL or of the answer', async (t) => {
+test('R3: no error repeats anything of the URL or of the response', async (t) => {
   const server = await startServer(t, () => {})
   const outbound = outboundFor(t, { limits: quick })
   const answers: [string, Answer][] = [
@@ -343,7 +347,7 @@ test('proxies of the environment are not used', async (t) => {
   assert.deepEqual(await outboundFor(t).getJson(server.url), { proxied: false })
 })
 
-test('closing ends running fetches and refuses new ones', async (t) => {
+test('closing ends running fetches and rejects new ones', async (t) => {
   const server = await startServer(t, () => {})
   const outbound = outboundFor(t)
   const running = failureOf(outbound.getJson(server.url))
@@ -468,7 +472,7 @@ test('R2: the key set that the metadata names is fetched under the same guard', 
   assert.deepEqual(inner.requests, [])
 })
 
-test('a new key works after one refetch, and a withdrawn one ends with the remembered keys', async (t) => {
+test('a new key works after one refetch, and a withdrawn one ends with the cached keys', async (t) => {
   const issuer = await startIssuer(t)
   const verify = verifierFor(t, issuer)
   const old = await issuer.sign('k1')
@@ -486,7 +490,7 @@ test('a new key works after one refetch, and a withdrawn one ends with the remem
   assert.equal(await verify(withdrawn), 'invalid')
 })
 
-test('R15: a flood of unknown key ids makes at most one fetch per 30 seconds', async (t) => {
+test('R15: a flood of unknown key ids causes at most one fetch per 30 seconds', async (t) => {
   const issuer = await startIssuer(t)
   const verify = verifierFor(t, issuer)
   assert.equal(await verify(await issuer.sign('k1')), 'ok')
@@ -502,7 +506,7 @@ test('R15: a flood of unknown key ids makes at most one fetch per 30 seconds', a
   }
 })
 
-test('R7: a known key id does not make a foreign key trusted', async (t) => {
+test('R7: a known key id does not make another key trusted', async (t) => {
   const issuer = await startIssuer(t)
   const verify = verifierFor(t, issuer)
   assert.equal(await verify(await issuer.sign('foreign', 'k1')), 'invalid')
@@ -521,7 +525,7 @@ const failing: Record<string, Answer> = {
   'too large': (_request, response) => response.end('a'.repeat(limits.outboundBodyBytesMax + 1)),
 }
 
-test('R15: an issuer that fails makes tokens unverifiable for now, and is left alone for seconds', async (t) => {
+test('R15: an issuer that fails makes tokens unverifiable for now, and is not fetched for some seconds', async (t) => {
   const issuer = await startIssuer(t)
   for (const [name, answer] of Object.entries(failing)) {
     const verify = verifierFor(t, issuer, { limits: quick })
@@ -585,7 +589,7 @@ test('metadata of another issuer, without keys or with unusable ones is never ac
   }
 })
 
-test('R1: a name that is no issuer URL is not fetched', async () => {
+test('R1: an invalid issuer URL is not fetched', async () => {
   const outbound = { share: () => assert.fail('fetched') }
   const issuerKeys = createIssuerKeys({ outbound, clock: Date.now })
   for (const issuer of ['https://ci.example.com@evil', 'https://ci.example.com?x', 'file:///x', '']) {

@@ -163,7 +163,7 @@ for (const database of databases) {
       return rest
     }
 
-    test('ADR 13: bindings count by who vouched and how they were made, over REST, gRPC and the registry, and for what comes of a token', async () => {
+    test('ADR 13: bindings count by voucher and by how they were created, over REST, gRPC and the registry, and for exchanged tokens', async () => {
       const [a, b] = [await organization('a'), await organization('b')]
       await person(SUB)
       const { account, browser } = await localAccount(berth, `${newName('local')}@example.com`)
@@ -234,7 +234,7 @@ for (const database of databases) {
       }
     })
 
-    test('ADR 13: the browser and headless flows of the public SDK, the flow of devices, and the exchange of an ID token, bound what they give', async () => {
+    test('ADR 13: the browser and headless flows of the public SDK, the device flow, and the exchange of an ID token limit their tokens', async () => {
       const [a, b] = [await organization('a'), await organization('b')]
       await person(SUB)
       await bind(b.uid)
@@ -281,7 +281,7 @@ for (const database of databases) {
     const clientOf = async (uid: string) =>
       (await admin.get(`iam/identityProviders/${uid}`)).body.oidc.clientId
 
-    test('ADR 13: a workload identity that a person assumes is bounded as the person is', async () => {
+    test('ADR 13: a workload identity that a user assumes is limited as the user is', async () => {
       const [a, b] = [await organization('a'), await organization('b')]
       await person(SUB)
       const robot = await admin.create(`iam/identities/${b.uid}`, {
@@ -323,7 +323,7 @@ for (const database of databases) {
       assert.equal(await opens(await token(OPERATOR), a.uid), false)
     })
 
-    test('ADR 13: what is held on the platform counts for no provider of an organization', async () => {
+    test('ADR 13: platform roles count for no provider of an organization', async () => {
       const a = await organization('a')
       const db = berth.berth.installation.store.db.kysely
       const owner = managedRoleByName.get('owner')?.uid ?? ''
@@ -351,7 +351,7 @@ for (const database of databases) {
       assert.equal(body.roleBindings[0].acceptedThrough.uid, a.provider)
     })
 
-    test('ADR 13: accepting again through a provider makes a binding count for it; another identity starts without a record', async () => {
+    test('ADR 13: accepting again with a provider makes a binding count for it; another identity starts without a record', async () => {
       const [a, b] = [await organization('a'), await organization('b')]
       await person(SUB)
       const binding = await bind(b.uid)
@@ -375,7 +375,7 @@ for (const database of databases) {
       assert.equal(await opens(token, b.uid), false)
     })
 
-    test('R18: who vouched for a binding cannot be set by a caller', async () => {
+    test('R18: a caller cannot set the voucher of a binding', async () => {
       const [a, b] = [await organization('a'), await organization('b')]
       await person(SUB)
       const acceptedThrough = { uid: a.provider, name: 'x', issuer: upstream.issuer }
@@ -387,7 +387,7 @@ for (const database of databases) {
       assert.equal(await opens((await through(a.provider)).token, b.uid), false)
     })
 
-    test('R12: deleting the provider, or giving it another issuer or client, ends what came through it', async () => {
+    test('R12: deleting the provider, or changing its issuer or client, ends its sessions and tokens', async () => {
       for (const change of ['delete', 'client'] as const) {
         const [a, b] = [await organization('a'), await organization('b')]
         await person(SUB)
@@ -408,7 +408,7 @@ for (const database of databases) {
       }
     })
 
-    describe('what concerns the person as a whole', () => {
+    describe('authority over the whole user', () => {
       /** What a caller may do with the account and the profile, by status; deleting comes last. */
       const attempts = async (api: Api, uid: string) => ({
         create: (await api.post('iam/groups', { name: newName('made') })).status,
@@ -425,7 +425,7 @@ for (const database of databases) {
         ).status,
       })
 
-      test('ADR 13: needs the operator’s provider, or the one that registered the person', async () => {
+      test('ADR 13: needs the operator’s provider, or the one that registered the user', async () => {
         const [a, b] = [await organization('a'), await organization('b')]
         for (const [registered, came, expected] of [
           [OPERATOR, OPERATOR, 200],
@@ -443,7 +443,7 @@ for (const database of databases) {
         }
       })
 
-      test('ADR 13: once the operator’s provider vouched for a person, no provider of an organization acts for them as a whole', async () => {
+      test('ADR 13: after a sign-in with the operator’s provider, no provider of an organization has authority over the whole user', async () => {
         const a = await organization('a')
         await person(newName('first'))
         const api = await through(a.provider)
@@ -462,7 +462,7 @@ for (const database of databases) {
         assert.ok(ends(page) > 1)
         const seen = await foreign.open('/account')
         assert.equal(ends(seen), 1, seen.text)
-        assert.match(seen.text, /this session only/)
+        assert.match(seen.text, /Only this session/)
         const token = seen.forms.find(({ action }) => action === '/account/sessions/end')?.fields ?? {}
         const others = page.forms.flatMap(({ fields }) => fields['id'] ?? [])
         const id = others.find((one) => one !== token['id'])
@@ -475,7 +475,7 @@ for (const database of databases) {
         assert.equal(done.path, '/sign-in?done=signed-out', done.text)
       })
 
-      test('ADR 13: neither the address nor another organization of the person shows', async () => {
+      test('ADR 13: neither the address nor other organizations of the user are visible', async () => {
         const [a, b] = [await organization('a'), await organization('b')]
         const email = `${newName('ada')}@example.com`
         await person(SUB, { email, email_verified: true })
@@ -498,8 +498,8 @@ for (const database of databases) {
       })
     })
 
-    describe('e-mail addresses', () => {
-      test('ADR 13: an invite for an address is accepted where who vouched for the address counts', async () => {
+    describe('email addresses', () => {
+      test('ADR 13: an invite for an address is accepted where the voucher of the address counts', async () => {
         const [a, b] = [await organization('a'), await organization('b')]
         const verified = { email: `${newName('ada')}@example.com`, email_verified: true }
         const unverified = { ...verified, email_verified: false }
@@ -524,7 +524,7 @@ for (const database of databases) {
         }
       })
 
-      test('ADR 13: a provider of another organization does not use the address that the operator’s verified, nor change it', async () => {
+      test('ADR 13: a provider of another organization neither uses nor changes the address that the operator’s verified', async () => {
         const [a, b] = [await organization('a'), await organization('b')]
         const sub = newName('known')
         const email = `${sub}@example.com`
@@ -595,7 +595,7 @@ for (const database of databases) {
         assert.equal((await admin.get('iam/identities:lookupIdentity', names)).body.uid, ada)
       })
 
-      test('ADR 13: two providers of one issuer and client in one organization verify no e-mail address', async () => {
+      test('ADR 13: two providers of one issuer and client in one organization verify no email address', async () => {
         const victim = await organization('victim')
         const email = `${newName('ceo')}@example.com`
         const { api, uid } = await attacker()
@@ -614,12 +614,12 @@ for (const database of databases) {
           assert.equal(reply.status, 401)
         }
         const identity = await admin.get(`iam/identities/${userUid(upstream.issuer, sub, 0)}`)
-        assert.equal(identity.status, 404, 'nobody was registered')
+        assert.equal(identity.status, 404, 'no user was registered')
       })
     })
 
     describe('R19 through providers', () => {
-      test('R19: what identities hold that trust tokens of Berth, which persons of any issuer get, counts as held by these persons', async () => {
+      test('R19: access of identities that trust tokens of Berth, which users of any issuer get, counts as access of these users', async () => {
         const { uid } = await admin.create('iam/groups', { name: newName('r19') })
         const identity = (subject: string, issuer: string) =>
           admin.create(`iam/identities/${uid}`, { name: newName('robot'), claimMatch: { issuer, subject } })
@@ -662,7 +662,7 @@ for (const database of databases) {
         )
       })
 
-      test('R19: a provider is set up or changed by a caller who holds what persons of the issuer hold', async () => {
+      test('R19: a provider is created or changed by a caller who holds what users of the issuer hold', async () => {
         const { uid } = await admin.create('iam/groups', { name: newName('r19') })
         const team = await group(uid)
         const role = await admin.create(`iam/roles/${uid}`, {

@@ -390,7 +390,7 @@ onEveryDatabase('the audit log', (cast) => {
         code: 7,
         issuer: issuer.name,
         subject: 'job-2',
-        reason: 'the identity asks for another subject',
+        reason: 'the identity requires another subject',
       },
       { ...common, code: 16, issuer: '', subject: '', reason: seen[2]?.reason },
     ])

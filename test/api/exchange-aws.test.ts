@@ -63,7 +63,7 @@ for (const database of databases) {
       }
     })
 
-    test('the token says who signed', async () => {
+    test('the token names the signer', async () => {
       const { body } = await shown(signed())
       const claims = decodeJwt(body.token)
       assert.equal(claims.sub, identity)
@@ -71,7 +71,7 @@ for (const database of databases) {
       assert.equal((claims.exp ?? 0) - (claims.iat ?? 0), 3600)
     })
 
-    test('what is sent on to AWS is the signed headers and nothing of ours', async () => {
+    test('only the signed headers are forwarded to AWS', async () => {
       const from = sts.requests.length
       await shown(signed())
       const { headers, body, target } = sts.requests[from] ?? assert.fail('AWS was not asked')
@@ -148,45 +148,37 @@ for (const database of databases) {
     const refused: readonly [string, AwsTokenOptions | string, RegExp][] = [
       ['no base64', 'no~base64', /neither a signed JWT nor a signed request/],
       ['no request', Buffer.from('hello').toString('base64'), /neither a signed JWT nor a signed request/],
-      ['both alphabets at once', '+-_/', /neither a signed JWT/],
-      ['no version', altered(' HTTP/1.1', ''), /not a proper HTTP/],
-      ['another version', altered('HTTP/1.1', 'HTTP/1.0'), /not a proper HTTP/],
-      ['no empty line at the end', altered(/\r\n\r\n$/, '\r\n'), /not a proper HTTP/],
-      ['a body', altered(/$/, 'Action=AssumeRole'), /not a proper HTTP/],
-      ['a second request', altered(/$/, 'GET / HTTP/1.1\r\n\r\n'), /not a proper HTTP/],
+      ['both alphabets mixed', '+-_/', /neither a signed JWT/],
+      ['no version', altered(' HTTP/1.1', ''), /not a valid HTTP/],
+      ['another version', altered('HTTP/1.1', 'HTTP/1.0'), /not a valid HTTP/],
+      ['no empty line at the end', altered(/\r\n\r\n$/, '\r\n'), /not a valid HTTP/],
+      ['a body', altered(/$/, 'Action=AssumeRole'), /not a valid HTTP/],
+      ['a second request', altered(/$/, 'GET / HTTP/1.1\r\n\r\n'), /not a valid HTTP/],
       [
         'a bare line feed',
         altered('Accept: application/json\r\n', 'Accept: application/json\n'),
-        /not a proper HTTP/,
+        /not a valid HTTP/,
       ],
-      ['a bare carriage return', altered('application/json\r\n', 'application/json\r'), /not a proper HTTP/],
-      ['a folded header', altered('Accept: ', 'Accept:\r\n '), /not a proper HTTP/],
-      ['a blank before the colon', altered('Accept: ', 'Accept : '), /not a proper HTTP/],
-      ['a header without a name', altered('Accept: ', ': '), /not a proper HTTP/],
-      ['a NUL', altered('Accept: ', 'Accept: \0'), /not a proper HTTP/],
-      ['a letter outside ASCII', altered('Accept: ', 'Accept: é'), /not a proper HTTP/],
+      ['a bare carriage return', altered('application/json\r\n', 'application/json\r'), /not a valid HTTP/],
+      ['a folded header', altered('Accept: ', 'Accept:\r\n '), /not a valid HTTP/],
+      ['a blank before the colon', altered('Accept: ', 'Accept : '), /not a valid HTTP/],
+      ['a header without a name', altered('Accept: ', ': '), /not a valid HTTP/],
+      ['a NUL', altered('Accept: ', 'Accept: \0'), /not a valid HTTP/],
+      ['a letter outside ASCII', altered('Accept: ', 'Accept: é'), /not a valid HTTP/],
       [
         'too many headers',
         altered('Accept: ', `${Array.from({ length: 41 }, (_, n) => `X-${n}: y\r\n`).join('')}Accept: `),
-        /not a proper HTTP/,
+        /not a valid HTTP/,
       ],
-      ['two Authorization headers', altered('Accept: ', 'Authorization: x\r\nAccept: '), /not a proper HTTP/],
+      ['two Authorization headers', altered('Accept: ', 'Authorization: x\r\nAccept: '), /not a valid HTTP/],
       [
         'two X-Amz-Date headers',
         altered('Accept: ', 'x-amz-date: 20260101T000000Z\r\nAccept: '),
-        /not a proper HTTP/,
+        /not a valid HTTP/,
       ],
-      [
-        'two audience headers',
-        altered('Accept: ', 'chainguard-audience: x\r\nAccept: '),
-        /not a proper HTTP/,
-      ],
-      [
-        'two identity headers',
-        altered('Accept: ', 'CHAINGUARD-IDENTITY: x\r\nAccept: '),
-        /not a proper HTTP/,
-      ],
-      ['two hosts', altered('Accept: ', 'host: x\r\nAccept: '), /not a proper HTTP/],
+      ['two audience headers', altered('Accept: ', 'chainguard-audience: x\r\nAccept: '), /not a valid HTTP/],
+      ['two identity headers', altered('Accept: ', 'CHAINGUARD-IDENTITY: x\r\nAccept: '), /not a valid HTTP/],
+      ['two hosts', altered('Accept: ', 'host: x\r\nAccept: '), /not a valid HTTP/],
       ['GET', { method: 'GET' }, /is not a POST/],
       ['another host', header('Host', 'sts.example.com'), /another host/],
       ['a host with a port', header('Host', '127.0.0.1:443'), /another host/],
@@ -208,9 +200,9 @@ for (const database of databases) {
         { target: '//evil.example/?Action=GetCallerIdentity&Version=2011-06-15' },
         /not one for/,
       ],
-      ['a body announced', header('Content-Length', '5'), /a header that it must not have/],
-      ['a chunked body announced', header('Transfer-Encoding', 'chunked'), /a header that it must not have/],
-      ['an upgrade', header('Upgrade', 'h2c'), /a header that it must not have/],
+      ['a body announced', header('Content-Length', '5'), /a header that is not allowed/],
+      ['a chunked body announced', header('Transfer-Encoding', 'chunked'), /a header that is not allowed/],
+      ['an upgrade', header('Upgrade', 'h2c'), /a header that is not allowed/],
       ['audience not signed', { unsigned: ['Chainguard-Audience'] }, /does not cover/],
       ['identity not signed', { unsigned: ['Chainguard-Identity'] }, /does not cover/],
       ['host left out of the signature', altered('host;', ''), /does not cover/],
@@ -223,7 +215,7 @@ for (const database of databases) {
       ],
       ['another kind of Authorization', altered('AWS4-HMAC-SHA256', 'Bearer'), /does not cover/],
       ['no audience', header('Chainguard-Audience', undefined), /does not cover/],
-      ['a user agent signed', altered('SignedHeaders=', 'SignedHeaders=user-agent;'), /are not passed on/],
+      ['a user agent signed', altered('SignedHeaders=', 'SignedHeaders=user-agent;'), /are not forwarded/],
       ['another audience', header('Chainguard-Audience', 'https://elsewhere.example'), /another audience/],
       ['the audience and more', header('Chainguard-Audience', 'http://127.0.0.1:1, x'), /another audience/],
       ['another identity', header('Chainguard-Identity', 'x'), /names another identity/],
@@ -232,7 +224,7 @@ for (const database of databases) {
       ['no date', header('X-Amz-Date', 'yesterday'), /no date/],
       ['a day that does not exist', header('X-Amz-Date', '20260231T000000Z'), /no date/],
     ]
-    test(`${refused.length} requests are refused by name, and are not sent on`, async () => {
+    test(`${refused.length} requests are rejected with the reason, and are not forwarded`, async () => {
       const from = sts.requests.length
       for (const [name, options, message] of refused) {
         const reply = await shown(typeof options === 'string' ? options : signed(options))
@@ -242,21 +234,21 @@ for (const database of databases) {
       assert.equal(sts.requests.length, from)
     })
 
-    test('the audience may be the address or the host, blanks around and in it do not count', async () => {
+    test('the audience can be the address or the host, and spaces in it are normalized', async () => {
       const { host } = new URL(berth.url)
       for (const audience of [berth.url, host, `  ${host}  `]) {
         assert.equal(statusOf(await shown(awsToken(audience, identity))), 'ok', audience)
       }
     })
 
-    test('R14: a request is good for 15 minutes, and may be shown again until then', async () => {
+    test('R14: a request is valid for 15 minutes, and can be reused until then', async () => {
       for (const nowMs of [Date.now() - 14 * MINUTE_MS, Date.now() + 4 * MINUTE_MS]) {
         const token = signed({ nowMs })
         assert.deepEqual([statusOf(await shown(token)), statusOf(await shown(token))], ['ok', 'ok'])
       }
     })
 
-    test('a signature that AWS does not accept opens nothing', async () => {
+    test('a signature that AWS does not accept is rejected', async () => {
       const wrong = { ...awsKeys.role, secretAccessKey: 'a guess' }
       const unknown = { ...awsKeys.role, accessKeyId: 'ASIANOBODY' }
       const stale = { ...awsKeys.role, sessionToken: 'of another session' }
@@ -274,7 +266,7 @@ for (const database of databases) {
       }
     })
 
-    test('AWS tokens open no other identity, and other tokens no AWS identity', async () => {
+    test('AWS tokens assume no other identity, and other tokens no AWS identity', async () => {
       const claimMatch = { issuer: 'https://ci.example.com', subject: 'x' }
       const other = await createIdentity(berth, berth.organization, { claimMatch })
       const service = await createIdentity(berth, berth.organization, {
@@ -285,12 +277,12 @@ for (const database of databases) {
         assert.equal(statusOf(await shown(signed({}, uid), uid)), '403/7')
       assert.equal(statusOf(await shown(berth.token)), '403/7')
       assert.equal(statusOf(await shown(berth.token, service)), '403/7')
-      const nobody = await exchange(berth.url, signed(), { aud: berth.url })
-      assert.equal(statusOf(nobody), '401/16')
+      const unnamed = await exchange(berth.url, signed(), { aud: berth.url })
+      assert.equal(statusOf(unnamed), '401/16')
       assert.equal(sts.requests.length, from)
     })
 
-    test('R3, R15: a service that fails makes the exchange unavailable, one that answers otherwise opens nothing', async () => {
+    test('R3, R15: a service that fails makes the exchange unavailable, and any other response is rejected', async () => {
       for (const [how, expected] of [
         [429, '503/14'],
         [500, '503/14'],
@@ -315,7 +307,7 @@ for (const database of databases) {
   })
 }
 
-test('R15: AWS that does not answer is waited for until the time is up', async (t) => {
+test('R15: a request to AWS that gets no response times out', async (t) => {
   const sts = await startAwsSts(t)
   const berth = await startTestBerth(
     { name: 'sqlite', open: undefined },
@@ -328,7 +320,7 @@ test('R15: AWS that does not answer is waited for until the time is up', async (
   assert.equal(statusOf(reply), '503/14')
 })
 
-test('R2: an address of AWS in a network that was not allowed is not asked', async (t) => {
+test('R2: an address of AWS in a network that is not allowed is not fetched', async (t) => {
   const sts = await startAwsSts(t)
   const berth = await startTestBerth(
     { name: 'sqlite', open: undefined },

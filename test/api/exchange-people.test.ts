@@ -47,7 +47,7 @@ for (const database of databases) {
       return { subject, uid: await createPerson(berth, { issuer: issuer.name, subject }) }
     }
 
-    test('the ID token of somebody who signed in here before stands for their identity', async () => {
+    test('the ID token of a user who signed in before assumes their identity', async () => {
       const { uid, subject } = await personOf(operator)
       await bindRole(berth, berth.organization, uid, 'viewer')
       for (const asked of [{}, { identity: uid }]) {
@@ -61,7 +61,7 @@ for (const database of databases) {
       }
     })
 
-    test('R1, R10, R40: whoever is somebody else, or came with a token for somebody else, is refused', async () => {
+    test('R1, R10, R40: tokens of other users, or for other clients, are rejected', async () => {
       const { uid, subject } = await personOf(operator)
       const other = await personOf(operator)
       const stranger = await startIssuer(suite)
@@ -72,7 +72,7 @@ for (const database of databases) {
         ['unknown subject', await signed({ sub: 'nobody' }), {}, '403/7'],
         ['no subject here', await signed({ sub: `${subject}x` }), { identity: uid }, '403/7'],
         ['for another client', await signed({ aud: 'another-app' }), {}, '403/7'],
-        ['for nobody', await signed({ aud: undefined }), {}, '403/7'],
+        ['without an audience', await signed({ aud: undefined }), {}, '403/7'],
         ['for the API', await signed({ aud: berth.url }), {}, '403/7'],
         ['for two, without a party', await signed({ aud: [CLIENT, 'another-app'] }), {}, '403/7'],
         [
@@ -139,7 +139,7 @@ for (const database of databases) {
       return { organization, provider: provider.uid as string }
     }
 
-    test('R22: an ID token of an organization’s provider acts in that organization alone, with the groups that it names', async () => {
+    test('R22: an ID token of an organization’s provider counts only in that organization, with the groups that it names', async () => {
       const { organization, provider } = await organized()
       const { uid, subject } = await personOf(company)
       const elsewhere = await createOrganization(berth, newName('org'))
@@ -170,7 +170,7 @@ for (const database of databases) {
       assert.equal(statusOf(await shown(odd, { identity_provider: provider })), '401/16')
     })
 
-    test('such a token neither deletes the account nor founds an organization, and what it accepts records its provider', async () => {
+    test('such a token neither deletes the account nor creates an organization, and an invite that it accepts records its provider', async () => {
       const { organization, provider } = await organized()
       const { uid, subject } = await personOf(company)
       const elsewhere = await createOrganization(berth, newName('org'))
@@ -196,7 +196,7 @@ for (const database of databases) {
       assert.equal(joined.body.roleBinding.acceptedThrough.uid, provider, joined.text)
     })
 
-    test('R12: deleting the provider ends what came of it, and lets nobody else in', async () => {
+    test('R12: deleting the provider ends its sessions and tokens, and rejects new ones', async () => {
       const { organization, provider } = await organized()
       const { uid, subject } = await personOf(company)
       await bindRole(berth, organization, uid, 'viewer')
@@ -214,7 +214,7 @@ for (const database of databases) {
       assert.equal(statusOf(await shown(token, { identity_provider: provider })), '403/7')
     })
 
-    test('R40: a provider vouches only for those who came through it', async () => {
+    test('R40: a provider vouches only for its own users', async () => {
       const { provider } = await organized()
       const other = await organized({ clientId: 'another-app' })
       const { uid, subject } = await personOf(company)
@@ -235,7 +235,7 @@ for (const database of databases) {
         ['a token of ours', await berth.tokenOf(uid), { identity_provider: provider }, '403/7'],
         ['a workload identity', token, { identity_provider: provider, identity: berth.owner }, '403/7'],
         [
-          'somebody who never came',
+          'an unknown user',
           await company.sign({ sub: 'nobody', aud: CLIENT }),
           { identity_provider: provider },
           '403/7',

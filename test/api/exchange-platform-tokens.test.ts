@@ -69,7 +69,7 @@ for (const database of databases) {
       }
     })
 
-    test('what comes of an access token ends with it, so that it cannot be renewed', async () => {
+    test('a token that is exchanged for an access token expires with it, so that it cannot be renewed', async () => {
       const token = await berth.tokenOf(identity)
       const { exp = 0 } = decodeJwt(token)
       const first = await shown(token)
@@ -105,7 +105,7 @@ for (const database of databases) {
       readonly scopes?: readonly ('organization' | 'one' | 'two' | 'below')[]
       readonly cap?: readonly string[]
     }
-    test(`${table.length} narrowings: what comes of a token is at most as wide, for its own identity and another`, async () => {
+    test(`${table.length} narrowings: an exchanged token is never wider, for its own identity and another`, async () => {
       const uids = { organization, one, two, below }
       const uidsOf = ({ scopes }: Narrowed) => scopes?.map((name) => uids[name])
       for (const [of, asked, left] of table) {
@@ -152,17 +152,17 @@ for (const database of databases) {
         assert.equal(statusOf(await shown(gone, { identity: shared })), '401/16')
     })
 
-    test('R12: the token of an identity that was deleted opens nothing', async () => {
+    test('R12: the token of a deleted identity is rejected', async () => {
       const uid = await createIdentity(berth, organization)
       const token = await berth.tokenOf(uid)
       assert.equal(statusOf(await shown(token, { identity: shared })), 'ok')
       await call('DELETE', `${berth.url}/iam/v2beta1/identities/${uid}`, { token: berth.token })
       const reply = await shown(token, { identity: shared })
       assert.equal(statusOf(reply), '401/16')
-      assert.match(reply.body.message, /does not exist any more/)
+      assert.match(reply.body.message, /no longer exists/)
     })
 
-    test('an identity takes tokens of the server as it takes those of any issuer', async () => {
+    test('an identity accepts tokens of the server like those of any issuer', async () => {
       const only = await createIdentity(berth, organization, {
         claimMatch: { issuer: berth.url, subject: identity },
       })
@@ -180,7 +180,7 @@ for (const database of databases) {
       )
     }
 
-    test('an ID token for the token service gives a token of an hour, one for a client alone gives none', async () => {
+    test('an ID token for the token service gives a token of an hour, one only for a client gives none', async () => {
       const person = await createPerson(berth)
       const { id } = await createSession(berth, { identity: person })
       const proof = await idToken([berth.url], id, person)
@@ -197,7 +197,7 @@ for (const database of databases) {
       )
     })
 
-    test('R6, R7: tokens that only look like ours are refused', async () => {
+    test('R6, R7: tokens that only resemble ours are rejected', async () => {
       const { installation, addresses } = berth.berth
       const deps = { keys: installation.keys, issuer: addresses.authUrl, clock: installation.store.clock }
       const now = Math.floor(Date.now() / 1000)
@@ -208,7 +208,7 @@ for (const database of databases) {
         ['for the registry alone', await berth.tokenOf(identity, { audiences: [REGISTRY] }), '401/16'],
         ['for a cloud account', await accountTokens(deps).issue(organization, berth.url), '403/7'],
         [
-          'signed by somebody else',
+          'signed by another issuer',
           await signJws(claims, foreign.privateKey, { kid, typ: 'at+jwt' }),
           '401/16',
         ],
@@ -324,7 +324,7 @@ for (const database of databases) {
           const may = expected[place] ?? []
           const group = await list(`groups/${uids[place]}`, 'ok', place)
           assert.equal(group === 'ok', may.includes('rb1'), `${name}: rb1 at ${place}: ${group}`)
-          // An identity that is not there is 404 to whoever may see identities here, and 403 to all others.
+          // An unknown identity is 404 for callers who may see identities here, and 403 for all others.
           const found = await list(`identities/${uids[place]}/${'0'.repeat(16)}`, 'ok', place)
           assert.equal(found.endsWith('404'), may.includes('rb2'), `${name}: rb2 at ${place}: ${found}`)
         }

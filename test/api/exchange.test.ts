@@ -139,7 +139,7 @@ for (const database of databases) {
       assert.equal(reply.body.details[1].fieldViolations[0].field, 'aud')
     })
 
-    test('the token lives an hour and says who, for whom and on whose behalf', async () => {
+    test('the token is valid for an hour and names subject, audience and actor', async () => {
       const token = await good()
       const reply = await exchange(berth.url, token, asked())
       const claims = decodeJwt(reply.body.token)
@@ -153,7 +153,7 @@ for (const database of databases) {
       assert.equal(claims['berth'], undefined)
     })
 
-    test('R10: what was asked for as audience is what the token is for, in any of the spellings', async () => {
+    test('R10: the token is for the requested audience, in any of its forms', async () => {
       for (const [aud, expected] of [
         [berth.url, berth.url],
         [`${berth.url}/`, berth.url],
@@ -175,7 +175,7 @@ for (const database of databases) {
       }
     })
 
-    test('R10: an audience that is missing or not ours is refused by name', async () => {
+    test('R10: an audience that is missing or not ours is rejected by name', async () => {
       for (const aud of [
         [],
         '',
@@ -192,7 +192,7 @@ for (const database of databases) {
       }
     })
 
-    test('other bad parameters are named, all at once', async () => {
+    test('other invalid parameters are all named', async () => {
       const bad = {
         identity: 'x',
         scopes: ['y', berth.organization],
@@ -206,14 +206,14 @@ for (const database of databases) {
       assert.deepEqual([...new Set(fields)], ['aud', 'scopes', 'cap', 'identity', 'identity_provider'])
     })
 
-    test('so many scopes that no request could carry the token are refused', async () => {
+    test('scopes that make the token too long for a header are rejected', async () => {
       const scopes = Array.from({ length: 400 }, () => randomBytes(20).toString('hex'))
       const reply = await exchange(berth.url, await good(), asked({ scopes }))
       assertErrorBody(reply, 3)
       assert.equal(reply.body.details[1].fieldViolations[0].field, 'scopes')
     })
 
-    test('R10: without an audience of its own an identity takes tokens for the token service, by URL or host', async () => {
+    test('R10: without an audience of its own an identity accepts tokens for the token service, by URL or host', async () => {
       const host = new URL(berth.url).host
       for (const [aud, expected] of [
         [berth.url, 'ok'],
@@ -274,7 +274,7 @@ for (const database of databases) {
       }
     })
 
-    test('R1: an issuer pattern matches only issuers that the operator named, and no other is asked', async () => {
+    test('R1: an issuer pattern matches only issuers that the operator listed, and no other is fetched', async () => {
       const uid = await identityFor({
         claimMatch: { issuerPattern: 'http://127\\.0\\.0\\.1:[0-9]+', subject: SUBJECT },
       })
@@ -290,7 +290,7 @@ for (const database of databases) {
       assert.equal(statusOf(await exchange(berth.url, token, asked({ identity: narrower }))), '403/7')
     })
 
-    test('R1: no issuer is asked unless it is exactly the one that the identity trusts', async () => {
+    test('R1: no issuer is fetched unless it is exactly the one that the identity trusts', async () => {
       const stranger = await startIssuer(suite)
       const missing = `${berth.organization}/${'0'.repeat(16)}`
       const targets = [
@@ -318,7 +318,7 @@ for (const database of databases) {
       assert.equal(issuer.requests.length, before)
     })
 
-    test('an unknown identity and one that does not match get the same answer, byte for byte', async () => {
+    test('an unknown identity and one that does not match get the same response, byte for byte', async () => {
       const wrongClaim = await identityFor(trusting({ claims: { actor: 'ann' } }))
       const wrongAudience = await identityFor(trusting({ audience: 'another' }))
       const wrongIssuer = await identityFor(trusting({}, 'https://ci.example.com'))
@@ -412,7 +412,7 @@ for (const database of databases) {
       )
     })
 
-    test('R14: a token issued more than a day ago is refused however long it lives; until then it may be shown again', async () => {
+    test('R14: a token issued more than a day ago is rejected, whatever its expiry; until then it can be reused', async () => {
       const day = 24 * 60 * 60
       const now = Math.floor(Date.now() / 1000)
       const status = async (iat: number) =>
@@ -424,7 +424,7 @@ for (const database of databases) {
       assert.equal(statusOf(await exchange(berth.url, twice, asked())), 'ok')
     })
 
-    test('scopes narrow the token to groups and what lies below, capabilities to themselves', async () => {
+    test('scopes narrow the token to groups and their descendants, capabilities to themselves', async () => {
       const one = await createGroup(berth, berth.organization, `one ${randomBytes(4).toString('hex')}`)
       const two = await createGroup(berth, berth.organization, `two ${randomBytes(4).toString('hex')}`)
       const narrowed = async (more: ExchangeParameters) => {
@@ -451,7 +451,7 @@ for (const database of databases) {
       }
     })
 
-    test('R12: changing or deleting an identity works at the next exchange', async () => {
+    test('R12: changing or deleting an identity affects the next exchange', async () => {
       const uid = await identityFor(trusting())
       const token = await good()
       const status = async () => statusOf(await exchange(berth.url, token, asked({ identity: uid })))
@@ -466,7 +466,7 @@ for (const database of databases) {
       assert.equal(await status(), '403/7')
     })
 
-    test('static keys verify without asking anybody; their audience, subject and issuer are exact', async () => {
+    test('static keys verify without a fetch; their audience, subject and issuer are exact', async () => {
       const signer = newSigner('static')
       const keys = {
         issuer: 'https://offline.example',
@@ -501,7 +501,7 @@ for (const database of databases) {
       assert.equal(statusOf(await exchange(berth.url, foreign, asked({ identity: open }))), '401/16')
     })
 
-    test('lastSeenTime moves with the exchange at once, and not with a refused one', async () => {
+    test('lastSeenTime changes immediately with an exchange, and not with a denied one', async () => {
       const uid = await identityFor(trusting())
       const seen = async () =>
         new Date(
@@ -552,7 +552,7 @@ for (const database of databases) {
         assert.deepEqual(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
     })
 
-    test('R11: two installations do not accept each other’s tokens, nor tokens that are meant for the other', async () => {
+    test('R11: two installations do not accept each other’s tokens, nor tokens for the other', async () => {
       const other = await startTestBerth({ name: 'sqlite', open: undefined })
       try {
         for (const [url, token] of [
@@ -655,7 +655,7 @@ test('a token of a real identity provider is exchanged', async (t) => {
   assert.equal(reply.status, 200, reply.text)
 })
 
-test('R2: an issuer in a network that was not allowed is not asked, whatever identity trusts it', async (t) => {
+test('R2: an issuer in a network that is not allowed is not fetched, even if an identity trusts it', async (t) => {
   const issuer = await startIssuer(t)
   const berth = await startTestBerth(
     { name: 'sqlite', open: undefined },
@@ -685,7 +685,7 @@ const chaos: Readonly<Record<string, Responder>> = {
   'no answer': () => {},
 }
 
-test('R3, R15: an issuer that fails makes the exchange unavailable and retryable, and tells nothing of its answer', async (t) => {
+test('R3, R15: an issuer that fails makes the exchange unavailable and retryable, and nothing of its response is returned', async (t) => {
   await Promise.all(
     Object.entries(chaos).map(async ([name, answer]) => {
       const issuer = await startIssuer(t)
@@ -741,7 +741,7 @@ test('R3, R15: an issuer that fails makes the exchange unavailable and retryable
   )
 })
 
-test('R16: static keys stop at their expiry, when they are used and not when somebody sweeps', async (t) => {
+test('R16: static keys expire at use, independent of cleanup', async (t) => {
   const berth = await startTestBerth({ name: 'sqlite', open: undefined })
   t.after(() => berth.stop())
   const signer = newSigner('k')
@@ -769,7 +769,7 @@ test('R16: static keys stop at their expiry, when they are used and not when som
   assert.equal(await status(longest), '403/7')
 })
 
-test('a token is good for its hour and not a second longer', async (t) => {
+test('a token is valid for its hour and not a second longer', async (t) => {
   const berth = await startTestBerth({ name: 'sqlite', open: undefined })
   t.after(() => berth.stop())
   const token = await berth.tokenOf(berth.owner)
@@ -815,7 +815,7 @@ for (const database of databases.filter(({ name }) => name !== 'pglite')) {
     assert.ok(!(await published()).includes(first))
   })
 
-  test(`key rotation on ${database.name}: an installation that nobody asked for weeks still publishes a key before it signs`, async (t) => {
+  test(`key rotation on ${database.name}: an installation without requests for weeks still publishes a key before it signs`, async (t) => {
     const berth = await startTestBerth(database)
     t.after(() => berth.stop())
     const published = async (): Promise<string[]> =>
@@ -833,7 +833,7 @@ for (const database of databases.filter(({ name }) => name !== 'pglite')) {
   })
 }
 
-test('lastSeenTime survives a restart, no line of the log holds a token or a secret, and R42: none is stored readable', async (t) => {
+test('lastSeenTime survives a restart, no line of the log contains a token or a secret, and R42: none is stored readable', async (t) => {
   const issuer = await startIssuer(t)
   const dataDir = temporaryDirectory(t)
   const env = { BERTH_DATA_DIR: dataDir, BERTH_LOG_LEVEL: 'trace' }
@@ -890,7 +890,7 @@ test('lastSeenTime survives a restart, no line of the log holds a token or a sec
   assert.equal(await seen(again.url, admin.token), before)
 })
 
-test('a node whose clock is behind signs with the key that another node made a moment ago', async (t) => {
+test('a node whose clock is behind signs with the key that another node has just created', async (t) => {
   const dataDir = temporaryDirectory(t)
   const env = { BERTH_DATA_DIR: dataDir }
   // Without the lock of `berth serve`: as two nodes on one PostgreSQL.

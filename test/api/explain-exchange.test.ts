@@ -112,9 +112,9 @@ onEveryDatabase('explaining an exchange', (cast) => {
       ['no JWT', {}, 'x', 'form', /neither a signed JWT nor a signed request/],
       ['no signature', {}, unsignedJws({ alg: 'none' }, claims), 'form', /supported algorithm/],
       ['no expiry', {}, await own({ exp: undefined }), 'form', /no expiry/],
-      ['expired', {}, await own({ iat: now - 600, exp: now - 60 }), 'time', /has expired; get a new one/],
+      ['expired', {}, await own({ iat: now - 600, exp: now - 60 }), 'time', /has expired; get a new token/],
       ['of the future', {}, await own({ iat: now + 600, exp: now + 900 }), 'time', /compare the clocks/],
-      ['old', {}, await own({ iat: now - 25 * 3600 }), 'age', /get a new one/],
+      ['old', {}, await own({ iat: now - 25 * 3600 }), 'age', /get a new token/],
       [
         'unknown key',
         {},
@@ -129,7 +129,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
         { issuer: `${issuer.name}/` },
         await own(),
         'issuer,key,signature',
-        /slash at the end/,
+        /trailing slash/,
       ],
       [
         'issuer pattern that is not allowed',
@@ -151,7 +151,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
         { subject: undefined, subjectPattern: 'repo:acme' },
         await own(),
         'subject',
-        /a part only/,
+        /only a part/,
       ],
       [
         'a pattern as an exact value',
@@ -223,7 +223,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
     const aws = { awsAccount: '123456789012', arnPattern: '.*', userIdPattern: '.*' }
     for (const [relationship, expected] of [
       [{ awsIdentity: aws }, /a signed request to AWS/],
-      [{ servicePrincipal: 'SERVICE_PRINCIPAL_INGESTER' }, /which nobody can show here/],
+      [{ servicePrincipal: 'SERVICE_PRINCIPAL_INGESTER' }, /which cannot be used here/],
     ] as const) {
       const identity = await createIdentity(berth, berth.organization, relationship)
       const explained = await explain(berth, identity, token)
@@ -336,7 +336,7 @@ test('a signed request to AWS is explained, and sent on only when it may be', as
       outcome: 'OUTCOME_FAILED',
       expected: 'pattern AROAEXAMPLE:*',
       actual: userId,
-      hint: '* repeats what stands before it; for any text write .* instead: AROAEXAMPLE:.*',
+      hint: '* repeats the item before it; for any text write .* instead: AROAEXAMPLE:.*',
     },
   ])
   const from = sts.requests.length
@@ -348,5 +348,5 @@ test('a signed request to AWS is explained, and sent on only when it may be', as
   assert.equal(sts.requests.length, from)
   await sts.answer(500)
   const down = failedOf(await explain(berth, identity, awsToken(berth.url, identity)))
-  assert.equal(down[0]?.hint, 'try again later')
+  assert.equal(down[0]?.hint, 'try again in a minute')
 })

@@ -6,7 +6,12 @@ import { SecurityTokenService } from '@berth/contract/gen/chainguard/platform/oi
 import { limits } from '@berth/server/config/limits.ts'
 import { openSqliteDb } from '@berth/server/storage/db.ts'
 import { readRefreshToken, writeRefreshToken } from '@berth/server/tokens/refresh/refresh-token.ts'
-import { type ClientTokens, endClientSession, REUSE_METHOD, verifyRefreshToken } from '@berth/server/tokens/sessions/client-session.ts'
+import {
+  type ClientTokens,
+  endClientSession,
+  REUSE_METHOD,
+  verifyRefreshToken,
+} from '@berth/server/tokens/sessions/client-session.ts'
 import { sessionsOf } from '@berth/server/tokens/sessions/sessions.ts'
 import { decodeJwt } from 'jose'
 import {
@@ -187,7 +192,7 @@ onEveryDatabase('a refresh token', (cast) => {
     assert.equal(second.status, 200)
     const reuse = await refresh(cast().berth, refreshToken)
     assertError(reuse, unauthenticated)
-    assert.match(reuse.body.message, /used before/)
+    assert.match(reuse.body.message, /already used/)
     for (const reply of [first, second]) {
       assertError(await refresh(cast().berth, refreshTokenOf(reply)), unauthenticated)
       assert.equal(await statusWith(reply.body.token.token), 401)
@@ -261,7 +266,7 @@ onEveryDatabase('a refresh token', (cast) => {
     for (const [what, token] of Object.entries(forged)) {
       const reply = await refresh(berth, token)
       assert.deepEqual([reply.status, reply.body.code], [401, 16], `${what}: ${reply.text}`)
-      assert.match(reply.body.message, /not one of this server/, what)
+      assert.match(reply.body.message, /not issued by this server/, what)
     }
     assertError(await refresh(berth, undefined), unauthenticated)
     for (const { refreshToken, accessToken, statusWith } of [mine, theirs]) {
@@ -462,7 +467,7 @@ for (const database of databases) {
     // Used up before the restart.
     const reuse = await refresh(again, refreshToken)
     assertError(reuse, unauthenticated)
-    assert.match(reuse.body.message, /used before/)
+    assert.match(reuse.body.message, /already used/)
     assertError(await refresh(again, refreshTokenOf(reply)), unauthenticated)
   })
 }

@@ -4,7 +4,11 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
-import { type BackupManifest, parseBackupManifest, serializeBackupManifest } from '@berth/server/operator/backup/manifest.ts'
+import {
+  type BackupManifest,
+  parseBackupManifest,
+  serializeBackupManifest,
+} from '@berth/server/operator/backup/manifest.ts'
 import { insertRows } from '@berth/server/storage/bulk-rows.ts'
 import { readTableNames } from '@berth/server/storage/schema/catalog.ts'
 import {

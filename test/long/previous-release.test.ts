@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { openPostgresDb } from '@berth/server/storage/db.ts'
-import { findOrphanedRows, type OrphanedRows, tableOwnership } from '@berth/server/storage/schema/table-ownership.ts'
+import {
+  findOrphanedRows,
+  type OrphanedRows,
+  tableOwnership,
+} from '@berth/server/storage/schema/table-ownership.ts'
 import pg from 'pg'
 import { freePort, startPostgres, withoutPostgres } from '../support/database/postgres.ts'
 import { createCrossNodeWork, type NodeTokens, nodeClient } from '../support/server/cross-node-work.ts'

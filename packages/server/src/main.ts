@@ -17,8 +17,19 @@ import { SetupError } from './config/setup-errors.ts'
 import { cloudProbes } from './iam/cloud/probes.ts'
 import { createLastSeen } from './iam/identities/last-seen.ts'
 import type { Config } from './installation/config.ts'
-import { ballastOf, type Installation, type InstallationOverrides, lockDatabase, openBlobStore, openInstallation, toSetupError } from './installation/installation.ts'
-import { createUntrustedProxyDetector, type UntrustedProxyDetector } from './installation/untrusted-proxies.ts'
+import {
+  ballastOf,
+  type Installation,
+  type InstallationOverrides,
+  lockDatabase,
+  openBlobStore,
+  openInstallation,
+  toSetupError,
+} from './installation/installation.ts'
+import {
+  createUntrustedProxyDetector,
+  type UntrustedProxyDetector,
+} from './installation/untrusted-proxies.ts'
 import { ensureFirstOrganization, isFirstStart } from './operator/bootstrap.ts'
 import { applyGeneralLimits } from './operator/organization-settings.ts'
 import { clientAddressResolver, createTrustedProxyTest } from './pipeline/limits/client-address.ts'
@@ -34,7 +45,11 @@ import type { BlobStore } from './registry/blobs/blob-store.ts'
 import { measuredBlobs } from './registry/blobs/measured.ts'
 import { blobDirectory } from './registry/blobs/open.ts'
 import { gcScheduler } from './registry/gc/scheduler.ts'
-import { type ManifestReader, type ManifestReaderOptions, manifestReader } from './registry/manifests/manifest-reader.ts'
+import {
+  type ManifestReader,
+  type ManifestReaderOptions,
+  manifestReader,
+} from './registry/manifests/manifest-reader.ts'
 import { readTotalUsage } from './registry/quota/usage.ts'
 import { retentionScheduler } from './registry/retention/scheduler.ts'
 import type { Log } from './runtime/log.ts'

@@ -41,7 +41,13 @@ import { invitationsService } from './iam/invitations.ts'
 import { roleBindingsService } from './iam/role-bindings.ts'
 import { rolesService } from './iam/roles.ts'
 import { createAuthenticator } from './pipeline/authenticate.ts'
-import { type AccessRule, accessRuleOf, authorize, authorizeHeaders, requestedScope } from './pipeline/authorize.ts'
+import {
+  type AccessRule,
+  accessRuleOf,
+  authorize,
+  authorizeHeaders,
+  requestedScope,
+} from './pipeline/authorize.ts'
 import { type Call, type IncomingCall, implement } from './pipeline/call.ts'
 import { createRequestPipeline } from './pipeline/dispatch.ts'
 import type { RateLimits } from './pipeline/limits/rate-limits.ts'

@@ -2,7 +2,12 @@ import type { Uid } from '@berth/server/api/uid.ts'
 import { registerUser } from '@berth/server/iam/identities/users.ts'
 import type { SessionVoucher } from '@berth/server/pipeline/vouching.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
-import { type ClientSessions, type ClientTokens, type ClientTokensRequest, issueClientTokens } from '@berth/server/tokens/sessions/client-session.ts'
+import {
+  type ClientSessions,
+  type ClientTokens,
+  type ClientTokensRequest,
+  issueClientTokens,
+} from '@berth/server/tokens/sessions/client-session.ts'
 import { endSessions, type SignedIn, startSession } from '@berth/server/tokens/sessions/sessions.ts'
 import { newName } from '../api/api-fixture.ts'
 import type { TestBerth } from '../server/test-berth.ts'

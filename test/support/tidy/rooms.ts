@@ -295,8 +295,6 @@ export const upward: readonly string[] = [
   'pipeline -> port',
   'pipeline -> storage',
   'storage -> advisories',
-  'tokens -> iam',
-  'signin -> operator',
   'operator -> main.ts',
 ]
 

@@ -12,7 +12,18 @@ import { StatusSchema } from '@berth/contract/gen/google/rpc/status_pb.js'
 import { fromBinary } from '@bufbuild/protobuf'
 import { anyUnpack } from '@bufbuild/protobuf/wkt'
 import { errorBody, httpStatusOf, statusBytes } from './error-body.ts'
-import { ApiError, alreadyExists, Code, type Detail, failedPrecondition, internal, invalidArguments, notFound, permissionDenied, unavailable } from './errors.ts'
+import {
+  ApiError,
+  alreadyExists,
+  Code,
+  type Detail,
+  failedPrecondition,
+  internal,
+  invalidArguments,
+  notFound,
+  permissionDenied,
+  unavailable,
+} from './errors.ts'
 
 const domain = 'api.example.com'
 const type = (name: string) => `type.googleapis.com/google.rpc.${name}`

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { depthOf, descendantRange, intersectRanges, isWithin, parentOf, parseUid, pathOf, randomUids, rootOf, subtreeRange } from './uid.ts'
+import {
+  depthOf,
+  descendantRange,
+  intersectRanges,
+  isWithin,
+  parentOf,
+  parseUid,
+  pathOf,
+  randomUids,
+  rootOf,
+  subtreeRange,
+} from './uid.ts'
 
 const root = '0123456789abcdef'.repeat(3).slice(0, 40)
 const child = `${root}/0123456789abcdef`

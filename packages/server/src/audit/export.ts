@@ -10,7 +10,13 @@ import type { FieldViolation } from '../api/errors.ts'
 import { requireValid } from '../api/fields.ts'
 import { limits } from '../config/limits.ts'
 import { createJsonWriter } from '../gateway/json/writer.ts'
-import { commonHeaders, errorReply, RestCall, withDeadline, withReplyHeaders } from '../gateway/rest/handler.ts'
+import {
+  commonHeaders,
+  errorReply,
+  RestCall,
+  withDeadline,
+  withReplyHeaders,
+} from '../gateway/rest/handler.ts'
 import { createQueryReader } from '../gateway/rest/query-reader.ts'
 import type { RequestPipeline } from '../pipeline/dispatch.ts'
 import type { BodyStream, HttpHandler } from '../port/http.ts'

@@ -2,7 +2,13 @@ import { Code } from '../api/errors.ts'
 import { rootOf } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
 import { runShared } from '../pipeline/request-context.ts'
-import { type AuditEvent, eventRow, insertEvents, type NewAuditEventRow, withNewId } from '../storage/changes/audit-events.ts'
+import {
+  type AuditEvent,
+  eventRow,
+  insertEvents,
+  type NewAuditEventRow,
+  withNewId,
+} from '../storage/changes/audit-events.ts'
 import { type Db, inTransaction } from '../storage/db.ts'
 import { existingOrganizations } from '../storage/organizations.ts'
 

@@ -9,7 +9,13 @@ import {
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
 import { ServicePrincipal } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { alreadyExists, type FieldViolation, failedPrecondition, invalidArgument, notFound } from '../api/errors.ts'
+import {
+  alreadyExists,
+  type FieldViolation,
+  failedPrecondition,
+  invalidArgument,
+  notFound,
+} from '../api/errors.ts'
 import { checkDescription, checkName, requireValid } from '../api/fields.ts'
 import { timestampOf } from '../api/messages.ts'
 import { parentOf, parseUid, rootOf, type Uid } from '../api/uid.ts'

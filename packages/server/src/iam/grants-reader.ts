@@ -10,7 +10,7 @@ import {
 import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { LRUCache } from 'lru-cache'
 import { isWithin, pathOf, rootOf } from '../api/uid.ts'
-import { type Grants, isNarrowed } from '../pipeline/authorization.ts'
+import { type Grants, isNarrowed, type ReadGrants } from '../pipeline/authorization.ts'
 import type { Caller } from '../pipeline/call.ts'
 import { readVoucher, type VoucherColumns, validSessionSql } from '../pipeline/valid-sessions.ts'
 import { hasUserAuthority, isBindingEffective, type Voucher } from '../pipeline/vouching.ts'
@@ -93,9 +93,6 @@ function readGrantRows(
   const text = `${exists} ${held} ${mapped}`
   return tx === undefined ? runText(db, text, sql) : runInTransaction(tx, text, sql)
 }
-
-/** Reads what a caller may do; undefined when its identity does not exist (any more), or its session has ended. */
-export type ReadGrants = (caller: Caller) => Promise<Grants | undefined> | Grants | undefined
 
 interface CachedGrants {
   readonly version: number

@@ -17,7 +17,11 @@ import { implement } from '../pipeline/call.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import type { Reader } from '../storage/db.ts'
 import { insertResource, lockForChange, nextUpdateMs, updateResource } from '../storage/resource-rows.ts'
-import { definitionOf, type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
+import {
+  definitionOf,
+  type ResourceDeclaration,
+  resourceMethods,
+} from '../storage/resources/resource-methods.ts'
 import { readRowsByUid } from '../storage/rows-by-uid.ts'
 import type { GroupInviteRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'

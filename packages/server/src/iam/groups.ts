@@ -7,23 +7,52 @@ import {
   OrgStatus,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { create, equals } from '@bufbuild/protobuf'
-import { alreadyExists, type FieldViolation, failedPrecondition, invalidArgument, permissionDenied } from '../api/errors.ts'
+import {
+  alreadyExists,
+  type FieldViolation,
+  failedPrecondition,
+  invalidArgument,
+  permissionDenied,
+} from '../api/errors.ts'
 import { checkDescription, checkName, requireValid } from '../api/fields.ts'
 import { applyUpdate } from '../api/messages.ts'
 import { parentOf, rootOf, type Uid } from '../api/uid.ts'
-import { authorizationOf, describeResource, isNarrowed, isPlatformAdministrator, requireScope, requireUserAuthority } from '../pipeline/authorization.ts'
+import {
+  authorizationOf,
+  describeResource,
+  isNarrowed,
+  isPlatformAdministrator,
+  requireScope,
+  requireUserAuthority,
+} from '../pipeline/authorization.ts'
 import { type Call, implement } from '../pipeline/call.ts'
 import { type RecordedProvider, recordedProviderOf } from '../pipeline/vouching.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import { deleteLimits } from '../storage/counts/resource-limits.ts'
 import type { Tx } from '../storage/db.ts'
 import { findOrganizationByName } from '../storage/organizations.ts'
-import { deleteResource, findUid, insertResource, lockForChange, nextUpdateMs, updateResource } from '../storage/resource-rows.ts'
-import { definitionOf, type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
+import {
+  deleteResource,
+  findUid,
+  insertResource,
+  lockForChange,
+  nextUpdateMs,
+  updateResource,
+} from '../storage/resource-rows.ts'
+import {
+  definitionOf,
+  type ResourceDeclaration,
+  resourceMethods,
+} from '../storage/resources/resource-methods.ts'
 import type { GroupRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { accessRequestHandlers } from './groups/access-requests.ts'
-import { contentsMessage, findContents, findExpiredInvites, type GroupDependents } from './groups/dependents.ts'
+import {
+  contentsMessage,
+  findContents,
+  findExpiredInvites,
+  type GroupDependents,
+} from './groups/dependents.ts'
 import { groupMessage, groupMessages } from './groups/group-message.ts'
 import { updateAllGroups } from './groups/organization.ts'
 import { GROUP_TYPE, lockGroup } from './groups/parent-group.ts'

@@ -14,7 +14,11 @@ import { authorizationOf, requireCapabilities } from '../pipeline/authorization.
 import { type Call, implement } from '../pipeline/call.ts'
 import type { Db, Tx } from '../storage/db.ts'
 import { deleteResource, lockResource } from '../storage/resource-rows.ts'
-import { type PendingChange, type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
+import {
+  type PendingChange,
+  type ResourceDeclaration,
+  resourceMethods,
+} from '../storage/resources/resource-methods.ts'
 import type { IdentityRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { checkRelationship, type RelationshipRules, relationshipOf } from '../tokens/trust/relationship.ts'

@@ -18,8 +18,18 @@ import { implement } from '../pipeline/call.ts'
 import { seal, unseal } from '../runtime/encryption.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import type { Tx } from '../storage/db.ts'
-import { insertResource, lockForChange, nextUpdateMs, readResource, updateResource } from '../storage/resource-rows.ts'
-import { definitionOf, type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
+import {
+  insertResource,
+  lockForChange,
+  nextUpdateMs,
+  readResource,
+  updateResource,
+} from '../storage/resource-rows.ts'
+import {
+  definitionOf,
+  type ResourceDeclaration,
+  resourceMethods,
+} from '../storage/resources/resource-methods.ts'
 import type { IdentityProviderRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { endSessions } from '../tokens/sessions/sessions.ts'
@@ -28,7 +38,13 @@ import { lockGrantableRole } from './grantable-role.ts'
 import { lockGroup } from './groups/parent-group.ts'
 import { type IssSupport, ownCallbackPath, sharedCallbackProblem } from './identity-providers/callback.ts'
 import { requireCapabilitiesOfIssuerUsers } from './identity-providers/issuer-users.ts'
-import { checkConfiguration, enablesPkce, oidcOf, providerChange, withoutSecret } from './identity-providers/oidc-configuration.ts'
+import {
+  checkConfiguration,
+  enablesPkce,
+  oidcOf,
+  providerChange,
+  withoutSecret,
+} from './identity-providers/oidc-configuration.ts'
 
 /**
  * Identity providers: the account systems that the users of an organization sign in with. Deciding who can sign in grants what a sign-in

@@ -6,16 +6,33 @@ import { fullMethodName } from '../api/method-name.ts'
 import { rootOf, type Uid } from '../api/uid.ts'
 import { authorizationOf, isNarrowed } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
-import { isBindingEffective, recordedProviderOf, type Voucher, verifiedEmailOf } from '../pipeline/vouching.ts'
+import {
+  isBindingEffective,
+  recordedProviderOf,
+  type Voucher,
+  verifiedEmailOf,
+} from '../pipeline/vouching.ts'
 import { type AuditEvent, recordEvent } from '../storage/changes/audit-events.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import type { Reader, Tx } from '../storage/db.ts'
-import { deleteResource, lockResource, nextUpdateMs, readResource, updateResource } from '../storage/resource-rows.ts'
+import {
+  deleteResource,
+  lockResource,
+  nextUpdateMs,
+  readResource,
+  updateResource,
+} from '../storage/resource-rows.ts'
 import type { GroupInviteRow, RoleBindingRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { GROUP_INVITE_TYPE } from './group-invites.ts'
 import { isInviteCode, readInviteCode } from './invite-code.ts'
-import { bindingExistsError, hydrateBindings, insertBinding, isBindable, requireBinding } from './role-bindings.ts'
+import {
+  bindingExistsError,
+  hydrateBindings,
+  insertBinding,
+  isBindable,
+  requireBinding,
+} from './role-bindings.ts'
 
 /** The other side of group invites: what whoever was invited does. */
 

@@ -12,7 +12,13 @@ import {
   RoleSchema,
   RolesService,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/roles_pb.js'
-import { type FieldViolation, failedPrecondition, invalidArgument, notFound, permissionDenied } from '../api/errors.ts'
+import {
+  type FieldViolation,
+  failedPrecondition,
+  invalidArgument,
+  notFound,
+  permissionDenied,
+} from '../api/errors.ts'
 import { checkDescription, checkName } from '../api/fields.ts'
 import { timestampOf } from '../api/messages.ts'
 import { parseUid } from '../api/uid.ts'

@@ -11,10 +11,23 @@ import { syncManagedRoles } from '../iam/roles.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'
 import { openBlobs } from '../registry/blobs/open.ts'
 import { UnusableStore } from '../registry/blobs/s3/failures.ts'
-import { deriveKey, type MasterKey, newMasterKey, parseMasterKey, seal, unseal } from '../runtime/encryption.ts'
+import {
+  deriveKey,
+  type MasterKey,
+  newMasterKey,
+  parseMasterKey,
+  seal,
+  unseal,
+} from '../runtime/encryption.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Tracer } from '../runtime/tracer.ts'
-import { type DatabaseMeter, type Db, makePrivateDirectory, openPostgresDb, openSqliteDb } from '../storage/db.ts'
+import {
+  type DatabaseMeter,
+  type Db,
+  makePrivateDirectory,
+  openPostgresDb,
+  openSqliteDb,
+} from '../storage/db.ts'
 import { type Ballast, ballast, noBallast } from '../storage/engines/sqlite/ballast.ts'
 import type { ServerLock } from '../storage/engines/sqlite/server-lock.ts'
 import { migrate, migrationState, NewerDatabase } from '../storage/schema/migrate.ts'

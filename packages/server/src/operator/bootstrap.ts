@@ -3,13 +3,19 @@ import { RelationshipType } from '@berth/contract/gen/chainguard/platform/iam/v2
 import { create } from '@bufbuild/protobuf'
 import { checkName } from '../api/fields.ts'
 import { SetupError, UsageError } from '../config/setup-errors.ts'
-import { createOrganization, renameOrganization } from '../iam/groups.ts'
+import {
+  describeFirstOrganization,
+  type FirstOrganization,
+  nameFirstOrganization,
+  readFirstOrganization,
+  storeFirstOrganization,
+} from '../iam/first-organization.ts'
+import { createOrganization } from '../iam/groups.ts'
 import { managedRoleByName } from '../iam/managed-roles.ts'
 import { createOnce, type Installation } from '../installation/installation.ts'
 import { recordEvent } from '../storage/changes/audit-events.ts'
-import { inTransaction, type Reader, type Tx } from '../storage/db.ts'
+import { inTransaction, type Tx } from '../storage/db.ts'
 import { insertResource } from '../storage/resource-rows.ts'
-import { readSetting, writeSetting } from '../storage/settings.ts'
 import type { Store } from '../storage/store.ts'
 
 /**
@@ -17,27 +23,13 @@ import type { Store } from '../storage/store.ts'
  * is root of trust: there is no password.
  */
 
-export interface BootstrapResult {
-  readonly organization: { readonly uid: string; readonly name: string }
-  readonly identity: { readonly uid: string; readonly name: string }
-}
-
-/** The setting that names it, which every installation has after its first start. */
-export const FIRST_ORGANIZATION = 'first_organization'
 const DEFAULT_NAME = 'default'
 const OWNER_NAME = 'owner'
-
-/** What the setting remembers. `named`: the operator has chosen the name, or let it be. */
-interface FirstOrganizationSetting {
-  readonly organization: string
-  readonly identity: string
-  readonly named: boolean
-}
 
 /** Makes the first organization and its owner where they are not there yet: on the first start. */
 export async function ensureFirstOrganization({
   store,
-}: Pick<Installation, 'store'>): Promise<BootstrapResult> {
+}: Pick<Installation, 'store'>): Promise<FirstOrganization> {
   return createOnce(store.db, () => findOrCreate(store))
 }
 
@@ -46,10 +38,10 @@ export async function isFirstStart({ store }: Pick<Installation, 'store'>): Prom
   return (await readFirstOrganization(store.db.kysely)) === undefined
 }
 
-function findOrCreate(store: Store): Promise<BootstrapResult> {
+function findOrCreate(store: Store): Promise<FirstOrganization> {
   return inTransaction(store.db, async (tx) => {
     const known = await readFirstOrganization(tx)
-    if (known !== undefined) return describe(tx, known)
+    if (known !== undefined) return describeFirstOrganization(tx, known)
     const owner = managedRoleByName.get('owner')
     if (owner === undefined) throw new Error('there is no owner role')
     const identity = store.uids.root()
@@ -78,11 +70,11 @@ function findOrCreate(store: Store): Promise<BootstrapResult> {
       identity,
       acceptedThrough: '',
     })
-    const first: FirstOrganizationSetting = { organization, identity, named: false }
+    const first = { organization, identity, named: false }
     // Two nodes may start at once on an empty database: the name of the organization lets only one of them get here.
-    await writeSetting(tx, FIRST_ORGANIZATION, JSON.stringify(first))
+    await storeFirstOrganization(tx, first)
     await recordBootstrap(store, tx, organization)
-    return describe(tx, first)
+    return describeFirstOrganization(tx, first)
   })
 }
 
@@ -93,7 +85,7 @@ function findOrCreate(store: Store): Promise<BootstrapResult> {
 export async function bootstrap(
   installation: Pick<Installation, 'store'>,
   name: string | undefined,
-): Promise<BootstrapResult> {
+): Promise<FirstOrganization> {
   const first = await ensureFirstOrganization(installation)
   if (first.organization.name === '')
     throw new SetupError('the first organization was deleted; make another one through the API')
@@ -110,60 +102,8 @@ export async function bootstrap(
     const known = await readFirstOrganization(tx)
     if (known === undefined) throw new Error('the first organization is gone')
     await recordBootstrap(store, tx, known.organization)
-    return describe(tx, known)
+    return describeFirstOrganization(tx, known)
   })
-}
-
-/** Names the first organization; false when a name was chosen before. Fails on the name of another organization. */
-export async function nameFirstOrganization(store: Store, tx: Tx, name: string): Promise<boolean> {
-  const known = await readFirstOrganization(tx)
-  if (known === undefined || known.named) return false
-  await renameOrganization(store, tx, known.organization, name)
-  await writeSetting(
-    tx,
-    FIRST_ORGANIZATION,
-    JSON.stringify({ ...known, named: true } satisfies FirstOrganizationSetting),
-  )
-  return true
-}
-
-/**
- * The first organization and its owner, and whether the organization may still be named. They are the transaction's alone: of those
- * who want to be the first, one is.
- */
-export async function lockFirstOrganization(
-  { db }: Pick<Store, 'db'>,
-  tx: Tx,
-): Promise<BootstrapResult & { readonly named: boolean }> {
-  const query = tx.selectFrom('settings').select('value').where('name', '=', FIRST_ORGANIZATION)
-  const row = await (db.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
-  if (row === undefined) throw new Error('there is no first organization')
-  const known = JSON.parse(row.value) as FirstOrganizationSetting
-  return { ...(await describe(tx, known)), named: known.named }
-}
-
-async function readFirstOrganization(db: Reader): Promise<FirstOrganizationSetting | undefined> {
-  const text = await readSetting(db, FIRST_ORGANIZATION)
-  return text === undefined ? undefined : (JSON.parse(text) as FirstOrganizationSetting)
-}
-
-async function describe(
-  db: Reader,
-  { organization, identity }: FirstOrganizationSetting,
-): Promise<BootstrapResult> {
-  const nameOf = async (table: 'groups' | 'identities', uid: string) =>
-    (
-      await db
-        .selectFrom(table)
-        .select('name')
-        .where('root', '=', uid)
-        .where('uid', '=', uid)
-        .executeTakeFirst()
-    )?.name ?? ''
-  return {
-    organization: { uid: organization, name: await nameOf('groups', organization) },
-    identity: { uid: identity, name: await nameOf('identities', identity) },
-  }
 }
 
 function recordBootstrap({ clock }: Installation['store'], tx: Tx, uid: string): Promise<void> {

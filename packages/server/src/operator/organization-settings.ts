@@ -6,7 +6,12 @@ import { updateOrganization } from '../iam/groups/organization.ts'
 import { createOnce, type Installation } from '../installation/installation.ts'
 import { readUsage } from '../registry/quota/usage.ts'
 import { recordEvent } from '../storage/changes/audit-events.ts'
-import { hasDefaultLimits, readCounts, readLimits, setDefaultLimits } from '../storage/counts/resource-limits.ts'
+import {
+  hasDefaultLimits,
+  readCounts,
+  readLimits,
+  setDefaultLimits,
+} from '../storage/counts/resource-limits.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import { findOrganizationByName } from '../storage/organizations.ts'
 import { lockResource } from '../storage/resource-rows.ts'

@@ -43,6 +43,9 @@ export interface Grants {
   scopesHolding(capabilities: CapabilitySet): readonly string[]
 }
 
+/** Reads what a caller may do; undefined if its identity does not exist, or its session has ended. */
+export type ReadGrants = (caller: Caller) => Promise<Grants | undefined> | Grants | undefined
+
 /** What authorize() found for one request. */
 export interface Authorization {
   readonly caller: Caller

@@ -9,7 +9,14 @@ import {
 } from '@bufbuild/protobuf'
 import { invalidArgument } from '../api/errors.ts'
 import { parseUid, type Uid } from '../api/uid.ts'
-import { type Authorization, type Grants, newAuthorizedScope, newVisibleScopes, requireCapabilities, requireCapabilitiesAnywhere } from './authorization.ts'
+import {
+  type Authorization,
+  type Grants,
+  newAuthorizedScope,
+  newVisibleScopes,
+  requireCapabilities,
+  requireCapabilitiesAnywhere,
+} from './authorization.ts'
 import type { Caller } from './call.ts'
 
 /** What a method asks of its caller, read from its options in the schema. */

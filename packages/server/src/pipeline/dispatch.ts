@@ -5,7 +5,17 @@ import { asApiError } from '../api/storage-faults.ts'
 import { limits as sharedLimits } from '../config/limits.ts'
 import type { Tracer } from '../runtime/tracer.ts'
 import type { Authorization, Grants } from './authorization.ts'
-import type { Call, Caller, Dispatch, Handler, IncomingCall, InvokeMethod, ServiceImplementation, ServiceTranslation, Translator } from './call.ts'
+import type {
+  Call,
+  Caller,
+  Dispatch,
+  Handler,
+  IncomingCall,
+  InvokeMethod,
+  ServiceImplementation,
+  ServiceTranslation,
+  Translator,
+} from './call.ts'
 import { assignShare } from './request-context.ts'
 import { joinParts } from './response-parts.ts'
 

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { randomUids } from '../api/uid.ts'
-import { hasUserAuthority, isBindingEffective, type RecordedProvider, recordedProviderOf, type Voucher, verifiedEmailOf } from './vouching.ts'
+import {
+  hasUserAuthority,
+  isBindingEffective,
+  type RecordedProvider,
+  recordedProviderOf,
+  type Voucher,
+  verifiedEmailOf,
+} from './vouching.ts'
 
 /** The truth table of docs/adr/0013: every cell. */
 

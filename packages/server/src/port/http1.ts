@@ -6,11 +6,27 @@ import { limits } from '../config/limits.ts'
 import { RequestContext, runInContext } from '../pipeline/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from './byte-counts.ts'
 import type { HttpReply, HttpRequest, WholeBody, WholeReply } from './http.ts'
-import { bodyBytes, encodeLongText, hasNoContentLength, type PortContext, portErrorReply } from './port-context.ts'
+import {
+  bodyBytes,
+  encodeLongText,
+  hasNoContentLength,
+  type PortContext,
+  portErrorReply,
+} from './port-context.ts'
 import { cancelStream, isStream, sendStream, sendWhole } from './reply-body.ts'
 import { readBodyStream, readWholeBody } from './request-body.ts'
 import type { ObservedRequest, RequestHead } from './request-observer.ts'
-import { bodyTooLarge, clientDisconnected, grpcNeedsHttp2, headersTooLarge, isGrpcContentType, malformedRequest, requestTimedOut, tooManyHeaders, tooManyPipelined } from './transport-errors.ts'
+import {
+  bodyTooLarge,
+  clientDisconnected,
+  grpcNeedsHttp2,
+  headersTooLarge,
+  isGrpcContentType,
+  malformedRequest,
+  requestTimedOut,
+  tooManyHeaders,
+  tooManyPipelined,
+} from './transport-errors.ts'
 
 /**
  * The HTTP/1.1 half of the port. The server never listens: it is given sockets through its 'connection' event. Close

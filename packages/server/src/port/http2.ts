@@ -10,7 +10,13 @@ import type { Duplex } from 'node:stream'
 import { RequestContext, runInContext } from '../pipeline/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from './byte-counts.ts'
 import type { BodyStream, HttpReply, HttpRequest } from './http.ts'
-import { bodyBytes, discardRequestBody, hasNoContentLength, type PortContext, portErrorReply } from './port-context.ts'
+import {
+  bodyBytes,
+  discardRequestBody,
+  hasNoContentLength,
+  type PortContext,
+  portErrorReply,
+} from './port-context.ts'
 import { cancelStream, isStream, sendStream, sendWhole } from './reply-body.ts'
 import { readBodyStream, readWholeBody } from './request-body.ts'
 import type { ObservedRequest } from './request-observer.ts'

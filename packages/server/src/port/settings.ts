@@ -1,7 +1,13 @@
 import ipaddr from 'ipaddr.js'
 import { limits } from '../config/limits.ts'
 import { listSetting, type SettingGroup, setting } from '../config/setting.ts'
-import { type ListenAddress, listenExpected, parseListen, parseStopDuration, stopDurationExpected } from '../config/setting-values.ts'
+import {
+  type ListenAddress,
+  listenExpected,
+  parseListen,
+  parseStopDuration,
+  stopDurationExpected,
+} from '../config/setting-values.ts'
 
 export interface PortSettings {
   readonly listen: ListenAddress

@@ -321,7 +321,7 @@ export const exampleValues: Readonly<Record<string, unknown>> = {
   'ExchangeCondition.outcome': 'OUTCOME_FAILED',
   'ExchangeCondition.expected': 'pattern repo:acme/*',
   'ExchangeCondition.actual': 'repo:acme/app:ref:refs/heads/main',
-  'ExchangeCondition.hint': '* repeats what stands before it; for any text write .* instead: repo:acme/.*',
+  'ExchangeCondition.hint': '* repeats the item before it; for any text write .* instead: repo:acme/.*',
   'WhoAmI.audience': ['https://berth.example.com'],
   'WhoAmI.issuer': 'https://berth.example.com',
   'WhoAmI.subject': PERSON,

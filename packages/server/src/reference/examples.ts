@@ -5,7 +5,14 @@ import { shownOnceFields } from '../api/etag.ts'
 import { isLeafMessage } from '../api/field-mask.ts'
 import { standardMethod } from '../api/standard-methods.ts'
 import { rootOf } from '../api/uid.ts'
-import { exampleParentOf, exampleUidOf, exampleValues, INVITE_CODE, omittedFields, TIME } from './example-values.ts'
+import {
+  exampleParentOf,
+  exampleUidOf,
+  exampleValues,
+  INVITE_CODE,
+  omittedFields,
+  TIME,
+} from './example-values.ts'
 import { hasBehavior, isAlwaysPresent, isInResponses, isRequired, isWriteOnly, type Use } from './schemas.ts'
 
 /** Examples of messages as JSON: from the fields of the schema, so that none is out of date, with the values of example-values.ts. */

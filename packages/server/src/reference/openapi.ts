@@ -4,8 +4,21 @@ import { isLeafMessage } from '../api/field-mask.ts'
 import { type Route, routesOf } from '../gateway/rest/routes.ts'
 import { auditExportOperation, auditExportPath } from './audit-export.ts'
 import type { Comments } from './comments.ts'
-import { errorResponses, errorSchemas, type Header, headerObjects, type ResponseObject } from './error-responses.ts'
-import { headerParameters, type Operation, operationsOf, type Parameter, type RoutedOperation, tagOf } from './operations.ts'
+import {
+  errorResponses,
+  errorSchemas,
+  type Header,
+  headerObjects,
+  type ResponseObject,
+} from './error-responses.ts'
+import {
+  headerParameters,
+  type Operation,
+  operationsOf,
+  type Parameter,
+  type RoutedOperation,
+  tagOf,
+} from './operations.ts'
 import { publishedAdvisories, publishedTag } from './published-advisories.ts'
 import { createSchemaComponents, type Schema } from './schemas.ts'
 import { serverEndpoints, serverTag } from './server-endpoints.ts'

@@ -10,7 +10,13 @@ import { acceptsIfMatch, returnsEtag, standardMethod } from '../api/standard-met
 import { limits } from '../config/limits.ts'
 import type { Route } from '../gateway/rest/routes.ts'
 import type { Comments } from './comments.ts'
-import { type ErrorStatus, errorResponseRef, headerRefs, type ResponseObject, rateLimitHeaders } from './error-responses.ts'
+import {
+  type ErrorStatus,
+  errorResponseRef,
+  headerRefs,
+  type ResponseObject,
+  rateLimitHeaders,
+} from './error-responses.ts'
 import { exampleOf, exampleOfParameter, exampleOfResponse } from './examples.ts'
 import { hasBehavior, isRequired, type Schema, type SchemaComponents, type Use } from './schemas.ts'
 

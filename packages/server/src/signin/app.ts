@@ -21,9 +21,9 @@ import { choosePasswordRoutes } from './passwords/choose-password-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { signInRoutes } from './sessions/sign-in-routes.ts'
 
-/** The application behind `signInHandler`: what holds for all of its paths, and the areas that have them. */
+/** The application behind `signInHandler`: the middleware of all of its paths, and their routes. */
 
-/** A form of the pages, and a body of an OAuth request. */
+/** Largest form of a page or body of an OAuth request. */
 const BODY_BYTES_MAX = 64 * 1024
 const USER_AGENT_CHARS_MAX = 255
 
@@ -43,7 +43,7 @@ export function createSignInHandler(options: SignInOptions): HttpHandler {
     })
     return {
       status: response.status,
-      // Of several cookies the last one counts: whoever signs in gets a new one in place of the one for strangers.
+      // Of several cookies the last one counts: a sign-in replaces the cookie of a browser that was not signed in.
       headers: Object.fromEntries(response.headers),
       body: response.body === null ? undefined : new Uint8Array(await response.arrayBuffer()),
     }
@@ -85,11 +85,11 @@ function toWebRequest(request: HttpRequest, authUrl: string): Request {
   for (const [name, value] of Object.entries(request.headers)) {
     if (!name.startsWith(':') && value !== undefined) headers.set(name, [value].flat().join(', '))
   }
-  // The host is ours, whatever the request says (R39).
+  // Always our own host, never that of the request (R39).
   const url = new URL(authUrl + request.url)
   const { method } = request
   if (method === 'GET') return new Request(url, { method, headers })
-  // Read only by whoever wants it, so that one too large or too slow is their error to answer.
+  // Read on demand, so that the handler that reads a body reports it as too large or too slow.
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       controller.enqueue(await request.body(BODY_BYTES_MAX))

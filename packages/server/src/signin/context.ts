@@ -10,19 +10,19 @@ import type { OAuthClients } from './oauth/clients.ts'
 import type { Providers } from './providers/providers.ts'
 import type { Upstream } from './providers/upstream.ts'
 
-/** What every page of the sign-in may use. */
+/** Dependencies of every route of the sign-in. */
 export interface SignInContext {
   readonly store: Store
-  /** `{auth_url}`, from the configuration: the Host header of a request is never believed (R39). */
+  /** `{auth_url}` from the configuration; the Host header of a request is never used (R39). */
   readonly authUrl: string
-  /** What tokens may be for: the API's address, the registry's host. The first is the default. */
+  /** Audiences that tokens may have: the API's address, the registry's host. The first is the default. */
   readonly audiences: readonly string[]
   readonly tokens: AccessTokens
   readonly keys: SigningKeys
   readonly clients: OAuthClients
   readonly providers: Providers
   readonly upstream: Upstream
-  /** The exchange, for a token of our own; resolves to the token. Rejects with an ApiError. */
+  /** Exchanges a token of this server; resolves to the new token. Rejects with an ApiError. */
   exchange(
     subjectToken: string,
     request: {
@@ -32,27 +32,27 @@ export interface SignInContext {
     },
     from: { readonly requestId: string; readonly address: string },
   ): Promise<string>
-  /** Takes what was refused; what was done is recorded in its own transaction. */
+  /** Records denials. Successful changes are recorded in their own transaction. */
   readonly audit: AuditRecorder
   readonly log: Log
   requestMetadataOf(c: Context): SessionClientInfo
 }
 
-/** What the bridge from the port gives Hono beside the request. */
+/** Values that the port passes to Hono beside the request. */
 export interface PortBindings {
   readonly address: string
   readonly requestId: string
   readonly record: RequestRecord | undefined
 }
 
-/** What a handler of the sign-in finds on its `c`. */
+/** The Hono environment of a sign-in handler. */
 export interface SignInEnv {
   Bindings: PortBindings
   Variables: {
-    /** Origins besides our own that a form on the answered page may lead to; `allowFormTo` adds to them. */
+    /** Origins besides our own that forms of the page may redirect to; `allowFormRedirectTo` adds to them. */
     formTargets: readonly string[] | undefined
   }
 }
 
-/** The paths of one area of the sign-in. */
+/** Routes of one area of the sign-in. */
 export type SignInRoutes = Hono<SignInEnv>

@@ -13,9 +13,8 @@ import { ALGORITHM } from './keys/signing-key-rows.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 
 /**
- * Our own access tokens: JWTs of one hour. They say who the caller is and how the token narrows what it may do; what the caller
- * may do is never in them. `berth` is the one private claim: `{ scopes?: uid[], cap?: encoded set, sid?: id of a
- * session }`.
+ * Access tokens of this server: JWTs of one hour. They identify the caller and narrow its access, but never contain its permissions. `berth`
+ * is the only private claim: `{ scopes?: uid[], cap?: encoded set, sid?: id of a session }`.
  */
 
 export interface AccessTokenRequest {
@@ -26,32 +25,32 @@ export interface AccessTokenRequest {
   readonly actor?: { readonly iss: string; readonly sub: string; readonly aud: string }
   readonly scopes?: readonly string[]
   readonly capabilities?: CapabilitySet
-  /** Id of the session that the token is to end with. */
+  /** Id of the session with which the token ends. */
   readonly session?: string
-  /** It is valid no longer than this, nor longer than any. */
+  /** The token expires at this time, or earlier at its usual expiry. */
   readonly notAfterMs?: number
-  /** Makes it one of the registry's, which opens these alone. */
+  /** Issues a registry token, which is valid only for these scopes. */
   readonly registryScopes?: readonly RegistryScope[]
 }
 
 export interface AccessTokens {
   issue(request: AccessTokenRequest): Promise<{ readonly token: string; readonly expiresAtMs: number }>
   readonly verify: VerifyAccessToken
-  /** The same, also for an ID token: where it only matters who somebody is. */
+  /** The same, also for an ID token: for methods that need only the identity. */
   readonly verifyAccessOrIdToken: VerifyAccessToken
-  /** The same, also for a token of the registry's: for the registry alone. */
+  /** The same, also for a registry token: for the registry only. */
   readonly verifyRegistryToken: VerifyAccessToken
-  /** Whether a token that was verified a moment ago still would be: its key may have been withdrawn. */
+  /** Whether the key of a verified token is still published: it may have been withdrawn since. */
   readonly isKeyPublished: (keyId: string) => boolean
 }
 
 const SECOND_MS = 1000
 /**
- * The `typ` of access tokens (RFC 9068 section 2.1). ID tokens and tokens for cloud accounts are signed with the same keys, may be for
- * the same audience, and have another one: they open nothing.
+ * The `typ` of access tokens (RFC 9068 section 2.1). ID tokens and tokens for cloud accounts are signed with the same keys and can have the
+ * same audience. Their `typ` differs, so that they are not accepted as access tokens.
  */
 export const ACCESS_TOKEN_TYPE = 'at+jwt'
-/** The `typ` of tokens that the registry's token endpoint gives out. */
+/** The `typ` of tokens that the registry's token endpoint issues. */
 const REGISTRY_TOKEN_TYPE = 'registry+jwt'
 
 /** `issuer`: the address of the token service, `{auth_url}`. */
@@ -71,7 +70,7 @@ export function accessTokens({
       const { payload, protectedHeader } = await jwtVerify(
         token,
         async ({ kid }) => {
-          // Keys come from our own set only (R7); `jwk`, `jku` and `x5u` in a header are never looked at.
+          // Only our own keys are used (R7); `jwk`, `jku` and `x5u` in a header are ignored.
           const key = typeof kid === 'string' ? await keys.byId(kid) : undefined
           if (key === undefined) throw new errors.JWKSNoMatchingKey()
           return key
@@ -87,14 +86,14 @@ export function accessTokens({
       if (!types.includes(typ ?? ''))
         return unauthenticated(
           typ === ID_TOKEN_TYPE
-            ? `an ID token says who signed in and opens nothing; exchange it at ${issuer}/sts/exchange`
-            : 'the token is not one of this server',
+            ? `an ID token is not an access token; exchange it at ${issuer}/sts/exchange`
+            : 'the token was not issued by this server',
         )
       const identity = typeof payload.sub === 'string' ? parseUid(payload.sub) : undefined
       const audiences = [payload.aud].flat().filter((audience) => audience !== undefined)
       const own = readBerthClaim(payload['berth'])
       if (identity === undefined || own === undefined || payload.exp === undefined)
-        return unauthenticated('the token is not one of this server')
+        return unauthenticated('the token was not issued by this server')
       const registryScopes = typ === REGISTRY_TOKEN_TYPE ? readRegistryScopes(payload['access']) : undefined
       const caller = { identity, ...own, ...(registryScopes && { registryScopes }) }
       return { caller, audiences, expiresAtMs: payload.exp * SECOND_MS, keyId: kid }
@@ -121,7 +120,7 @@ export function accessTokens({
       const token = await signJwt(key, type, {
         iss: issuer,
         sub: identity,
-        // One audience is a string, as clients that read it as such expect (RFC 7519 section 4.1.3 allows both).
+        // A single audience is a string, which some clients expect (RFC 7519 section 4.1.3 allows both).
         aud: audiences.length === 1 ? (audiences[0] as string) : [...audiences],
         iat: issuedAt,
         exp: expiresAt,
@@ -140,7 +139,7 @@ export function accessTokens({
   }
 }
 
-/** The claim of Docker's token specification. What cannot be read opens nothing. */
+/** Reads the claim of Docker's token specification. An invalid claim grants no access. */
 function readRegistryScopes(claim: unknown): RegistryScope[] {
   return Array.isArray(claim) && claim.every(isRegistryScope) ? claim : []
 }
@@ -150,7 +149,7 @@ function isRegistryScope(entry: unknown): entry is RegistryScope {
   return typeof type === 'string' && typeof name === 'string' && Array.isArray(actions)
 }
 
-/** Undefined for a claim that is not ours: what cannot be read must not widen. */
+/** Reads the `berth` claim; undefined if it is invalid, so that the token is rejected. */
 export function readBerthClaim(claim: unknown): Omit<Caller, 'identity'> | undefined {
   if (claim === undefined) return { scopes: undefined, capabilities: undefined, session: undefined }
   if (typeof claim !== 'object' || claim === null) return undefined
@@ -167,8 +166,9 @@ function refusal(error: unknown) {
   if (error instanceof errors.JWTExpired)
     return unauthenticated('the token has expired; get a new one', error)
   if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'iss') {
-    return unauthenticated('the token was issued by somebody else', error)
+    return unauthenticated('the token is from another issuer', error)
   }
-  if (error instanceof errors.JOSEError) return unauthenticated('the token is not one of this server', error)
+  if (error instanceof errors.JOSEError)
+    return unauthenticated('the token was not issued by this server', error)
   throw error
 }

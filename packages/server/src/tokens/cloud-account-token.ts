@@ -4,18 +4,18 @@ import { signJwt } from './jwt/sign-jwt.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 
 /**
- * Tokens by which a cloud provider knows for which group we come: OIDC tokens of minutes, with the provider as audience. They open
- * nothing here: unlike access tokens and ID tokens they have no `typ`, and their subject is no identity.
+ * Tokens that identify a group to a cloud provider: OIDC tokens of some minutes, with the provider as audience. This server does not accept
+ * them: unlike access tokens and ID tokens they have no `typ`, and their subject is not an identity.
  */
 
 export interface AccountTokens {
-  /** `group`: uid of the group whose account association it is about. */
+  /** Issues a token. `group`: uid of the group with the account association. */
   issue(group: string, audience: string): Promise<string>
 }
 
 const SECOND_MS = 1000
 
-/** `issuer`: the address of the token service, under which the provider finds the keys. */
+/** `issuer`: the address of the token service, at which the provider finds the keys. */
 export function accountTokens({
   keys,
   issuer,

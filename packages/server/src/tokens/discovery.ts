@@ -3,8 +3,8 @@ import { ALGORITHM } from './keys/signing-key-rows.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 
 /**
- * The token service as an OpenID provider: where its keys are, and where clients let people sign in (OpenID Connect Discovery 1.0,
- * RFC 8414). The exchange is none of its endpoints: it is no grant of OAuth.
+ * Metadata of the token service as an OpenID provider: its keys and its OAuth endpoints (OpenID Connect Discovery 1.0, RFC 8414). The exchange
+ * is not listed, because it is not an OAuth grant.
  */
 
 /** Verifiers may keep the key set this long; a new key is published an hour before it signs. */
@@ -15,7 +15,7 @@ const JWKS = '/.well-known/jwks.json'
 
 export const discoveryPaths: readonly string[] = [DISCOVERY, JWKS]
 
-/** Answers the two documents by path. `issuer`: the address of the token service, which verifiers compare byte for byte. */
+/** Serves the two documents. `issuer`: the address of the token service, which verifiers compare byte for byte. */
 export function discoveryHandler({
   issuer,
   keys,
@@ -38,7 +38,7 @@ export function discoveryHandler({
       'urn:ietf:params:oauth:grant-type:device_code',
     ],
     code_challenge_methods_supported: ['S256'],
-    // Clients have no secrets here.
+    // All clients are public.
     token_endpoint_auth_methods_supported: ['none'],
     revocation_endpoint_auth_methods_supported: ['none'],
     authorization_response_iss_parameter_supported: true,

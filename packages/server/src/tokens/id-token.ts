@@ -4,29 +4,29 @@ import { signJwt } from './jwt/sign-jwt.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 
 /**
- * ID tokens (OpenID Connect Core 1.0 section 2): they tell a client who signed in. One that is for the token service as well can
- * be exchanged there, like the token of any other issuer; such a token names its session, with which it ends.
+ * ID tokens (OpenID Connect Core 1.0 section 2), which identify the signed-in user to a client. A token with the token service as a further
+ * audience can be exchanged there; such a token names its session, with which it ends.
  */
 export interface IdTokenRequest {
   /** uid of the identity. */
   readonly identity: string
-  /** The client, and the token service where the token is to be exchanged. */
+  /** The client, and the token service if the token can be exchanged. */
   readonly audiences: readonly string[]
-  /** id of the session; undefined when it is to open nothing. */
+  /** id of the session; undefined if the token cannot be exchanged. */
   readonly session: string | undefined
-  /** '' when it is not known, or not proven. */
+  /** '' if it is unknown or not verified. */
   readonly email: string
   readonly name: string
-  /** What the client sent to recognize the answer by; '' for nothing. */
+  /** `nonce` of the client's request; '' for none. */
   readonly nonce: string
   readonly signedInMs: number
 }
 
 const SECOND_MS = 1000
-/** Access tokens have another `typ`. */
+/** The `typ` of ID tokens; that of access tokens differs. */
 export const ID_TOKEN_TYPE = 'JWT'
 
-/** `issuer`: the address of the token service. */
+/** Issues an ID token. `issuer`: the address of the token service. */
 export async function issueIdToken(
   {
     keys,

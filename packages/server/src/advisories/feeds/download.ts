@@ -4,9 +4,25 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { lock } from 'proper-lockfile'
 import type { limits } from '../../config/limits.ts'
-import { checkTarget, type Outbound, OutboundError, type StreamedResponse } from '../../runtime/outbound/outbound.ts'
+import {
+  checkTarget,
+  type Outbound,
+  OutboundError,
+  type StreamedResponse,
+} from '../../runtime/outbound/outbound.ts'
 import { makePrivateDirectory } from '../../storage/db.ts'
-import { type FileVersion, isContinuationOf, newPart, type Part, rangeCondition, rangeOf, readPart, removePart, removeStaleParts, writeMetadata } from './partial-file.ts'
+import {
+  type FileVersion,
+  isContinuationOf,
+  newPart,
+  type Part,
+  rangeCondition,
+  rangeOf,
+  readPart,
+  removePart,
+  removeStaleParts,
+  writeMetadata,
+} from './partial-file.ts'
 
 /**
  * Downloads a file into a directory, up to a size limit: only if it changed since the last time, and resuming a broken transfer. It does

@@ -15,7 +15,14 @@ import type { Reader } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
 import { DownloadError, type DownloadLimits } from './download.ts'
-import { holdsLease, type LeasedFeed, leaseFeed, readDueFeeds, releaseFeed, renewLease } from './feed-leases.ts'
+import {
+  holdsLease,
+  type LeasedFeed,
+  leaseFeed,
+  readDueFeeds,
+  releaseFeed,
+  renewLease,
+} from './feed-leases.ts'
 import { FeedError, RunStopped, runFeed } from './feed-run.ts'
 import { dueAfterFailure, dueAfterSuccess } from './feed-schedule.ts'
 

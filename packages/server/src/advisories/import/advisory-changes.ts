@@ -5,7 +5,15 @@ import type { Store } from '../../storage/store.ts'
 import { type RecordsOf, requireRecords } from '../documents/stored-documents.ts'
 import { deleteAdvisories, readRows, withdrawAdvisories, writeRecords } from './advisory-rows.ts'
 import { mergeRecords, type RecordVersion } from './merge-records.ts'
-import { coverageBy, isSecdbRecord, isSuperseded, readRelatedAdvisories, readSecdbDocuments, removedCoverage, subjectOf } from './secdb-supersession.ts'
+import {
+  coverageBy,
+  isSecdbRecord,
+  isSuperseded,
+  readRelatedAdvisories,
+  readSecdbDocuments,
+  removedCoverage,
+  subjectOf,
+} from './secdb-supersession.ts'
 
 /** Writes the advisories of one document, taking into account which entries of security databases are superseded. */
 

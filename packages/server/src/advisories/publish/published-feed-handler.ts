@@ -11,7 +11,13 @@ import { ApiError, Code } from '../../api/errors.ts'
 import { matchesEtag } from '../../api/etag.ts'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import { commonHeaders, errorReply, RestCall, type RestOptions, withReplyHeaders } from '../../gateway/rest/handler.ts'
+import {
+  commonHeaders,
+  errorReply,
+  RestCall,
+  type RestOptions,
+  withReplyHeaders,
+} from '../../gateway/rest/handler.ts'
 import type { RequestPipeline } from '../../pipeline/dispatch.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
 import type { Store } from '../../storage/store.ts'

@@ -19,7 +19,11 @@ import { implement } from '../../pipeline/call.ts'
 import { mutate } from '../../storage/changes/mutation.ts'
 import { insertResource, lockForChange, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
 import { resourceType } from '../../storage/resources/declared-resource.ts'
-import { definitionOf, type ResourceDeclaration, resourceMethods } from '../../storage/resources/resource-methods.ts'
+import {
+  definitionOf,
+  type ResourceDeclaration,
+  resourceMethods,
+} from '../../storage/resources/resource-methods.ts'
 import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { urlProblem } from '../feeds/download.ts'

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createFrameReader, encodeFrame, type Frame, parseTimeoutMs, percentEncode, protoFieldPath } from './frame.ts'
+import {
+  createFrameReader,
+  encodeFrame,
+  type Frame,
+  parseTimeoutMs,
+  percentEncode,
+  protoFieldPath,
+} from './frame.ts'
 
 test('frames survive any cutting of the bytes', () => {
   const messages = fc.array(fc.tuple(fc.uint8Array({ maxLength: 300 }), fc.boolean()), { maxLength: 5 })

@@ -10,7 +10,14 @@ import { deadlineExceeded } from '../../port/transport-errors.ts'
 import { errorTrailers, grpcContentType, sendTrailersOnly } from './error-response.ts'
 import { createFrameReader, type Frame } from './frame.ts'
 import type { GrpcContext } from './handler.ts'
-import { decodeCompressed, decodeMessage, encodeMessage, frameError, protocolError, requestEncoding } from './message.ts'
+import {
+  decodeCompressed,
+  decodeMessage,
+  encodeMessage,
+  frameError,
+  protocolError,
+  requestEncoding,
+} from './message.ts'
 import { deadlineOf } from './unary.ts'
 
 const RETRY_DELAY_MS = 5000

@@ -22,7 +22,15 @@ import { clientDisconnected, deadlineExceeded } from '../../port/transport-error
 import { grpcContentType, sendTrailersOnly } from './error-response.ts'
 import { createFrameReader, encodeFrame, type Frame, parseTimeoutMs } from './frame.ts'
 import type { GrpcContext } from './handler.ts'
-import { acceptsGzip, decodeCompressed, decodeMessage, frameError, gzipFrame, protocolError, requestEncoding } from './message.ts'
+import {
+  acceptsGzip,
+  decodeCompressed,
+  decodeMessage,
+  frameError,
+  gzipFrame,
+  protocolError,
+  requestEncoding,
+} from './message.ts'
 
 /** How far a call has come. */
 type Phase = 'reading' | 'running' | 'answered'

@@ -15,8 +15,20 @@ import {
 import { invalidArgument } from '../../api/errors.ts'
 import { fieldByName, isLeafMessage } from '../../api/field-mask.ts'
 import { limits } from '../../config/limits.ts'
-import { findDuplicateMember, hasDuplicateMember, type JsonScan, scanJson } from '../../runtime/json/json-scan.ts'
-import { inFloatRange, integerRange, parseBytes, parseFloatText, parseInteger, splitMask } from './scalar-text.ts'
+import {
+  findDuplicateMember,
+  hasDuplicateMember,
+  type JsonScan,
+  scanJson,
+} from '../../runtime/json/json-scan.ts'
+import {
+  inFloatRange,
+  integerRange,
+  parseBytes,
+  parseFloatText,
+  parseInteger,
+  splitMask,
+} from './scalar-text.ts'
 
 /** A body that was read. */
 export interface JsonRead<T extends Message = Message> {

@@ -1,7 +1,13 @@
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from '@bufbuild/protobuf'
 import { returnsEtag, standardMethod } from '../../api/standard-methods.ts'
 import { createListWriter, type ListWriter } from '../json/list-writer.ts'
-import { createJsonListReader, createJsonReader, type JsonBody, type ParsedJson, presentPaths } from '../json/reader.ts'
+import {
+  createJsonListReader,
+  createJsonReader,
+  type JsonBody,
+  type ParsedJson,
+  presentPaths,
+} from '../json/reader.ts'
 import { createJsonWriter, type Dialect, type JsonWriter } from '../json/writer.ts'
 import { createQueryReader, readValue, setFieldAt } from './query-reader.ts'
 import type { Route } from './routes.ts'

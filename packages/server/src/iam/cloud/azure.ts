@@ -1,6 +1,12 @@
 import type { AccountAssociation_Azure } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
 import { type CloudProbe, notReady, type ProbeResult, ready } from './probe.ts'
-import { hasAccessToken, jsonObject, type ProbeDeps, requestProviderToken, unexpectedResponse } from './provider-request.ts'
+import {
+  hasAccessToken,
+  jsonObject,
+  type ProbeDeps,
+  requestProviderToken,
+  unexpectedResponse,
+} from './provider-request.ts'
 
 /**
  * Microsoft Azure: client credentials (RFC 6749, section 4.4) of Microsoft Entra ID, with our token as the client's assertion

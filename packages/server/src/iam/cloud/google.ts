@@ -1,6 +1,12 @@
 import type { AccountAssociation_Google } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
 import { type CloudProbe, notReady, type ProbeResult, ready } from './probe.ts'
-import { hasAccessToken, jsonObject, type ProbeDeps, requestProviderToken, unexpectedResponse } from './provider-request.ts'
+import {
+  hasAccessToken,
+  jsonObject,
+  type ProbeDeps,
+  requestProviderToken,
+  unexpectedResponse,
+} from './provider-request.ts'
 
 /** Google Cloud: the token exchange (RFC 8693) of the Security Token Service, with one workload identity pool of the project. */
 

@@ -1,7 +1,12 @@
 import { RelationshipType } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import type { Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import { hasUserAuthority, isTrustedEverywhere, recordedProviderOf, type Voucher } from '../../pipeline/vouching.ts'
+import {
+  hasUserAuthority,
+  isTrustedEverywhere,
+  recordedProviderOf,
+  type Voucher,
+} from '../../pipeline/vouching.ts'
 import type { Reader, Tx } from '../../storage/db.ts'
 import { insertResource, lockResource, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'

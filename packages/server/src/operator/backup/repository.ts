@@ -3,7 +3,13 @@ import { SetupError } from '../../config/setup-errors.ts'
 import type { BlobStore, StoredBlob } from '../../registry/blobs/blob-store.ts'
 import { MissingBytes } from '../../registry/blobs/blob-store.ts'
 import type { Destination } from './destination.ts'
-import { BACKUP_FORMAT, type BackupManifest, parseBackupManifest, type StoredFile, serializeBackupManifest } from './manifest.ts'
+import {
+  BACKUP_FORMAT,
+  type BackupManifest,
+  parseBackupManifest,
+  type StoredFile,
+  serializeBackupManifest,
+} from './manifest.ts'
 
 /**
  * A repository of backups of one installation. `backups/<id>/` contains the tables and the manifest of each backup, `sha256/` and

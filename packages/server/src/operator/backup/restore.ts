@@ -5,7 +5,12 @@ import { sql } from 'kysely'
 import { limits } from '../../config/limits.ts'
 import { SetupError } from '../../config/setup-errors.ts'
 import type { Config } from '../../installation/config.ts'
-import { configuredMasterKey, isKeyOfDatabase, masterKeyFile, writeKeyFile } from '../../installation/installation.ts'
+import {
+  configuredMasterKey,
+  isKeyOfDatabase,
+  masterKeyFile,
+  writeKeyFile,
+} from '../../installation/installation.ts'
 import { adoptStore } from '../../installation/store-identity.ts'
 import type { BlobStore, StoredBlob } from '../../registry/blobs/blob-store.ts'
 import { type Finding, isFailure } from '../../registry/scrub/findings.ts'
@@ -17,7 +22,12 @@ import type { Db } from '../../storage/db.ts'
 import { readTableNames, readTables, UNFINISHED_RESTORE } from '../../storage/schema/catalog.ts'
 import { migrate, migrateTo, unknownMigrations } from '../../storage/schema/migrate.ts'
 import type { Tables } from '../../storage/schema/tables.ts'
-import { markRestore, readUnfinishedRestore, type UnfinishedRestore, unmarkRestore } from '../../storage/schema/unfinished-restore.ts'
+import {
+  markRestore,
+  readUnfinishedRestore,
+  type UnfinishedRestore,
+  unmarkRestore,
+} from '../../storage/schema/unfinished-restore.ts'
 import { findDamagedBlobs, forEachBlob, listBackedUpBlobs, readBackupRows, verifyTables } from './contents.ts'
 import type { BackupManifest, StoredTable } from './manifest.ts'
 import { type BackupRepository, DamagedFile } from './repository.ts'

@@ -4,7 +4,15 @@ import type { View } from '@berth/cli/output/output.ts'
 import { parseUid, rootOf } from '../../api/uid.ts'
 import { SetupError, UsageError } from '../../config/setup-errors.ts'
 import type { Installation } from '../../installation/installation.ts'
-import { type Account, accountByEmail, checkAccount, createAccount, deleteAccount, resetPassword, setAccountDisabled } from '../../signin/accounts/accounts.ts'
+import {
+  type Account,
+  accountByEmail,
+  checkAccount,
+  createAccount,
+  deleteAccount,
+  resetPassword,
+  setAccountDisabled,
+} from '../../signin/accounts/accounts.ts'
 import { createPasswordLink, createSetupLink } from '../../signin/accounts/one-time-links.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'

@@ -6,7 +6,12 @@ import { transferableBuffers } from '../../runtime/workers/transferable-buffers.
 import { WorkerFailure } from '../../runtime/workers/worker-process.ts'
 import { ociError } from '../oci/errors.ts'
 import { type DigestAlgorithm, digestOf } from './digests.ts'
-import { type ImageConfiguration, type ImageManifest, parseImageConfig, parseImageManifest } from './image-json.ts'
+import {
+  type ImageConfiguration,
+  type ImageManifest,
+  parseImageConfig,
+  parseImageManifest,
+} from './image-json.ts'
 import type { ImageReader } from './image-manifests.ts'
 import { type ParsedManifest, parseManifest } from './manifest-parser.ts'
 import type { ManifestJob, ManifestResult, PushedManifest } from './manifest-thread.ts'

@@ -2,7 +2,12 @@ import type { ApiError } from '../../api/errors.ts'
 import { serveThreadRequests } from '../../runtime/workers/serve-thread-requests.ts'
 import { transferableBuffers } from '../../runtime/workers/transferable-buffers.ts'
 import { type DigestAlgorithm, digestOf } from './digests.ts'
-import { type ImageConfiguration, type ImageManifest, parseImageConfig, parseImageManifest } from './image-json.ts'
+import {
+  type ImageConfiguration,
+  type ImageManifest,
+  parseImageConfig,
+  parseImageManifest,
+} from './image-json.ts'
 import { type ParsedManifest, parseManifest } from './manifest-parser.ts'
 
 /** A worker thread that parses large manifests and image configurations. */

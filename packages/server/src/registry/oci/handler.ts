@@ -5,7 +5,14 @@ import { ANONYMOUS_IDENTITY } from '../../iam/identities/anonymous-uid.ts'
 import { assignShare, runToCompletion } from '../../pipeline/request-context.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
 import type { Tracer } from '../../runtime/tracer.ts'
-import { type AccessOptions, type Action, authenticateAccess, type OciAccess, operationCapabilities, requireRepoAccess } from './access.ts'
+import {
+  type AccessOptions,
+  type Action,
+  authenticateAccess,
+  type OciAccess,
+  operationCapabilities,
+  requireRepoAccess,
+} from './access.ts'
 import { type OciContext, type OciServices, operationName } from './context.ts'
 import { ociError, ociErrorBody, ociStatus } from './errors.ts'
 import { deleteBlob, getBlob, mountBlob, uploadParameters } from './operations/blobs.ts'
@@ -14,7 +21,13 @@ import { putManifest } from './operations/manifest-push.ts'
 import { deleteManifest, getManifest } from './operations/manifests.ts'
 import { listReferrers } from './operations/referrers.ts'
 import { listTags } from './operations/tags.ts'
-import { cancelUpload, continueUpload, finishUpload, startUpload, uploadStatus } from './operations/uploads.ts'
+import {
+  cancelUpload,
+  continueUpload,
+  finishUpload,
+  startUpload,
+  uploadStatus,
+} from './operations/uploads.ts'
 import { parseRepoName, resolveRepo, scopeOf } from './repo-names.ts'
 import { parseRoute, type RepoRoute, routeTemplates } from './routes.ts'
 

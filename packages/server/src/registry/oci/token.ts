@@ -5,14 +5,21 @@ import { parseFormFields } from '../../api/form-fields.ts'
 import { toApiError } from '../../api/storage-faults.ts'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import type { ReadGrants } from '../../iam/grants-reader.ts'
 import type { VerifyAccessToken } from '../../pipeline/authenticate.ts'
+import type { ReadGrants } from '../../pipeline/authorization.ts'
 import type { Caller, RegistryScope } from '../../pipeline/call.ts'
 import type { HttpHandler, HttpRequest } from '../../port/http.ts'
 import type { Db } from '../../storage/db.ts'
 import type { AccessTokens } from '../../tokens/access-token.ts'
 import { requireUsableLength } from '../../tokens/exchange/token-request.ts'
-import { type Action, anonymousAccess, loadAccess, type OciAccess, operationCapabilities, tokenAllows } from './access.ts'
+import {
+  type Action,
+  anonymousAccess,
+  loadAccess,
+  type OciAccess,
+  operationCapabilities,
+  tokenAllows,
+} from './access.ts'
 import { ociErrorBody, ociStatus } from './errors.ts'
 import { parseRepoName, resolveRepo, scopeOf } from './repo-names.ts'
 

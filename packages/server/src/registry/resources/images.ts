@@ -9,7 +9,14 @@ import { readResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { ImageManifest } from '../manifests/image-json.ts'
-import { createImageLookup, type Image, type ImageLookup, type ImageReader, imageSize, listImages } from '../manifests/image-manifests.ts'
+import {
+  createImageLookup,
+  type Image,
+  type ImageLookup,
+  type ImageReader,
+  imageSize,
+  listImages,
+} from '../manifests/image-manifests.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 import { checkDigest } from './tag-names.ts'
 

@@ -15,12 +15,28 @@ import { applyUpdate, timestampOf } from '../../api/messages.ts'
 import { parentOf, rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { lockGroup } from '../../iam/groups/parent-group.ts'
-import { authorizationOf, describeResource, requireCapabilities, requireScope } from '../../pipeline/authorization.ts'
+import {
+  authorizationOf,
+  describeResource,
+  requireCapabilities,
+  requireScope,
+} from '../../pipeline/authorization.ts'
 import { type Call, implement } from '../../pipeline/call.ts'
 import { type MutationResult, mutate } from '../../storage/changes/mutation.ts'
 import type { Reader, Tx } from '../../storage/db.ts'
-import { findUid, insertResource, lockForChange, lockResource, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
-import { definitionOf, type ResourceDeclaration, resourceMethods } from '../../storage/resources/resource-methods.ts'
+import {
+  findUid,
+  insertResource,
+  lockForChange,
+  lockResource,
+  nextUpdateMs,
+  updateResource,
+} from '../../storage/resource-rows.ts'
+import {
+  definitionOf,
+  type ResourceDeclaration,
+  resourceMethods,
+} from '../../storage/resources/resource-methods.ts'
 import type { RepoRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { deleteRepoImages } from '../manifests/manifest-rows.ts'

@@ -14,13 +14,30 @@ import { requireEtagMatch } from '../../api/etag.ts'
 import { requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
 import { parentOf, rootOf, type Uid } from '../../api/uid.ts'
-import { authorizationOf, type Grants, requireCapabilities, requireScope } from '../../pipeline/authorization.ts'
+import {
+  authorizationOf,
+  type Grants,
+  requireCapabilities,
+  requireScope,
+} from '../../pipeline/authorization.ts'
 import { type Call, implement } from '../../pipeline/call.ts'
 import { type MutationResult, mutate } from '../../storage/changes/mutation.ts'
 import type { Db, Tx } from '../../storage/db.ts'
 import type { ColumnCondition } from '../../storage/list/list-sql.ts'
-import { deleteResource, findUid, insertResource, lockForChange, lockResource, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
-import { definitionOf, type ResourceDeclaration, resourceMethods } from '../../storage/resources/resource-methods.ts'
+import {
+  deleteResource,
+  findUid,
+  insertResource,
+  lockForChange,
+  lockResource,
+  nextUpdateMs,
+  updateResource,
+} from '../../storage/resource-rows.ts'
+import {
+  definitionOf,
+  type ResourceDeclaration,
+  resourceMethods,
+} from '../../storage/resources/resource-methods.ts'
 import type { TagRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { touchManifest } from '../manifests/manifest-rows.ts'

@@ -12,7 +12,16 @@ import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
 import { deleteManifests, lockManifestParts } from '../quota/usage.ts'
 import { removeTag } from '../resources/tags.ts'
-import { evaluateTags, existingManifests, listAttachedTags, type NewestTags, prepareRules, type RetentionTarget, subjectOfTag, type TagCandidate } from './evaluation.ts'
+import {
+  evaluateTags,
+  existingManifests,
+  listAttachedTags,
+  type NewestTags,
+  prepareRules,
+  type RetentionTarget,
+  subjectOfTag,
+  type TagCandidate,
+} from './evaluation.ts'
 import { type LeasedPolicy, renewPolicyLease } from './policy-leases.ts'
 import { manifestsToDelete, manifestUses } from './unreferenced-manifests.ts'
 

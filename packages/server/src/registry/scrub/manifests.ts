@@ -1,6 +1,12 @@
 import type { ManifestRow } from '../../storage/schema/tables.ts'
 import { type DigestAlgorithm, digestOf } from '../manifests/digests.ts'
-import { type Descriptor, dependenciesOf, type ManifestDependencies, parseManifest, unlimitedBounds } from '../manifests/manifest-parser.ts'
+import {
+  type Descriptor,
+  dependenciesOf,
+  type ManifestDependencies,
+  parseManifest,
+  unlimitedBounds,
+} from '../manifests/manifest-parser.ts'
 import { type Finding, readFoundRepo } from './findings.ts'
 import type { ScrubOptions } from './run.ts'
 

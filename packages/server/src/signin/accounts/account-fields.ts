@@ -6,11 +6,11 @@ import { field, type Html } from '../pages/layout.ts'
 import { checkPasswordPolicy } from '../passwords/password.ts'
 import { checkAccount } from './accounts.ts'
 
-/** The fields in which somebody says who they are to be here, and what they must be. */
+/** Form fields of a new account, and their validation. */
 
 export interface NewAccountForm {
   readonly name: string
-  /** In the form in which it is stored. */
+  /** Normalized, as it is stored. */
   readonly email: string
   readonly password: string
 }
@@ -25,7 +25,7 @@ export function newAccountFields({ name, email }: { readonly name: string; reado
     autofocus: name === '',
   })}${field({
     name: 'email',
-    label: 'E-mail',
+    label: 'Email',
     type: 'email',
     autocomplete: 'username',
     value: email,
@@ -39,13 +39,13 @@ export function newPasswordField({ label = 'Password', autofocus = false } = {})
     label,
     type: 'password',
     autocomplete: 'new-password',
-    hint: `At least ${limits.passwordCharsMin} characters. Length is what counts.`,
+    hint: `At least ${limits.passwordCharsMin} characters. Longer is stronger.`,
     minlength: limits.passwordCharsMin,
     autofocus,
   })
 }
 
-/** Tells password managers whose password a form is about. */
+/** Tells password managers which account a password form is for. */
 export function usernameField(email: string): Html {
   return html`<input type="text" name="username" autocomplete="username" value="${email}" readonly hidden>`
 }
@@ -58,14 +58,15 @@ export function readNewAccountForm(form: Form): NewAccountForm {
   }
 }
 
-const labels: Readonly<Record<string, string>> = { email: 'The e-mail address', name: 'Your name' }
+const labels: Readonly<Record<string, string>> = { email: 'The email address', name: 'Your name' }
 
-/** Returns what the user has to change, as text; undefined if nothing is wrong. `organizations`: names of those that the person joins. */
+/** Returns what the user has to change, as text; undefined if the form is valid. `organizations`: names of those that the user joins. */
 export async function checkNewAccountForm(
-  person: NewAccountForm,
+  account: NewAccountForm,
   organizations: readonly string[],
 ): Promise<string | undefined> {
-  const wrong = checkAccount(person)
-  if (wrong !== undefined) return `${labels[wrong.field] ?? wrong.field} ${wrong.description}.`
-  return checkPasswordPolicy(person.password, { ...person, organizations })
+  const violation = checkAccount(account)
+  if (violation !== undefined)
+    return `${labels[violation.field] ?? violation.field} ${violation.description}.`
+  return checkPasswordPolicy(account.password, { ...account, organizations })
 }

@@ -8,19 +8,19 @@ import type { Browser } from '../sessions/browser.ts'
 import { newPasswordField, usernameField } from './account-fields.ts'
 import type { Account } from './accounts.ts'
 
-/** The page of somebody who is signed in. */
+/** The account page of a signed-in user. */
 
-/** What was just done, by the word for it in the address. */
+/** Messages about the last change, by the value of `done` in the address. */
 export const notices = {
-  setup: 'Your account is made. You own the first organization and administer this Berth.',
-  name: 'Your name is saved.',
-  password: 'Your password is saved. You are signed out everywhere else.',
-  'second-factor': 'Your choice is saved.',
-  'passkey-added': 'The passkey is added.',
-  'passkey-renamed': 'The passkey is renamed.',
-  'passkey-removed': 'The passkey is removed.',
-  'session-ended': 'That session has ended.',
-  'sessions-ended': 'All other sessions have ended.',
+  setup: 'Account created. You own the first organization and administer this server.',
+  name: 'Name saved.',
+  password: 'Password saved. You are signed out everywhere else.',
+  'second-factor': 'Setting saved.',
+  'passkey-added': 'Passkey added.',
+  'passkey-renamed': 'Passkey renamed.',
+  'passkey-removed': 'Passkey removed.',
+  'session-ended': 'Session ended.',
+  'sessions-ended': 'All other sessions ended.',
 } as const
 export type NoticeKey = keyof typeof notices
 
@@ -32,27 +32,27 @@ export interface AccountPage {
   readonly problem: string | undefined
   readonly noticeText: string | undefined
   readonly passkeys: readonly PasskeyRow[]
-  /** Why none can be added here; undefined when they can. */
+  /** Why no passkey can be added at this address; undefined if one can. */
   readonly passkeysUnsupportedReason: string | undefined
-  /** Whether the session may act on the person as a whole; one that may not is the only one in `sessions`. */
+  /** Whether the session has authority over the whole user (pipeline/vouching.ts). If not, `sessions` contains only this one. */
   readonly actsAsPerson: boolean
   readonly sessions: readonly Session[]
   readonly nowMs: number
 }
 
 export function accountPage(options: AccountPage): Html {
-  const { browser, account, person, problem, noticeText: news } = options
+  const { browser, account, person, problem, noticeText } = options
   return page(
     { title: 'Your account', browser, wide: true, scripts: account === undefined ? [] : passkeyScripts },
     html`<h1>Your account</h1>
-${notice(news)}${alert(problem)}<section aria-labelledby="you">
-<h2 id="you">You</h2>
+${notice(noticeText)}${alert(problem)}<section aria-labelledby="profile">
+<h2 id="profile">Profile</h2>
 <dl>
 <dt>Name</dt><dd>${account?.name ?? person.name}</dd>
-<dt>E-mail</dt><dd>${account?.email ?? (person.email === '' ? 'not known' : person.email)}</dd>
+<dt>Email</dt><dd>${account?.email ?? (person.email === '' ? 'unknown' : person.email)}</dd>
 <dt>Identity</dt><dd><code>${person.uid}</code></dd>
 </dl>
-${account === undefined ? html`<p class="muted">You sign in with an identity provider. Your name and password are kept there.</p>` : nameForm(browser, account)}
+${account === undefined ? html`<p class="muted">You sign in with an identity provider, which manages your name and password.</p>` : nameForm(browser, account)}
 </section>
 ${account === undefined ? '' : html`${passwordSection(browser, account)}${passkeySection(options, account)}`}
 ${sessionSection(options)}
@@ -60,8 +60,8 @@ ${
   account === undefined
     ? ''
     : html`<section aria-labelledby="delete">
-<h2 id="delete">Delete the account</h2>
-<p><a href="/account/delete">Delete your account</a> and everything it may do.</p>
+<h2 id="delete">Delete account</h2>
+<p><a href="/account/delete">Delete your account</a> and all its access.</p>
 </section>`
 }`,
   )
@@ -77,7 +77,7 @@ ${formToken(browser)}${field({
   autocomplete: 'name',
   value: name,
   maxlength: limits.accountNameCharsMax,
-})}<button>Save the name</button>
+})}<button>Save name</button>
 </form>
 </details>`
 }
@@ -95,8 +95,8 @@ ${field({
   label: 'Current password',
   type: 'password',
   autocomplete: 'current-password',
-})}${newPasswordField({ label: 'New password' })}<button>Save the password</button>
-<p class="hint">You are then signed out everywhere else.</p>
+})}${newPasswordField({ label: 'New password' })}<button>Save password</button>
+<p class="hint">This signs you out everywhere else.</p>
 </form>
 </details>
 </section>
@@ -104,19 +104,19 @@ ${field({
 }
 
 function passkeySection(
-  { browser, passkeys, passkeysUnsupportedReason: passkeyObstacle }: AccountPage,
+  { browser, passkeys, passkeysUnsupportedReason }: AccountPage,
   account: Account,
 ): Html {
   return html`<section aria-labelledby="passkeys">
 <h2 id="passkeys">Passkeys</h2>
 ${
   passkeys.length === 0
-    ? html`<p class="muted">You have none. A passkey signs you in with your device instead of a password, and cannot be stolen by a false page.</p>`
+    ? html`<p class="muted">You have no passkeys. A passkey signs you in with your device instead of a password, and resists phishing.</p>`
     : html`<ul class="list">
 ${passkeys.map((passkey) => passkeyItem(browser, passkey))}</ul>`
 }
 ${
-  passkeyObstacle === undefined
+  passkeysUnsupportedReason === undefined
     ? passkeyButton({
         browser,
         request: '',
@@ -126,13 +126,13 @@ ${
         more: field({
           name: 'name',
           id: 'passkey-name',
-          label: 'Name of the new passkey',
+          label: 'Passkey name',
           autocomplete: 'off',
           value: 'My device',
           maxlength: limits.accountNameCharsMax,
         }),
       })
-    : html`<p class="muted">${passkeyObstacle}</p>`
+    : html`<p class="muted">${passkeysUnsupportedReason}</p>`
 }
 ${passkeys.length === 0 || account.password_hash === '' ? '' : secondFactorForm(browser, account)}
 </section>
@@ -162,20 +162,20 @@ ${formToken(browser)}<input type="hidden" name="id" value="${id}"><button class=
 function secondFactorForm(browser: Browser, { passkey_required }: Account): Html {
   const on = passkey_required !== 0
   return html`<form method="post" action="/account/second-factor" class="below">
-${formToken(browser)}<p>${on ? 'After your password you are asked for a passkey as well.' : 'Your password alone signs you in.'}</p>
-<button class="quiet" name="required" value="${on ? 'no' : 'yes'}">${on ? 'Ask for the password alone' : 'Ask for a passkey as well'}</button>
+${formToken(browser)}<p>${on ? 'Signing in with your password also requires a passkey.' : 'Signing in with your password does not require a passkey.'}</p>
+<button class="quiet" name="required" value="${on ? 'no' : 'yes'}">${on ? 'Stop requiring a passkey' : 'Also require a passkey'}</button>
 </form>`
 }
 
 function sessionSection({ browser, session, sessions, actsAsPerson, nowMs }: AccountPage): Html {
   return html`<section aria-labelledby="sessions">
-<h2 id="sessions">Where you are signed in</h2>
+<h2 id="sessions">Active sessions</h2>
 <ul class="list">
 ${sessions.map((each) => sessionItem(browser, each, each.id === session.id, nowMs))}</ul>
 ${
   actsAsPerson
     ? ''
-    : html`<p class="muted">You see this session only, because you signed in with an identity provider that did not register you. To see and end the others, sign in as you did the first time.</p>`
+    : html`<p class="muted">Only this session is shown, because you signed in with an identity provider that did not register you. To see and end the others, sign in with the method that you registered with.</p>`
 }${
   sessions.length < 2
     ? ''
@@ -189,15 +189,15 @@ ${formToken(browser)}<button class="quiet">Sign out everywhere else</button>
 
 function sessionItem(browser: Browser, session: Session, isThis: boolean, nowMs: number): Html {
   const { id, kind, client, userAgent, address, lastUsedMs } = session
-  const what = kind === 'browser' ? browserName(userAgent) : client === '' ? 'A client' : client
+  const name = kind === 'browser' ? browserName(userAgent) : client === '' ? 'Unknown client' : client
   return html`<li>
 <div>
-<p><strong>${what}</strong>${isThis ? ' (this browser)' : ''}</p>
+<p><strong>${name}</strong>${isThis ? ' (this browser)' : ''}</p>
 <p class="muted">${address}, last used ${formatAge(nowMs - lastUsedMs)}</p>
 ${kind === 'browser' || userAgent === '' ? '' : html`<p class="muted">${userAgent}</p>`}
 </div>
 <form method="post" action="/account/sessions/end">
-${formToken(browser)}<input type="hidden" name="id" value="${id}"><button class="link">Sign out<span class="unseen"> ${what}</span></button>
+${formToken(browser)}<input type="hidden" name="id" value="${id}"><button class="link">Sign out<span class="unseen"> ${name}</span></button>
 </form>
 </li>
 `
@@ -207,20 +207,20 @@ export function deleteAccountPage(browser: Browser, { email }: Account, problem?
   return page(
     { title: 'Delete your account', browser },
     html`<h1>Delete your account</h1>
-<p>You are signed out everywhere, and whatever you may do in any organization is gone. This cannot be undone.</p>
+<p>This signs you out everywhere and removes your access to every organization. It cannot be undone.</p>
 ${alert(problem)}<form method="post" action="/account/delete">
 ${formToken(browser)}${field({
   name: 'email',
-  label: `Type your e-mail address, ${email}, to go on`,
+  label: `To confirm, type your email address: ${email}`,
   type: 'email',
   autocomplete: 'off',
   autofocus: true,
-})}<div class="actions"><button class="danger">Delete it</button><a class="button quiet" href="/account">Keep it</a></div>
+})}<div class="actions"><button class="danger">Delete account</button><a class="button quiet" href="/account">Cancel</a></div>
 </form>`,
   )
 }
 
-/** The order matters: every browser claims to be some of the others. */
+/** In order: most browsers also claim to be some of those further down. */
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
   [/\b(OPR|Opera)\//, 'Opera'],
@@ -236,11 +236,11 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** `Firefox on Linux`: for people to recognize, from what anybody may write. */
+/** Describes a browser for its owner, as `Firefox on Linux`. The user agent is not verified. */
 function browserName(userAgent: string): string {
   const find = (names: typeof browsers) => names.find(([pattern]) => pattern.test(userAgent))?.[1]
   const system = find(systems)
-  return `${find(browsers) ?? 'A browser'}${system === undefined ? '' : ` on ${system}`}`
+  return `${find(browsers) ?? 'Unknown browser'}${system === undefined ? '' : ` on ${system}`}`
 }
 
 const MINUTE_MS = 60_000

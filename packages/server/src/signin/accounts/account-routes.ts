@@ -11,23 +11,36 @@ import { endOtherSessions, endOwnSession, type Session, sessionsOf } from '../..
 import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
 import { readUserProfile } from '../oauth/id-tokens.ts'
 import { type Form, readForm } from '../pages/form.ts'
-import { addPasskey, createRegistrationOptions, passkeysOf, passkeysUnsupportedReason, verifyNewPasskey } from '../passkeys/passkeys.ts'
+import {
+  addPasskey,
+  createRegistrationOptions,
+  passkeysOf,
+  passkeysUnsupportedReason,
+  verifyNewPasskey,
+} from '../passkeys/passkeys.ts'
 import { organizationNamesOf } from '../passwords/organization-names.ts'
 import { checkPasswordPolicy, hashPassword, verifyPassword } from '../passwords/password.ts'
 import { byAccount, limitGuesses } from '../rate-limits/guesses.ts'
 import { type Browser, loadBrowser, signOut } from '../sessions/browser.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
 import { accountPage, deleteAccountPage, type NoticeKey, notices } from './account-page.ts'
-import { type Account, accountById, accountOfIdentity, checkAccountName, deleteAccount, updateAccount } from './accounts.ts'
+import {
+  type Account,
+  accountById,
+  accountOfIdentity,
+  checkAccountName,
+  deleteAccount,
+  updateAccount,
+} from './accounts.ts'
 
-/** What somebody who is signed in can see and change about that: their account, their passkeys, their sessions. */
+/** Routes of the account page: a signed-in user's account, passkeys and sessions. */
 
 interface SignedInUser {
   readonly browser: Browser
   readonly session: Session
-  /** Undefined for somebody whom a provider vouches for. */
+  /** Undefined for a user of an identity provider. */
   readonly account: Account | undefined
-  /** Whether this session may act on the person as a whole (core/vouching.ts). */
+  /** Whether this session has authority over the whole user (pipeline/vouching.ts). */
   readonly actsAsPerson: boolean
 }
 
@@ -77,15 +90,15 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
   }
 
   app.get('/account', async (c) => {
-    const visitor = await readSignedInUser(c, context)
-    return visitor === undefined ? c.redirect('/sign-in', 303) : renderAccount(c, visitor)
+    const user = await readSignedInUser(c, context)
+    return user === undefined ? c.redirect('/sign-in', 303) : renderAccount(c, user)
   })
 
   app.post('/account/name', async (c) => {
     const { owner, form } = await readOwnerForm(c, context)
     const name = form.trimmed('name')
-    const wrong = checkAccountName(name)
-    if (wrong !== undefined) return renderAccount(c, owner, `Your name ${wrong.description}.`, 400)
+    const violation = checkAccountName(name)
+    if (violation !== undefined) return renderAccount(c, owner, `Your name ${violation.description}.`, 400)
     await changeWithAudit(c, owner, 'UpdateAccount', (tx) =>
       updateAccount(store, tx, owner.account.id, { name }),
     )
@@ -102,7 +115,7 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
         ? true
         : undefined,
     )
-    if (right === undefined) return renderAccount(c, owner, 'The current password is wrong.', 401)
+    if (right === undefined) return renderAccount(c, owner, 'Incorrect current password.', 401)
     const password = form.text('password')
     const organizations = await organizationNamesOf(store.db, account.identity_uid)
     const problem = await checkPasswordPolicy(password, { ...account, organizations })
@@ -130,7 +143,7 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
   app.post('/account/passkeys/options', async (c) => {
     const { owner } = await readOwnerForm(c, context)
     if (!isRecent(context, owner))
-      return c.json({ problem: 'Sign out and in again first: it was a while ago.' }, 401)
+      return c.json({ problem: 'Sign out and sign in again first. Your last sign-in was too long ago.' }, 401)
     return c.json(await createRegistrationOptions(context, owner.browser, owner.account))
   })
 
@@ -139,9 +152,9 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     const { account, browser } = owner
     if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     const name = form.trimmed('name')
-    const wrong = checkAccountName(name)
-    if (wrong !== undefined)
-      return renderAccount(c, owner, `The name of the passkey ${wrong.description}.`, 400)
+    const violation = checkAccountName(name)
+    if (violation !== undefined)
+      return renderAccount(c, owner, `The passkey name ${violation.description}.`, 400)
     const passkey = await verifyNewPasskey(context, browser, account, form.text('answer'))
     if (passkey === undefined) return renderAccount(c, owner, 'The passkey was not added. Try again.', 400)
     let added = false
@@ -152,7 +165,7 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
       })
     } catch (error) {
       if (store.db.rules.isUniqueViolation(error))
-        return renderAccount(c, owner, 'This passkey is added already.', 400)
+        return renderAccount(c, owner, 'This passkey is already added.', 400)
       throw error
     }
     return done(c, 'passkey-added')
@@ -161,9 +174,9 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
   app.post('/account/passkeys/rename', async (c) => {
     const { owner, form } = await readOwnerForm(c, context)
     const name = form.trimmed('name')
-    const wrong = checkAccountName(name)
-    if (wrong !== undefined)
-      return renderAccount(c, owner, `The name of the passkey ${wrong.description}.`, 400)
+    const violation = checkAccountName(name)
+    if (violation !== undefined)
+      return renderAccount(c, owner, `The passkey name ${violation.description}.`, 400)
     await changeWithAudit(c, owner, 'RenamePasskey', async (tx) => {
       const renamed = await tx
         .updateTable('passkeys')
@@ -183,7 +196,12 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     const passkeys = await passkeysOf(store.db.kysely, account.id)
     if (account.password_hash === '' && passkeys.length === 1)
-      return renderAccount(c, owner, 'This passkey is the only way into your account.', 400)
+      return renderAccount(
+        c,
+        owner,
+        'This passkey cannot be removed: it is the only way to sign in to your account.',
+        400,
+      )
     await changeWithAudit(c, owner, 'RemovePasskey', async (tx) => {
       const removed = await tx
         .deleteFrom('passkeys')
@@ -199,32 +217,32 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
   })
 
   app.post('/account/sessions/end', async (c) => {
-    const { visitor, form } = await readUserForm(c, context)
-    const { session, browser } = visitor
+    const { user, form } = await readUserForm(c, context)
+    const { session, browser } = user
     const id = form.text('id')
     if (id === session.id) {
       await signOut(c, context, browser)
       return c.redirect('/sign-in?done=signed-out', 303)
     }
-    if (!visitor.actsAsPerson) throw cannotActAsPerson()
-    await changeWithAudit(c, visitor, 'EndSession', async (tx) => {
+    if (!user.actsAsPerson) throw cannotActAsPerson()
+    await changeWithAudit(c, user, 'EndSession', async (tx) => {
       if (!(await endOwnSession(tx, session.identity, id))) throw ownResourceNotFound('session')
     })
     return done(c, 'session-ended')
   })
 
   app.post('/account/sessions/end-others', async (c) => {
-    const { visitor } = await readUserForm(c, context)
-    if (!visitor.actsAsPerson) throw cannotActAsPerson()
-    await changeWithAudit(c, visitor, 'EndSession', (tx) => endOtherSessions(tx, visitor.session))
+    const { user } = await readUserForm(c, context)
+    if (!user.actsAsPerson) throw cannotActAsPerson()
+    await changeWithAudit(c, user, 'EndSession', (tx) => endOtherSessions(tx, user.session))
     return done(c, 'sessions-ended')
   })
 
   app.get('/account/delete', async (c) => {
-    const visitor = await readSignedInUser(c, context)
-    if (visitor?.account === undefined || !visitor.actsAsPerson)
-      return c.redirect(visitor === undefined ? '/sign-in' : '/account', 303)
-    return c.html(deleteAccountPage(visitor.browser, visitor.account))
+    const user = await readSignedInUser(c, context)
+    if (user?.account === undefined || !user.actsAsPerson)
+      return c.redirect(user === undefined ? '/sign-in' : '/account', 303)
+    return c.html(deleteAccountPage(user.browser, user.account))
   })
 
   app.post('/account/delete', async (c) => {
@@ -232,7 +250,7 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     if (normalizeEmail(form.trimmed('email')) !== owner.account.email)
       return c.html(
-        deleteAccountPage(owner.browser, owner.account, 'That is not the e-mail address of this account.'),
+        deleteAccountPage(owner.browser, owner.account, 'This is not the email address of this account.'),
         400,
       )
     await changeWithAudit(c, owner, 'DeleteAccount', async (tx) => {
@@ -262,33 +280,34 @@ async function readSignedInUser(
   }
 }
 
-/** A form of somebody who is signed in. Throws code 16 for anybody else. */
+/** Reads a form of a signed-in user. Throws code 16 if no one is signed in. */
 async function readUserForm(
   c: Context<SignInEnv>,
   context: SignInContext,
-): Promise<{ readonly visitor: SignedInUser; readonly form: Form }> {
-  const visitor = await readSignedInUser(c, context)
-  if (visitor === undefined)
+): Promise<{ readonly user: SignedInUser; readonly form: Form }> {
+  const user = await readSignedInUser(c, context)
+  if (user === undefined)
     throw new ApiError(
       Code.UNAUTHENTICATED,
-      'Unauthenticated: you are not signed in any more; sign in and try again',
+      'Unauthenticated: you are no longer signed in. Sign in and try again',
     )
-  return { visitor, form: await readForm(c, visitor.browser) }
+  return { user, form: await readForm(c, user.browser) }
 }
 
-/** A form of somebody with an account of ours. */
+/** Reads a form of a signed-in user with a local account. Throws code 3 for users of a provider, and code 7 without user authority. */
 async function readOwnerForm(
   c: Context<SignInEnv>,
   context: SignInContext,
 ): Promise<{ readonly owner: AccountOwner; readonly form: Form }> {
-  const { visitor, form } = await readUserForm(c, context)
-  const { account } = visitor
-  if (account === undefined) throw invalidArgument('', 'you sign in somewhere else; change it there')
-  if (!visitor.actsAsPerson) throw cannotActAsPerson()
-  return { owner: { ...visitor, account }, form }
+  const { user, form } = await readUserForm(c, context)
+  const { account } = user
+  if (account === undefined)
+    throw invalidArgument('', 'your identity provider manages your account. Change it there')
+  if (!user.actsAsPerson) throw cannotActAsPerson()
+  return { owner: { ...user, account }, form }
 }
 
-/** Whoever finds a browser open must not make it a way in that stays. */
+/** Whether the sign-in is recent enough to add a credential: an unattended browser must not give lasting access. */
 function isRecent({ store }: SignInContext, { session }: SignedInUser): boolean {
   return session.createdMs > store.clock() - limits.recentSignInMs
 }
@@ -298,22 +317,22 @@ function redirectToSignInAgain(c: Context<SignInEnv>): Response {
 }
 
 function ownResourceNotFound(what: 'passkey' | 'session'): ApiError {
-  return new ApiError(Code.NOT_FOUND, `Not found: you have no such ${what}; it may be gone already`)
+  return new ApiError(Code.NOT_FOUND, `Not found: you have no such ${what}. It may already be removed`)
 }
 
 function tooManyPasskeys(): ApiError {
   return new ApiError(
     Code.FAILED_PRECONDITION,
-    `Precondition failed: an account may have ${limits.passkeysMax} passkeys; remove one first`,
+    `Precondition failed: an account can have at most ${limits.passkeysMax} passkeys. Remove one first`,
   )
 }
 
 function identityDeleted(): ApiError {
-  return new ApiError(Code.UNAUTHENTICATED, 'Unauthenticated: this identity does not exist any more')
+  return new ApiError(Code.UNAUTHENTICATED, 'Unauthenticated: this identity no longer exists')
 }
 
 function cannotActAsPerson(): ApiError {
   return permissionDenied(
-    'this sign-in came through an identity provider that did not register you, so it can end only its own session. To end others, sign in as you did the first time',
+    'you signed in with an identity provider that did not register you, so you can end only this session. To end others, sign in with the method that you registered with',
   )
 }

@@ -10,20 +10,20 @@ import type { AccountRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { endSessions } from '../../tokens/sessions/sessions.ts'
 
-/** People who sign in here with a password or a passkey of ours, each of them with an identity. */
+/** Local accounts: users who sign in with a password or a passkey of this server. Each has an identity. */
 
 export type Account = AccountRow
 
 export interface NewAccount {
   readonly email: string
   readonly name: string
-  /** As password.ts writes it; '' for somebody who has yet to choose one. */
+  /** As `hashPassword` returns it; '' for a user who has yet to choose a password. */
   readonly passwordHash: string
-  /** Whoever makes the account knows whose address it is. Default true. */
+  /** Whether the creator of the account knows that the address is the owner's. Default true. */
   readonly emailVerified?: boolean
 }
 
-/** What is wrong with what somebody says about themselves. */
+/** Returns the first violation of an account's fields. */
 export function checkAccount({
   email,
   name,
@@ -58,7 +58,7 @@ export async function hasAccounts(db: Reader): Promise<boolean> {
 const ID_BYTES = 16
 
 /**
- * Makes an account, and its identity unless `adopted` names one that is there. Fails on an address or an identity that has an
+ * Creates an account, and its identity unless `existingIdentity` names one. Fails on an address or an identity that already has an
  * account.
  */
 export async function createAccount(
@@ -71,8 +71,8 @@ export async function createAccount(
   const id = randomBytes(ID_BYTES).toString('hex')
   const now = store.clock()
   const address = normalizeEmail(email)
-  const person = { issuer: authUrl, subject: id, email: address, emailVerified }
-  const identity = existingIdentity ?? (await registerUser(store, tx, person, { kind: 'account' })).uid
+  const user = { issuer: authUrl, subject: id, email: address, emailVerified }
+  const identity = existingIdentity ?? (await registerUser(store, tx, user, { kind: 'account' })).uid
   if (existingIdentity !== undefined) await setIdentityEmail(store, tx, existingIdentity, address)
   const account: Account = {
     id,
@@ -102,7 +102,7 @@ export async function updateAccount(
     .execute()
 }
 
-/** Closes an account, or opens it again. Closing ends what its owner is signed in with, at once. */
+/** Disables or enables an account. Disabling ends all sessions of its owner immediately. */
 export async function setAccountDisabled(
   store: Pick<Store, 'clock'>,
   tx: Tx,
@@ -113,7 +113,7 @@ export async function setAccountDisabled(
   if (disabled) await endSessions(tx, 'identity_uid', identity_uid)
 }
 
-/** Ends the password and what its owner is signed in with, and with `passkeys` those as well; returns the account as it is then. */
+/** Removes the password of an account and ends its owner's sessions; with `passkeys`, removes these too. Returns the changed account. */
 export async function resetPassword(
   store: Pick<Store, 'clock'>,
   tx: Tx,
@@ -128,8 +128,8 @@ export async function resetPassword(
 }
 
 /**
- * Deletes an account and its identity with what that may do. The owner that the installation began with stays without an account:
- * the operator's own commands act as them.
+ * Deletes an account and its identity with all its access. The owner identity of the installation remains without an account, because
+ * the commands of the operator act as it.
  */
 export async function deleteAccount(store: Store, tx: Tx, { identity_uid }: Account): Promise<void> {
   const { db } = store

@@ -9,16 +9,16 @@ import type { AuthorizationRequest } from '../oauth/authorization-requests.ts'
 import type { AuthorizationErrorResponse } from '../oauth/consent/authorization-response.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
 
-/** The invite that comes with a flow, accepted for whoever is signed in. */
+/** Accepts the invite of a flow for the signed-in user. */
 
-/** One answer whatever is wrong with a code (R25). */
+/** The same error whatever is wrong with a code (R25). */
 export const INVALID_INVITE: AuthorizationErrorResponse = {
   error: 'access_denied',
-  description: 'the invite is not valid, has expired, was used, or is for somebody else',
+  description: 'the invite is invalid, has expired, was already used, or is for another user',
   status: 403,
 }
 
-/** What was joined; undefined when the flow has no invite. Somebody who holds the role already has joined. */
+/** Returns the offer that the user accepted; undefined if the flow has no invite. A user who already holds the role has accepted it. */
 export async function acceptRequestedInvite(
   c: Context<SignInEnv>,
   context: SignInContext,

@@ -13,8 +13,8 @@ import { type Browser, loadBrowser } from '../sessions/browser.ts'
 import { INVALID_INVITE } from './invite-acceptance.ts'
 
 /**
- * Accepting an invite in the browser: whoever has its code sees what it offers, signs in, or makes an account first, and then
- * agrees. An invite for one e-mail address is for the account with that address alone.
+ * Accepts an invite in the browser: the holder of its code sees the offer, signs in or creates an account, and then accepts it. An invite
+ * for an email address is only for the account with that address.
  */
 export function inviteRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
@@ -46,7 +46,7 @@ export function inviteRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-/** Undefined for a code that is not good; who tries many has to wait. */
+/** Returns the offer of an invite; undefined for an invalid code. Failed attempts are limited. */
 function readInviteOffer(
   c: Context<SignInEnv>,
   context: SignInContext,
@@ -64,7 +64,7 @@ function inviteCodePage(browser: Browser, problem?: string): Html {
 ${alert(problem === undefined ? undefined : `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`)}<form method="post" action="/invite">
 ${formToken(browser)}${field({
   name: 'code',
-  label: 'Code of the invite',
+  label: 'Invite code',
   autocomplete: 'off',
   maxlength: limits.inviteCodeCharsMax,
   autofocus: true,

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { limits } from '../../config/limits.ts'
-import { FIRST_ORGANIZATION } from '../../operator/bootstrap.ts'
+import { FIRST_ORGANIZATION } from '../../iam/first-organization.ts'
 import { type PendingStore, pendingStore } from '../../storage/pending-store.ts'
 import type { Store } from '../../storage/store.ts'
 import { type Account, accountById, hasAccounts } from './accounts.ts'
 
 /**
- * Links that the operator gets or gives: to make the first account, and to choose a password. Each is good for one use and a
- * limited time; of its code only a hash is stored.
+ * One-time links of the operator: to create the owner account, and to choose a password. Each expires and can be used once; of its code
+ * only a hash is stored.
  */
 
 type LinkStore = Pick<Store, 'db' | 'clock' | 'secretsKey'>
@@ -19,15 +19,15 @@ export function setupCodes(store: LinkStore): PendingStore<Record<string, never>
   return pendingStore(store, 'setup', limits.setupLinkMs)
 }
 
-/** A link to make the first account; undefined when there is one. Of several the newest is good. */
+/** Returns a link to create the owner account; undefined if an account exists. It replaces earlier links. */
 export async function createSetupLink(store: LinkStore, authUrl: string): Promise<string | undefined> {
   if (await hasAccounts(store.db.kysely)) return undefined
   return formatLink(authUrl, SETUP_PATH, await setupCodes(store).replaceAll({}))
 }
 
 /**
- * The link that a starting node prints: the nodes that start within `setupLinkSharedMs` of each other print the same one. On SQLite, which
- * has one server, each start makes a new one.
+ * Returns the link that a starting node prints: nodes that start within `setupLinkSharedMs` of each other print the same one. On SQLite,
+ * which has one server, each start creates a new one.
  */
 export async function createStartupSetupLink(store: LinkStore, authUrl: string): Promise<string | undefined> {
   if (store.db.engine === 'sqlite') return createSetupLink(store, authUrl)
@@ -38,7 +38,7 @@ export async function createStartupSetupLink(store: LinkStore, authUrl: string):
 
 interface PasswordLink {
   readonly account: string
-  /** Names the password that was there: choosing another one, in whatever way, spends all links. */
+  /** Fingerprint of the password at that time: any change of the password invalidates all links. */
   readonly before: string
 }
 
@@ -55,7 +55,7 @@ export async function createPasswordLink(
   return formatLink(authUrl, CHOOSE_PASSWORD_PATH, await passwordCodes(store).add(choice))
 }
 
-/** Whose password a code lets choose; undefined for one that is spent. With `take` it is spent now, by one of many at once. */
+/** Returns the account of a code; undefined for an invalid code. With `take` the code is used up, by one of several concurrent callers. */
 export async function accountByPasswordCode(
   store: LinkStore,
   code: string,

@@ -17,7 +17,7 @@ import { requestField } from '../sessions/sign-in-page.ts'
 import { checkNewAccountForm, newAccountFields, readNewAccountForm } from './account-fields.ts'
 import { createAccount } from './accounts.ts'
 
-/** Making an account of one's own, for those who were invited. */
+/** Routes with which invited users create an account. */
 export function registerRoutes(context: SignInContext): SignInRoutes {
   const { store, authUrl } = context
   const app: SignInRoutes = new Hono<SignInEnv>()
@@ -41,7 +41,7 @@ export function registerRoutes(context: SignInContext): SignInRoutes {
     if (problem !== undefined) return refused(problem)
 
     const passwordHash = await hashPassword(person.password)
-    // Whether an address is taken shows here; who asks about many has to wait.
+    // The response shows whether an address has an account, so attempts are limited.
     const created = await limitGuesses(store, byAddress(context.requestMetadataOf(c).address), async () => {
       try {
         await signIn(c, context, browser, async (tx) => {
@@ -65,7 +65,7 @@ export function registerRoutes(context: SignInContext): SignInRoutes {
       }
     })
     if (created === undefined)
-      return refused('There is an account with this e-mail address already. Sign in instead.')
+      return refused('An account with this email address already exists. Sign in instead.')
     return c.redirect(pathAfterSignIn(secret), 303)
   })
 
@@ -82,18 +82,18 @@ interface RegisterPage {
 
 function registerPage({ browser, secret, name, email, problem }: RegisterPage): Html {
   return page(
-    { title: 'Make an account' },
-    html`<h1>Make an account</h1>
+    { title: 'Create an account' },
+    html`<h1>Create an account</h1>
 ${alert(problem)}<form method="post" action="/sign-in/register">
-${formToken(browser)}${requestField(secret)}${newAccountFields({ name, email })}<button>Make the account</button>
+${formToken(browser)}${requestField(secret)}${newAccountFields({ name, email })}<button>Create account</button>
 </form>
-<p class="below">You have one already? <a href="/sign-in?request=${encodeURIComponent(secret)}">Sign in</a></p>`,
+<p class="below">Already have an account? <a href="/sign-in?request=${encodeURIComponent(secret)}">Sign in</a></p>`,
   )
 }
 
 function notInvited(): ApiError {
   return new ApiError(
     Code.PERMISSION_DENIED,
-    'Permission denied: making an account takes an invite that is not for one e-mail address',
+    'Permission denied: creating an account requires an invite that is not for one email address',
   )
 }

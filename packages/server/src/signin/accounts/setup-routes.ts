@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { ApiError, Code } from '../../api/errors.ts'
 import { checkName } from '../../api/fields.ts'
 import { limits } from '../../config/limits.ts'
-import { lockFirstOrganization, nameFirstOrganization } from '../../operator/bootstrap.ts'
+import { lockFirstOrganization, nameFirstOrganization } from '../../iam/first-organization.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
@@ -13,24 +13,29 @@ import { hashPassword } from '../passwords/password.ts'
 import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
 import { type Browser, loadBrowser, signIn } from '../sessions/browser.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
-import { checkNewAccountForm, type NewAccountForm, newAccountFields, readNewAccountForm } from './account-fields.ts'
+import {
+  checkNewAccountForm,
+  type NewAccountForm,
+  newAccountFields,
+  readNewAccountForm,
+} from './account-fields.ts'
 import { createAccount, hasAccounts } from './accounts.ts'
 import { SETUP_PATH, setupCodes } from './one-time-links.ts'
 
 /**
- * The first account (R41): whoever has the link that the server printed becomes the owner that the installation began with. There
- * is no password before that.
+ * The owner account (R41): the holder of the link that the server printed becomes the owner of the installation. No password exists before
+ * that.
  */
 export function setupRoutes(context: SignInContext): SignInRoutes {
   const { store, authUrl } = context
   const app: SignInRoutes = new Hono<SignInEnv>()
 
-  /** Throws code 5 for a code that is not good, without saying why: there may be an account, or the time may be over. */
+  /** Throws code 5 for an invalid code, with the same message for every reason. */
   const checkSetupCode = async (code: string, address: string): Promise<void> => {
-    const good = await limitGuesses(store, byAddress(address), async () =>
+    const valid = await limitGuesses(store, byAddress(address), async () =>
       (await hasAccounts(store.db.kysely)) ? undefined : setupCodes(store).read(code),
     )
-    if (good === undefined) throw setupLinkInvalid()
+    if (valid === undefined) throw setupLinkInvalid()
   }
   const readFirstOrganization = () => inTransaction(store.db, (tx) => lockFirstOrganization(store, tx))
 
@@ -55,10 +60,11 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
     const organization = fixed ? before.name : form.trimmed('organization')
     const refused = (problem: string) =>
       c.html(setupPage({ ...person, browser, code, organization, fixed, problem }), 400)
-    const wrongName = fixed ? undefined : checkName(organization, 'organization')
+    const nameViolation = fixed ? undefined : checkName(organization, 'organization')
     const problem =
       (await checkNewAccountForm(person, [organization])) ??
-      (wrongName && 'The organization must have a name of small letters, digits, blanks and . _ - only.')
+      (nameViolation &&
+        'The organization name is invalid. Use lowercase letters, digits, spaces, periods, underscores and hyphens.')
     if (problem !== undefined) return refused(problem)
 
     const passwordHash = await hashPassword(person.password)
@@ -72,13 +78,13 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
       })
     } catch (error) {
       if (store.db.rules.isUniqueViolation(error))
-        return refused('There is an organization of this name already.')
+        return refused('An organization with this name already exists.')
       throw error
     }
     return c.redirect('/account?done=setup', 303)
   })
 
-  /** Spends the code, for this transaction if it succeeds; returns the identity that the account is for. */
+  /** Uses the code up, in this transaction; returns the identity that the account is for. */
   const takeOwnerIdentity = async (tx: Tx, code: string): Promise<{ identity: string; name: string }> => {
     const { organization, identity } = await lockFirstOrganization(store, tx)
     if ((await setupCodes(store).consume(code, tx)) === undefined || (await hasAccounts(tx)))
@@ -86,7 +92,7 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
     if (identity.name === '') {
       throw new ApiError(
         Code.FAILED_PRECONDITION,
-        'Precondition failed: the owner that this installation began with was deleted; berth admin accounts create makes accounts for others',
+        'Precondition failed: the owner identity of this installation was deleted. Run berth admin accounts create to create other accounts',
       )
     }
     return { identity: identity.uid, name: organization.name }
@@ -99,16 +105,16 @@ interface SetupPage extends Omit<NewAccountForm, 'password'> {
   readonly browser: Browser
   readonly code: string
   readonly organization: string
-  /** It has a name already. */
+  /** The organization has a name that can no longer be chosen here. */
   readonly fixed: boolean
   readonly problem?: string
 }
 
 function setupPage({ browser, code, name, email, organization, fixed, problem }: SetupPage): Html {
   return page(
-    { title: 'Make the first account' },
-    html`<h1>Make the first account</h1>
-<p>It owns ${organization === '' || !fixed ? 'the first organization' : `the organization ${organization}`} and administers this Berth.</p>
+    { title: 'Create the owner account' },
+    html`<h1>Create the owner account</h1>
+<p>It owns ${organization === '' || !fixed ? 'the first organization' : `the organization ${organization}`} and administers this server.</p>
 ${alert(problem)}<form method="post" action="${SETUP_PATH}">
 ${formToken(browser)}<input type="hidden" name="code" value="${code}">
 ${newAccountFields({ name, email })}${
@@ -116,13 +122,13 @@ ${newAccountFields({ name, email })}${
     ? ''
     : field({
         name: 'organization',
-        label: 'Name of your organization',
+        label: 'Organization name',
         autocomplete: 'organization',
         value: organization,
-        hint: 'Small letters, digits, blanks and . _ - only.',
+        hint: 'Use lowercase letters, digits, spaces, periods, underscores and hyphens.',
         maxlength: limits.nameCharsMax,
       })
-}<button>Make the account</button>
+}<button>Create account</button>
 </form>`,
   )
 }
@@ -130,6 +136,6 @@ ${newAccountFields({ name, email })}${
 function setupLinkInvalid(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
-    'Not found: this link is used, too old, replaced by a newer one, or there is an account already; berth admin setup-link and each start of the server print a new one while there is none',
+    'Not found: this link has expired, was used or replaced, or an account already exists. Until there is an account, each start of the server and berth admin setup-link print a new link',
   )
 }

@@ -6,7 +6,7 @@ import { headlessResults } from '../oauth/sdk-flows/headless.ts'
 import { type RegistrationOptions, register } from './registration.ts'
 import { whoAmI } from './who-am-i.ts'
 
-/** The public service for people: who they are, how they come, how they leave. */
+/** The public service for users: returns, registers and deletes the caller's identity, and serves results of the headless flow. */
 export function authService(options: RegistrationOptions) {
   const { store } = options
   return implement(Auth, {
@@ -22,7 +22,7 @@ export function authService(options: RegistrationOptions) {
       if (result === undefined)
         throw new ApiError(
           Code.NOT_FOUND,
-          'Not found: nobody has signed in with this code yet, or the result was fetched already',
+          'Not found: no one has signed in with this code yet, or the result was already fetched',
         )
       return {
         $typeName: 'chainguard.platform.auth.HeadlessSession' as const,

@@ -1,14 +1,20 @@
 import type { RegistrationRequest, Session } from '@berth/contract/gen/chainguard/platform/auth/auth_pb.js'
-import { ApiError, Code, invalidArgument, permissionDenied, unauthenticated, unavailable } from '../../api/errors.ts'
+import {
+  ApiError,
+  Code,
+  invalidArgument,
+  permissionDenied,
+  unauthenticated,
+  unavailable,
+} from '../../api/errors.ts'
 import { fullMethodName } from '../../api/method-name.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import type { ReadGrants } from '../../iam/grants-reader.ts'
 import { lookupUser } from '../../iam/identities/user-lookup.ts'
 import { acceptInvite } from '../../iam/invitations.ts'
 import { readInviteCode } from '../../iam/invite-code.ts'
 import { bearerToken } from '../../pipeline/authenticate.ts'
-import { isNarrowed } from '../../pipeline/authorization.ts'
+import { isNarrowed, type ReadGrants } from '../../pipeline/authorization.ts'
 import type { Call } from '../../pipeline/call.ts'
 import type { Voucher } from '../../pipeline/vouching.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
@@ -24,8 +30,8 @@ import { type Provider, type Providers, voucherOf } from '../providers/providers
 import { outboundShareOf } from '../providers/upstream.ts'
 
 /**
- * Registering with an ID token that somebody has already, from a provider that people sign in with here: what a browser would do
- * by going there. A token of ours registers nobody; with it somebody who is known accepts an invite.
+ * Registers a user with an ID token of an identity provider of this server, without a browser. A token of this server does not register, but
+ * its user can accept an invite with it.
  */
 
 export interface RegistrationOptions {
@@ -37,10 +43,10 @@ export interface RegistrationOptions {
   /** The published keys of an issuer. */
   readonly keysFor: IssuerKeys['keysFor']
   readonly providers: Pick<Providers, 'byIssuerAndClient'>
-  /** Told who was proven, before anything is made; may reject. */
+  /** Called with the verified identity before anything is written; may reject. */
   readonly onIdentityVerified: (identity: string, call: Call) => Promise<void> | undefined
-  /** For the audit log. */
-  readonly onRefused: (identity: string, why: ApiError, call: Call) => void
+  /** Records a denial in the audit log. */
+  readonly onRefused: (identity: string, error: ApiError, call: Call) => void
 }
 
 const RETRY_MS = 1000
@@ -57,7 +63,7 @@ export async function register(
       ? proof.identity
       : await lookupUser(store.db.kysely, proof.person.issuer, proof.person.subject)
   if (request.identityId !== '' && request.identityId !== identity)
-    throw invalidArgument('identityId', 'must be the identity that the token stands for')
+    throw invalidArgument('identityId', 'must be the identity of the token')
   await options.onIdentityVerified(identity, call)
   try {
     const group = await writeRegistration(store, proof, identity, request.code, call)
@@ -68,10 +74,10 @@ export async function register(
   }
 }
 
-/** Somebody who is known here, or somebody of whom a provider speaks. */
+/** The user of a token: an identity of this server, or a user of a provider. */
 type VerifiedUser = { readonly identity: Uid; readonly voucher: Voucher } | ProviderIdentity
 
-/** All that is written, at once; returns the group that was joined. */
+/** Writes the registration in one transaction; returns the group of the accepted invite. */
 function writeRegistration(
   store: Store,
   proof: VerifiedUser,
@@ -89,9 +95,9 @@ function writeRegistration(
   return inTransaction(store.db, async (tx) => {
     const voucher = 'person' in proof ? voucherOf(proof.provider, proof.person) : proof.voucher
     if ('person' in proof) {
-      const admitted = await findOrRegisterUser(store, tx, proof, { strangers: true })
-      if (typeof admitted === 'string') throw untrustedIssuer()
-      if (admitted.isNew) await recordEvent(tx, { ...event, uid: identity })
+      const user = await findOrRegisterUser(store, tx, proof, { register: true })
+      if (typeof user === 'string') throw untrustedIssuer()
+      if (user.isNew) await recordEvent(tx, { ...event, uid: identity })
     }
     if (code === '') return ''
     try {
@@ -99,7 +105,7 @@ function writeRegistration(
       await recordEvent(tx, { ...event, uid: binding.uid })
       return binding.parent
     } catch (error) {
-      // Whoever holds the role already has joined. Nothing was written by then.
+      // The user already holds the role. Nothing was written before.
       if (error instanceof ApiError && error.code === Code.ALREADY_EXISTS)
         return readInviteCode(code)?.group ?? ''
       throw error
@@ -112,17 +118,19 @@ async function verifyToken(options: RegistrationOptions, token: string, code: st
   if (!read.ok) throw unauthenticated(read.reason)
   const { claims } = read
   if (claims.issuer === options.authUrl) return verifyOwnToken(options, token)
-  // Nothing is asked of an issuer that nobody signs in with (R1).
+  // Only issuers of sign-in providers are asked for keys (R1).
   const party = authorizedPartyOf(claims)
   const providers = party === undefined ? [] : await options.providers.byIssuerAndClient(claims.issuer, party)
   const [first] = providers
   if (first === undefined) throw untrustedIssuer()
   const { clock } = options.store
-  const genuine = { keys: options.keysFor(claims.issuer, outboundShareOf(first)), clock }
-  const checked = await evaluateUntilFailure((judge) => checkSubjectToken(token, read, genuine, judge))
+  const keys = options.keysFor(claims.issuer, outboundShareOf(first))
+  const checked = await evaluateUntilFailure((check) =>
+    checkSubjectToken(token, read, { keys, clock }, check),
+  )
   if (!checked.ok) {
-    const { fault, reason: why } = checked.failed
-    throw fault === 'elsewhere' ? unavailable(why, RETRY_MS) : unauthenticated(why)
+    const { fault, reason } = checked.failed
+    throw fault === 'elsewhere' ? unavailable(reason, RETRY_MS) : unauthenticated(reason)
   }
   if (claims.issuedAtMs !== undefined && clock() - claims.issuedAtMs > limits.subjectTokenAgeMsMax)
     throw unauthenticated('the token was issued too long ago')
@@ -139,15 +147,15 @@ async function verifyToken(options: RegistrationOptions, token: string, code: st
   }
 }
 
-/** The client for which a token was made (OpenID Connect Core 1.0 section 3.1.3.7). */
+/** The client that a token was issued to (OpenID Connect Core 1.0 section 3.1.3.7). */
 function authorizedPartyOf({ audience, payload }: SubjectClaims): string | undefined {
   const party = payload['azp'] ?? (audience.length === 1 ? audience[0] : undefined)
   return typeof party === 'string' && audience.includes(party) ? party : undefined
 }
 
 /**
- * The provider that vouches: one of the operator, or the only one of an organization. Of several with this issuer and client, the only one
- * of the organization that invites. Throws code 16 where that leaves none or several: the token does not say which of them vouches.
+ * Selects the provider of a token: one of the operator, or the only one of an organization. Of several with this issuer and client, the
+ * only one of the inviting organization. Throws code 16 if this leaves none or several, because the token does not name its provider.
  */
 function selectProvider(providers: readonly Provider[], code: string): Provider {
   const operator = providers.find(({ kind }) => kind === 'operator')
@@ -160,11 +168,11 @@ function selectProvider(providers: readonly Provider[], code: string): Provider 
   const [only, ...others] = candidates
   if (only !== undefined && others.length === 0) return only
   throw unauthenticated(
-    'several identity providers have the issuer and the client of this token, so none of them vouches for it; sign in with a browser, or give each provider a client of its own',
+    'several identity providers have the issuer and the client of this token, so its provider is ambiguous; sign in with a browser, or use a different client for each provider',
   )
 }
 
-/** Whoever an own token speaks of, for as long as it opens anything. */
+/** Verifies a token of this server. */
 async function verifyOwnToken(
   { authUrl, verify, readGrants }: RegistrationOptions,
   token: string,
@@ -174,12 +182,12 @@ async function verifyOwnToken(
   const { caller, audiences } = verified
   if (!audiences.includes(authUrl)) throw unauthenticated('the token is not for the token service')
   const grants = await readGrants(caller)
-  if (grants === undefined) throw unauthenticated('the identity of this token does not exist any more')
+  if (grants === undefined) throw unauthenticated('the identity of this token no longer exists')
   if (isNarrowed(caller))
-    throw permissionDenied('a token that is narrowed to scopes or capabilities registers nobody')
+    throw permissionDenied('a token that is narrowed to scopes or capabilities cannot register')
   return { identity: caller.identity as Uid, voucher: grants.voucher }
 }
 
 function untrustedIssuer(): ApiError {
-  return unauthenticated('the token is of no provider that people sign in with here')
+  return unauthenticated('the token is not from an identity provider of this server')
 }

@@ -22,18 +22,18 @@ import type { Call } from '../../pipeline/call.ts'
 import { isTrustedEverywhere } from '../../pipeline/vouching.ts'
 import type { Store } from '../../storage/store.ts'
 
-/** Whose token a call came with, and what it allows: what `berth auth status` and its like show. */
+/** Describes the caller's token and the capabilities that it has, for `berth auth status` and similar. */
 
 const SECOND_MS = 1000
 
 export async function whoAmI({ db }: Pick<Store, 'db'>, call: Call): Promise<WhoAmI> {
   const { caller, grants } = authorizationOf(call)
-  // Verified before the call came here.
+  // The pipeline has verified the token.
   const { iss = '', sub = '', aud = [], exp = 0, iat = 0 } = decodeJwt(bearerToken(call.authorizationHeader))
-  const person = await db.kysely
+  const identity = await db.kysely
     .selectFrom('identities')
     .leftJoin('accounts', 'accounts.identity_uid', 'identities.uid')
-    .select(['identities.email', 'identities.name', 'accounts.name as called'])
+    .select(['identities.email', 'identities.name', 'accounts.name as accountName'])
     .where('identities.root', '=', rootOf(caller.identity))
     .where('identities.uid', '=', caller.identity)
     .executeTakeFirst()
@@ -45,10 +45,10 @@ export async function whoAmI({ db }: Pick<Store, 'db'>, call: Call): Promise<Who
     expiry: timestampOf(exp * SECOND_MS),
     issuedAt: timestampOf(iat * SECOND_MS),
     capabilities: await capabilitiesByGroup(db, grants),
-    email: isTrustedEverywhere(grants.voucher) ? (person?.email ?? '') : '',
+    email: isTrustedEverywhere(grants.voucher) ? (identity?.email ?? '') : '',
     profile: {
       $typeName: 'chainguard.platform.auth.Profile',
-      name: person?.called ?? person?.name ?? '',
+      name: identity?.accountName ?? identity?.name ?? '',
       picture: '',
       givenName: '',
       familyName: '',
@@ -56,7 +56,7 @@ export async function whoAmI({ db }: Pick<Store, 'db'>, call: Call): Promise<Who
   }
 }
 
-/** Where something is held, in the order of uids, which is that of the tree. */
+/** The groups in which capabilities are held, in the order of uids, which is that of the tree. */
 async function capabilitiesByGroup(db: Store['db'], grants: Grants): Promise<WhoAmI_Capability[]> {
   const held = [...grants.capabilitiesByScope]
     .filter(([, capabilities]) => capabilitiesIn(capabilities).length > 0)
@@ -130,7 +130,7 @@ async function customRoles(
   )
 }
 
-/** The role that allows exactly this; a managed one before one that an organization has made. */
+/** The role that grants exactly these capabilities; a managed role before a custom one. */
 function findRole(capabilities: CapabilitySet, custom: readonly KnownRole[]): Role | undefined {
   const role = [...managedRoles, ...custom].find((one) => one.capabilities === capabilities)
   return (

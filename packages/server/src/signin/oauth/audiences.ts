@@ -1,6 +1,6 @@
 import { findAudience } from '../../tokens/exchange/token-request.ts'
 
-/** What tokens are asked to be for: the first of the allowed when nothing is asked; undefined when one is not allowed. */
+/** Resolves requested audiences: the first allowed one if none is requested; undefined if one is not allowed. */
 export function resolveAudiences(
   allowed: readonly string[],
   requested: readonly string[],

@@ -12,21 +12,21 @@ import { withQueryParameters } from './redirect-uri.ts'
 import { parseScope } from './scope.ts'
 
 /**
- * The authorization endpoint (RFC 6749 section 3.1): code, proof key by SHA-256 (RFC 7636), state. Nothing is sent to a redirect
- * before it is known to be one of a known client; until then mistakes are told on a page (section 4.1.2.1).
+ * The authorization endpoint (RFC 6749 section 3.1) with code, PKCE by SHA-256 (RFC 7636) and state. Until the redirect URI is known to be
+ * registered for the client, errors are shown on a page (section 4.1.2.1).
  */
 export function authorizeRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
   app.get('/oauth/authorize', async (c) => {
     const sent = new URL(c.req.url).searchParams
-    // These two decide where mistakes go, so they must not be in doubt.
+    // These two decide where errors are sent, so they are checked first.
     const target = readParameters(selectParameters(sent, ['client_id', 'redirect_uri']))
     if (target.problem !== undefined) throw invalidArgument('', target.problem)
     const client = context.clients.byId(target.get('client_id'))
-    if (client === undefined) throw invalidArgument('client_id', 'is not a program that is known here')
+    if (client === undefined) throw invalidArgument('', 'unknown client_id')
     const redirect = context.clients.matchRedirectUri(client, target.get('redirect_uri'))
     if (redirect === undefined)
-      throw invalidArgument('redirect_uri', 'is not an address that this program may be answered at')
+      throw invalidArgument('', 'this redirect_uri is not registered for the client')
 
     const parameters = readParameters(sent, { repeatable: ['audience'] })
     const state = sent.getAll('state').length === 1 ? parameters.get('state') : ''
@@ -42,37 +42,37 @@ export function authorizeRoutes(context: SignInContext): SignInRoutes {
       )
     if (parameters.problem !== undefined) return refuse('invalid_request', parameters.problem)
     if (parameters.get('request') !== '')
-      return refuse('request_not_supported', 'request objects are not read')
+      return refuse('request_not_supported', 'request objects are not supported')
     if (parameters.get('request_uri') !== '')
-      return refuse('request_uri_not_supported', 'request objects are not read')
+      return refuse('request_uri_not_supported', 'request objects are not supported')
     const type = parameters.get('response_type')
     if (type === '') return refuse('invalid_request', 'response_type must be given')
     if (type !== 'code') return refuse('unsupported_response_type', 'response_type must be code')
     const mode = parameters.get('response_mode')
     if (mode !== '' && mode !== 'query') return refuse('invalid_request', 'response_mode must be query')
     if (state === '') return refuse('invalid_request', 'state must be given')
-    // Whoever is asked not to ask can only say no (OpenID Connect Core 1.0 section 3.1.2.6).
+    // Consent always needs a page (OpenID Connect Core 1.0 section 3.1.2.6).
     if (parameters.get('prompt') === 'none')
-      return refuse('interaction_required', 'somebody has to agree on a page')
+      return refuse('interaction_required', 'the user has to consent on a page')
     if (parameters.get('code_challenge_method') !== 'S256')
       return refuse('invalid_request', 'code_challenge_method must be S256')
     const challenge = parameters.get('code_challenge')
     if (!isCodeChallenge(challenge))
       return refuse('invalid_request', 'code_challenge must be 43 characters of base64url')
     const scope = parseScope(parameters.get('scope'))
-    if (scope === undefined) return refuse('invalid_scope', 'scope holds something that is not known here')
+    if (scope === undefined) return refuse('invalid_scope', 'scope contains an unknown value')
     const audiences = resolveAudiences(context.audiences, parameters.all('audience'))
     if (audiences === undefined)
-      return refuse('invalid_target', `audience must be among ${context.audiences.join(', ')}`)
+      return refuse('invalid_target', `audience must be one of ${context.audiences.join(', ')}`)
 
-    // As in the browser flow of the public SDK: where to sign in, for whoever need not choose.
-    const named = parameters.get('idp_id')
-    if (named !== '') await countAttempt(context.store, 'provider', c.env.address)
-    const identityProvider = named === '' ? '' : await resolveProviderUid(context.store.db.kysely, named)
+    // As in the browser flow of the public SDK: the provider to sign in with.
+    const idpId = parameters.get('idp_id')
+    if (idpId !== '') await countAttempt(context.store, 'provider', c.env.address)
+    const identityProvider = idpId === '' ? '' : await resolveProviderUid(context.store.db.kysely, idpId)
     if (identityProvider === undefined)
       return refuse(
         'invalid_request',
-        'idp_id is no identity provider, and no verified organization with one',
+        'idp_id is neither an identity provider nor a verified organization that has one',
       )
 
     return startAuthorizationRequest(c, context, {

@@ -5,16 +5,15 @@ import { groupsOfSession, type Session, type SignedIn } from '../../tokens/sessi
 import type { AuthorizationRequest } from './authorization-requests.ts'
 
 /**
- * What somebody agreed to: a client acts for them. It is kept between the consent and the moment when the client fetches its
- * tokens, and holds no longer than the browser's session in which it was given: whoever is signed out there, or whose account is
- * disabled, has given nothing (R12).
+ * A user's consent that a client acts on their behalf, stored until the client fetches its tokens. It is valid no longer than the browser
+ * session in which it was given: signing out or disabling the account revokes it (R12).
  */
 export interface AuthorizationGrant
   extends Pick<AuthorizationRequest, 'client' | 'audiences' | 'idToken' | 'nonce'> {
   readonly who: SignedIn
   /** id of the browser's session. */
   readonly session: string
-  /** When they signed in. */
+  /** When the user signed in. */
   readonly signedInMs: number
 }
 
@@ -27,7 +26,7 @@ export async function createAuthorizationGrant(
   return { who, session: session.id, signedInMs: session.createdMs, client, audiences, idToken, nonce }
 }
 
-/** Whoever has the session, as a client's session takes it over. */
+/** Reads the user of a session, for the session of a client. */
 export async function readSessionUser(
   store: Pick<Store, 'db'>,
   { id, identity, method, voucher }: Session,
@@ -35,7 +34,7 @@ export async function readSessionUser(
   return { identity, method, voucher, groups: await groupsOfSession(store, id) }
 }
 
-/** Whether the session in which it was given is still there. */
+/** Whether the session in which the grant was given is still valid. */
 export async function isGrantActive(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
   { session, who }: AuthorizationGrant,

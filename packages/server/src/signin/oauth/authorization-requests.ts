@@ -2,36 +2,36 @@ import { pendingStore } from '../../storage/pending-store.ts'
 import type { Store } from '../../storage/store.ts'
 
 /**
- * The thread of a sign-in: what some client wants from a person, kept while the person signs in. Every flow begins by keeping one
- * and sending the browser to `signInPath`; whichever way the person then proves who they are, the browser goes on to
- * `pathAfterSignIn`, where the flow asks for consent and answers the client.
+ * What a client requests from a user, stored while the user signs in. Every flow starts by storing a request and sending the browser to
+ * `signInPath`. After authentication by any method the browser continues to `pathAfterSignIn`, where the flow asks for consent and responds
+ * to the client.
  */
 export interface AuthorizationRequest {
-  /** id of the client: registered for codes and devices, else what it calls itself, which is never believed. */
+  /** id of the client: registered for codes and devices, otherwise the unverified name that it gives itself. */
   readonly client: string
-  /** Hash of what binds the request to the browser that began it (flow-browser.ts). */
+  /** Hash of the secret that binds the request to the browser that started it (browser-binding.ts). */
   readonly browser: string
-  /** uid of the organization's identity provider to sign in with; '' lets the person choose. */
+  /** uid of the organization's identity provider to sign in with; '' lets the user choose. */
   readonly identityProvider: string
-  /** Name of the operator's provider to sign in with; '' lets the person choose. */
+  /** Name of the operator's provider to sign in with; '' lets the user choose. */
   readonly connection: string
-  /** Somebody who was never here is turned away instead of registered. */
+  /** Rejects an unknown user instead of registering them. */
   readonly skipRegistration: boolean
-  /** Code of an invite that is accepted once somebody is signed in; '' for none. */
+  /** Code of an invite to accept after the sign-in; '' for none. */
   readonly invite: string
-  /** What the token is to be for, and how it is narrowed. */
+  /** Audiences of the token, and the scopes that narrow it. */
   readonly audiences: readonly string[]
   readonly scopes: readonly string[]
-  /** uid of another identity to assume; '' for the person's own. */
+  /** uid of another identity to assume; '' for the user's own. */
   readonly identity: string
   readonly refreshToken: boolean
-  /** The client wants to be told who signed in; `nonce` goes into that, '' for none. */
+  /** Whether the client gets an ID token, with `nonce`; '' for none. */
   readonly idToken: boolean
   readonly nonce: string
   readonly reply: ResponseChannel
 }
 
-/** How the answer reaches the client. */
+/** How the response reaches the client. */
 export type ResponseChannel =
   /** Authorization code with PKCE (RFC 6749, RFC 7636, RFC 8252). */
   | { readonly kind: 'code'; readonly redirect: string; readonly state: string; readonly challenge: string }
@@ -41,10 +41,10 @@ export type ResponseChannel =
   | { readonly kind: 'headless'; readonly code: string }
   /** Device authorization grant (RFC 8628). */
   | { readonly kind: 'device'; readonly userCode: string }
-  /** Nobody waits: an invite that is accepted in the browser. */
+  /** No client waits: an invite that is accepted in the browser. */
   | { readonly kind: 'none' }
 
-/** What a flow asks for that asks for nothing in particular. */
+/** Defaults of a request. */
 export const authorizationRequestDefaults = {
   client: '',
   identityProvider: '',
@@ -59,10 +59,10 @@ export const authorizationRequestDefaults = {
   nonce: '',
 } as const satisfies Omit<AuthorizationRequest, 'browser' | 'reply'>
 
-/** How long somebody has from the beginning to the consent. */
+/** Time from the start of a flow to the consent. */
 export const AUTHORIZATION_REQUEST_MS = 15 * 60 * 1000
 
-/** Requests under way, by the secret that is `?request=` in the pages of the sign-in. */
+/** Pending requests, by the secret that is `?request=` in the pages of the sign-in. */
 export function authorizationRequests(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>) {
   return pendingStore<AuthorizationRequest>(store, 'authorization', AUTHORIZATION_REQUEST_MS)
 }
@@ -71,7 +71,7 @@ export function signInPath(request: string): string {
   return `/sign-in?request=${encodeURIComponent(request)}`
 }
 
-/** Where a browser goes once somebody signed in; `request` is undefined when no client is waiting. */
+/** Where a browser continues after a sign-in; `request` is undefined if no client is waiting. */
 export function pathAfterSignIn(request: string | undefined): string {
   return request === undefined ? '/account' : `/oauth/continue?request=${encodeURIComponent(request)}`
 }

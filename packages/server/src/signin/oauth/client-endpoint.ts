@@ -7,7 +7,7 @@ import { readFields } from '../pages/form.ts'
 import { setRetryAfter } from '../pages/retry-after.ts'
 import { type OAuthParameters, readParameters } from './parameters.ts'
 
-/** Requests that clients send by themselves, without a browser, and their answers: JSON that nobody keeps (RFC 6749 section 5). */
+/** Endpoints that clients call directly, with JSON responses that must not be stored (RFC 6749 section 5). */
 
 /** Errors of RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 7009 section 2.2.1 and RFC 8707 section 2. */
 export type OAuthErrorCode =
@@ -27,7 +27,7 @@ export type OAuthErrorCode =
 
 type ClientRequestHandler = (parameters: OAuthParameters, c: Context<SignInEnv>) => Promise<Response>
 
-/** A handler of such a request. What it throws becomes an OAuth error too. */
+/** Creates a handler of such a request. Errors that it throws become OAuth errors. */
 export function clientEndpoint(
   context: SignInContext,
   repeatable: readonly string[],
@@ -36,14 +36,14 @@ export function clientEndpoint(
   return async (c) => {
     c.header('pragma', 'no-cache')
     try {
-      // No client has a secret here, so there is nothing to show in a header.
+      // All clients are public, so they have no credentials to send in a header.
       if (c.req.header('authorization') !== undefined) {
         c.header('www-authenticate', 'Basic realm="berth"')
-        return oauthError(c, 'invalid_client', 'clients have no secret here; send client_id in the form', 401)
+        return oauthError(c, 'invalid_client', 'clients have no secret; send client_id in the form', 401)
       }
       const parameters = readParameters(await readFields(c), {
         repeatable,
-        // Tokens are among them.
+        // Values can be tokens.
         charsMax: limits.formFieldCharsMax,
       })
       if (parameters.problem !== undefined) return oauthError(c, 'invalid_request', parameters.problem)
@@ -60,7 +60,7 @@ export function clientEndpoint(
   }
 }
 
-/** `description` is ASCII without quotes and backslashes (RFC 6749 section 5.2), and holds nothing of the request. */
+/** `description` is ASCII without quotes and backslashes (RFC 6749 section 5.2), and repeats nothing of the request. */
 export function oauthError(
   c: Context,
   error: OAuthErrorCode,

@@ -7,7 +7,7 @@ const clients = oauthClients([
   { id: 'portal', redirect: 'https://portal.example.com/again' },
 ])
 
-test('the command line is answered on any port of this machine, and at one path', () => {
+test('the redirect URI of the command line has any loopback port, and one path', () => {
   const cli = clients.byId('berth-cli')
   assert.ok(cli)
   for (const host of ['127.0.0.1', '[::1]', 'localhost'])
@@ -16,7 +16,7 @@ test('the command line is answered on any port of this machine, and at one path'
   assert.equal(clients.matchRedirectUri(cli, 'https://portal.example.com/done'), undefined)
 })
 
-test('a client of the operator is answered where it is registered, and nowhere else', () => {
+test('a client of the operator has only its registered redirect URIs', () => {
   const portal = clients.byId('portal')
   assert.ok(portal)
   assert.ok(clients.matchRedirectUri(portal, 'https://portal.example.com/done'))

@@ -1,28 +1,28 @@
 import { matchRegisteredUri, parseRedirectUri } from './redirect-uri.ts'
 
 /**
- * The programs that may ask people to sign in. All are public clients (RFC 8252 section 8.4): none has a secret, so what proves
- * that an answer reaches the right one is its redirect and its proof key.
+ * The registered OAuth clients. All are public (RFC 8252 section 8.4): the redirect URI and the code challenge ensure that a response
+ * reaches the right client.
  */
 export interface OAuthClient {
   readonly id: string
-  /** What people read. */
+  /** Name for users. */
   readonly name: string
-  /** Where its answers may go; the port of a loopback address is open. Empty: it can only use device codes. */
+  /** Redirect URIs; the port of a loopback address may vary. Empty: it can only use device codes. */
   readonly redirects: readonly string[]
 }
 
-/** A client as the operator's configuration has it. */
+/** A client of the operator's configuration. */
 export interface ClientSetting {
   readonly id: string
   readonly redirect: string
 }
 
 export interface OAuthClients {
-  /** Undefined for one that is not known. */
+  /** Undefined for an unknown client. */
   byId(id: string): OAuthClient | undefined
-  /** The address, when this client may be answered there. */
-  matchRedirectUri(client: OAuthClient, asked: string): URL | undefined
+  /** The requested redirect URI, if it is registered for the client. */
+  matchRedirectUri(client: OAuthClient, requested: string): URL | undefined
 }
 
 const ID = /^[a-z0-9][a-z0-9-]{0,62}$/
@@ -33,11 +33,11 @@ const cliClient: OAuthClient = {
   redirects: ['http://127.0.0.1/callback', 'http://[::1]/callback', 'http://localhost/callback'],
 }
 
-/** `id=redirect`; undefined for anything else, and for the name of the built-in client. */
+/** Parses `id=redirect`; undefined for any other text, and for the name of the built-in client. */
 export function parseClientSetting(text: string): ClientSetting | undefined {
   const separator = text.indexOf('=')
   const [id, redirect] = [text.slice(0, Math.max(separator, 0)), text.slice(separator + 1)]
-  // Whoever writes a star means any address, and would get that one.
+  // A wildcard is not supported: it would be compared literally.
   if (redirect.includes('*')) return undefined
   return ID.test(id) && id !== cliClient.id && parseRedirectUri(redirect) !== undefined
     ? { id, redirect }
@@ -51,6 +51,6 @@ export function oauthClients(settings: readonly ClientSetting[]): OAuthClients {
   }
   return {
     byId: (id) => clients.get(id),
-    matchRedirectUri: ({ redirects }, asked) => matchRegisteredUri(redirects, asked),
+    matchRedirectUri: ({ redirects }, requested) => matchRegisteredUri(redirects, requested),
   }
 }

@@ -2,27 +2,27 @@ import { isTrustedEverywhere, type Voucher } from '../../pipeline/vouching.ts'
 import { issueIdToken } from '../../tokens/id-token.ts'
 import type { SignInContext } from '../context.ts'
 
-/** ID tokens about whoever signed in. */
+/** Options of an ID token of a signed-in user. */
 export interface UserIdTokenOptions {
   /** uid of the identity. */
   readonly identity: string
-  /** An address is in the token only where it counts everywhere. */
+  /** The email address is in the token only if the voucher is trusted everywhere. */
   readonly voucher: Voucher
   readonly audiences: readonly string[]
-  /** id of the session with which the token ends, where it can be exchanged. */
+  /** id of the session with which the token ends, if it can be exchanged. */
   readonly session: string | undefined
   readonly nonce: string
   readonly signedInMs: number
 }
 
-/** Undefined when the identity is gone. */
+/** Issues an ID token; undefined if the identity no longer exists. */
 export async function issueUserIdToken(
   { store, keys, authUrl }: Pick<SignInContext, 'store' | 'keys' | 'authUrl'>,
   { voucher, ...about }: UserIdTokenOptions,
 ): Promise<string | undefined> {
-  const person = await readUserProfile(store, about.identity)
-  if (person === undefined) return undefined
-  const { name, verifiedEmail } = person
+  const profile = await readUserProfile(store, about.identity)
+  if (profile === undefined) return undefined
+  const { name, verifiedEmail } = profile
   const email = isTrustedEverywhere(voucher) ? verifiedEmail : ''
   return issueIdToken({ keys, issuer: authUrl, clock: store.clock }, { ...about, name, email })
 }
@@ -30,13 +30,13 @@ export async function issueUserIdToken(
 export interface UserProfile {
   readonly uid: string
   readonly name: string
-  /** What they go by, on pages that only they see. */
+  /** Possibly unverified: only for pages that the user sees. */
   readonly email: string
-  /** '' where nobody vouches for it to everybody. */
+  /** '' if the address is not verified for all organizations. */
   readonly verifiedEmail: string
 }
 
-/** What an identity is called; undefined when it is gone. */
+/** Reads the profile of a user's identity; undefined if it no longer exists. */
 export async function readUserProfile(
   { db }: Pick<SignInContext['store'], 'db'>,
   identity: string,

@@ -5,7 +5,7 @@ import { readParameters } from './parameters.ts'
 
 const read = (query: string) => readParameters(new URLSearchParams(query), { repeatable: ['audience'] })
 
-test('parameters are read by name, an empty one as left out, an unknown one is passed over', () => {
+test('parameters are read by name, empty ones count as omitted, unknown ones are ignored', () => {
   const parameters = read('client_id=berth-cli&state=&audience=a&audience=b&else=x')
   assert.equal(parameters.get('client_id'), 'berth-cli')
   assert.equal(parameters.get('state'), '')
@@ -15,18 +15,18 @@ test('parameters are read by name, an empty one as left out, an unknown one is p
 })
 
 for (const [query, problem] of [
-  ['state=a&state=b', 'a parameter comes more than once'],
-  ['state=a&state=a', 'a parameter comes more than once'],
-  ['state=a&st%61te=b', 'a parameter comes more than once'],
-  ['else=1&else=2', 'a parameter comes more than once'],
-  ['state=a%00', 'a parameter holds control characters'],
-  ['state=a%0Ab', 'a parameter holds control characters'],
-  ['st%09ate=a', 'a parameter holds control characters'],
+  ['state=a&state=b', 'a parameter is repeated'],
+  ['state=a&state=a', 'a parameter is repeated'],
+  ['state=a&st%61te=b', 'a parameter is repeated'],
+  ['else=1&else=2', 'a parameter is repeated'],
+  ['state=a%00', 'a parameter contains control characters'],
+  ['state=a%0Ab', 'a parameter contains control characters'],
+  ['st%09ate=a', 'a parameter contains control characters'],
   [`state=${'a'.repeat(limits.oauthParameterCharsMax + 1)}`, 'a parameter is too long'],
 ] as const)
-  test(`refuses ${query.slice(0, 30)}: ${problem}`, () => assert.equal(read(query).problem, problem))
+  test(`rejects ${query.slice(0, 30)}: ${problem}`, () => assert.equal(read(query).problem, problem))
 
-test('names of objects are no parameters', () => {
+test('names of object properties are not parameters', () => {
   assert.equal(read('').get('constructor'), '')
   assert.equal(read('__proto__=x').get('__proto__'), 'x')
 })

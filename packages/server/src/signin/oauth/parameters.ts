@@ -1,19 +1,19 @@
 import { limits } from '../../config/limits.ts'
 
 /**
- * The parameters of an OAuth request, from a query or a form. One that is empty counts as left out, unknown ones are passed over,
- * and none but the repeatable may come twice (RFC 6749 sections 3.1 and 3.2): two readers could each believe another one.
+ * The parameters of an OAuth request, from a query or a form. An empty one counts as omitted, unknown ones are ignored, and only the
+ * repeatable may occur twice (RFC 6749 sections 3.1 and 3.2), because two readers could choose different values.
  */
 export interface OAuthParameters {
-  /** '' when it is not there. */
+  /** '' if it is omitted. */
   get(name: string): string
-  /** All of a parameter that may be repeated. */
+  /** All values of a repeatable parameter. */
   all(name: string): readonly string[]
-  /** What is wrong with the request as a whole, in words; undefined when nothing is. */
+  /** What is wrong with the request as a whole, as text; undefined if it is valid. */
   readonly problem: string | undefined
 }
 
-/** Neither names nor values of ours have control characters; what has them is meant for another reader. */
+/** Control characters are in no valid name or value. */
 const CONTROL = /\p{Cc}/u
 
 export function readParameters(
@@ -26,14 +26,14 @@ export function readParameters(
   const values = new Map<string, string[]>()
   let problem: string | undefined
   for (const [name, value] of sent) {
-    if (CONTROL.test(name) || CONTROL.test(value)) problem ??= 'a parameter holds control characters'
+    if (CONTROL.test(name) || CONTROL.test(value)) problem ??= 'a parameter contains control characters'
     if (name.length > charsMax || value.length > charsMax) problem ??= 'a parameter is too long'
     if (value === '') continue
     const earlier = values.get(name)
     if (earlier === undefined) values.set(name, [value])
     else if (earlier.push(value) > 1 && !repeatable.includes(name))
-      // Its name may be anything, and goes into no answer.
-      problem ??= 'a parameter comes more than once'
+      // The response does not repeat the name, which can be any text.
+      problem ??= 'a parameter is repeated'
   }
   return {
     get: (name) => values.get(name)?.[0] ?? '',

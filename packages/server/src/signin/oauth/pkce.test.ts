@@ -6,7 +6,7 @@ import { isCodeChallenge, verifyCodeChallenge } from './pkce.ts'
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-test('the verifier of the RFC proves its challenge', () => {
+test('the verifier of the RFC matches its challenge', () => {
   assert.ok(isCodeChallenge(CHALLENGE))
   assert.ok(verifyCodeChallenge(VERIFIER, CHALLENGE))
 })
@@ -24,8 +24,7 @@ const verifiers: Readonly<Record<string, string>> = {
   'one with a letter that is not ASCII': VERIFIER.replace('d', 'ð'),
 }
 for (const [what, verifier] of Object.entries(verifiers))
-  test(`a verifier that is ${what} proves nothing`, () =>
-    assert.ok(!verifyCodeChallenge(verifier, CHALLENGE)))
+  test(`a verifier that is ${what} is rejected`, () => assert.ok(!verifyCodeChallenge(verifier, CHALLENGE)))
 
 for (const challenge of [
   '',
@@ -35,12 +34,12 @@ for (const challenge of [
   CHALLENGE.replace('-', '+'),
   ` ${CHALLENGE}`,
 ])
-  test(`${JSON.stringify(challenge)} is no challenge, and is proven by nothing`, () => {
+  test(`${JSON.stringify(challenge)} is not a valid challenge, and matches no verifier`, () => {
     assert.ok(!isCodeChallenge(challenge))
     assert.ok(!verifyCodeChallenge(VERIFIER, challenge))
   })
 
-test('a verifier of each length that the RFC allows is taken', async () => {
+test('a verifier of each length that the RFC allows is accepted', async () => {
   const { createHash } = await import('node:crypto')
   for (const length of [43, 44, 100, 128]) {
     const verifier = 'aZ09-._~'.repeat(16).slice(0, length)

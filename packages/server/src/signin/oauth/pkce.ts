@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** Proof keys (RFC 7636), by SHA-256 alone: with `plain` whoever sees the request could redeem its code. */
+/** PKCE (RFC 7636), by SHA-256 only: with `plain`, anyone who sees the request could redeem its code. */
 
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
@@ -10,7 +10,7 @@ export function isCodeChallenge(text: string): boolean {
   return CHALLENGE.test(text)
 }
 
-/** Whether the verifier is the one that the challenge was made of (section 4.6). */
+/** Whether the challenge was derived from the verifier (section 4.6). */
 export function verifyCodeChallenge(verifier: string, challenge: string): boolean {
   if (!VERIFIER.test(verifier) || !isCodeChallenge(challenge)) return false
   const computed = createHash('sha256').update(verifier, 'ascii').digest('base64url')

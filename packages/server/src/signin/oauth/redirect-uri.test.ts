@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { limits } from '../../config/limits.ts'
-import { matchRegisteredUri, parseLoopbackUri, parseRedirectUri, withQueryParameters } from './redirect-uri.ts'
+import {
+  matchRegisteredUri,
+  parseLoopbackUri,
+  parseRedirectUri,
+  withQueryParameters,
+} from './redirect-uri.ts'
 
 const registered = [
   'http://127.0.0.1/callback',
@@ -147,37 +152,37 @@ const refused: readonly (readonly [address: string, why: string])[] = [
   [`https://app.example.com/${'a'.repeat(limits.redirectCharsMax)}`, 'longer than redirectCharsMax'],
 ]
 
-describe(`R38: a redirect goes to a registered address, ${refused.length} others are refused`, () => {
+describe(`R38: a redirect goes to a registered address, ${refused.length} others are rejected`, () => {
   for (const address of accepted)
-    test(`takes ${address}`, () => {
+    test(`accepts ${address}`, () => {
       assert.equal(matchRegisteredUri(registered, address)?.href, address)
     })
   for (const [address, why] of refused)
-    test(`refuses ${why}: ${JSON.stringify(address.slice(0, 80))}`, () => {
+    test(`rejects ${why}: ${JSON.stringify(address.slice(0, 80))}`, () => {
       assert.equal(matchRegisteredUri(registered, address), undefined)
     })
 })
 
-describe('R38: an answer that carries a token stays on this machine', () => {
+describe('R38: a response with a token stays on this machine', () => {
   for (const host of ['127.0.0.1', '[::1]', 'localhost'])
-    test(`takes any port and path of ${host}`, () => {
+    test(`accepts any port and path of ${host}`, () => {
       const address = `http://${host}:49152/callback?token=true&error=true`
       assert.equal(parseLoopbackUri(address)?.href, address)
     })
   const never = refused.filter(
     ([address]) => !/^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?\//.test(address),
   )
-  test(`refuses the ${never.length} of the table above that are not plainly loopback`, () => {
+  test(`rejects the ${never.length} of the table above that are not plainly loopback`, () => {
     assert.ok(never.length > 80)
     for (const [address, why] of never) assert.equal(parseLoopbackUri(address), undefined, why)
   })
-  test('refuses an https address that a client could register', () => {
+  test('rejects an https address that a client could register', () => {
     assert.notEqual(parseRedirectUri('https://app.example.com/'), undefined)
     assert.equal(parseLoopbackUri('https://app.example.com/'), undefined)
   })
 })
 
-test('parameters replace those of the same name, all of them, and leave the rest', () => {
+test('parameters replace all of the same name, and keep the others', () => {
   assert.equal(
     withQueryParameters('http://localhost:1/callback?token=true&token=x&error=true&keep=1', {
       token: 'a b&c',

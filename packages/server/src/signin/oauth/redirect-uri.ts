@@ -1,16 +1,15 @@
 import { limits } from '../../config/limits.ts'
 
 /**
- * Where an answer may go (R38). Two readers must never disagree about an address, so one counts only when it is written exactly as
- * the URL standard writes it: tabs, backslashes, other spellings of a host or a port, dot segments and the like are refused and
- * not repaired. What is compared then is the parsed address, as a whole; the port of a loopback address is the only thing that a
- * registered one leaves open (RFC 8252 section 7.3).
+ * Redirect URIs (R38). Two parsers must never disagree about a URI, so it must be written exactly as the URL standard serializes it: tabs,
+ * backslashes, other spellings of a host or a port, dot segments and the like are rejected, not normalized. Then the whole parsed URI is
+ * compared; only the port of a loopback address may differ from the registered one (RFC 8252 section 7.3).
  */
 
-/** The three spellings of this machine that programs listen on (RFC 8252 sections 7.3 and 8.3). */
+/** The loopback hosts that clients listen on (RFC 8252 sections 7.3 and 8.3). */
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost'])
 
-/** An address that answers may go to: https, or http to this machine; without user information and fragment. */
+/** Parses a valid redirect URI: https, or http to a loopback host; without user information and fragment. Otherwise undefined. */
 export function parseRedirectUri(text: string): URL | undefined {
   if (text.length > limits.redirectCharsMax || text.includes('#') || !URL.canParse(text)) return undefined
   const url = new URL(text)
@@ -18,19 +17,19 @@ export function parseRedirectUri(text: string): URL | undefined {
   return url.protocol === 'https:' || isLoopback(url) ? url : undefined
 }
 
-/** An address on the machine of whoever follows it: the answer does not leave it. */
+/** Parses a valid redirect URI on a loopback host, so that the response does not leave the machine of the browser. */
 export function parseLoopbackUri(text: string): URL | undefined {
   const url = parseRedirectUri(text)
   return url !== undefined && isLoopback(url) ? url : undefined
 }
 
-/** The address, when it is one of those that were registered. */
+/** The requested URI, if it matches a registered one. */
 export function matchRegisteredUri(registered: readonly string[], requested: string): URL | undefined {
   const url = parseRedirectUri(requested)
   return url !== undefined && registered.some((one) => isSame(new URL(one), url)) ? url : undefined
 }
 
-/** The address with these parameters in its query; undefined takes one away that is there. */
+/** Sets query parameters of a URL; undefined removes a parameter. */
 export function withQueryParameters(
   address: URL | string,
   parameters: Readonly<Record<string, string | undefined>>,

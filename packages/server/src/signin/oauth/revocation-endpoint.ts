@@ -9,8 +9,8 @@ import { flowEvent } from '../sessions/sign-in-events.ts'
 import { clientEndpoint, oauthError } from './client-endpoint.ts'
 
 /**
- * Revocation (RFC 7009): a client that is done with a token ends the session that it belongs to, and with it the refresh token and
- * every access token. Of a token that opens nothing any more, or never did, the answer is the same: it opens nothing (section 2.2).
+ * Revocation (RFC 7009): ends the session of a token, with its refresh token and all its access tokens. The response for an invalid token is
+ * the same (section 2.2).
  */
 export function revokeRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
@@ -21,14 +21,14 @@ export function revokeRoutes(context: SignInContext): SignInRoutes {
       const token = parameters.get('token')
       if (client === '') return oauthError(c, 'invalid_request', 'client_id must be given')
       if (context.clients.byId(client) === undefined)
-        return oauthError(c, 'invalid_client', 'client_id is not a program that is known here', 401)
+        return oauthError(c, 'invalid_client', 'unknown client_id', 401)
       if (token === '') return oauthError(c, 'invalid_request', 'token must be given')
       const found = await sessionOfToken(context, token)
       const owner = found === undefined ? undefined : await clientOfSession(context.store, found.session)
       if (found === undefined || owner === undefined) return c.body(null, 200)
-      // A session that came of a key has no client: whoever has its token may end it.
+      // A session without a client, such as that of a headless flow, can be ended by any holder of its token.
       if (owner !== '' && owner !== client)
-        return oauthError(c, 'invalid_grant', 'the token was given to another client')
+        return oauthError(c, 'invalid_grant', 'the token was issued to another client')
       const event = flowEvent(c, context, found.identity, 'Revoke')
       await inTransaction(context.store.db, async (tx) => {
         if ((await endSessions(tx, 'id', found.session)) > 0) await recordEvent(tx, event)
@@ -39,7 +39,7 @@ export function revokeRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-/** Whose session a token of ours belongs to, whichever of the two kinds it is: what the client says of it is only a hint. */
+/** Finds the session of a refresh token or access token. The `token_type_hint` of the client is not needed. */
 async function sessionOfToken(
   context: SignInContext,
   token: string,

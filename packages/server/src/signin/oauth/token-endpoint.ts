@@ -3,7 +3,12 @@ import { Hono } from 'hono'
 import { Code } from '../../api/errors.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction } from '../../storage/db.ts'
-import { type ClientTokens, issueClientTokens, refreshClientTokens, verifyRefreshToken } from '../../tokens/sessions/client-session.ts'
+import {
+  type ClientTokens,
+  issueClientTokens,
+  refreshClientTokens,
+  verifyRefreshToken,
+} from '../../tokens/sessions/client-session.ts'
 import { endSessions } from '../../tokens/sessions/sessions.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
 import { clientOfSession } from '../sessions/client-of-session.ts'
@@ -17,7 +22,7 @@ import { issueUserIdToken } from './id-tokens.ts'
 import type { OAuthParameters } from './parameters.ts'
 import { parseScope } from './scope.ts'
 
-/** The token endpoint (RFC 6749 section 3.2): where a client turns into tokens what somebody agreed to. */
+/** The token endpoint (RFC 6749 section 3.2), at which a client exchanges a grant for tokens. */
 
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
@@ -50,7 +55,7 @@ export function tokenRoutes(context: SignInContext): SignInRoutes {
       const client = parameters.get('client_id')
       if (client === '') return oauthError(c, 'invalid_request', 'client_id must be given')
       if (context.clients.byId(client) === undefined)
-        return oauthError(c, 'invalid_client', 'client_id is not a program that is known here', 401)
+        return oauthError(c, 'invalid_client', 'unknown client_id', 401)
       return grant({ c, context, parameters, client })
     }),
   )
@@ -83,14 +88,14 @@ async function redeemDeviceCode(call: ClientCall): Promise<Response> {
   const { c, context, parameters, client } = call
   const deviceCode = parameters.get('device_code')
   if (deviceCode === '') return oauthError(c, 'invalid_request', 'device_code must be given')
-  const answer = await deviceCodes(context.store).poll(deviceCode, client)
-  if (answer.kind === 'unknown') return oauthError(c, 'invalid_grant', 'the device code is not known')
-  if (answer.kind !== 'granted') return oauthError(c, answer.kind, deviceErrorDescriptions[answer.kind])
-  // Clients of the public SDK exchange what they get here, so it is for the token service too.
-  return issueTokens(call, { ...answer.grant, idToken: true }, [client, context.authUrl])
+  const result = await deviceCodes(context.store).poll(deviceCode, client)
+  if (result.kind === 'unknown') return oauthError(c, 'invalid_grant', 'unknown device code')
+  if (result.kind !== 'granted') return oauthError(c, result.kind, deviceErrorDescriptions[result.kind])
+  // Clients of the public SDK exchange the ID token, so the token service is an audience of it.
+  return issueTokens(call, { ...result.grant, idToken: true }, [client, context.authUrl])
 }
 
-/** A refresh token belongs to the client that it was given to (RFC 6749 section 6); another one's attempt does not use it up. */
+/** A refresh token belongs to the client that it was issued to (RFC 6749 section 6); an attempt of another client does not use it up. */
 async function redeemRefreshToken({ c, context, parameters, client }: ClientCall): Promise<Response> {
   const text = parameters.get('refresh_token')
   if (text === '') return oauthError(c, 'invalid_request', 'refresh_token must be given')
@@ -99,14 +104,14 @@ async function redeemRefreshToken({ c, context, parameters, client }: ClientCall
     return oauthError(
       c,
       'invalid_grant',
-      'the refresh token is not one of this client, or its session has ended',
+      'the refresh token was not issued to this client, or its session has ended',
     )
   if (parseScope(parameters.get('scope')) === undefined)
-    return oauthError(c, 'invalid_scope', 'scope holds something that is not known here')
-  const asked = parameters.all('audience')
-  const audiences = asked.length === 0 ? token.audiences : resolveAudiences(token.audiences, asked)
+    return oauthError(c, 'invalid_scope', 'scope contains an unknown value')
+  const requested = parameters.all('audience')
+  const audiences = requested.length === 0 ? token.audiences : resolveAudiences(token.audiences, requested)
   if (audiences === undefined)
-    return oauthError(c, 'invalid_target', 'audience must be among those that were agreed to')
+    return oauthError(c, 'invalid_target', 'audience must be one of the granted audiences')
   const refreshed = await refreshClientTokens(context, token, {
     audiences,
     clientInfo: context.requestMetadataOf(c),
@@ -119,13 +124,13 @@ async function redeemRefreshToken({ c, context, parameters, client }: ClientCall
 }
 
 const deviceErrorDescriptions = {
-  authorization_pending: 'nobody has confirmed the code yet',
+  authorization_pending: 'the user has not confirmed the code yet',
   slow_down: 'wait longer between two requests',
-  access_denied: 'whoever was asked refused',
-  expired_token: 'nobody confirmed the code in time',
+  access_denied: 'the user denied the request',
+  expired_token: 'the code expired before the user confirmed it',
 } as const
 
-/** The tokens of a grant. `made` is told the session, and says whether it may stay. */
+/** Issues the tokens of a grant. `onIssued` receives the session and returns false if it must end. */
 async function issueTokens(
   call: ClientCall,
   grant: AuthorizationGrant,
@@ -134,11 +139,11 @@ async function issueTokens(
 ): Promise<Response> {
   const { c, context, parameters } = call
   if (!(await isGrantActive(context.store, grant)))
-    return oauthError(c, 'invalid_grant', 'whoever agreed is not signed in any more')
-  const asked = parameters.all('audience')
-  const audiences = asked.length === 0 ? grant.audiences : resolveAudiences(grant.audiences, asked)
+    return oauthError(c, 'invalid_grant', 'the user who granted access is no longer signed in')
+  const requested = parameters.all('audience')
+  const audiences = requested.length === 0 ? grant.audiences : resolveAudiences(grant.audiences, requested)
   if (audiences === undefined)
-    return oauthError(c, 'invalid_target', 'audience must be among those that were agreed to')
+    return oauthError(c, 'invalid_target', 'audience must be one of the granted audiences')
   const tokens = await issueClientTokens(context, grant.who, {
     client: grant.client,
     audiences: grant.audiences,
@@ -169,13 +174,13 @@ function tokenResponse(
     access_token: accessToken,
     token_type: 'Bearer',
     expires_in: Math.floor((expiresAtMs - store.clock()) / 1000),
-    // What is undefined is no member of JSON.
+    // JSON omits undefined members.
     refresh_token: refreshToken,
     id_token: idToken,
   }
 }
 
-/** Ends what a code made that was shown again (RFC 6749 section 4.1.2); `session` is '' where it made nothing yet. */
+/** Ends the session of a replayed code (RFC 6749 section 4.1.2); `session` is '' if the code has started none yet. */
 async function endReplayedSession(
   { c, context }: ClientCall,
   identity: string,
@@ -186,5 +191,5 @@ async function endReplayedSession(
     if (session !== '' && (await endSessions(tx, 'id', session)) > 0)
       await recordEvent(tx, flowEvent(c, context, identity, 'EndReplayedCode'))
   })
-  return oauthError(c, 'invalid_grant', 'the code was used already')
+  return oauthError(c, 'invalid_grant', 'the code was already used')
 }

@@ -4,11 +4,11 @@ import { Hono } from 'hono'
 import { matchesEtag } from '../../api/etag.ts'
 import type { SignInEnv, SignInRoutes } from '../context.ts'
 
-/** The stylesheet, scripts and icon of the pages, under addresses that change with them, so that browsers may keep them. */
+/** The stylesheet, scripts and icon of the pages. Their addresses contain a revision, so that browsers can cache them. */
 
 const YEAR_SECONDS = 365 * 24 * 3600
 
-/** The browser's part of the library that checks passkeys, as one script. */
+/** The browser part of the passkey library, as one script. */
 const webauthnScript = new URL(
   '../dist/bundle/index.umd.min.js',
   import.meta.resolve('@simplewebauthn/browser'),

@@ -2,8 +2,8 @@ import { html } from 'hono/html'
 import { type Html, page } from './layout.ts'
 
 /**
- * Before a browser leaves for a provider: a link, which may lead anywhere. A form may not, nor be redirected there (`form-action` of
- * headers.ts), since which provider it will be is not known when its page is made.
+ * Renders the page before a browser leaves for a provider. It has a link and no form: `form-action` (security-headers.ts) also applies to
+ * redirects of a form, and the provider is not known when the page is rendered.
  */
 export function continuePage(heading: string, text: string, href: string): Html {
   return page(

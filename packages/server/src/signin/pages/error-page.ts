@@ -8,19 +8,19 @@ import type { SignInContext, SignInEnv } from '../context.ts'
 import { type Html, page } from './layout.ts'
 import { setRetryAfter } from './retry-after.ts'
 
-/** What somebody sees who cannot be helped any further: a heading, what happened, and where to go from here. */
+/** Error pages: a heading, what happened, and a link to the sign-in page. */
 
 const headings: Readonly<Partial<Record<Code, string>>> = {
-  [Code.INVALID_ARGUMENT]: 'This cannot be read',
+  [Code.INVALID_ARGUMENT]: 'Invalid request',
   [Code.NOT_FOUND]: 'Not found',
-  [Code.PERMISSION_DENIED]: 'Not allowed',
+  [Code.PERMISSION_DENIED]: 'Permission denied',
   [Code.FAILED_PRECONDITION]: 'Not possible',
-  [Code.RESOURCE_EXHAUSTED]: 'Too often',
+  [Code.RESOURCE_EXHAUSTED]: 'Too many attempts',
   [Code.UNAUTHENTICATED]: 'Not signed in',
-  [Code.UNIMPLEMENTED]: 'Not possible',
+  [Code.UNIMPLEMENTED]: 'Method not allowed',
 }
 
-/** Errors of `core/errors.ts` are told, all others are logged and only named. */
+/** Renders an ApiError with its message. Any other error is logged, and its message is not shown. */
 export function errorPage(
   c: Context<SignInEnv>,
   { log }: SignInContext,
@@ -34,7 +34,7 @@ export function errorPage(
   return c.html(messagePage(heading, toSentence(error)), status)
 }
 
-/** Answers a path that there is not (404), or that is not asked for in this way (405). */
+/** Renders 404 for an unknown path, and 405 for a method that the path does not have. */
 export function notFoundPage(
   c: Context<SignInEnv>,
   context: SignInContext,
@@ -44,14 +44,14 @@ export function notFoundPage(
     app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method === method),
   )
   if (allowed.length === 0) {
-    return errorPage(c, context, new ApiError(Code.NOT_FOUND, 'Not found: there is no such page'))
+    return errorPage(c, context, new ApiError(Code.NOT_FOUND, 'Not found: this page does not exist'))
   }
   c.header('allow', allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', '))
-  const message = 'Unimplemented: this page cannot be asked for in this way'
+  const message = 'Unimplemented: this page does not support the method of the request'
   return errorPage(c, context, new ApiError(Code.UNIMPLEMENTED, message, { httpStatus: 405 }))
 }
 
-/** A page that only says something. */
+/** Renders a page with a message and a link to the sign-in page. */
 export function messagePage(heading: string, text: string, more: Html = html``): Html {
   return page(
     { title: heading },
@@ -61,7 +61,7 @@ ${more}<p><a href="/sign-in">Go to the sign-in page</a></p>`,
   )
 }
 
-/** The message of an error without the name of its code: `Not found: there is no such page` says that in its heading. */
+/** The message of an error without the name of its code, which is in the heading of the page. */
 function toSentence({ message }: ApiError): string {
   const text = message.replace(/^[A-Z][a-z ]+: +/, '')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`

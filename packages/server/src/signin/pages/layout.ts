@@ -3,22 +3,22 @@ import type { HtmlEscapedString } from 'hono/utils/html'
 import { type Browser, FORM_TOKEN_FIELD } from '../sessions/browser.ts'
 import { assetPath } from './assets.ts'
 
-/** The frame of every page of the sign-in, and the pieces that its forms are made of. */
+/** The layout of every page of the sign-in, and the elements of its forms. */
 
-/** What `hono/html` makes: text put into it is escaped. */
+/** HTML of `hono/html`, which escapes interpolated text. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>
 
-/** Run in this order, when the page has been read. */
+/** Scripts run in this order, after the page is parsed. */
 export type Script = 'webauthn.js' | 'passkey.js'
 
 export interface PageOptions {
-  /** Of the window; the page has its own heading. */
+  /** Title of the window; the page has its own heading. */
   readonly title: string
-  /** Whose page it is: somebody who is signed in gets the way to their account and out of it. */
+  /** If its user is signed in, the page links to the account and has a sign-out button. */
   readonly browser?: Browser | undefined
-  /** Our own scripts that the page loads. */
+  /** Scripts that the page loads. */
   readonly scripts?: readonly Script[]
-  /** More than a form: lists and tables. */
+  /** For pages with lists and tables. */
   readonly wide?: boolean
 }
 
@@ -54,28 +54,28 @@ function signedInLinks(browser: Browser): Html {
 `
 }
 
-/** What every form that changes something carries; `readForm` asks for it. */
+/** The hidden field with the form token, which `readForm` requires. */
 export function formToken({ formToken }: Pick<Browser, 'formToken'>): Html {
   return html`<input type="hidden" name="${FORM_TOKEN_FIELD}" value="${formToken}">`
 }
 
-/** What went wrong, above a form; read out by screen readers. Nothing for undefined. */
+/** An error message above a form, announced by screen readers. Empty for undefined. */
 export function alert(message: string | undefined): Html {
   return message === undefined ? html`` : html`<p class="alert" role="alert">${message}</p>\n`
 }
 
-/** What went well. */
+/** A success message. Empty for undefined. */
 export function notice(message: string | undefined): Html {
   return message === undefined ? html`` : html`<p class="notice" role="status">${message}</p>\n`
 }
 
 export interface InputField {
   readonly name: string
-  /** Default: the name. Must be another one where a page has the name twice. */
+  /** Default: the name. Must be set if a page has two fields of this name. */
   readonly id?: string
   readonly label: string
   readonly type?: 'text' | 'email' | 'password'
-  /** Token of the HTML autofill vocabulary, which password managers go by. */
+  /** Token of the HTML autofill vocabulary, for password managers. */
   readonly autocomplete: string
   readonly value?: string
   readonly hint?: string
@@ -86,7 +86,7 @@ export interface InputField {
   readonly inputmode?: string
 }
 
-/** A labelled input with its hint. */
+/** A labeled input with its hint. */
 export function field(input: InputField): Html {
   const { name, id = name, label, type = 'text', autocomplete, value = '', hint } = input
   const hintId = `${id}-hint`

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { SignInEnv } from '../context.ts'
 
-/** What every answer of the sign-in tells the browser: it may do nothing that the pages do not need, and keep nothing. */
+/** Security headers of every response of the sign-in: the browser may do only what the pages need, and store nothing. */
 
 const policy = [
   "default-src 'none'",
@@ -24,7 +24,7 @@ const fixed = {
   'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
 } as const
 
-/** A handler that sets one of these headers itself has its way. */
+/** A header that a handler sets itself takes precedence. */
 export const securityHeaders = createMiddleware<SignInEnv>(async (c, next) => {
   await next()
   const targets = ["'self'", ...(c.get('formTargets') ?? [])]
@@ -37,11 +37,11 @@ export const securityHeaders = createMiddleware<SignInEnv>(async (c, next) => {
 })
 
 /**
- * Lets the forms of the page that is being answered end at `url`: browsers apply `form-action` to where a form is redirected to
- * as well. Only for an address that has been checked, such as a client's redirect.
+ * Lets the forms of the page redirect to `url`, because browsers apply `form-action` to redirects as well. The URL must be verified
+ * before, such as the redirect URI of a client.
  */
 export function allowFormRedirectTo(c: Context<SignInEnv>, url: URL): void {
-  // A policy cannot name an IPv6 address (CSP Level 3, section 2.3.1): the scheme is the nearest that it can say.
+  // A policy cannot name an IPv6 address (CSP Level 3, section 2.3.1), so it allows the scheme.
   const target = url.hostname.startsWith('[') ? url.protocol : url.origin
   c.set('formTargets', [...(c.get('formTargets') ?? []), target])
 }

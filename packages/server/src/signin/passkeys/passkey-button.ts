@@ -2,24 +2,24 @@ import { html } from 'hono/html'
 import { formToken, type Html } from '../pages/layout.ts'
 import type { Browser } from '../sessions/browser.ts'
 
-/** What the script of a page needs to ask the browser for a passkey (page/passkey.js). */
+/** The form with which a page's script asks the browser for a passkey (pages/static/passkey.js). */
 
 export const passkeyScripts = ['webauthn.js', 'passkey.js'] as const
 
 export interface PasskeyButton {
   readonly browser: Browser
   readonly request: string
-  /** Where the answer goes as a form; what is asked of the passkey comes from `${action}/options`. */
+  /** Path that the form is sent to; the options of the request come from `${action}/options`. */
   readonly action: string
   readonly label: string
-  /** Makes a new one instead of asking for one. */
+  /** Creates a new passkey instead of using one. */
   readonly create?: boolean
-  /** The one thing to do on its page. */
+  /** The main action of its page. */
   readonly primary?: boolean
   readonly more?: Html
 }
 
-/** Shown by the script, in browsers that know passkeys. */
+/** Renders the form hidden; the script shows it in browsers that support passkeys. */
 export function passkeyButton({
   browser,
   request,

@@ -10,10 +10,10 @@ import { secondFactorPage } from '../sessions/sign-in-page.ts'
 import { createAuthenticationOptions, passkeysUnsupportedReason, verifyPasskey } from './passkeys.ts'
 import { completeSecondFactor, requireFirstFactor } from './second-factor.ts'
 
-/** Signing in with a passkey: by itself, or after the password of an account that asks for both. */
+/** Routes that sign in with a passkey: alone, or after the password of an account that requires both. */
 export function passkeyRoutes(context: SignInContext): SignInRoutes {
   const { store } = context
-  const obstacle = passkeysUnsupportedReason(context.authUrl)
+  const unsupportedReason = passkeysUnsupportedReason(context.authUrl)
   const app: SignInRoutes = new Hono<SignInEnv>()
 
   app.post('/sign-in/passkey/options', async (c) => {
@@ -40,8 +40,7 @@ export function passkeyRoutes(context: SignInContext): SignInRoutes {
         { problem },
         401,
       )
-    if (account === undefined)
-      return refused('This passkey is not known here, or the page was open too long.')
+    if (account === undefined) return refused('Unknown passkey, or the page was open too long. Try again.')
     if (account.disabled !== 0) {
       recordFailedSignIn(c, context, { account, method: 'passkey', reason: 'the account is disabled' })
       return refused(ACCOUNT_DISABLED)
@@ -52,9 +51,7 @@ export function passkeyRoutes(context: SignInContext): SignInRoutes {
   app.get('/sign-in/second-factor', async (c) => {
     const browser = await loadBrowser(c, context)
     await requireFirstFactor(context, browser)
-    return c.html(
-      secondFactorPage({ browser, request: c.req.query('request') ?? '', unsupportedReason: obstacle }),
-    )
+    return c.html(secondFactorPage({ browser, request: c.req.query('request') ?? '', unsupportedReason }))
   })
 
   app.post('/sign-in/second-factor/options', async (c) => {
@@ -88,8 +85,8 @@ export function passkeyRoutes(context: SignInContext): SignInRoutes {
         secondFactorPage({
           browser,
           request,
-          unsupportedReason: obstacle,
-          problem: 'That was not a passkey of this account. Try again.',
+          unsupportedReason,
+          problem: 'This is not a passkey of this account. Try again.',
         }),
         401,
       )

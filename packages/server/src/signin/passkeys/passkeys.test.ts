@@ -10,9 +10,12 @@ const cases: readonly (readonly [address: string, obstacle: RegExp | undefined])
   ['http://localhost:8080', undefined],
   ['http://berth.localhost', undefined],
   ['https://localhost', undefined],
-  ['http://berth.example.com', /only over https, and this Berth is at http:\/\/berth\.example\.com\./],
+  [
+    'http://berth.example.com',
+    /only over https, and the address of this server is http:\/\/berth\.example\.com\./,
+  ],
   ['http://localhost.example.com', /only over https/],
-  ['http://127.0.0.1:8080', /only for a host name, .* http:\/\/127\.0\.0\.1:8080, which is an IP address/],
+  ['http://127.0.0.1:8080', /only for a host name, .* http:\/\/127\.0\.0\.1:8080, has an IP address/],
   ['https://192.0.2.1', /IP address/],
   ['https://3221225985', /IP address/],
   ['https://[::1]:8443', /IP address/],
@@ -20,9 +23,9 @@ const cases: readonly (readonly [address: string, obstacle: RegExp | undefined])
 ]
 for (const [address, obstacle] of cases) {
   test(`passkeys at ${address}`, () => {
-    const said = passkeysUnsupportedReason(address)
-    if (obstacle === undefined) assert.equal(said, undefined)
-    else assert.match(said ?? '', obstacle)
-    assert.ok(said === undefined || said.includes('BERTH_AUTH_URL'), 'says what to do')
+    const reason = passkeysUnsupportedReason(address)
+    if (obstacle === undefined) assert.equal(reason, undefined)
+    else assert.match(reason ?? '', obstacle)
+    assert.ok(reason === undefined || reason.includes('BERTH_AUTH_URL'), 'names the setting')
   })
 }

@@ -18,45 +18,45 @@ import type { SignInContext } from '../context.ts'
 import type { Browser } from '../sessions/browser.ts'
 
 /**
- * Passkeys (WebAuthn level 3). Each question is asked of one browser, for one purpose, and answered once. A passkey makes sure that
- * its owner is there (user verification), so that it is enough by itself.
+ * Passkeys (WebAuthn level 3). Each challenge is for one browser and one purpose, and can be used once. A passkey verifies its user (user
+ * verification), so no password is needed.
  */
 
-/** What a passkey is asked for. */
+/** Purpose of a challenge. */
 export type PasskeyPurpose = 'sign-in' | 'second factor' | 'add'
 
 interface PasskeyChallenge {
   readonly challenge: string
   readonly purpose: PasskeyPurpose
-  /** id of the account that it is about; '' where the passkey says which. */
+  /** id of the account; '' if the passkey identifies it. */
   readonly account: string
 }
 
-/** EdDSA, ES256 and RS256 (IANA COSE algorithms): every authenticator knows one of them. */
+/** EdDSA, ES256 and RS256 (IANA COSE algorithms): every authenticator supports one of them. */
 const algorithms = [-8, -7, -257]
 
 type Transports = NonNullable<WebAuthnCredential['transports']>
 type Context = Pick<SignInContext, 'store' | 'authUrl'>
 
 /**
- * Why browsers take no passkeys for this address, in words; undefined when they do. Passkeys belong to a host name, and need a secure
- * context (W3C Secure Contexts, section 3.1).
+ * Returns why browsers do not support passkeys at this address, as text; undefined if they do. Passkeys belong to a host name, and need a
+ * secure context (W3C Secure Contexts, section 3.1).
  */
 export function passkeysUnsupportedReason(authUrl: string): string | undefined {
   const { protocol, hostname, origin } = new URL(authUrl)
   if (isIP(hostname.replaceAll(/[[\]]/g, '')) !== 0)
-    return `Browsers take passkeys only for a host name, and this Berth is at ${origin}, which is an IP address. ${ADVICE}`
+    return `Browsers support passkeys only for a host name, and the address of this server, ${origin}, has an IP address. ${ADVICE}`
   if (protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost')) return undefined
-  return `Browsers take passkeys only over https, and this Berth is at ${origin}. ${ADVICE}`
+  return `Browsers support passkeys only over https, and the address of this server is ${origin}. ${ADVICE}`
 }
 
-const ADVICE = 'Whoever runs it can set BERTH_AUTH_URL to an address such as https://berth.example.com.'
+const ADVICE = 'The operator can set BERTH_AUTH_URL to an address such as https://berth.example.com.'
 
-/** Throws code 9 where browsers take no passkeys. */
+/** Throws code 9 if browsers do not support passkeys at this address. */
 function requirePasskeySupport({ authUrl }: Pick<SignInContext, 'authUrl'>): void {
-  const obstacle = passkeysUnsupportedReason(authUrl)
-  if (obstacle !== undefined)
-    throw new ApiError(Code.FAILED_PRECONDITION, `Precondition failed: ${obstacle.replace(/\.$/, '')}`)
+  const reason = passkeysUnsupportedReason(authUrl)
+  if (reason !== undefined)
+    throw new ApiError(Code.FAILED_PRECONDITION, `Precondition failed: ${reason.replace(/\.$/, '')}`)
 }
 
 export function passkeysOf(db: Reader, accountId: string): Promise<PasskeyRow[]> {
@@ -69,7 +69,7 @@ export function passkeysOf(db: Reader, accountId: string): Promise<PasskeyRow[]>
     .execute()
 }
 
-/** What a browser needs to make a passkey for an account. */
+/** Creates the options with which a browser creates a passkey for an account. */
 export async function createRegistrationOptions(
   context: Context,
   browser: Browser,
@@ -94,7 +94,7 @@ export async function createRegistrationOptions(
   return options
 }
 
-/** What a browser needs to use a passkey: of one account, or of whichever its owner chooses. */
+/** Creates the options with which a browser uses a passkey: of one account, or of the one that the user chooses. */
 export async function createAuthenticationOptions(
   context: Context,
   browser: Browser,
@@ -114,7 +114,7 @@ export async function createAuthenticationOptions(
   return options
 }
 
-/** The passkey that a browser made, ready to be stored; undefined for an answer that is not to the question it was asked. */
+/** Verifies a new passkey and returns it for storage; undefined for an invalid response or one to another challenge. */
 export async function verifyNewPasskey(
   context: Context,
   browser: Browser,
@@ -139,7 +139,7 @@ export async function verifyNewPasskey(
   return { id, public_key: publicKey, counter, transports: JSON.stringify(transports) }
 }
 
-/** Stores a new passkey; false when the account has as many as it may. */
+/** Stores a new passkey; false if the account has reached the limit. */
 export async function addPasskey(
   { clock }: Pick<Store, 'clock'>,
   tx: Tx,
@@ -156,8 +156,8 @@ export async function addPasskey(
 }
 
 /**
- * Whose passkey answered; undefined for an answer that is not to the question this browser was asked for this purpose, or of a
- * passkey that is not known, not of the account that was asked for, or a copy (its counter went back).
+ * Verifies the response of a passkey and returns its account; undefined for a response to another challenge or purpose, an unknown passkey,
+ * one of another account, or a copy (its counter went back).
  */
 export async function verifyPasskey(
   context: Context,
@@ -212,7 +212,7 @@ function passkeyChallenges(store: SignInContext['store']) {
   return pendingStore<PasskeyChallenge>(store, 'passkey', limits.passkeyStepMs)
 }
 
-/** Kept by the browser's own secret: no other can answer, and a new question takes the place of the one before. */
+/** Stores a challenge under the secret of the browser: no other browser can respond, and a new challenge replaces it. */
 function saveChallenge(
   store: SignInContext['store'],
   { secret }: Browser,
@@ -238,7 +238,7 @@ function parseTransports(json: string): Transports {
   return JSON.parse(json) as Transports
 }
 
-/** An answer that cannot be read or does not verify is a wrong one, for whatever reason. */
+/** Returns undefined if `work` fails: a response that cannot be parsed or verified is invalid. */
 async function undefinedOnError<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()

@@ -6,9 +6,9 @@ import { type Account, accountById } from '../accounts/accounts.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
 import type { Browser } from '../sessions/browser.ts'
 
-/** Between the password of an account that asks for a passkey as well, and the passkey. */
+/** The step between the password and the passkey of an account that requires both. */
 
-/** Remembers for this browser that the password was right, and asks for the passkey. */
+/** Stores for this browser that the password was correct, and redirects to the passkey page. */
 export async function startSecondFactor(
   c: Context<SignInEnv>,
   { store }: SignInContext,
@@ -23,16 +23,16 @@ export async function startSecondFactor(
   )
 }
 
-/** Whose password this browser just gave. Throws code 5 when it was not, or too long ago, or is another one by now. */
+/** Returns the account whose password this browser gave. Throws code 5 if there is none, it expired, or the password changed since. */
 export async function requireFirstFactor({ store }: SignInContext, { secret }: Browser): Promise<Account> {
   const step = await secondFactors(store).read(secret)
   const account = step && (await accountById(store.db.kysely, step.account))
   if (account === undefined || account.disabled !== 0 || account.password_hash !== step?.password)
-    throw new ApiError(Code.NOT_FOUND, 'Not found: this sign-in took too long; begin again')
+    throw new ApiError(Code.NOT_FOUND, 'Not found: this sign-in expired. Start again')
   return account
 }
 
-/** Ends the step: its passkey has been shown. */
+/** Ends the step after the passkey was verified. */
 export async function completeSecondFactor({ store }: SignInContext, { secret }: Browser): Promise<void> {
   await secondFactors(store).consume(secret)
 }

@@ -15,7 +15,7 @@ import { flowEvent } from '../sessions/sign-in-events.ts'
 import { organizationNamesOf } from './organization-names.ts'
 import { checkPasswordPolicy, hashPassword } from './password.ts'
 
-/** Choosing a password by a link that the operator gave: for a new account, or in place of one that was forgotten. */
+/** Routes with which a user chooses a password by a link of the operator: for a new account, or to replace a forgotten one. */
 export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
   const { store } = context
   const app: SignInRoutes = new Hono<SignInEnv>()
@@ -55,7 +55,7 @@ export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
     const identity = account.identity_uid
     await signIn(c, context, browser, async (tx) => {
       await updateAccount(store, tx, account.id, { password_hash })
-      // Whoever knew the password before knows it no more, and is nowhere signed in with it.
+      // Others may have known the previous password, so its sessions end too.
       await endSessions(tx, 'identity_uid', identity)
       await recordEvent(tx, flowEvent(c, context, identity, 'ChoosePassword'))
       return { identity, method: 'password', voucher: { kind: 'account' }, groups: [] }
@@ -70,11 +70,11 @@ function choosePasswordPage(browser: Browser, code: string, { email }: Account, 
   return page(
     { title: 'Choose a password' },
     html`<h1>Choose a password</h1>
-<p>For the account ${email}. You are then signed out everywhere else.</p>
+<p>For the account ${email}. This signs you out everywhere else.</p>
 ${alert(problem)}<form method="post" action="${CHOOSE_PASSWORD_PATH}">
 ${formToken(browser)}<input type="hidden" name="code" value="${code}">
 ${usernameField(email)}
-${newPasswordField({ autofocus: true })}<button>Save the password</button>
+${newPasswordField({ autofocus: true })}<button>Save password</button>
 </form>`,
   )
 }
@@ -82,6 +82,6 @@ ${newPasswordField({ autofocus: true })}<button>Save the password</button>
 function passwordLinkInvalid(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
-    'Not found: this link is used or too old; ask whoever gave it to you for another one',
+    'Not found: this link has expired or was already used. Ask the operator for a new one',
   )
 }

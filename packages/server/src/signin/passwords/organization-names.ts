@@ -2,12 +2,12 @@ import { rootOf } from '../../api/uid.ts'
 import { readInviteCode } from '../../iam/invite-code.ts'
 import type { Db } from '../../storage/db.ts'
 
-/** Names of organizations that a password must not be made of. */
+/** Names of organizations, which a user's password must not be based on. */
 
-/** Of one person that are looked at. */
+/** Largest number of organizations that are checked for a user. */
 const ORGANIZATIONS_MAX = 20
 
-/** Of the organizations in which an identity holds a role. */
+/** Names of the organizations in which an identity holds a role. */
 export async function organizationNamesOf({ kysely }: Db, identity: string): Promise<string[]> {
   const rows = await kysely
     .selectFrom('groups')
@@ -25,7 +25,7 @@ export async function organizationNamesOf({ kysely }: Db, identity: string): Pro
   return rows.map(({ name }) => name)
 }
 
-/** Of the organization that an invite code is for; none for what is no code. */
+/** Name of the organization of an invite code; empty for an invalid code. */
 export async function organizationNamesOfInvite({ kysely }: Db, code: string): Promise<string[]> {
   const invite = readInviteCode(code)
   if (invite === undefined) return []

@@ -2,19 +2,19 @@ import type { ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { limits } from '../../config/limits.ts'
 
 /**
- * Passwords that are tried first: those that many people have, such that differ from them in little, keyboard rows, dates and sequences.
- * The lists come with the program; nobody is asked about a password. They are loaded when somebody first chooses one, since they take
- * a tenth of a second and some megabytes.
+ * Detects passwords that attackers try first: common passwords and variants of them, keyboard rows, dates and sequences. The dictionaries
+ * are part of the server; no external service is asked. They are loaded when a user first chooses a password, because they take 100 ms and
+ * some megabytes.
  */
 
-/** On the scale of zxcvbn: fewer than 10^8 guesses, which somebody with the hash makes in days. */
+/** Smallest accepted score of zxcvbn: 10^8 guesses, for which an attacker with the hash needs days. */
 const SCORE_MIN = 3
-/** Ways to read digits as letters that are tried. */
+/** Largest number of substitutions of digits for letters that are tried. */
 const SUBSTITUTIONS_MAX = 10
 
 let loaded: Promise<ZxcvbnFactory> | undefined
 
-/** `words`: what else somebody would try, such as the name of the owner. */
+/** Whether a password is easy to guess. `words`: further words to try, such as the name of the owner. */
 export async function isGuessable(password: string, words: readonly string[]): Promise<boolean> {
   loaded ??= load()
   return (await loaded).check(password, [...words]).score < SCORE_MIN
@@ -25,7 +25,7 @@ async function load(): Promise<ZxcvbnFactory> {
   return new core.ZxcvbnFactory({
     dictionary: common.dictionary,
     graphs: common.adjacencyGraphs,
-    // A long one takes long to judge, and only gets better.
+    // Scoring a long password is slow, and a longer one is never weaker.
     maxLength: limits.passwordCharsScored,
     l33tMaxSubstitutions: SUBSTITUTIONS_MAX,
   })

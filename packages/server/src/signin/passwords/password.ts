@@ -7,11 +7,11 @@ import { isGuessable } from './password-strength.ts'
 import { countWithoutPersonalWords, type PasswordOwner, personalWords } from './personal-words.ts'
 
 /**
- * Passwords: what may be one, and how they are kept. Length counts, not which kinds of letters there are, and what belongs to the
- * person or is tried first is refused (NIST SP 800-63B, section 3.1.1).
+ * The password policy, and password hashes. The policy requires length, not character classes, and rejects personal and common passwords
+ * (NIST SP 800-63B, section 3.1.1).
  */
 
-/** Argon2id with the least that OWASP advises; stored with each hash, so that they can be raised. */
+/** Argon2id with the OWASP minimum parameters; stored with each hash, so that they can be raised. */
 const currentCost = { memory: 19 * 1024, passes: 2, parallelism: 1 } as const
 const SALT_BYTES = 16
 const TAG_BYTES = 32
@@ -20,10 +20,10 @@ const SECOND_MS = 1000
 type Cost = Pick<Argon2Parameters, 'memory' | 'passes' | 'parallelism'>
 
 const derive = promisify(argon2)
-/** Each takes a thread of four that files and names need as well, and 19 MiB. Rejects with code 14 for whoever waits too long. */
+/** Each hash takes 19 MiB and one of the four threads of libuv, which files and DNS need too. */
 const hashSemaphore = createFairSemaphore(2)
 
-/** Why a password cannot be taken, in words for whoever chose it; undefined when it can. */
+/** Returns why a password is rejected, as text for the user; undefined if it is accepted. */
 export async function checkPasswordPolicy(
   password: string,
   owner: PasswordOwner,
@@ -31,13 +31,13 @@ export async function checkPasswordPolicy(
   const letters = [...normalizePassword(password)]
   const { passwordCharsMin, passwordCharsMax } = limits
   if (letters.length < passwordCharsMin)
-    return `Choose a password of at least ${passwordCharsMin} characters. A few words that do not belong together are easy to remember.`
-  if (letters.length > passwordCharsMax) return `A password may have at most ${passwordCharsMax} characters.`
+    return `Choose a password of at least ${passwordCharsMin} characters. A few unrelated words are easy to remember.`
+  if (letters.length > passwordCharsMax) return `A password can have at most ${passwordCharsMax} characters.`
   const rest = countWithoutPersonalWords(letters.join(''), owner)
   if (rest !== undefined && rest < OTHER_LETTERS_MIN)
-    return 'Choose a password that is not made of your name or e-mail address, or of the name of your organization.'
+    return 'Choose a password that is not based on your name, your email address or the name of your organization.'
   if (new Set(letters.join('').toLowerCase()).size < DIFFERENT_LETTERS_MIN)
-    return 'Choose a password that does not repeat a few characters.'
+    return 'Choose a password that does not repeat the same few characters.'
   if (
     await isGuessable(letters.join(''), [
       owner.email,
@@ -46,23 +46,23 @@ export async function checkPasswordPolicy(
       ...personalWords(owner),
     ])
   )
-    return 'This password is easy to guess: many people have one like it. Choose a few words that do not belong together, or let a password manager make one.'
+    return 'This password is easy to guess, because many people use similar ones. Choose a few unrelated words, or let a password manager generate one.'
   return undefined
 }
 
-/** What must be left of a password besides the words of its owner. */
+/** Smallest number of characters of a password besides the words of its owner. */
 const OTHER_LETTERS_MIN = 6
 const DIFFERENT_LETTERS_MIN = 5
 
-/** `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`, as other programs write it. */
+/** Hashes a password in the common format `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`. Rejects with code 14 after `passwordHashWaitMs`. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
   return formatHash(currentCost, salt, await computeTag(password, salt, currentCost))
 }
 
 /**
- * Whether this is the password of a hash, and whether the hash was made with parameters that are no longer the current ones. Without
- * a hash it takes as long and is wrong.
+ * Returns whether a password matches a hash, and whether the hash has outdated parameters. Without a valid hash it takes as long and does
+ * not match.
  */
 export async function verifyPassword(
   stored: string,
@@ -90,7 +90,7 @@ async function computeTag(password: string, nonce: Buffer, cost: Cost): Promise<
   const release = await hashSemaphore
     .acquire(AbortSignal.timeout(limits.passwordHashWaitMs))
     .catch((cause: unknown) => {
-      throw unavailable('too many people sign in at the moment', SECOND_MS, cause)
+      throw unavailable('too many users are signing in', SECOND_MS, cause)
     })
   try {
     return await derive('argon2id', { ...cost, message, nonce, tagLength: TAG_BYTES })
@@ -99,7 +99,7 @@ async function computeTag(password: string, nonce: Buffer, cost: Cost): Promise<
   }
 }
 
-/** One form of letters that keyboards make in several ways. */
+/** Unifies characters that keyboards encode in several ways. */
 function normalizePassword(password: string): string {
   return password.normalize('NFKC')
 }

@@ -1,6 +1,6 @@
 /**
- * What a password is made of that anyone who knows its owner can write: parts of the name, of the e-mail address and of the names of
- * the owner's organizations, forwards and backwards, with digits for letters, in any order and with anything between. Pure.
+ * Finds personal words in a password: parts of its owner's name, email address and names of organizations, forwards and backwards, with
+ * digits for letters, in any order and with any separators. Pure.
  */
 
 export interface PasswordOwner {
@@ -10,17 +10,17 @@ export interface PasswordOwner {
   readonly organizations: readonly string[]
 }
 
-/** Shorter ones are parts of too many other words. */
+/** Shorter words are part of too many other words. */
 const WORD_CHARS_MIN = 3
 
-/** Every word of an owner, as it is read in a password. */
+/** The words of an owner, folded as those of a password. */
 export function personalWords({ email, name, organizations }: PasswordOwner): readonly string[] {
   const [local = '', domain = ''] = email.split('@')
   const words = new Set<string>()
   for (const text of [email, name, local, domain, ...organizations]) {
     const parts = splitWords(foldText(text))
     for (const part of [...parts, parts.join('')]) words.add(part)
-    // Initials and a surname, as addresses often have them.
+    // Initials and a surname, as in many email addresses.
     const last = parts.at(-1)
     if (parts.length > 1 && last !== undefined)
       words.add([...parts.slice(0, -1).map(([first]) => first), last].join(''))
@@ -29,8 +29,7 @@ export function personalWords({ email, name, organizations }: PasswordOwner): re
 }
 
 /**
- * The characters of a password, without separators, that are left without the words of its owner; undefined if it contains none of
- * them.
+ * Counts the characters of a password, without separators, besides the words of its owner; undefined if it contains none of them.
  */
 export function countWithoutPersonalWords(password: string, owner: PasswordOwner): number | undefined {
   const words = personalWords(owner)
@@ -46,7 +45,7 @@ export function countWithoutPersonalWords(password: string, owner: PasswordOwner
 }
 
 function countRemaining(text: string, words: readonly string[]): number {
-  // A blank stays where a word was, so that its neighbours do not become a word.
+  // A space replaces each word, so that the text around it does not form another word.
   const left = words.reduce((before, word) => before.replaceAll(word, ' '), text)
   return lengthOf(splitWords(left).join(''))
 }
@@ -68,7 +67,7 @@ const letters: Readonly<Record<string, string>> = {
   ...{ '@': 'a', $: 's', '!': 'i', '|': 'i', l: 'i' },
 }
 
-/** Small letters without accents; digits and signs as the letters that they often stand for. */
+/** Converts to lowercase without accents, and digits and signs to the letters that they often stand for. */
 function foldText(text: string): string {
   const plain = text
     .normalize('NFKD')

@@ -1,6 +1,6 @@
 import { limits } from '../../config/limits.ts'
 
-/** The groups that somebody is in, by the claims of their provider; `claim` names the one that holds them, '' none. */
+/** Reads a user's groups from the claims of their provider. `claim`: name of the claim; '' for none. */
 export function readGroupsClaim(
   claims: Readonly<Record<string, unknown>>,
   claim: string,
@@ -8,9 +8,9 @@ export function readGroupsClaim(
   const values = claim === '' || !Object.hasOwn(claims, claim) ? [] : [claims[claim] ?? []].flat()
   const groups = values.filter((group) => typeof group === 'string')
   if (groups.length !== values.length)
-    return { problem: 'its claim of groups holds something else than names' }
+    return { problem: 'its groups claim contains a value that is not a string' }
   if (groups.length > limits.sessionGroupsMax)
-    return { problem: `it names more than ${limits.sessionGroupsMax} groups` }
-  // What cannot be in a mapping gives nothing.
+    return { problem: `its groups claim has more than ${limits.sessionGroupsMax} groups` }
+  // A mapping cannot name other groups.
   return groups.filter((group) => group !== '' && group.length <= limits.externalGroupIdCharsMax)
 }

@@ -16,7 +16,7 @@ const mistakes: readonly (readonly [string, unknown, RegExp])[] = [
   ['no JSON', '[', /not JSON/],
   ['no list', provider, /array/],
   ['no object', ['google'], /\[0\] must be an object/],
-  ['a member that is not known', [{ ...provider, secret: 'x' }], /\[0\]\.secret is not known/],
+  ['an unknown member', [{ ...provider, secret: 'x' }], /\[0\]\.secret is unknown/],
   ['a name with a slash', [{ ...provider, name: 'a/b' }], /\[0\]\.name/],
   ['no issuer', [{ ...provider, issuer: '' }], /\[0\]\.issuer must be given/],
   ['an issuer with a user', [{ ...provider, issuer: 'https://a@b.example' }], /\[0\]\.issuer/],
@@ -26,7 +26,7 @@ const mistakes: readonly (readonly [string, unknown, RegExp])[] = [
   ['one name twice', [provider, provider], /two providers have the name "google"/],
 ]
 for (const [what, value, expected] of mistakes) {
-  test(`${what} is told`, () => {
+  test(`${what} is reported`, () => {
     const read = parseOperatorProviders(typeof value === 'string' ? value : JSON.stringify(value))
     assert.ok('problems' in read)
     assert.match(read.problems.join('\n'), expected)

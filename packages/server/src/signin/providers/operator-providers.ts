@@ -1,19 +1,19 @@
 import { isOidcScope } from '../../iam/identity-providers/oidc-configuration.ts'
 import { checkIssuer } from '../../tokens/trust/issuer-url.ts'
 
-/** The OpenID providers that the operator offers to everybody, from a file of the configuration. */
+/** An OpenID provider that the operator offers to all users, from a file of the configuration. */
 export interface OperatorProvider {
-  /** Names it in addresses and in `connection` of the public SDK: `google-oauth2`. */
+  /** Its name in addresses and in `connection` of the public SDK, such as `google-oauth2`. */
   readonly name: string
-  /** What its button says: `Sign in with <label>`. */
+  /** Text of its button: `Sign in with <label>`. */
   readonly label: string
   readonly issuer: string
   readonly clientId: string
-  /** '' for a client without one. */
+  /** '' for a public client. */
   readonly clientSecret: string
-  /** Asked for besides `openid`. */
+  /** Requested in addition to `openid`. */
   readonly scopes: readonly string[]
-  /** Proof keys are sent also to a provider that does not say that it takes them. */
+  /** Uses PKCE also with a provider whose metadata does not name it. */
   readonly requirePkce: boolean
 }
 
@@ -21,8 +21,8 @@ const members = ['name', 'label', 'issuer', 'clientId', 'clientSecret', 'scopes'
 const DEFAULT_SCOPES = ['email', 'profile']
 
 /**
- * Reads the file: a JSON array of `{"name", "issuer", "clientId"}` with `label`, `clientSecret` and `scopes` (default email and
- * profile) where they are needed. Returns the providers, or every mistake as a sentence.
+ * Parses the file: a JSON array of `{"name", "issuer", "clientId"}` with optional `label`, `clientSecret` and `scopes` (default: email and
+ * profile). Returns the providers, or all problems as text.
  */
 export function parseOperatorProviders(
   text: string,
@@ -47,12 +47,12 @@ function parseProvider(
   where: string,
 ): { readonly provider: OperatorProvider } | { readonly problems: string[] } {
   if (typeof entry !== 'object' || entry === null) return { problems: [`${where} must be an object`] }
-  const given = entry as Readonly<Record<string, unknown>>
-  const problems = Object.keys(given)
+  const fields = entry as Readonly<Record<string, unknown>>
+  const problems = Object.keys(fields)
     .filter((name) => !members.some((member) => member === name))
-    .map((name) => `${where}.${name} is not known; a provider has ${members.join(', ')}`)
+    .map((name) => `${where}.${name} is unknown; a provider has ${members.join(', ')}`)
   const text = (name: (typeof members)[number]) => {
-    const value = given[name] ?? ''
+    const value = fields[name] ?? ''
     if (typeof value === 'string') return value
     problems.push(`${where}.${name} must be text`)
     return ''
@@ -62,9 +62,9 @@ function parseProvider(
   const clientId = text('clientId')
   const label = text('label')
   const clientSecret = text('clientSecret')
-  const scopes = given['scopes'] ?? DEFAULT_SCOPES
+  const scopes = fields['scopes'] ?? DEFAULT_SCOPES
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(name))
-    problems.push(`${where}.name must be lower-case letters, digits and hyphens`)
+    problems.push(`${where}.name must contain only lowercase letters, digits and hyphens`)
   const badIssuer = issuer === '' ? 'must be given' : checkIssuer(issuer)
   if (badIssuer !== undefined) problems.push(`${where}.issuer ${badIssuer}`)
   if (clientId === '') problems.push(`${where}.clientId must be given`)

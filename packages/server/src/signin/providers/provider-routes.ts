@@ -8,30 +8,45 @@ import { generateSecret, pendingStore } from '../../storage/pending-store.ts'
 import type { SignedIn } from '../../tokens/sessions/sessions.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
 import { authorizationRequests, pathAfterSignIn } from '../oauth/authorization-requests.ts'
+import { authorizationRequestExpired } from '../oauth/browser-binding.ts'
 import { closeWithError } from '../oauth/consent/authorization-response.ts'
 import { continuePage } from '../pages/continue-page.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { countAttempt } from '../rate-limits/attempts.ts'
-import { type Browser, hashBrowserSecret, isEqualConstantTime, isSameBrowser, linkToken, loadBrowser, signIn } from '../sessions/browser.ts'
+import {
+  type Browser,
+  hashBrowserSecret,
+  isEqualConstantTime,
+  isSameBrowser,
+  linkToken,
+  loadBrowser,
+  signIn,
+} from '../sessions/browser.ts'
 import { providerPage } from './provider-page.ts'
 import { findOrRegisterUser } from './provider-users.ts'
 import { type Provider, voucherOf } from './providers.ts'
-import { type AuthorizationChecks, type Claims, callbackPathOf, checkResponseIssuer, UpstreamError } from './upstream.ts'
+import {
+  type AuthorizationChecks,
+  type Claims,
+  callbackPathOf,
+  checkResponseIssuer,
+  UpstreamError,
+} from './upstream.ts'
 
 /**
- * Signing in through an OpenID provider: the browser is sent there and returns to the redirect URI of that provider. A response counts
- * once, for the browser, the provider and the request that it was asked for, and for no other (R40).
+ * Routes that sign in with an OpenID provider: the browser is sent there and returns to the redirect URI of that provider. A response is
+ * valid once, and only for the browser, the provider and the request that it was started for (R40).
  */
 
-/** What waits for somebody to come back, by the state that was sent along. */
+/** A sign-in at a provider that waits for the response, by its state. */
 interface PendingProviderSignIn extends AuthorizationChecks {
   readonly provider: string
-  /** Of the provider when they left: one that changed meanwhile has not been asked. */
+  /** Issuer and client when the sign-in started: a response is rejected if the provider changed since. */
   readonly issuer: string
   readonly clientId: string
   /** Path that the response must arrive at. */
   readonly callback: string
-  /** Which browser left (browser.ts). */
+  /** Hash of the secret of the browser that started the sign-in. */
   readonly browser: string
   /** Secret of the authorization request that waits; '' for none. */
   readonly request: string
@@ -65,14 +80,14 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
     const isConfirmed = confirmed && provider.id === id
     if (provider.organization !== '' && !isConfirmed)
       return c.html(await providerPage(context, browser, { provider, href }))
-    // A link could sign the user in as someone else, and end the session in this browser. No header tells a link apart: old browsers send no
+    // A link could sign the user in as another user, and end the session in this browser. No header identifies links: old browsers send no
     // Sec-Fetch-Site, and no browser does to a plain http address.
     const signedIn = browser.session !== undefined
     if (!isConfirmed && (signedIn || request === ''))
       return c.html(
         continuePage(
           `Sign in with ${provider.label}?`,
-          `A link or a client asks for it.${signedIn ? ' It ends the session that you have in this browser now.' : ''} Continue only if you started this sign-in yourself.`,
+          `A link or an application started this sign-in.${signedIn ? ' It ends your current session in this browser.' : ''} Continue only if you started it yourself.`,
           href,
         ),
       )
@@ -89,7 +104,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
         issuer,
         clientId,
         callback: callbackPathOf(provider),
-        browser: hashBrowserSecret(browser),
+        browser: hashBrowserSecret(browser.secret),
         request,
       },
       state,
@@ -97,7 +112,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
     return c.redirect(url, 303)
   })
 
-  /** The provider with this id, if it can sign people in. Throws what `missing` returns otherwise. */
+  /** Returns the provider with this id. Throws what `missing` returns if there is none. */
   async function requireProvider(id: string | undefined, missing: () => ApiError): Promise<Provider> {
     const provider = id === undefined ? undefined : await providers.byId(id)
     if (provider === undefined) throw missing()
@@ -112,22 +127,24 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
       const url = new URL(c.req.url)
       const states = url.searchParams.getAll('state')
       const [state = ''] = states
-      if (states.length !== 1 || state === '') throw invalidArgument('state', 'must be given once')
+      if (states.length !== 1 || state === '')
+        throw invalidArgument('', 'the parameter state must be given once')
       const pendingSignIn = await pendingSignIns.consume(state)
-      if (pendingSignIn === undefined || !isSameBrowser(browser, pendingSignIn.browser)) throw signInExpired()
-      // A response that arrives at the redirect URI of another provider holds the code of that one.
-      if (c.req.path !== pendingSignIn.callback) throw signInExpired()
+      if (pendingSignIn === undefined || !isSameBrowser(browser.secret, pendingSignIn.browser))
+        throw authorizationRequestExpired()
+      // A response at the redirect URI of another provider contains a code of that provider.
+      if (c.req.path !== pendingSignIn.callback) throw authorizationRequestExpired()
       const provider = await providers.byId(pendingSignIn.provider)
       const isSame = provider?.issuer === pendingSignIn.issuer && provider.clientId === pendingSignIn.clientId
       if (provider === undefined || !isSame) throw unknownProvider()
-      if (callbackPathOf(provider) !== pendingSignIn.callback) throw signInExpired()
+      if (callbackPathOf(provider) !== pendingSignIn.callback) throw authorizationRequestExpired()
       await withProviderErrors(context, c.env.requestId, provider, async () =>
         checkResponseIssuer(provider, url),
       )
 
       const { request } = pendingSignIn
       if (url.searchParams.has('error')) {
-        // Whatever it says may come from anybody, so it is not repeated (R29).
+        // The description of the error is not verified, so it is not repeated (R29).
         const declined = url.searchParams.get('error') === 'access_denied'
         return c.html(
           messagePage(
@@ -143,17 +160,17 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
         upstream.completeSignIn(provider, callbackUrl(url, authUrl, provider), state, pendingSignIn),
       )
       const waitingRequest = request === '' ? undefined : await authorizationRequests(store).read(request)
-      const place = { requestId: c.env.requestId, address: c.env.address }
+      const requestInfo = { requestId: c.env.requestId, address: c.env.address }
       const outcome = await signInWithProvider(context, provider, claims, {
         register: waitingRequest?.skipRegistration !== true,
-        place,
-        startSession: (who) => signIn(c, context, browser, who),
+        requestInfo,
+        startSession: (user) => signIn(c, context, browser, user),
       })
-      if (outcome === 'stranger') {
-        // They have no identity yet; this is the one that they would get.
+      if (outcome === 'unknown-user') {
+        // The uid that the identity of this user would have.
         const uid = await lookupUser(store.db.kysely, provider.issuer, claims.subject)
         context.audit.recordDenial(
-          { ...place, timeMs: store.clock(), actor: uid, method: METHOD, uid },
+          { ...requestInfo, timeMs: store.clock(), actor: uid, method: METHOD, uid },
           { code: Code.NOT_FOUND, reason: 'account not found' },
         )
         return closeWithError(c, context, request, {
@@ -162,7 +179,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
           status: 404,
         })
       }
-      if (outcome === 'gone') throw unknownProvider()
+      if (outcome === 'provider-changed') throw unknownProvider()
       return c.redirect(pathAfterSignIn(request === '' ? undefined : request), 303)
     },
   )
@@ -170,12 +187,12 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-/** What a link of a page of ours carries: the user has seen the page in this browser, for this provider and this request. */
+/** Token of a link in one of our pages: the user has seen the page in this browser, for this provider and this request. */
 function confirmationToken(context: SignInContext, browser: Browser, id: string, request: string): string {
   return linkToken(context, browser, ['provider', id, request])
 }
 
-/** The link to a provider in a page of this browser, where the user chose the provider: no further page asks. */
+/** Path to a provider for a link in a page where the user chooses the provider: no further page asks for confirmation. */
 export function confirmedProviderPath(
   context: SignInContext,
   browser: Browser,
@@ -186,42 +203,42 @@ export function confirmedProviderPath(
   return `${providerPath(id, request)}&${new URLSearchParams({ confirmed })}`
 }
 
-/** The way to a provider; `request` is the secret of what waits, '' for nothing. */
+/** Path to a provider; `request` is the secret of the request that waits, '' for none. */
 export function providerPath(id: string, request: string): string {
   const query = new URLSearchParams({ with: id, ...(request === '' ? {} : { request }) })
   return `/sign-in/provider?${query}`
 }
 
 interface ProviderSignInOptions {
-  /** Whether somebody who was never here may come in. */
+  /** Whether an unknown user is registered. */
   readonly register: boolean
-  readonly place: { readonly requestId: string; readonly address: string }
-  /** Begins the session of whoever `who` finds, in one transaction with finding them. */
-  startSession(who: (tx: Tx) => Promise<SignedIn>): Promise<void>
+  readonly requestInfo: { readonly requestId: string; readonly address: string }
+  /** Starts the session of the user that `user` returns, in one transaction with it. */
+  startSession(user: (tx: Tx) => Promise<SignedIn>): Promise<void>
 }
 
-/** Lets somebody in whom their provider vouches for; all that is written for them is written at once. */
+/** Signs a user of a provider in, with all writes in one transaction. */
 async function signInWithProvider(
   { store }: SignInContext,
   provider: Provider,
   { subject, email, emailVerified, groups }: Claims,
-  { register, place, startSession: begin }: ProviderSignInOptions,
-): Promise<'in' | 'stranger' | 'gone'> {
+  { register, requestInfo, startSession }: ProviderSignInOptions,
+): Promise<'signed-in' | 'unknown-user' | 'provider-changed'> {
   const person = { issuer: provider.issuer, subject, email, emailVerified }
   const voucher = voucherOf(provider, person)
   class SignInRejected extends Error {
-    readonly outcome: 'stranger' | 'gone'
-    constructor(outcome: 'stranger' | 'gone') {
+    readonly outcome: 'unknown-user' | 'provider-changed'
+    constructor(outcome: 'unknown-user' | 'provider-changed') {
       super(outcome)
       this.outcome = outcome
     }
   }
   try {
-    await begin(async (tx) => {
-      const admitted = await findOrRegisterUser(store, tx, { provider, person }, { strangers: register })
-      if (typeof admitted === 'string') throw new SignInRejected(admitted)
-      const { uid } = admitted
-      await recordEvent(tx, { ...place, timeMs: store.clock(), actor: uid, method: METHOD, uid })
+    await startSession(async (tx) => {
+      const user = await findOrRegisterUser(store, tx, { provider, person }, { register })
+      if (typeof user === 'string') throw new SignInRejected(user)
+      const { uid } = user
+      await recordEvent(tx, { ...requestInfo, timeMs: store.clock(), actor: uid, method: METHOD, uid })
       return {
         identity: uid,
         method: 'provider',
@@ -229,23 +246,23 @@ async function signInWithProvider(
         groups,
       }
     })
-    return 'in'
+    return 'signed-in'
   } catch (error) {
     if (error instanceof SignInRejected) return error.outcome
     throw error
   }
 }
 
-/** What the library or the guard says of it, without the answer itself, which may hold tokens. */
+/** Fields of an error's cause for the log, without the response itself, which can contain tokens. */
 function loggableCause({ cause }: UpstreamError): object {
   if (!(cause instanceof Error)) return {}
   const { code, error } = cause as { readonly code?: unknown; readonly error?: unknown }
-  // The name of an error of OAuth, such as invalid_client.
+  // An OAuth error code, such as invalid_client.
   const named = typeof error === 'string' && /^[a-z_]{1,60}$/.test(error) ? { error } : {}
   return { cause: cause.message, ...(typeof code === 'string' ? { code } : {}), ...named }
 }
 
-/** The address under which the browser came, with our own host: the one it names is not believed (R39). */
+/** The address of the callback with our own host instead of that of the request (R39). */
 function callbackUrl(url: URL, authUrl: string, provider: Provider): URL {
   return new URL(`${callbackPathOf(provider)}${url.search}`, authUrl)
 }
@@ -262,20 +279,20 @@ async function withProviderErrors<T>(
     if (!(error instanceof UpstreamError)) throw error
     log.warn(
       { requestId, provider: id, why: error.message, ...loggableCause(error) },
-      'a provider signed nobody in',
+      'sign-in with a provider failed',
     )
     if (error.kind === 'setup') throw new ApiError(Code.FAILED_PRECONDITION, error.message, { cause: error })
     const code = error.kind === 'unavailable' ? Code.UNAVAILABLE : Code.PERMISSION_DENIED
     const text =
       error.kind === 'unavailable'
-        ? 'try again in a moment'
-        : 'its administrator can find out more in the log'
+        ? 'try again in a minute'
+        : 'the operator of this server can find details in the log'
     throw new ApiError(code, `${label} cannot sign you in: ${error.message}; ${text}`, { cause: error })
   }
 }
 
 function unknownProvider(): ApiError {
-  return new ApiError(Code.NOT_FOUND, 'Not found: there is no such identity provider')
+  return new ApiError(Code.NOT_FOUND, 'Not found: unknown identity provider')
 }
 
 /** The same for a name that is unknown, of an unverified organization, or of one without a provider. */
@@ -283,12 +300,5 @@ function organizationWithoutProvider(): ApiError {
   return new ApiError(
     Code.NOT_FOUND,
     'Not found: no verified organization with this name has an identity provider. Check the name, or ask an owner of the organization for a sign-in link',
-  )
-}
-
-function signInExpired(): ApiError {
-  return new ApiError(
-    Code.NOT_FOUND,
-    'Not found: this sign-in has expired, or was started in another browser; start again',
   )
 }

@@ -7,27 +7,30 @@ import { lockResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
 import { type Provider, providerOf, voucherOf } from './providers.ts'
 
-/** Somebody, and the provider that vouches for them. */
+/** A user and the provider that authenticated them. */
 export interface ProviderIdentity {
   readonly provider: Provider
   readonly person: UserClaims
 }
 
-/** `gone`: the provider has been deleted or changed meanwhile. `stranger`: they were never here, and may not come in. */
-export type ProviderUserResult = { readonly uid: Uid; readonly isNew: boolean } | 'gone' | 'stranger'
+/** `provider-changed`: the provider was deleted or changed since. `unknown-user`: not registered, and must not be. */
+export type ProviderUserResult =
+  | { readonly uid: Uid; readonly isNew: boolean }
+  | 'provider-changed'
+  | 'unknown-user'
 
 /**
- * Lets somebody in whom a provider vouches for, in the transaction. Whoever comes to an organization for the first time gets its
- * default role, if that is still there.
+ * Finds the identity of a provider's user, or registers it if `register` allows it, in the transaction. A new user of an organization's
+ * provider gets its default role, if that still exists.
  */
 export async function findOrRegisterUser(
   store: Store,
   tx: Tx,
   { provider, person }: ProviderIdentity,
-  { strangers }: { readonly strangers: boolean },
+  { register }: { readonly register: boolean },
 ): Promise<ProviderUserResult> {
-  if (!(await lockProvider(store, tx, provider))) return 'gone'
-  if (!strangers && (await findUser(store, tx, person)) === undefined) return 'stranger'
+  if (!(await lockProvider(store, tx, provider))) return 'provider-changed'
+  if (!register && (await findUser(store, tx, person)) === undefined) return 'unknown-user'
   const voucher = voucherOf(provider, person)
   const { uid, isNew } = await registerUser(store, tx, person, voucher)
   if (isNew && provider.kind === 'organization') {
@@ -41,10 +44,10 @@ export async function findOrRegisterUser(
   return { uid, isNew }
 }
 
-/** Held until the session is there: deleting the provider ends every session that began with it (R12). */
+/** Locks a provider until the session is stored: deleting the provider ends every session that it started (R12). */
 async function lockProvider(store: Store, tx: Tx, provider: Provider): Promise<boolean> {
   if (provider.kind === 'operator') return true
   const row = await lockResource(store.db, tx, 'identity_providers', provider.id, 'share')
-  const now = row && providerOf(store, row)
-  return now?.issuer === provider.issuer && now.clientId === provider.clientId
+  const current = row && providerOf(store, row)
+  return current?.issuer === provider.issuer && current.clientId === provider.clientId
 }

@@ -17,7 +17,7 @@ import { isOwnIssuer } from '../../tokens/trust/issuer-url.ts'
 import { readGroupsClaim } from './group-claim.ts'
 import type { OperatorProvider } from './operator-providers.ts'
 
-/** The OpenID providers through which people sign in: the operator's, for everybody, and those of organizations. */
+/** The OpenID providers with which users sign in: the operator's, for all users, and those of organizations. */
 
 export type Provider = ProviderOfOperator | ProviderOfOrganization
 
@@ -28,40 +28,40 @@ interface ProviderOfOperator extends CommonProvider {
   readonly organization: ''
 }
 
-/** What it vouches for is bounded (core/vouching.ts), so it cannot be turned into the other kind. */
+/** A type of its own, because the authority of its users is limited (pipeline/vouching.ts). */
 interface ProviderOfOrganization extends CommonProvider {
   readonly kind: 'organization'
   readonly id: Uid
-  /** The organization whose people sign in with it. */
+  /** The organization whose users sign in with it. */
   readonly organization: Uid
 }
 
 interface CommonProvider extends OperatorProvider {
-  /** uid of the role that people get in the organization when they come for the first time; '' for none. */
+  /** uid of the role that new users get in the organization; '' for none. */
   readonly defaultRole: string
-  /** Claim that holds the groups somebody is in; '' for none. */
+  /** Name of the claim with a user's groups; '' for none. */
   readonly groupsClaim: string
   /** Its sign-ins return to the shared redirect URI instead of its own. */
   readonly sharedCallback: boolean
 }
 
 export interface Providers {
-  /** Those that the sign-in page offers to everybody. */
+  /** Providers that the sign-in page offers to all users. */
   readonly offered: readonly Provider[]
-  /** By name or uid, as it is at this moment; undefined when there is none (any more). */
+  /** The current provider with a name or uid; undefined if there is none. */
   byId(id: string): Promise<Provider | undefined>
-  /** Those for which a token of this issuer and client can have been made: the operator's first, and some of organizations. */
+  /** Providers with this issuer and client: the operator's first, then at most SHARING_MAX of organizations. */
   byIssuerAndClient(issuer: string, clientId: string): Promise<readonly Provider[]>
-  /** uid of the first provider of the verified organization with this name; undefined for none, with the same work. */
+  /** uid of the first provider of the verified organization with this name; undefined for none, in the same time. */
   uidByOrganizationName(name: string): Promise<string | undefined>
 }
 
-/** Organizations that share a client are few. */
+/** Few organizations share a client. */
 const SHARING_MAX = 20
 
 /**
- * `operator`: the operator's at this moment, which a reload replaces. `authUrl`: the address of the token service, whose own tokens are no proof of a provider: they show who their
- * bearer is here already.
+ * `operator`: returns the operator's current providers, which a reload replaces. `authUrl`: the address of the token service. A provider with
+ * this issuer is ignored: tokens of this server must not act as those of a provider.
  */
 export function signInProviders(
   store: Store,
@@ -86,8 +86,8 @@ export function signInProviders(
       return offered()
     },
     async byId(id) {
-      const known = offered().find((provider) => provider.id === id)
-      if (known !== undefined) return known
+      const provider = offered().find((one) => one.id === id)
+      if (provider !== undefined) return provider
       const row = await readResource(store.db, 'identity_providers', id)
       return row && isOther(row) ? providerOf(store, row) : undefined
     },
@@ -109,7 +109,7 @@ export function signInProviders(
   }
 }
 
-/** An organization's provider from its row, with its secret. */
+/** Converts the row of an organization's provider, with its secret. */
 export function providerOf(store: Store, row: IdentityProviderRow): ProviderOfOrganization {
   const oidc: IdentityProvider_OIDC = oidcOf(fromBinary(IdentityProviderSchema, row.configuration))
   return {
@@ -129,7 +129,7 @@ export function providerOf(store: Store, row: IdentityProviderRow): ProviderOfOr
   }
 }
 
-/** An organization's provider as an exchange needs to know it; undefined when there is none (any more). */
+/** Reads an organization's provider for an exchange; undefined if there is none. */
 export async function readOrganizationProvider(
   providers: Pick<Providers, 'byId'>,
   uid: string,
@@ -148,7 +148,7 @@ export async function readOrganizationProvider(
   }
 }
 
-/** How far a sign-in through a provider counts. */
+/** The voucher of a sign-in with a provider, which limits its authority. */
 export function voucherOf(
   provider: Provider,
   { email, emailVerified }: { readonly email: string; readonly emailVerified: boolean },
@@ -161,7 +161,7 @@ export function voucherOf(
   }
 }
 
-/** uid of the provider that is meant by its own uid, or by the name of its organization. */
+/** Resolves the uid of a provider from its own uid or from the name of its organization. */
 export async function resolveProviderUid(db: Reader, text: string): Promise<string | undefined> {
   const uid = parseUid(text)
   if (uid === undefined || depthOf(uid) === 0) return findProviderUidOfOrganization(db, text)

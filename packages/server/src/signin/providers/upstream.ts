@@ -2,16 +2,19 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type * as OpenidClient from 'openid-client'
 import { limits } from '../../config/limits.ts'
-import { ownCallbackPath, SHARED_CALLBACK_PATH, sharedCallbackProblem } from '../../iam/identity-providers/callback.ts'
+import {
+  ownCallbackPath,
+  SHARED_CALLBACK_PATH,
+  sharedCallbackProblem,
+} from '../../iam/identity-providers/callback.ts'
 import { type Outbound, OutboundError, type OutboundRequests } from '../../runtime/outbound/outbound.ts'
 import { jwtProblem, parseStrictJson } from '../../tokens/jwt/strict-json.ts'
 import { readGroupsClaim } from './group-claim.ts'
 import type { Provider } from './providers.ts'
 
 /**
- * The other side of a sign-in through an OpenID provider: authorization code with state, nonce and proof key (OpenID Connect Core
- * 1.0 section 3.1, RFC 7636, RFC 9700). Every request goes through the guard of outbound requests, and whatever goes wrong lets
- * nobody in (R2, R15).
+ * The client of upstream OpenID providers: authorization code with state, nonce and PKCE (OpenID Connect Core 1.0 section 3.1, RFC 7636,
+ * RFC 9700). Every request goes through the guard of outbound requests, and every error rejects the sign-in (R2, R15).
  */
 
 /** Path of the redirect URI of a provider, under the address of the token service. */
@@ -19,34 +22,34 @@ export function callbackPathOf({ id, sharedCallback }: Pick<Provider, 'id' | 'sh
   return sharedCallback ? SHARED_CALLBACK_PATH : ownCallbackPath(id)
 }
 
-/** What is kept between sending somebody to their provider and their coming back. */
+/** Values that are stored until the user returns from the provider. */
 export interface AuthorizationChecks {
   readonly nonce: string
   readonly verifier: string
 }
 
-/** Somebody as their provider names them. */
+/** A user's claims from the provider. */
 export interface Claims {
   readonly subject: string
-  /** '' when the provider does not say. */
+  /** '' if the provider does not return it. */
   readonly email: string
   readonly emailVerified: boolean
   readonly groups: readonly string[]
 }
 
 export interface Upstream {
-  /** Where to send the browser. Rejects with an UpstreamError. */
+  /** Starts a sign-in and returns the URL for the browser. Rejects with an UpstreamError. */
   startSignIn(
     provider: Provider,
     state: string,
   ): Promise<{ readonly url: string; readonly sent: AuthorizationChecks }>
-  /** Who came back to `url`, the address with `code` and `state` in it. Rejects with an UpstreamError. */
+  /** Completes a sign-in with the callback `url`, which contains `code` and `state`. Rejects with an UpstreamError. */
   completeSignIn(provider: Provider, url: URL, state: string, sent: AuthorizationChecks): Promise<Claims>
 }
 
 /**
- * `unavailable`: the provider could not be asked, try again. `refused`: what it said will not do. `setup`: an owner of the organization
- * must change the provider first; the message says how.
+ * `unavailable`: the provider cannot be reached; a retry may help. `refused`: its response is invalid. `setup`: an owner of the organization
+ * must change the provider first; the message describes how.
  */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
@@ -68,7 +71,7 @@ type Library = typeof OpenidClient
 type Configuration = OpenidClient.Configuration
 
 export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
-  const known = new LRUCache<string, Promise<Configuration>>({
+  const cache = new LRUCache<string, Promise<Configuration>>({
     max: limits.issuersCachedMax,
     ttl: limits.issuerKeysMaxAgeMs,
   })
@@ -79,13 +82,13 @@ export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
     const key = createHash('sha256')
       .update(JSON.stringify([share, issuer, clientId, clientSecret]))
       .digest('base64url')
-    const asked = known.get(key) ?? discover(library, provider, outbound.share(share))
-    known.set(key, asked)
+    const discovery = cache.get(key) ?? discover(library, provider, outbound.share(share))
+    cache.set(key, discovery)
     try {
-      return await asked
+      return await discovery
     } catch (error) {
-      // A provider that did not answer is asked again by whoever comes next.
-      if (known.peek(key) === asked) known.delete(key)
+      // The next sign-in tries again.
+      if (cache.peek(key) === discovery) cache.delete(key)
       throw error
     }
   }
@@ -120,7 +123,10 @@ export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
         const configuration = await configurationOf(library, provider)
         requireUsableCallback(provider, configuration, authUrl)
         if (supportsIssParameter(configuration) && !url.searchParams.has('iss'))
-          throw new UpstreamError('refused', 'its response does not name its issuer, which it promises to do')
+          throw new UpstreamError(
+            'refused',
+            'its response does not name its issuer, although its metadata announces that',
+          )
         const tokens = await library.authorizationCodeGrant(configuration, url, {
           expectedState: state,
           expectedNonce: nonce,
@@ -129,10 +135,9 @@ export function upstream({ outbound, authUrl }: UpstreamOptions): Upstream {
         const claims = tokens.claims()
         if (claims === undefined || tokens.id_token === undefined)
           throw new UpstreamError('refused', 'it sent no ID token')
-        // The library reads the last of two members of one name.
+        // The library uses the last of two members with the same name.
         const problem = jwtProblem(tokens.id_token)
-        if (problem !== undefined)
-          throw new UpstreamError('refused', `it sent an ID token that is invalid: ${problem}`)
+        if (problem !== undefined) throw new UpstreamError('refused', `its ID token is invalid: ${problem}`)
         const isComplete =
           claims['email'] !== undefined &&
           (provider.groupsClaim === '' || claims[provider.groupsClaim] !== undefined)
@@ -152,31 +157,31 @@ async function discover(
   outbound: Pick<OutboundRequests, 'send'>,
 ): Promise<Configuration> {
   const customFetch: OpenidClient.CustomFetch = async (url, { method, headers, body, signal }) => {
-    const answer = await outbound.send(url, {
+    const response = await outbound.send(url, {
       method: method === 'POST' ? 'POST' : 'GET',
       headers,
       body: body === undefined || body === null ? '' : String(body),
       signal,
     })
-    // The library would take the last of two members of one name, in what a provider says of a person too.
-    if (isJson(answer.contentType) && hasDuplicateMembers(answer.text))
-      throw new UpstreamError('refused', 'its response has a member twice, or is too large')
-    return new Response(answer.status === 204 ? null : answer.text, {
-      status: answer.status,
-      headers: { 'content-type': answer.contentType },
+    // The library would use the last of two members with the same name, also in claims.
+    if (isJson(response.contentType) && hasDuplicateMembers(response.text))
+      throw new UpstreamError('refused', 'its response has a duplicate member, or is too large')
+    return new Response(response.status === 204 ? null : response.text, {
+      status: response.status,
+      headers: { 'content-type': response.contentType },
     })
   }
   const found = await library.discovery(new URL(issuer), clientId, undefined, library.None(), {
     [library.customFetch]: customFetch,
-    // Whether plain http may be used there at all is the guard's to decide.
+    // The guard decides whether plain http is allowed.
     ...(issuer.startsWith('http:') ? { execute: [library.allowInsecureRequests] } : {}),
     timeout: limits.outboundTimeoutMs / 1000,
   })
   const metadata = found.serverMetadata()
-  // The library compares this as well; who vouches for people must not depend on one line elsewhere.
-  if (metadata.issuer !== issuer) throw new UpstreamError('refused', 'it names itself otherwise')
+  // The library checks this too, but the security of sign-ins must not depend on that.
+  if (metadata.issuer !== issuer) throw new UpstreamError('refused', 'its metadata names another issuer')
   if (clientSecret === '') return found
-  // Without a word about it, Basic is what a provider takes (OpenID Connect Discovery 1.0 section 3).
+  // The default is Basic (OpenID Connect Discovery 1.0 section 3).
   const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
   const authentication = methods.includes('client_secret_basic')
     ? library.ClientSecretBasic(clientSecret)
@@ -189,27 +194,27 @@ async function discover(
 }
 
 /**
- * Checks that a response is of the provider that was asked, where the response says so (RFC 9207, section 2.4). Throws an
- * UpstreamError before anything is sent.
+ * Checks that a response is from the expected provider, if it names its issuer (RFC 9207, section 2.4). Throws an UpstreamError before any
+ * request is sent.
  */
 export function checkResponseIssuer({ issuer }: Pick<Provider, 'issuer'>, url: URL): void {
   const named = url.searchParams.getAll('iss')
   if (named.length > 1 || named.some((one) => one !== issuer))
-    throw new UpstreamError('refused', 'the response is of another issuer')
+    throw new UpstreamError('refused', 'the response is from another issuer')
 }
 
 function supportsIssParameter(configuration: Configuration): boolean {
   return configuration.serverMetadata().authorization_response_iss_parameter_supported === true
 }
 
-/** Without `iss` in its responses, nothing tells them apart from those of others at the shared redirect URI. */
+/** Without `iss`, responses of different providers at the shared redirect URI cannot be distinguished. */
 function requireUsableCallback(provider: Provider, configuration: Configuration, authUrl: string): void {
   const { id: uid, issuer, sharedCallback } = provider
   if (!sharedCallback || supportsIssParameter(configuration)) return
   throw new UpstreamError('setup', sharedCallbackProblem({ uid, issuer }, 'unsupported', authUrl))
 }
 
-/** Whose share of outbound requests it takes to ask a provider: its organization's; each of the operator's has its own. */
+/** The share of outbound requests that a provider uses: its organization's; each of the operator's providers has its own. */
 export function outboundShareOf({ id, organization }: Pick<Provider, 'id' | 'organization'>): string {
   return organization === '' ? id : organization
 }
@@ -223,7 +228,7 @@ function hasDuplicateMembers(text: string): boolean {
   return 'problem' in parsed && parsed.problem !== 'form'
 }
 
-/** Proof keys are used wherever they are taken, and where the organization demands them. */
+/** PKCE is used if the provider supports it or the organization requires it. */
 function usesPkce({ requirePkce }: Provider, configuration: Configuration): boolean {
   return requirePkce || configuration.serverMetadata().supportsPKCE()
 }
@@ -231,7 +236,7 @@ function usesPkce({ requirePkce }: Provider, configuration: Configuration): bool
 function readClaims({ groupsClaim }: Provider, claims: Readonly<Record<string, unknown>>): Claims {
   const subject = claims['sub']
   if (typeof subject !== 'string' || subject === '')
-    throw new UpstreamError('refused', 'it does not say who somebody is')
+    throw new UpstreamError('refused', 'its claims have no subject (sub)')
   const email = claims['email']
   const groups = readGroupsClaim(claims, groupsClaim)
   if ('problem' in groups) throw new UpstreamError('refused', groups.problem)
@@ -243,27 +248,27 @@ function readClaims({ groupsClaim }: Provider, claims: Readonly<Record<string, u
   }
 }
 
-/** What the guard or the library found wrong, as one of our own errors: nothing of the provider's answer is in the message (R3). */
+/** Converts errors of the guard and the library to UpstreamErrors, whose messages repeat nothing of the provider's response (R3). */
 async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    // The library wraps what our part of a fetch rejects with.
+    // The library wraps errors of our fetch.
     const upstreamError = findCause(error, UpstreamError)
     if (upstreamError !== undefined) throw upstreamError
     const guard = findCause(error, OutboundError)
     if (guard?.kind === 'refused')
-      throw new UpstreamError('refused', 'it lies in a network that may not be asked', error)
-    const answered = isInvalidResponse(error)
+      throw new UpstreamError('refused', 'its address is in a network that is not allowed', error)
+    const isInvalid = isInvalidResponse(error)
     throw new UpstreamError(
-      answered ? 'refused' : 'unavailable',
-      answered ? 'its answer will not do' : 'it does not answer as it should',
+      isInvalid ? 'refused' : 'unavailable',
+      isInvalid ? 'its response is invalid' : 'it does not respond as expected',
       error,
     )
   }
 }
 
-/** Errors of the library that say: the answer was there, and was wrong. */
+/** Whether an error of the library means that a response was received and is invalid. */
 function isInvalidResponse(error: unknown): boolean {
   const code = (error as { readonly code?: unknown }).code
   return (

@@ -6,27 +6,27 @@ import type { Store } from '../../storage/store.ts'
 import { formatWait, incrementWindows } from './windows.ts'
 
 /**
- * Anybody may begin to sign in, and each beginning is remembered until it expires: what one address makes the database remember is
- * bounded, on all nodes together, and costs nobody at other addresses anything.
+ * Limits sign-in attempts per client address, on all nodes together. Anyone can start a sign-in, and each is stored until it expires, so the
+ * limit bounds what one address can store, without an effect on other addresses.
  */
 
-/** What is begun; each is bounded by itself, so that one does not keep anybody from another. */
+/** Kinds of attempts. Each has a limit of its own. */
 export type AttemptKind = 'sign-in' | 'device' | 'provider' | 'departure' | 'passkey'
 
 const rate = { max: limits.signInAttemptsPerAddressMax, windowMs: limits.signInAttemptWindowMs }
 
-/** Counts one for the address. Rejects with code 8, and the time to wait. */
+/** Counts an attempt of an address. Rejects with code 8 and the time to wait. */
 export async function countAttempt(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
-  what: AttemptKind,
+  kind: AttemptKind,
   address: string,
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
-    const key = `begin ${what} ${clientAddressKey(address)}`
+    const key = `begin ${kind} ${clientAddressKey(address)}`
     const waitMs = await incrementWindows(tx, clock(), [{ rate, key }])
     if (waitMs > 0)
       throw rateLimited(
-        `too many sign-ins were begun from this address; try again ${formatWait(waitMs)}`,
+        `too many sign-in attempts from this address. Try again ${formatWait(waitMs)}`,
         waitMs,
       )
   })

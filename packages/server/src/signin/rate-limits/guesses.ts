@@ -3,35 +3,41 @@ import { limits } from '../../config/limits.ts'
 import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
 import { inTransaction } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
-import { decrementWindows, formatWait, incrementWindows, type WindowCounter, type WindowRate } from './windows.ts'
+import {
+  decrementWindows,
+  formatWait,
+  incrementWindows,
+  type WindowCounter,
+  type WindowRate,
+} from './windows.ts'
 
 /**
- * Slows down whoever guesses passwords and codes, together on all nodes. Wrong guesses are counted by what they are aimed at and
- * where they come from (windows.ts); who used theirs up waits for the window to end. A guess counts as
- * wrong before it is looked at, so that many at once do not slip through, and a right one is taken back.
+ * Limits guesses of passwords and codes, on all nodes together. Wrong guesses are counted by target and by client address (windows.ts); at
+ * the limit a client waits for the end of the window. A guess is counted before it is checked, so that concurrent guesses do not exceed the
+ * limit, and a correct one is subtracted again.
  */
 
-/** How many wrong guesses each may make in a window. */
+/** Wrong guesses that are allowed in a window. */
 const rates = {
-  /** One address, whatever it guesses: a password, a code of a link, an invite, a device. */
+  /** One address, for any target: a password, or the code of a link, an invite or a device. */
   address: { max: limits.guessesPerAddressMax, windowMs: limits.guessWindowMs },
-  /** One address at one account. */
+  /** One address and one account. */
   'account from address': { max: limits.guessesPerAccountAndAddressMax, windowMs: limits.guessWindowMs },
-  /** All addresses at one account: a short window, since it keeps its owner waiting as well. */
+  /** One account, from all addresses: a short window, because its owner has to wait too. */
   account: { max: limits.guessesPerAccountMax, windowMs: limits.guessAccountWindowMs },
 } as const satisfies Record<string, WindowRate>
 
-/** What a guess counts for. */
+/** What a guess is counted for. */
 export type GuessKey = readonly [rate: keyof typeof rates, of: string]
 
-/** For codes that name nobody; the address as `SessionPlace` has it. */
+/** Keys for a code that belongs to no account. */
 export function byAddress(address: string): GuessKey[] {
   return [['address', clientAddressKey(address)]]
 }
 
 /**
- * For an account by whatever name it goes. `known`: somebody signed in to it from this address before, and is not kept waiting for
- * what others guess.
+ * Keys for an account, by its id or email address. `known`: the owner has signed in from this address, and does not wait because of guesses
+ * from others.
  */
 export function byAccount(account: string, address: string, known: boolean): GuessKey[] {
   const from = clientAddressKey(address)
@@ -43,8 +49,8 @@ export function byAccount(account: string, address: string, known: boolean): Gue
 }
 
 /**
- * What `check` finds; undefined is a wrong guess. Throws code 8 with the time to wait, without a check, for who guessed too often.
- * What `check` throws is no guess.
+ * Returns the result of `check`; undefined is a wrong guess. Throws code 8 with the time to wait, without calling `check`, if the limit is
+ * reached. An error of `check` does not count as a guess.
  */
 export async function limitGuesses<T>(
   store: Pick<Store, 'db' | 'clock'>,
@@ -62,14 +68,14 @@ export async function limitGuesses<T>(
   }
 }
 
-/** Counts a guess for each key, or, where one of them is used up, for none: waiting costs nobody else anything. */
+/** Counts a guess for each key, or for none if one of them is at its limit. */
 async function countGuess(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
   keys: readonly GuessKey[],
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
     const waitMs = await incrementWindows(tx, clock(), keys.map(toWindowCounter))
-    if (waitMs > 0) throw rateLimited(`too many wrong guesses; try again ${formatWait(waitMs)}`, waitMs)
+    if (waitMs > 0) throw rateLimited(`too many failed attempts. Try again ${formatWait(waitMs)}`, waitMs)
   })
 }
 

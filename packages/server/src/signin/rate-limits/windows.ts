@@ -3,12 +3,11 @@ import { sql } from 'kysely'
 import type { Tx } from '../../storage/db.ts'
 
 /**
- * How often something was done, by whom or to what, counted for all nodes together: in windows of time that begin with the first.
- * One row for each that is counted, which the next window takes over; keys are hashed, since people type passwords where their name
- * belongs.
+ * Counters in windows of time, for all nodes together. A window starts with the first count. Each key has one row, which the next window
+ * reuses. Keys are hashed, because users type passwords into fields for names.
  */
 
-/** So often in a window of time. */
+/** Largest count in a window of time. */
 export interface WindowRate {
   readonly max: number
   readonly windowMs: number
@@ -20,8 +19,8 @@ export interface WindowCounter {
 }
 
 /**
- * Counts once for each of them, in the transaction. Returns how long to wait where one is used up: the transaction is to fail then, so
- * that waiting costs nobody anything. 0: nothing is.
+ * Adds one to each counter, in the transaction. Returns the time to wait if one exceeds its limit; then the caller must roll back, so that
+ * the attempt is not counted. 0: no limit is exceeded.
  */
 export async function incrementWindows(
   tx: Tx,
@@ -47,7 +46,7 @@ export async function incrementWindows(
   return waitMs
 }
 
-/** Counts one less for each. */
+/** Subtracts one from each counter. */
 export async function decrementWindows(tx: Tx, counted: readonly WindowCounter[]): Promise<void> {
   for (const { key } of sortByKey(counted)) {
     await tx
@@ -59,10 +58,10 @@ export async function decrementWindows(tx: Tx, counted: readonly WindowCounter[]
   }
 }
 
-/** `in a minute`, `in 5 minutes`. */
+/** Formats a time to wait as `in 1 minute` or `in 5 minutes`. */
 export function formatWait(ms: number): string {
   const minutes = Math.ceil(ms / MINUTE_MS)
-  return minutes === 1 ? 'in a minute' : `in ${minutes} minutes`
+  return minutes === 1 ? 'in 1 minute' : `in ${minutes} minutes`
 }
 
 const MINUTE_MS = 60_000
@@ -71,7 +70,7 @@ function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url')
 }
 
-/** So that two transactions never wait for each other. */
+/** Sorts counters, so that two transactions never wait for each other. */
 function sortByKey(counted: readonly WindowCounter[]): WindowCounter[] {
   return [...counted].sort((a, b) => (hashKey(a.key) < hashKey(b.key) ? -1 : 1))
 }

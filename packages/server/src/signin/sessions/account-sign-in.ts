@@ -7,11 +7,11 @@ import { pathAfterSignIn } from '../oauth/authorization-requests.ts'
 import { type Browser, signIn } from './browser.ts'
 import { flowEvent } from './sign-in-events.ts'
 
-/** How a sign-in with a local account ends. */
+/** Completes or rejects a sign-in with a local account. */
 
 const events = { password: 'Password', passkey: 'Passkey' } as const
 
-/** Signs the owner of an account in, and sends them on to what they came for. */
+/** Signs the owner of an account in, and redirects to the request that waits or to the account page. */
 export async function signInToAccount(
   c: Context<SignInEnv>,
   context: SignInContext,
@@ -26,7 +26,7 @@ export async function signInToAccount(
   return c.redirect(pathAfterSignIn(request === '' ? undefined : request), 303)
 }
 
-/** Leaves in the audit log that somebody was not let into an account. */
+/** Records a failed sign-in to an account in the audit log. */
 export function recordFailedSignIn(
   c: Context<SignInEnv>,
   context: SignInContext,

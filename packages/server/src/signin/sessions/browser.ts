@@ -5,31 +5,37 @@ import { bestEffortWrite } from '../../api/storage-faults.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import { generateSecret, hashSecret } from '../../storage/pending-store.ts'
-import { endSessions, type Session, type SignedIn, sessionBySecret, startSession } from '../../tokens/sessions/sessions.ts'
+import {
+  endSessions,
+  type Session,
+  type SignedIn,
+  sessionBySecret,
+  startSession,
+} from '../../tokens/sessions/sessions.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
 import { flowEvent } from './sign-in-events.ts'
 
 /**
- * The browser of a request. It has one cookie with one secret: before anybody signed in that binds the steps of a sign-in to the
- * browser which began it, afterwards it is the session's. Signing in always gives a new one, so that a secret which somebody
- * planted is worth nothing afterwards.
+ * The browser of a request, identified by the secret in its cookie. Before a sign-in the secret binds the steps of the sign-in to the
+ * browser; afterwards it is the secret of the session. Each sign-in sets a new secret, which prevents session fixation.
  */
 export interface Browser {
   readonly secret: string
   readonly session: Session | undefined
-  /** What a form of a page shown to this browser carries, so that no other site can send it. */
+  /** Token of the forms of this browser's pages, so that no other site can submit them. */
   readonly formToken: string
 }
 
-/** How long a browser stays signed in. */
+/** Lifetime of a browser's session. */
 const BROWSER_SESSION_MS = 14 * 24 * 60 * 60 * 1000
-const SECRET = /^[A-Za-z0-9_-]{43}$/
+/** Form of the secrets in cookies. */
+export const SECRET_PATTERN = /^[A-Za-z0-9_-]{43}$/
 export const FORM_TOKEN_FIELD = 'form_token'
 
 export async function loadBrowser(c: Context, context: SignInContext): Promise<Browser> {
   const name = cookieName(context)
   const shown = getCookie(c, name) ?? ''
-  if (SECRET.test(shown)) {
+  if (SECRET_PATTERN.test(shown)) {
     const session = await sessionBySecret(context.store, 'browser', shown)
     if (session !== undefined) await recordSessionUse(context.store, session)
     return { secret: shown, session, formToken: formTokenOf(context, shown) }
@@ -39,13 +45,13 @@ export async function loadBrowser(c: Context, context: SignInContext): Promise<B
   return { secret, session: undefined, formToken: formTokenOf(context, secret) }
 }
 
-/** Whether a form came from a page that this browser was shown. */
+/** Whether a form was sent from a page of this browser. */
 export function isValidFormToken(browser: Browser, sent: unknown): boolean {
   return typeof sent === 'string' && isEqualConstantTime(sent, browser.formToken)
 }
 
 /**
- * What a link of a page shown to this browser carries, so that no other site can send the browser there. `link` identifies the page
+ * Returns the token of a link in a page of this browser, so that no other site can send the browser there. `link` identifies the page
  * and everything that the link does.
  */
 export function linkToken(
@@ -57,13 +63,14 @@ export function linkToken(
   return createHmac('sha256', store.secretsKey).update(text).digest('base64url')
 }
 
-/** What a step of a sign-in remembers of the browser that takes it, so that no other takes the next one (R40). */
-export function hashBrowserSecret({ secret }: Pick<Browser, 'secret'>): string {
+/** The hash of a browser's secret, which a step of a sign-in stores so that no other browser takes the next step (R40). */
+export function hashBrowserSecret(secret: string): string {
   return Buffer.from(hashSecret(secret)).toString('base64url')
 }
 
-export function isSameBrowser(browser: Pick<Browser, 'secret'>, mark: string): boolean {
-  return isEqualConstantTime(mark, hashBrowserSecret(browser))
+/** Whether `hash` is the stored hash of a browser's secret. */
+export function isSameBrowser(secret: string, hash: string): boolean {
+  return isEqualConstantTime(hash, hashBrowserSecret(secret))
 }
 
 /** Compares secrets in constant time. */
@@ -73,8 +80,8 @@ export function isEqualConstantTime(given: string, expected: string): boolean {
 }
 
 /**
- * Begins a browser session for whoever proved who they are; the one before, if any, ends. `who` writes what goes with it, in the
- * same transaction.
+ * Starts a browser session for an authenticated user and ends the previous session of the browser. `user` as a function runs in the same
+ * transaction.
  */
 export async function signIn(
   c: Context,
@@ -84,10 +91,10 @@ export async function signIn(
 ): Promise<void> {
   const { store } = context
   const { secret } = await inTransaction(store.db, async (tx) => {
-    const person = typeof user === 'function' ? await user(tx) : user
+    const signedIn = typeof user === 'function' ? await user(tx) : user
     if (browser.session !== undefined) await endSessions(tx, 'id', browser.session.id)
     return startSession(store, tx, {
-      ...person,
+      ...signedIn,
       ...context.requestMetadataOf(c),
       kind: 'browser',
       client: '',
@@ -112,7 +119,7 @@ export async function signOut(
   writeCookie(c, context, generateSecret())
 }
 
-/** What the owner sees of when a session was last used need not be exact. */
+/** Smallest interval between two updates of `last_used_ms`: its owner needs no exact time. */
 const USE_RECORD_INTERVAL_MS = 60 * 1000
 
 async function recordSessionUse(
@@ -135,18 +142,19 @@ function writeCookie(c: Context, context: SignInContext, secret: string): void {
   setCookie(c, cookieName(context), secret, {
     httpOnly: true,
     secure: isSecure(context),
-    // Lax: the way back from an identity provider is a navigation from another site.
+    // Lax, because the redirect back from an identity provider is a navigation from another site.
     sameSite: 'Lax',
     path: '/',
     maxAge: BROWSER_SESSION_MS / 1000,
   })
 }
 
-/** The prefix makes browsers refuse a cookie that a neighbouring host set (RFC 6265bis section 4.1.3.2). */
+/** The `__Host-` prefix makes browsers reject a cookie that another host of the domain set (RFC 6265bis section 4.1.3.2). */
 function cookieName(context: SignInContext): string {
   return isSecure(context) ? '__Host-berth' : 'berth'
 }
 
-function isSecure({ authUrl }: SignInContext): boolean {
+/** Whether users reach the sign-in over https, so that its cookies are secure. */
+export function isSecure({ authUrl }: Pick<SignInContext, 'authUrl'>): boolean {
   return authUrl.startsWith('https:')
 }

@@ -1,6 +1,6 @@
 import type { Store } from '../../storage/store.ts'
 
-/** id of the client that a session was given to; undefined when the session has ended. */
+/** Returns the id of the client of a session; undefined if the session has ended. */
 export async function clientOfSession(
   { db }: Pick<Store, 'db'>,
   session: string,

@@ -8,11 +8,11 @@ import { confirmedProviderPath } from '../providers/provider-routes.ts'
 import type { Browser } from './browser.ts'
 import { type SignInPage, signInPage } from './sign-in-page.ts'
 
-/** The sign-in page with what it offers here and now, for every way to sign in that may fail. */
+/** Renders the sign-in page with the methods that are available, also after a failed sign-in. */
 
-export const ACCOUNT_DISABLED = 'This account is disabled. Whoever runs this Berth can enable it.'
+export const ACCOUNT_DISABLED = 'This account is disabled. Ask the operator of this server to enable it.'
 
-/** The request that waits for somebody to sign in; undefined for none. Throws code 5 for one that is over. */
+/** Reads the request that waits for a sign-in; undefined for the secret ''. Throws code 5 if the request has expired. */
 export async function readWaitingRequest(
   c: Context<SignInEnv>,
   context: SignInContext,
@@ -44,7 +44,7 @@ export async function renderSignInPage(
   return c.html(body, status)
 }
 
-/** Whoever has the code of an invite may make an account for it. Not of one for an address: nothing shows that it is theirs. */
+/** An invite allows its holder to create an account, unless it is for an email address: nothing proves that the address is theirs. */
 export async function canRegister(
   { store }: SignInContext,
   { invite, skipRegistration }: AuthorizationRequest,

@@ -6,11 +6,11 @@ import type { Session } from '../../tokens/sessions/sessions.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-requests.ts'
 
-/** What flows leave in the audit log: who let which client act for them, and who was asked and refused. */
+/** Audit events of the flows: users who authorize a client, and users who deny the request. */
 
 export function flowEvent(
   c: Context<SignInEnv>,
-  { store, requestMetadataOf: placeOf }: SignInContext,
+  { store, requestMetadataOf }: SignInContext,
   actor: string,
   method: string,
 ): AuditEvent {
@@ -20,7 +20,7 @@ export function flowEvent(
     method: `berth.signin/${method}`,
     uid: actor,
     requestId: c.env.requestId,
-    address: placeOf(c).address,
+    address: requestMetadataOf(c).address,
   }
 }
 
@@ -40,7 +40,7 @@ export async function recordDecision(
   agreed: boolean,
 ): Promise<void> {
   const event = flowEvent(c, context, identity, methods[reply.kind])
-  if (agreed && reply.kind === 'none') return // What comes of it is recorded when it happens.
+  if (agreed && reply.kind === 'none') return // Accepting the invite is recorded by itself.
   if (agreed) await inTransaction(context.store.db, (tx) => recordEvent(tx, event))
   else context.audit.recordDenial(event, { code: Code.PERMISSION_DENIED, reason: 'the person refused' })
 }

@@ -4,31 +4,31 @@ import { alert, field, formToken, type Html, notice, page } from '../pages/layou
 import { passkeyButton, passkeyScripts } from '../passkeys/passkey-button.ts'
 import type { Browser } from './browser.ts'
 
-/** The page on which people say who they are. */
+/** The pages on which users authenticate. */
 
 export interface SignInPage {
   readonly browser: Browser
-  /** Secret of the request that waits, '' for none. */
+  /** Secret of the request that waits; '' for none. */
   readonly request: string
   readonly email?: string
   readonly problem?: string | undefined
   readonly noticeText?: string | undefined
   readonly providers: readonly { readonly label: string; readonly href: string }[]
-  /** Browsers take passkeys of named hosts only. */
+  /** Whether browsers support passkeys at this address. */
   readonly passkeys: boolean
-  /** Whether whoever has no account yet may make one: they were invited. */
+  /** Whether the user can create an account, because of an invite. */
   readonly register: boolean
 }
 
 export function signInPage(options: SignInPage): Html {
-  const { browser, request, email = '', problem, noticeText: news, providers, passkeys, register } = options
+  const { browser, request, email = '', problem, noticeText, providers, passkeys, register } = options
   return page(
     { title: 'Sign in', scripts: passkeys ? passkeyScripts : [] },
     html`<h1>Sign in</h1>
-${notice(news)}${alert(problem)}<form method="post" action="/sign-in/password">
+${notice(noticeText)}${alert(problem)}<form method="post" action="/sign-in/password">
 ${formToken(browser)}${requestField(request)}${field({
   name: 'email',
-  label: 'E-mail',
+  label: 'Email',
   type: 'email',
   autocomplete: 'username',
   value: email,
@@ -51,13 +51,13 @@ ${providers.map(({ label, href }) => html`<a class="button quiet" href="${href}"
 <form method="get" action="/sign-in/provider">
 ${requestField(request)}${field({
   name: 'organization',
-  label: 'Name of the organization',
+  label: 'Organization name',
   autocomplete: 'organization',
 })}<button class="quiet">Continue</button>
 </form>
 </details>
 </div>
-${register ? html`<p class="below">You were invited and have no account yet? <a href="/sign-in/register?request=${encodeURIComponent(request)}">Make one</a></p>` : ''}`,
+${register ? html`<p class="below">Invited and no account yet? <a href="/sign-in/register?request=${encodeURIComponent(request)}">Create an account</a></p>` : ''}`,
   )
 }
 
@@ -68,25 +68,20 @@ export function requestField(request: string): Html {
 interface SecondFactorPage {
   readonly browser: Browser
   readonly request: string
-  /** Why browsers take no passkeys here; undefined when they do. */
+  /** Why browsers support no passkeys at this address; undefined if they do. */
   readonly unsupportedReason: string | undefined
   readonly problem?: string
 }
 
-/** After the password of an account that asks for a passkey as well. */
-export function secondFactorPage({
-  browser,
-  request,
-  unsupportedReason: obstacle,
-  problem,
-}: SecondFactorPage): Html {
-  const can = obstacle === undefined
+/** Renders the page that asks for a passkey after the password of an account that requires both. */
+export function secondFactorPage({ browser, request, unsupportedReason, problem }: SecondFactorPage): Html {
+  const isSupported = unsupportedReason === undefined
   return page(
-    { title: 'Use your passkey', scripts: can ? passkeyScripts : [] },
+    { title: 'Use your passkey', scripts: isSupported ? passkeyScripts : [] },
     html`<h1>Use your passkey</h1>
-<p>Your account asks for a passkey after the password.</p>
-${alert(obstacle ?? problem)}${
-  can
+<p>Your account requires a passkey in addition to the password.</p>
+${alert(unsupportedReason ?? problem)}${
+  isSupported
     ? passkeyButton({
         browser,
         request,

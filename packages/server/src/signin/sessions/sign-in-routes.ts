@@ -15,14 +15,14 @@ import { recordFailedSignIn, signInToAccount } from './account-sign-in.ts'
 import { loadBrowser, signOut } from './browser.ts'
 import { ACCOUNT_DISABLED, readWaitingRequest, renderSignInPage } from './render-sign-in-page.ts'
 
-/** What the page says to whoever was sent to it, by the word for it in the address. */
+/** Messages of the sign-in page, by the value of `done` in its address. */
 const notices = {
-  again: 'Sign in again to go on: it was a while ago.',
+  again: 'Sign in again to continue. Your last sign-in was too long ago.',
   'signed-out': 'You are signed out.',
-  deleted: 'Your account is deleted.',
+  deleted: 'Your account was deleted.',
 } as const
 
-/** Signing in with a password, and out. */
+/** Routes that sign in with a password, and sign out. */
 export function signInRoutes(context: SignInContext): SignInRoutes {
   const { store } = context
   const app: SignInRoutes = new Hono<SignInEnv>()
@@ -36,8 +36,8 @@ export function signInRoutes(context: SignInContext): SignInRoutes {
     const again = c.req.query('again') !== undefined
     if (request === undefined && browser.session !== undefined && !again) return c.redirect('/account', 303)
     const done = again ? 'again' : (c.req.query('done') ?? '')
-    const news = Object.hasOwn(notices, done) ? notices[done as keyof typeof notices] : undefined
-    return renderSignInPage(c, context, browser, secret, request, { noticeText: news })
+    const noticeText = Object.hasOwn(notices, done) ? notices[done as keyof typeof notices] : undefined
+    return renderSignInPage(c, context, browser, secret, request, { noticeText })
   })
 
   app.post('/sign-in/password', async (c) => {
@@ -60,7 +60,7 @@ export function signInRoutes(context: SignInContext): SignInRoutes {
     if (account === undefined) {
       if (known !== undefined)
         recordFailedSignIn(c, context, { account: known, method: 'password', reason: 'wrong password' })
-      return refused('E-mail or password is wrong.')
+      return refused('Incorrect email or password.')
     }
     if (account.disabled !== 0) {
       recordFailedSignIn(c, context, { account, method: 'password', reason: 'the account is disabled' })
@@ -81,7 +81,7 @@ export function signInRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-/** The account, if this is its password. Where there is no account it takes as long. */
+/** Returns the account if this is its password. Takes as long if there is no account. */
 async function verifyAccountPassword(
   { store }: SignInContext,
   account: Account | undefined,
@@ -96,14 +96,14 @@ async function verifyAccountPassword(
   return account
 }
 
-/** Whether the owner of the account is signed in from this address already, in whatever browser or client. */
+/** Whether the owner of the account is signed in from this address, in any browser or client. */
 async function isKnownAddress(
   { store }: SignInContext,
   account: Account | undefined,
   address: string,
 ): Promise<boolean> {
   if (account === undefined) return false
-  const here = clientAddressKey(address)
+  const key = clientAddressKey(address)
   const sessions = await sessionsOf(store, account.identity_uid)
-  return sessions.some((session) => clientAddressKey(session.address) === here)
+  return sessions.some((session) => clientAddressKey(session.address) === key)
 }

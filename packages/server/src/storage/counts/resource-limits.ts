@@ -1,6 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { quotaExceeded } from '../../api/errors.ts'
-import { kindOfTable, type ResourceKind, type ResourceLimits, resourceKinds } from '../../api/resource-limits.ts'
+import {
+  kindOfTable,
+  type ResourceKind,
+  type ResourceLimits,
+  resourceKinds,
+} from '../../api/resource-limits.ts'
 import type { Db, Reader, Tx } from '../db.ts'
 import { prepared } from '../prepared.ts'
 import { type ResourceLimitRow, type ResourceTable, resourceTables } from '../schema/tables.ts'

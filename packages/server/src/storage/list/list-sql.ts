@@ -1,4 +1,9 @@
-import { type IndexCondition, isIndexCondition, matchesConditionSql, postingsSql } from '../../advisories/search/inverted-index.ts'
+import {
+  type IndexCondition,
+  isIndexCondition,
+  matchesConditionSql,
+  postingsSql,
+} from '../../advisories/search/inverted-index.ts'
 import type { OrderKey } from '../../api/order-by.ts'
 import { intersectRanges, rootOf, type UidRange } from '../../api/uid.ts'
 import { isCounted } from '../counts/row-counts.ts'

@@ -1,10 +1,25 @@
 import type { UIDPFilter } from '@berth/contract/gen/platform/common/v1/uidp.platform_pb.js'
-import { findRarestCondition, hasStoredCount, type IndexCondition, isExclusion, isIndexCondition, postingCountSql, postingScans } from '../../advisories/search/inverted-index.ts'
+import {
+  findRarestCondition,
+  hasStoredCount,
+  type IndexCondition,
+  isExclusion,
+  isIndexCondition,
+  postingCountSql,
+  postingScans,
+} from '../../advisories/search/inverted-index.ts'
 import { countAndStoreText, readStoredTextCount } from '../../advisories/search/text-counts.ts'
 import { invalidArgument } from '../../api/errors.ts'
 import { type OrderKey, parseOrderBy, type SortFields } from '../../api/order-by.ts'
 import { type Cursor, effectivePageSize, type PageTokens } from '../../api/page-tokens.ts'
-import { descendantRange, intersectRanges, parseUid, pathOf, subtreeRange, type UidRange } from '../../api/uid.ts'
+import {
+  descendantRange,
+  intersectRanges,
+  parseUid,
+  pathOf,
+  subtreeRange,
+  type UidRange,
+} from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Call } from '../../pipeline/call.ts'
 import { recordedProviderOf } from '../../pipeline/vouching.ts'
@@ -14,7 +29,21 @@ import { firstRoots } from '../organizations.ts'
 import type { ListedTable, ResourceTable, Tables } from '../schema/tables.ts'
 import { runCachedText, runLongText, runText, sqlText } from '../sql-text.ts'
 import type { Store } from '../store.ts'
-import { afterCursor, type Branch, branchesAfter, coversOrganization, type Filter, indexHint, isCountable, isSingleRoot, type ListQuery, orderText, otherConditionsText, splitBranches, whereOf } from './list-sql.ts'
+import {
+  afterCursor,
+  type Branch,
+  branchesAfter,
+  coversOrganization,
+  type Filter,
+  indexHint,
+  isCountable,
+  isSingleRoot,
+  type ListQuery,
+  orderText,
+  otherConditionsText,
+  splitBranches,
+  whereOf,
+} from './list-sql.ts'
 
 export type { ColumnCondition } from './list-sql.ts'
 

@@ -11,7 +11,15 @@ import type { Call, Handler, Handlers } from '../../pipeline/call.ts'
 import { mutate } from '../changes/mutation.ts'
 import type { Db, Reader, Tx } from '../db.ts'
 import { type ListRequest, type ListSpec, listPage } from '../list/list.ts'
-import { deleteResource, insertResource, lockForChange, nextUpdateMs, type ResourceDefinition, readResource, updateResource } from '../resource-rows.ts'
+import {
+  deleteResource,
+  insertResource,
+  lockForChange,
+  nextUpdateMs,
+  type ResourceDefinition,
+  readResource,
+  updateResource,
+} from '../resource-rows.ts'
 import type { ResourceTable, Tables } from '../schema/tables.ts'
 import type { Store } from '../store.ts'
 import { fieldOf, methodOf, resourceType, sortFieldsOf } from './declared-resource.ts'

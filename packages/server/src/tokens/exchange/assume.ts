@@ -10,18 +10,30 @@ import type { KeySource } from '../trust/key-set.ts'
 import type { SubjectClaims } from '../trust/match.ts'
 import { relationshipOf } from '../trust/relationship.ts'
 import type { AssumeMethod } from './assume-method.ts'
-import { type AwsOptions, checkAwsCaller, checkAwsRequest, claimsOf, matchAwsCaller } from './aws/aws-identity.ts'
+import {
+  type AwsOptions,
+  checkAwsCaller,
+  checkAwsRequest,
+  claimsOf,
+  matchAwsCaller,
+} from './aws/aws-identity.ts'
 import { type AwsRequest, readAwsRequest } from './aws/aws-request.ts'
 import { claimMatchMethod } from './claim-match.ts'
 import { type OrganizationProvider, type People, personMethod } from './person.ts'
-import { checkPlatformToken, ownIdentityMethod, ownKeys, type PlatformTokens, type TokenBounds } from './platform-token.ts'
+import {
+  checkPlatformToken,
+  ownIdentityMethod,
+  ownKeys,
+  type PlatformTokens,
+  type TokenBounds,
+} from './platform-token.ts'
 import { staticKeysMethod } from './static-keys.ts'
 import { checkSubjectToken, readSubjectToken, type SubjectToken } from './subject-token.ts'
 
 /**
- * Whether somebody who shows a token may assume an identity, condition by condition. The identity is looked at before the token is
- * verified, so that nothing is fetched from an issuer that it does not trust (R1). Whoever asks is the judge: the exchange stops at
- * the first condition that does not hold, and explaining hears all that can be said.
+ * Decides whether the bearer of a token may assume an identity, condition by condition. The identity is read before the token is verified, so
+ * that no keys are fetched from an issuer that it does not trust (R1). The exchange stops at the first condition that fails; the explain
+ * method evaluates all conditions.
  */
 
 export interface AssumeOptions {
@@ -29,49 +41,49 @@ export interface AssumeOptions {
   readonly clock: () => number
   /** The published keys of an issuer. */
   readonly keysFor: IssuerKeys['keysFor']
-  /** What `aud` may ask for: the API's address, the registry's host. */
+  /** Audiences that can be requested: the API's address, the registry's host. */
   readonly audiences: readonly string[]
-  /** Our own address. */
+  /** The address of the token service. */
   readonly issuer: string
-  /** It in every form: a workload's token is meant for it where the identity does not say otherwise (R10). */
+  /** All forms of `issuer`: the default audiences of workload tokens (R10). */
   readonly issuerForms: readonly string[]
-  /** Issuers that identities with an issuer pattern may match; no other is ever asked for keys on their behalf (R1). */
+  /** Issuers that issuer patterns may match; no keys are fetched from any other (R1). */
   readonly patternIssuers: readonly string[]
   readonly platform: PlatformTokens
   readonly people: People
   readonly aws: Omit<AwsOptions, 'clock' | 'audiences'>
 }
 
-/** What is to be assumed with which token. */
+/** The identity to assume, and the token. */
 export interface AssumeRequest {
   readonly token: string
-  /** Undefined: that of the person whom the token stands for. */
+  /** Undefined: the identity of the token's user. */
   readonly identity: Uid | undefined
-  /** uid of the organization's provider that the token comes from; undefined for all others. */
+  /** uid of the organization's provider that issued the token; undefined for any other issuer. */
   readonly identityProvider: Uid | undefined
   readonly signal: AbortSignal | undefined
 }
 
-/** Told what is known of an attempt that may yet fail. */
+/** Receives facts about an attempt that can still fail. */
 export interface AssumeObserver {
-  /** The identity that it is about, which exists. */
+  /** The identity exists. */
   onIdentity(identity: Uid): void
-  /** What the token says, which is true. */
+  /** The claims are verified. */
   onVerified(claims: SubjectClaims): void
 }
 
-/** An attempt of which every condition holds. */
+/** A successful attempt. */
 export interface Assumed {
   readonly identity: Uid
-  /** Who that is upstream. */
+  /** Claims of the subject token. */
   readonly claims: SubjectClaims
-  /** Of a token of this server that was shown. */
+  /** Bounds of a subject token of this server. */
   readonly bounds: TokenBounds | undefined
-  /** Of a person who came through it. */
+  /** The organization's provider that issued the token. */
   readonly provider: OrganizationProvider | undefined
 }
 
-/** Undefined where a judge who goes on hears that there is nothing more to look at. */
+/** Evaluates an attempt; undefined if `check` continues after a failure that leaves nothing to evaluate. */
 export async function assume(
   attempt: AssumeRequest,
   options: AssumeOptions,
@@ -104,7 +116,7 @@ function readAwsToken(token: string) {
   const reason =
     request.problem === 'encoding'
       ? 'the token is neither a signed JWT nor a signed request to AWS in base64'
-      : 'the signed request to AWS is not a proper HTTP/1.1 request with each header once and no body'
+      : 'the signed request to AWS is not a valid HTTP/1.1 request without repeated headers and without a body'
   return { ok: false, reason } as const
 }
 
@@ -176,15 +188,15 @@ async function assumeByToken(
   return { identity: row.uid as Uid, claims, bounds, provider }
 }
 
-/** Where a token is not trusted enough to ask its issuer. */
+/** For an issuer that the identity does not trust. */
 const noKeys: KeySource = {
   find: async () => ({
     kind: 'invalid',
-    reason: 'no keys are asked for: the identity does not trust the issuer',
+    reason: 'no keys are fetched: the identity does not trust the issuer',
   }),
 }
 
-/** The identity of the person whom a token stands for, if it is one of a provider that people sign in with. */
+/** The uid of a user's identity, if the token is of an identity provider of this server. */
 async function identityOfPerson(
   { issuer, subject }: SubjectClaims,
   { identityProvider }: AssumeRequest,
@@ -217,18 +229,18 @@ async function requireIdentity(
 
 type Relationship = ReturnType<typeof relationshipOf>
 
-/** How this token could open this identity; undefined when there is no way. */
+/** The method with which a token could assume this identity; undefined if there is none. */
 function methodOf(
   row: IdentityRow,
   relationship: Relationship,
   { issuer, subject }: SubjectClaims,
-  through: {
+  providers: {
     readonly requestedProvider: Uid | undefined
     readonly provider: OrganizationProvider | undefined
   },
   options: AssumeOptions,
 ): AssumeMethod | undefined {
-  const { requestedProvider, provider } = through
+  const { requestedProvider, provider } = providers
   if (requestedProvider !== undefined)
     return provider !== undefined && isPerson(row) ? personMethod(row, [provider]) : undefined
   if (issuer === options.issuer && subject === row.uid) return ownIdentityMethod(issuer, row.uid)
@@ -262,7 +274,7 @@ const expectedCredentials: Readonly<Record<NonNullable<Relationship['case']>, st
   claimMatch: 'a token of the issuer that the identity names',
   staticKeys: 'a token that is signed with a key of the identity',
   awsIdentity: 'a signed request to AWS',
-  servicePrincipal: 'proof that a service of the platform has, which nobody can show here',
+  servicePrincipal: 'a credential of a platform service, which cannot be used here',
 }
 
 function checkRelationshipKind(
@@ -274,11 +286,11 @@ function checkRelationshipKind(
     name: 'relationship',
     holds,
     fault: 'identity',
-    reason: 'the identity is assumed in another way than with such a token',
+    reason: 'the identity cannot be assumed with this kind of token',
     detail: () => ({
       expected:
         relationship === undefined
-          ? 'a token of the person whose identity it is'
+          ? 'a token of the user whose identity it is'
           : expectedCredentials[relationship],
       actual: '',
     }),
@@ -294,18 +306,18 @@ function checkGroups(
     name: 'groups',
     holds: provider.groupsOf(payload) !== undefined,
     fault: 'token',
-    reason: 'the groups that the token names cannot be read, or are too many',
-    detail: () => ({ expected: 'a list of names, or none', actual: '' }),
+    reason: 'the groups claim of the token is invalid or has too many values',
+    detail: () => ({ expected: 'a list of strings, or no groups claim', actual: '' }),
   })
 }
 
-/** `now` is undefined for keys that are stored with an identity: they have an end of their own, and sign one token once for all. */
+/** `now` is undefined for static keys: they have an expiry of their own, and may sign one long-lived token. */
 function checkAge({ issuedAtMs }: SubjectClaims, now: number | undefined, check: CheckCondition): void {
   check({
     name: 'age',
     holds: now === undefined || issuedAtMs === undefined || now - issuedAtMs <= limits.subjectTokenAgeMsMax,
     fault: 'token',
     reason: 'the token was issued more than 24 hours ago',
-    detail: () => ({ expected: 'issued at most 24 hours ago', actual: '', hint: 'get a new one' }),
+    detail: () => ({ expected: 'issued at most 24 hours ago', actual: '', hint: 'get a new token' }),
   })
 }

@@ -2,11 +2,11 @@ import { type ClaimMatch, matchClaims, matchIssuer } from '../trust/match.ts'
 import { compilePattern } from '../trust/patterns.ts'
 import type { AssumeMethod } from './assume-method.ts'
 
-/** A token of an issuer that publishes its keys, by what it says of itself. */
+/** The method for a token of an issuer with published keys, by its claims. */
 export function claimMatchMethod(
   match: ClaimMatch,
   options: {
-    /** Accepted where the identity names no audience. */
+    /** Accepted if the identity names no audience. */
     readonly defaultAudiences: readonly string[]
     readonly patternIssuers: readonly string[]
   },

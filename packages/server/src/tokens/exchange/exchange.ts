@@ -19,19 +19,19 @@ import { startProviderSession } from './provider-session.ts'
 import { type RequestedToken, readTokenRequest, requireUsableLength } from './token-request.ts'
 
 /**
- * The exchange: somebody shows a token of another issuer, or one of ours, and gets an access token of ours for the identity that it
- * lets them assume (assume/assume.ts).
+ * The exchange: returns an access token for an identity that the bearer of a token may assume (assume.ts). The token is of another issuer or
+ * of this server.
  */
 
 export interface ExchangeOptions extends AssumeOptions {
   readonly store: Store
   readonly tokens: AccessTokens
   readonly log: Pick<Log, 'debug'>
-  /** Told who was proven, before a token is made; may reject. */
+  /** Called with the verified identity before a token is issued; may reject. */
   readonly beforeIssue: (identity: string, call: Call) => Promise<void> | undefined
-  /** Notes that the identity was used. */
+  /** Records that the identity was used. */
   readonly markSeen: (uid: string) => void
-  /** For the audit log: who got a token, and who was refused one for an identity that exists. */
+  /** Records issued tokens, and denials for identities that exist, in the audit log. */
   readonly audit: {
     exchanged(identity: string, claims: SubjectClaims, call: Call): void
     auditDenied(identity: string, refusal: RefusedExchange, call: Call): void
@@ -41,7 +41,7 @@ export interface ExchangeOptions extends AssumeOptions {
 export interface RefusedExchange {
   readonly code: Code
   readonly reason: string
-  /** Of the token, once it was verified. */
+  /** Claims of the token, if it was verified. */
   readonly claims: SubjectClaims | undefined
 }
 
@@ -94,7 +94,7 @@ function uidViolation(field: string, text: string) {
   return text === '' || parseUid(text) !== undefined ? undefined : { field, description: 'must be a uid' }
 }
 
-/** Proves that the bearer of `token` may act as the identity. Throws code 7, 14 or 16. */
+/** Checks that the bearer of `token` may assume the identity. Throws code 7, 14 or 16. */
 async function requireAssumed(
   token: string,
   { identity, identityProvider }: ParsedRequest,
@@ -118,10 +118,7 @@ async function requireAssumed(
   const { failed } = outcome
   const refusal = refusalOf(failed)
   const { code } = refusal
-  options.log.debug(
-    { requestId: call.requestId, identity: found, why: failed.reason },
-    'an exchange was refused',
-  )
+  options.log.debug({ requestId: call.requestId, identity: found, why: failed.reason }, 'exchange denied')
   if (found !== undefined && code !== Code.UNAVAILABLE) {
     const reason = code === Code.PERMISSION_DENIED ? failed.reason : refusal.message
     options.audit.auditDenied(found, { code, reason, claims: verified }, call)
@@ -129,25 +126,25 @@ async function requireAssumed(
   throw refusal
 }
 
-/** One answer for every reason that has to do with the identity, so that nobody can find out which exist; the log knows why. */
-function refusalOf({ fault, reason: why }: Condition): ApiError {
+/** The same error for every condition of the identity, so that callers cannot find out which identities exist; the log has the reason. */
+function refusalOf({ fault, reason }: Condition): ApiError {
   switch (fault) {
     case 'token':
-      return unauthenticated(why)
+      return unauthenticated(reason)
     case 'elsewhere':
-      return unavailable(why, RETRY_MS)
+      return unavailable(reason, RETRY_MS)
     case 'identity':
       return new ApiError(
         Code.PERMISSION_DENIED,
-        'Permission denied: the token may not assume this identity: it does not exist, or asks for another issuer, subject, audience or claim; `berth auth explain` tells those who may read the identity which',
-        { cause: why },
+        'Permission denied: the token cannot assume this identity: it does not exist, or requires another issuer, subject, audience or claim; a caller who can read the identity gets the reason from `berth auth explain`',
+        { cause: reason },
       )
     default:
       return fault satisfies never
   }
 }
 
-/** What bounds the token: what was asked for, and the token or the provider that it comes of. */
+/** The bounds of the new token: those of the request, and of the subject token or its provider. */
 async function tokenBounds(
   { scopes, capabilities }: ParsedRequest,
   assumed: Assumed,
@@ -160,11 +157,11 @@ async function tokenBounds(
     return { ...withoutUndefined(own), session: await startProviderSession(store, assumed, provider, call) }
   }
   if (bounds === undefined) return withoutUndefined(own)
-  const { session, notAfterMs: endsMs } = bounds
+  const { session, notAfterMs } = bounds
   return {
     ...withoutUndefined(intersectNarrowing(own, bounds)),
     ...(session === undefined ? {} : { session }),
-    notAfterMs: endsMs,
+    notAfterMs,
   }
 }
 

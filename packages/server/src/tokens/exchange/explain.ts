@@ -13,7 +13,7 @@ import type { Condition } from '../trust/condition.ts'
 import { evaluateAll } from '../trust/evaluate.ts'
 import { type AssumeOptions, assume } from './assume.ts'
 
-/** Why a token can assume an identity, or cannot: the conditions of an exchange, for those who may read the identity. */
+/** Explains whether a token can assume an identity: all conditions of an exchange, for callers who may read the identity. */
 
 const IDENTITY_TYPE = 'iam.chainguard.dev/Identity'
 

@@ -1,15 +1,15 @@
 import { type CapabilitySet, intersect } from '@berth/contract/capabilities.ts'
 import { isWithin } from '../../api/uid.ts'
 
-/** How a token narrows what its identity may do. */
+/** How a token narrows the access of its identity. */
 export interface Narrowing {
-  /** uids of groups; undefined: wherever the identity is bound. None: nowhere. */
+  /** uids of groups; undefined: not narrowed. Empty: no access. */
   readonly scopes: readonly string[] | undefined
-  /** Undefined: all that the identity has. */
+  /** Undefined: not narrowed. */
   readonly capabilities: CapabilitySet | undefined
 }
 
-/** What both leave: a token that comes of a narrowed one is at most as wide, whatever was asked for. */
+/** Intersects two narrowings: a token that is exchanged for a narrowed one is never wider. */
 export function intersectNarrowing(one: Narrowing, other: Narrowing): Narrowing {
   return {
     scopes: combine(one.scopes, other.scopes, commonScopes),
@@ -26,7 +26,7 @@ function combine<T>(
   return other === undefined ? one : common(one, other)
 }
 
-/** Of two groups of which one lies in the other, the lower one. */
+/** The groups that are equal to or below a group of both lists. */
 function commonScopes(one: readonly string[], other: readonly string[]): readonly string[] {
   const common = one.flatMap((a) => other.flatMap((b) => (isWithin(a, b) ? [a] : isWithin(b, a) ? [b] : [])))
   return [...new Set(common)]

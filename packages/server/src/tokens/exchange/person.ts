@@ -4,29 +4,29 @@ import type { IdentityRow } from '../../storage/schema/tables.ts'
 import { identityCondition, oneOfDetail, type SubjectClaims } from '../trust/match.ts'
 import type { AssumeMethod } from './assume-method.ts'
 
-/** Where people sign in, as far as an exchange needs to know it. */
+/** The identity providers of users, for an exchange. */
 export interface People {
-  /** The providers that the operator offers to everybody. */
+  /** The providers that the operator offers to all users. */
   readonly operatorProviders: readonly PeopleProvider[]
-  /** An organization's provider as it is now; undefined when there is none (any more). */
+  /** Reads an organization's provider; undefined if there is none. */
   organizationProvider(uid: string): Promise<OrganizationProvider | undefined>
-  /** The uid that a person's identity has, or will have when they sign in for the first time. */
+  /** The uid of a user's identity, also before the first sign-in. */
   uidOf(issuer: string, subject: string): Promise<string>
 }
 
 export interface PeopleProvider {
   readonly issuer: string
-  /** What the provider calls this installation; its tokens for others say nothing here. */
+  /** Client id of this installation at the provider; its tokens for other clients are rejected. */
   readonly clientId: string
 }
 
 export interface OrganizationProvider extends PeopleProvider {
   readonly uid: Uid
-  /** The groups that a token of it says somebody is in; undefined when it holds something else than names. */
+  /** The user's groups in a token; undefined if the claim is invalid. */
   groupsOf(payload: SubjectClaims['payload']): readonly string[] | undefined
 }
 
-/** The e-mail address that a provider states and says is verified (OpenID Connect Core 1.0 section 5.1); '' for none. */
+/** The verified email address in claims (OpenID Connect Core 1.0 section 5.1); '' for none. */
 export function verifiedEmail({
   email,
   email_verified: verified,
@@ -35,7 +35,7 @@ export function verifiedEmail({
   return isVerified && typeof email === 'string' && email.length <= limits.emailCharsMax ? email : ''
 }
 
-/** The ID token of a person who signed in here before, from the provider that they sign in with. */
+/** The method for an ID token of a user who has signed in before with the provider that issued it. */
 export function personMethod(
   { issuer: ownIssuer, subject }: Pick<IdentityRow, 'issuer' | 'subject'>,
   providers: readonly PeopleProvider[],
@@ -44,7 +44,7 @@ export function personMethod(
   return {
     issuer: (issuer) =>
       identityCondition('issuer', issuer === ownIssuer && clients.length > 0, () => ({
-        expected: clients.length > 0 ? ownIssuer : 'a provider that people sign in with here',
+        expected: clients.length > 0 ? ownIssuer : 'an identity provider of this server',
         actual: issuer,
       })),
     keys: undefined,
@@ -55,7 +55,7 @@ export function personMethod(
           actual,
         })),
       )
-      // OpenID Connect Core 1.0 section 3.1.3.7: with several audiences the token names the one that it was issued to.
+      // OpenID Connect Core 1.0 section 3.1.3.7: with several audiences, `azp` names the client.
       const authorizedParty = audience.length === 1 ? audience[0] : payload['azp']
       check(
         identityCondition(
@@ -65,7 +65,7 @@ export function personMethod(
             oneOfDetail(
               clients,
               audience,
-              'the ID token must have been issued to the client that this server is at the provider',
+              'the ID token must be issued to the client of this server at the provider',
             ),
         ),
       )

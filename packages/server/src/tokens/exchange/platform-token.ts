@@ -1,6 +1,6 @@
 import { parseUid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import type { ReadGrants } from '../../iam/grants-reader.ts'
+import type { ReadGrants } from '../../pipeline/authorization.ts'
 import { ACCESS_TOKEN_TYPE, readBerthClaim } from '../access-token.ts'
 import { ID_TOKEN_TYPE } from '../id-token.ts'
 import { ALGORITHM } from '../keys/signing-key-rows.ts'
@@ -13,25 +13,25 @@ import type { Narrowing } from './narrowing.ts'
 import type { SubjectToken } from './subject-token.ts'
 
 /**
- * Tokens of this server that are exchanged for further ones. Whatever bounds the token bounds what comes of it: groups and
- * capabilities, the session that it ends with, and its last hour, so that nobody who got hold of an access token can renew it.
+ * Tokens of this server that are exchanged for new ones. The new token has the same bounds: groups and capabilities, the session with which
+ * it ends, and the expiry, so that a stolen access token cannot be renewed.
  */
 export interface TokenBounds extends Narrowing {
   /** Id of the session; undefined for tokens without one. */
   readonly session: string | undefined
-  /** What comes of the token is valid no longer. */
+  /** The new token expires no later than this. */
   readonly notAfterMs: number
 }
 
 export interface PlatformTokens {
   readonly keys: Pick<SigningKeys, 'byId'>
-  /** Whether the identity of a token is still there, and its session. */
+  /** Returns undefined if the identity or the session of a token no longer exists. */
   readonly readGrants: ReadGrants
-  /** The token service and the API: a token that is only for somebody else, such as the registry, opens nothing here. */
+  /** The token service and the API. A token for another audience only, such as the registry, cannot be exchanged. */
   readonly audiences: readonly string[]
 }
 
-/** The keys of this server: nothing is fetched (R7). */
+/** The keys of this server, which are not fetched (R7). */
 export function ownKeys({ keys }: PlatformTokens): KeySource {
   return {
     async find(alg, kid) {
@@ -41,7 +41,7 @@ export function ownKeys({ keys }: PlatformTokens): KeySource {
   }
 }
 
-/** Whoever holds a token of an identity may have another one for it, no wider. */
+/** The method for a token of the identity itself: its bearer can get another one, which is no wider. */
 export function ownIdentityMethod(issuer: string, uid: string): AssumeMethod {
   return {
     issuer: (actual) => identityCondition('issuer', actual === issuer, () => ({ expected: issuer, actual })),
@@ -52,7 +52,7 @@ export function ownIdentityMethod(issuer: string, uid: string): AssumeMethod {
   }
 }
 
-/** What else must hold for a token that was signed here, and what bounds it. */
+/** Checks the further conditions of a token of this server, and returns its bounds. */
 export async function checkPlatformToken(
   { header, claims }: SubjectToken,
   { readGrants, audiences }: PlatformTokens,
@@ -60,7 +60,7 @@ export async function checkPlatformToken(
 ): Promise<TokenBounds | undefined> {
   const identity = parseUid(claims.subject)
   const own = readBerthClaim(claims.payload['berth'])
-  // Not our tokens for cloud accounts, which are signed with the same keys.
+  // Tokens for cloud accounts are signed with the same keys, but have no `typ`.
   const isOurs = header.typ === ACCESS_TOKEN_TYPE || header.typ === ID_TOKEN_TYPE
   const isReadable = isOurs && identity !== undefined && own !== undefined
   check({
@@ -82,13 +82,13 @@ export async function checkPlatformToken(
     name: 'session',
     holds: (await readGrants({ identity, ...own })) !== undefined,
     fault: 'token',
-    reason: 'the identity of the token does not exist any more, or its session has ended',
+    reason: 'the identity of the token no longer exists, or its session has ended',
     detail: () => ({ expected: 'an identity that exists and a session that has not ended', actual: '' }),
   })
   return { ...own, notAfterMs: notAfterOf(header, claims) }
 }
 
-/** ID tokens are proof of a sign-in a moment ago and short-lived; what comes of them has the hour that a sign-in gives. */
+/** The latest expiry of a new token. ID tokens prove a recent sign-in and are short-lived, so theirs is one hour after the sign-in. */
 function notAfterOf(
   { typ }: SubjectToken['header'],
   { expiresAtMs, issuedAtMs }: SubjectToken['claims'],

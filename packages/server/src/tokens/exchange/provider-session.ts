@@ -7,8 +7,8 @@ import type { Assumed } from './assume.ts'
 import { type OrganizationProvider, verifiedEmail } from './person.ts'
 
 /**
- * The session of a person who came with an ID token of an organization's provider. Its token ends with it, so deleting the provider
- * ends both (R12), and the groups that the provider told of count for as long (R22).
+ * Starts the session of a user who exchanges an ID token of an organization's provider. The access token ends with the session, so deleting
+ * the provider ends both (R12), and the groups in the ID token count for as long (R22).
  */
 export async function startProviderSession(
   store: Store,

@@ -5,7 +5,7 @@ import { staticKeysExpireMs } from '../trust/relationship.ts'
 import { staticKeySource } from '../trust/static-keys.ts'
 import type { AssumeMethod } from './assume-method.ts'
 
-/** A token that is signed with a key which is stored with the identity, of an issuer that nobody can ask. */
+/** The method for a token that is signed with a key stored with the identity, of an issuer without published keys. */
 export function staticKeysMethod(
   stored: Identity_StaticKeys,
   {
@@ -16,7 +16,7 @@ export function staticKeysMethod(
     /** When the identity was created. */
     readonly createdMs: number
     readonly clock: () => number
-    /** Accepted where the identity names no audience. */
+    /** Accepted if the identity names no audience. */
     readonly defaultAudiences: readonly string[]
   },
 ): AssumeMethod {
@@ -27,12 +27,12 @@ export function staticKeysMethod(
     keys: staticKeySource(stored.issuerKeys),
     claims(claims, check) {
       const now = clock()
-      // When they are used, not when somebody sweeps (R16).
+      // Checked at use, independent of cleanup (R16).
       check(
         identityCondition('keys_expiration', now < expiresMs, () => ({
-          expected: `keys that are accepted at ${new Date(now).toISOString()}`,
-          actual: `they are until ${new Date(expiresMs).toISOString()}`,
-          hint: 'make a new identity with new keys',
+          expected: `keys that are valid at ${new Date(now).toISOString()}`,
+          actual: `valid until ${new Date(expiresMs).toISOString()}`,
+          hint: 'create a new identity with new keys',
         })),
       )
       check(equalCondition('subject', stored.subject, claims.subject))

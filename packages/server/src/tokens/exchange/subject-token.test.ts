@@ -73,7 +73,7 @@ test('R6: every allowed algorithm verifies with the key of its type', async () =
   }
 })
 
-test('R6: unsigned and symmetric tokens and other algorithms are refused before any key is asked for', async () => {
+test('R6: unsigned and symmetric tokens and other algorithms are rejected before any key is fetched', async () => {
   const source: KeySource = { find: () => assert.fail('a key was asked for') }
   for (const alg of [
     'none',
@@ -109,7 +109,7 @@ test('R6: a public key is never used as the secret of an HMAC', async () => {
   assert.match(await outcome(token), /^token: /)
 })
 
-test('R6: an algorithm of another key type is refused', async () => {
+test('R6: an algorithm of another key type is rejected', async () => {
   const [head, ...rest] = (await sign(good)).split('.')
   assert.ok(head)
   for (const header of [
@@ -121,7 +121,7 @@ test('R6: an algorithm of another key type is refused', async () => {
   }
 })
 
-test('R7: keys that the token brings or points to have no effect', async () => {
+test('R7: keys in the token, and URLs of keys, have no effect', async () => {
   const attacker = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = attacker.publicKey.export({ format: 'jwk' })
   for (const extra of [
@@ -136,7 +136,7 @@ test('R7: keys that the token brings or points to have no effect', async () => {
   }
 })
 
-test('critical extensions are refused', async () => {
+test('critical extensions are rejected', async () => {
   for (const header of [
     { alg: 'ES256', crit: ['b64'], b64: false },
     { alg: 'ES256', crit: ['x'], x: 1 },
@@ -172,12 +172,12 @@ test('only a compact JWS of three parts is read', async () => {
   }
 })
 
-test('a token beyond 16384 characters is not looked at', () => {
+test('a token of more than 16384 characters is rejected unparsed', () => {
   const token = unsigned({ alg: 'ES256' }, { ...good, pad: 'a'.repeat(limits.bearerTokenCharsMax) })
   assert.deepEqual(readSubjectToken(token), { ok: false, reason: 'the token is too long' })
 })
 
-test('R8: the claims have the types that they must have', async () => {
+test('R8: the claims have the required types', async () => {
   for (const [name, change] of Object.entries({
     'no iss': { iss: undefined },
     'array iss': { iss: ['https://ci.example.com'] },
@@ -239,7 +239,7 @@ test('R8: exp is strict, nbf and iat may be 60 seconds ahead', async () => {
   }
 })
 
-test('a token that expires while its keys are fetched is refused', async () => {
+test('a token that expires while its keys are fetched is rejected', async () => {
   let time = now
   const slow: KeySource = {
     find(alg, kid) {
@@ -250,13 +250,13 @@ test('a token that expires while its keys are fetched is refused', async () => {
   assert.equal(await outcome(await sign(good), slow, () => time), 'token: the token has expired')
 })
 
-test('R14: a token tells when it was issued', async () => {
+test('R14: a token contains when it was issued', async () => {
   const read = readSubjectToken(await sign({ ...good, iat: seconds - 3600 }))
   assert.ok(read.ok)
   assert.equal(read.claims.issuedAtMs, now - 3600_000)
 })
 
-test('the audience is a list, whichever form the token has', () => {
+test('the audience is a list, for both forms of the claim', () => {
   for (const [aud, expected] of [
     ['a', ['a']],
     [
@@ -272,7 +272,7 @@ test('the audience is a list, whichever form the token has', () => {
   }
 })
 
-test('R1: what selects the identity is read without any key', () => {
+test('R1: the claims that select the identity are read without any key', () => {
   assert.deepEqual(readSubjectToken(unsigned({ alg: 'ES256', kid: 'k' })), {
     ok: true,
     header: { alg: 'ES256', kid: 'k', typ: undefined },
@@ -287,7 +287,7 @@ test('R1: what selects the identity is read without any key', () => {
   })
 })
 
-test('R9: a changed payload or signature never passes, however often the original did', async () => {
+test('R9: a changed payload or signature never verifies, also after the original did', async () => {
   const token = await sign(good)
   const [head, body = '', signature = ''] = token.split('.')
   assert.equal(await outcome(token), 'ok')
@@ -318,7 +318,7 @@ test('R3: no reason repeats anything of the token', async () => {
   }
 })
 
-test('R15: keys that cannot be had now make the token unverifiable, not acceptable', async () => {
+test('R15: unavailable keys make the token unverifiable, not accepted', async () => {
   const token = await sign(good)
   assert.equal(
     await outcome(token, { find: async () => ({ kind: 'unavailable', reason: 'down' }) }),
@@ -346,7 +346,7 @@ test('no text makes reading or verifying throw', async () => {
   )
 })
 
-test('R8: a header or payload in which an object has a member twice is refused, and so is one beyond jwtDepthMax and jwtElementsMax', () => {
+test('R8: a header or payload with a duplicate member is rejected, and so is one that exceeds jwtDepthMax or jwtElementsMax', () => {
   const header = '{"alg":"ES256","kid":"p256"}'
   const times = `"exp":${seconds + 300},"iat":${seconds}`
   const payload = `{"iss":"https://ci.example.com","sub":"repo:a/b","aud":"sts.example.com",${times}}`
@@ -355,16 +355,20 @@ test('R8: a header or payload in which an object has a member twice is refused, 
   const table: readonly (readonly [header: string, payload: string, expected: string])[] = [
     [header, payload, 'ok'],
     [header, withMember('"nested":{"a":1,"b":{"a":2}},"list":[{"a":1},{"a":1}]'), 'ok'],
-    ['{"alg":"none","alg":"ES256","kid":"p256"}', payload, 'header of the token has a member twice'],
-    ['{"alg":"ES256","kid":"other","kid":"p256"}', payload, 'header of the token has a member twice'],
-    ['{"alg":"ES256","kid":"p256","\\u006bid":"p256"}', payload, 'header of the token has a member twice'],
-    [header, withMember('"sub":"repo:evil/b"'), 'payload of the token has a member twice'],
-    [header, withMember('"iss":"https://ci.example.com"'), 'payload of the token has a member twice'],
-    [header, withMember('"s\\u0075b":"repo:evil/b"'), 'payload of the token has a member twice'],
-    [header, withMember('"aud":["x"]'), 'payload of the token has a member twice'],
-    [header, withMember('"act":{"sub":"a","sub":"b"}'), 'payload of the token has a member twice'],
-    [header, withMember('"list":[{"a":1},{"a":1,"a":2}]'), 'payload of the token has a member twice'],
-    [header, withMember('"__proto__":1,"__proto__":2'), 'payload of the token has a member twice'],
+    ['{"alg":"none","alg":"ES256","kid":"p256"}', payload, 'header of the token has a duplicate member'],
+    ['{"alg":"ES256","kid":"other","kid":"p256"}', payload, 'header of the token has a duplicate member'],
+    [
+      '{"alg":"ES256","kid":"p256","\\u006bid":"p256"}',
+      payload,
+      'header of the token has a duplicate member',
+    ],
+    [header, withMember('"sub":"repo:evil/b"'), 'payload of the token has a duplicate member'],
+    [header, withMember('"iss":"https://ci.example.com"'), 'payload of the token has a duplicate member'],
+    [header, withMember('"s\\u0075b":"repo:evil/b"'), 'payload of the token has a duplicate member'],
+    [header, withMember('"aud":["x"]'), 'payload of the token has a duplicate member'],
+    [header, withMember('"act":{"sub":"a","sub":"b"}'), 'payload of the token has a duplicate member'],
+    [header, withMember('"list":[{"a":1},{"a":1,"a":2}]'), 'payload of the token has a duplicate member'],
+    [header, withMember('"__proto__":1,"__proto__":2'), 'payload of the token has a duplicate member'],
     [header, withMember(`"deep":${nested(limits.jwtDepthMax - 1)}`), 'ok'],
     [header, withMember(`"deep":${nested(limits.jwtDepthMax)}`), 'payload of the token is nested deeper'],
     [

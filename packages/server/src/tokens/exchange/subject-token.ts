@@ -5,7 +5,7 @@ import type { CheckCondition, Condition, Fault } from '../trust/condition.ts'
 import { isSubjectTokenAlg, type KeyLookup, type KeySource, type SubjectTokenAlg } from '../trust/key-set.ts'
 import type { SubjectClaims } from '../trust/match.ts'
 
-/** A token whose form is right. What it says is worth nothing before `checkSubjectToken` has found it genuine. */
+/** A well-formed token. Its claims must not be trusted before `checkSubjectToken` has verified it. */
 export interface SubjectToken {
   readonly ok: true
   readonly header: {
@@ -16,7 +16,7 @@ export interface SubjectToken {
   readonly claims: SubjectClaims
 }
 
-/** Short fixed text, in which nothing of the token appears. */
+/** A fixed reason that repeats nothing of the token. */
 export interface Rejection {
   readonly ok: false
   readonly reason: string
@@ -24,13 +24,12 @@ export interface Rejection {
 
 const SUBJECT_CHARS_MAX = 1024
 const KID_CHARS_MAX = 1024
-/** No issuer writes them, and PostgreSQL stores no NUL. */
+/** Control characters: no issuer uses them, and PostgreSQL cannot store NUL. */
 const CONTROL = /\p{Cc}/u
 
 /**
- * Reads a token without verifying anything but its form, so that the identity it is meant for can be found
- * before any key is fetched (R1). The form: a compact JWS (RFC 7515 section 7.1) with an asymmetric algorithm
- * (R6) and the claims of R8.
+ * Parses a token without verifying it, so that its identity can be found before any key is fetched (R1). It must be a compact JWS (RFC 7515
+ * section 7.1) with an asymmetric algorithm (R6) and the claims of R8.
  */
 export function readSubjectToken(token: string): SubjectToken | Rejection {
   if (token.length > limits.bearerTokenCharsMax) return reject('the token is too long')
@@ -48,9 +47,8 @@ export function readSubjectToken(token: string): SubjectToken | Rejection {
 }
 
 /**
- * Whether a token is timely and genuine: its times, a key of its issuer, its signature. That the issuer is the expected one and
- * that the claims match is for the caller to check. `exp` is taken at its word; `nbf` and `iat` may be `clockSkewMs` ahead (R8).
- * `clock` is in ms.
+ * Verifies a token: its times, a key of its issuer, its signature. The caller checks the issuer and the claims. `exp` is exact; `nbf` and
+ * `iat` may be `clockSkewMs` ahead (R8). `clock` is in ms.
  */
 export async function checkSubjectToken(
   token: string,
@@ -68,7 +66,7 @@ export async function checkSubjectToken(
     reason: 'the signature of the token is not valid',
     detail: () => ({ expected: 'made with that key', actual: '' }),
   })
-  // Fetching keys takes time.
+  // The token may have expired while its keys were fetched.
   const after = timeCondition(claims, clock())
   if (isTimeValid && after.holds !== true) check(after)
 }
@@ -86,7 +84,7 @@ function timeCondition(claims: SubjectClaims, now: number): Condition {
       ...(problem === undefined
         ? {}
         : {
-            hint: `${problem}; ${claims.expiresAtMs <= now ? 'get a new one' : 'compare the clocks of the issuer and of this server'}`,
+            hint: `${problem}; ${claims.expiresAtMs <= now ? 'get a new token' : 'compare the clocks of the issuer and of this server'}`,
           }),
     }),
   }
@@ -94,12 +92,12 @@ function timeCondition(claims: SubjectClaims, now: number): Condition {
 
 function timeText(ms: number | undefined): string {
   if (ms === undefined) return 'at an unknown time'
-  // What JSON has as a number need not be a time that can be written.
+  // Date throws for numbers beyond its range.
   return Math.abs(ms) > 8.64e15 ? 'at an impossible time' : new Date(ms).toISOString()
 }
 
 function keyCondition({ alg, kid }: SubjectToken['header'], found: KeyLookup): Condition {
-  const [fault, why]: [Fault, string] =
+  const [fault, reason]: [Fault, string] =
     found.kind === 'unavailable'
       ? ['elsewhere', found.reason]
       : found.kind === 'invalid'
@@ -109,18 +107,18 @@ function keyCondition({ alg, kid }: SubjectToken['header'], found: KeyLookup): C
     name: 'key',
     holds: found.kind === 'found',
     fault,
-    reason: why,
+    reason,
     detail: () => ({
       expected: 'one of the issuer for this token',
       actual: `${kid === undefined ? 'no key id' : `key id ${kid}`}, ${alg}`,
-      ...(found.kind === 'found' ? {} : { hint: why }),
+      ...(found.kind === 'found' ? {} : { hint: reason }),
     }),
   }
 }
 
-/** Members that bring or point to keys (jwk, jku, x5c, x5u) are not read at all (R7). */
+/** Reads the header. Members with keys or URLs of keys (jwk, jku, x5c, x5u) are ignored (R7). */
 function readHeader(header: Readonly<Record<string, unknown>>): SubjectToken['header'] | Rejection {
-  // RFC 7515 section 4.1.11: no extension is understood here, so a token that needs one is not acceptable.
+  // RFC 7515 section 4.1.11: no extensions are supported.
   if (Object.hasOwn(header, 'crit')) return reject('the token needs extensions that are not supported (crit)')
   const { alg, kid, typ } = header
   if (!isSubjectTokenAlg(alg)) return reject('the token is not signed with a supported algorithm')
@@ -134,10 +132,10 @@ function readClaims(payload: Readonly<Record<string, unknown>>): SubjectClaims |
   const { iss, sub, aud, exp, nbf, iat } = payload
   if (typeof iss !== 'string' || iss === '') return reject('the token has no issuer (iss) that is a string')
   if (iss.length > limits.issuerCharsMax) return reject('the issuer of the token is too long')
-  if (CONTROL.test(iss)) return reject('the issuer of the token holds control characters')
+  if (CONTROL.test(iss)) return reject('the issuer of the token contains control characters')
   if (typeof sub !== 'string' || sub === '') return reject('the token has no subject (sub) that is a string')
   if (sub.length > SUBJECT_CHARS_MAX) return reject('the subject of the token is too long')
-  if (CONTROL.test(sub)) return reject('the subject of the token holds control characters')
+  if (CONTROL.test(sub)) return reject('the subject of the token contains control characters')
   const audience = readAudience(aud)
   if (audience === undefined)
     return reject('the audience of the token (aud) is not a string or a list of strings')

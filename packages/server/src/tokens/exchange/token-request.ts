@@ -4,7 +4,7 @@ import { requireValid } from '../../api/fields.ts'
 import { parseUid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 
-/** What an access token is asked to be for, and how it is to be narrowed. */
+/** The requested audiences and narrowing of an access token. */
 export interface RequestedToken {
   readonly audiences: readonly string[]
   readonly scopes?: readonly string[]
@@ -18,13 +18,13 @@ interface TokenParameters {
   readonly cap: readonly string[]
 }
 
-/** Throws code 3 with everything that is wrong with the request, `more` included. */
+/** Reads a token request. Throws code 3 with all violations, including `more`. */
 export function readTokenRequest(
   request: TokenParameters,
   allowedAudiences: readonly string[],
   ...more: readonly (FieldViolation | undefined)[]
 ): RequestedToken {
-  // Clients join several audiences with a comma (contract of the browser flow) as well as repeating the parameter.
+  // Clients either repeat the parameter or join audiences with a comma (contract of the browser flow).
   const audiences = request.aud
     .flatMap((text) => text.split(','))
     .filter((text) => text !== '')
@@ -55,15 +55,15 @@ export function readTokenRequest(
   }
 }
 
-/** Scopes are in the token, which must fit into a header. Throws code 3. */
+/** Throws code 3 for a token that is too long for a header, because of its scopes. */
 export function requireUsableLength(token: string): void {
   if (token.length > limits.bearerTokenCharsMax)
-    throw invalidArgument('scopes', 'must be fewer: the token would be too long to be used')
+    throw invalidArgument('scopes', 'must be fewer: the token would be too long')
 }
 
-/** The allowed audience that is meant: a slash at the end makes no other address. */
-export function findAudience(allowed: readonly string[], asked: string): string | undefined {
-  return allowed.find((one) => withoutSlash(one) === withoutSlash(asked))
+/** Finds an allowed audience, ignoring a trailing slash. */
+export function findAudience(allowed: readonly string[], requested: string): string | undefined {
+  return allowed.find((one) => withoutSlash(one) === withoutSlash(requested))
 }
 
 function withoutSlash(address: string): string {

@@ -2,33 +2,38 @@ import { LRUCache } from 'lru-cache'
 import { limits } from '../../config/limits.ts'
 import { type Outbound, OutboundError, type OutboundRequests } from '../../runtime/outbound/outbound.ts'
 import { checkIssuer } from '../trust/issuer-url.ts'
-import { type KeyLookup, type KeySource, pickKey, readJwks, usableKeys, type VerificationKey } from '../trust/key-set.ts'
+import {
+  type KeyLookup,
+  type KeySource,
+  pickKey,
+  readJwks,
+  usableKeys,
+  type VerificationKey,
+} from '../trust/key-set.ts'
 import { fetchMetadata } from './issuer-metadata.ts'
 
-/** The published keys of all issuers, fetched when needed and remembered. */
+/** The published keys of issuers, fetched on demand and cached. */
 export interface IssuerKeys {
   /**
-   * The keys of an issuer by its exact name. Asking it may make the server fetch from that issuer, so only
-   * issuers that an identity trusts may be passed in (R1). `share`: the organization whose identity that is, in whose share of
-   * outbound requests the keys are fetched; see Outbound.share.
+   * The keys of an issuer by its exact name. They can be fetched from the issuer, so the caller must pass only issuers that an identity trusts
+   * (R1). `share`: the organization of that identity, in whose share of outbound requests the keys are fetched; see Outbound.share.
    */
   keysFor(issuer: string, share: string): KeySource
 }
 
 /**
- * An issuer that cannot be reached goes on with the keys last seen for this long. Long enough for an outage
- * at the issuer not to become one here; short enough that a key which the issuer withdrew is not trusted for
- * good by a server that was cut off from it.
+ * How long the last known keys of an unreachable issuer remain in use. Long enough to survive an outage of the issuer; short enough that a
+ * withdrawn key does not stay trusted.
  */
 const LAST_GOOD_KEYS_MS = 24 * 60 * 60 * 1000
 
 /**
- * An issuer without any known keys that failed is left alone this long, so that a dead one is not hammered.
+ * Pause after a failed fetch of an issuer without known keys.
  */
 const FAILURE_BACKOFF_MS = 5000
 
 /**
- * Longer ones are not looked at; the same bound as for the issuer's name would be too tight for real ones.
+ * Longer URIs are rejected. The limit for issuers would be too small for real ones.
  */
 const JWKS_URI_CHARS_MAX = 2048
 
@@ -38,24 +43,23 @@ interface Entry {
   keys: readonly VerificationKey[]
   /** When `keys` were fetched; undefined: never. */
   fetchedAt: number | undefined
-  /** When the last fetch ended, however it did. */
+  /** When the last fetch ended, successful or not. */
   triedAt: number
-  /** How the last fetch failed. */
+  /** Failure of the last fetch. */
   failure: Failure | undefined
-  /** Fetches that ended. */
+  /** Number of fetches that ended. */
   fetches: number
-  /** The running fetch, shared by all who need it. */
+  /** The running fetch, which concurrent lookups share. */
   running: Promise<void> | undefined
-  /** By share: who wants a fetch. Each waits in its own share, so that none waits for the servers of another. */
+  /** Waiting fetches by share. Each waits in its own share, so that no organization waits for the issuers of another. */
   readonly waiting: Map<string, Promise<Failure | undefined>>
 }
 
 /**
- * Issuer keys by OpenID Connect discovery: `<issuer>/.well-known/openid-configuration` must name exactly this
- * issuer, and its `jwks_uri` holds the keys. They are used for `issuerKeysMaxAgeMs`; a key id that is not
- * among them makes the issuer be asked again at most once per `issuerKeysRefetchIntervalMs`. When that fails
- * the last good keys stay in use, for a day at most. Without usable keys every lookup fails: nothing is ever
- * accepted unverified (R15). `clock` is in ms.
+ * Issuer keys by OpenID Connect discovery: `<issuer>/.well-known/openid-configuration` must name exactly this issuer, and the keys are at its
+ * `jwks_uri`. They are cached for `issuerKeysMaxAgeMs`; an unknown key id triggers a new fetch at most once per
+ * `issuerKeysRefetchIntervalMs`. If that fails, the last good keys stay in use for at most a day. Without usable keys every lookup fails:
+ * no token is accepted unverified (R15). `clock` is in ms.
  */
 export function createIssuerKeys({
   outbound,
@@ -71,7 +75,7 @@ export function createIssuerKeys({
     share: string,
     ...wanted: Parameters<KeySource['find']>
   ): Promise<KeyLookup> {
-    // Only what was found valid is remembered.
+    // Only valid issuers are cached.
     if (!entries.has(issuer) && checkIssuer(issuer) !== undefined)
       return { kind: 'invalid', reason: 'the issuer is not a valid issuer URL' }
     const entry = entryOf(issuer)
@@ -79,11 +83,11 @@ export function createIssuerKeys({
     const known = pickKey(usable(entry), ...wanted)
     if (known !== undefined) return { kind: 'found', key: known }
 
-    // The issuer may have begun to use a new key.
+    // The issuer may have started to use a new key.
     const retryFailure = queueFailure ?? (await refresh(issuer, entry, share))
     const fresh = pickKey(usable(entry), ...wanted)
     if (fresh !== undefined) return { kind: 'found', key: fresh }
-    // After a failure nobody knows whether the issuer has such a key.
+    // After a failed fetch it is unknown whether the issuer has such a key.
     return retryFailure ?? entry.failure ?? { kind: 'unknown' }
   }
 
@@ -117,16 +121,16 @@ export function createIssuerKeys({
     return clock() - entry.triedAt >= pauseMs
   }
 
-  /** Fetches the keys if it is time to. Resolves to a failure if the share had no turn to do so. */
+  /** Fetches the keys unless the last fetch was recent. Resolves to a failure if the share got no permit. */
   async function refresh(issuer: string, entry: Entry, share: string): Promise<Failure | undefined> {
     if (entry.running !== undefined) return void (await entry.running)
-    let wanted = entry.waiting.get(share)
-    if (wanted === undefined) {
+    let fetching = entry.waiting.get(share)
+    if (fetching === undefined) {
       if (!mayFetch(entry)) return undefined
-      wanted = fetchWithPermit(issuer, entry, share).finally(() => entry.waiting.delete(share))
-      entry.waiting.set(share, wanted)
+      fetching = fetchWithPermit(issuer, entry, share).finally(() => entry.waiting.delete(share))
+      entry.waiting.set(share, fetching)
     }
-    return wanted
+    return fetching
   }
 
   async function fetchWithPermit(issuer: string, entry: Entry, share: string): Promise<Failure | undefined> {
@@ -143,8 +147,8 @@ export function createIssuerKeys({
       return undefined
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error
-      // Of the share, not of the issuer: others may still ask it.
-      return unavailable('too many issuers of this organization do not answer')
+      // A failure of the share, not of the issuer: other shares can still fetch.
+      return unavailable('too many issuers of this organization do not respond')
     }
   }
 
@@ -179,23 +183,23 @@ async function fetchKeys(
     const jwksUri = jwksUriOf(metadata, issuer)
     if (typeof jwksUri !== 'string') return jwksUri
     const jwks = readJwks(await outbound.getJson(jwksUri))
-    if ('error' in jwks) return unavailable('the key set of the issuer cannot be read')
+    if ('error' in jwks) return unavailable('the key set of the issuer is invalid')
     const keys = usableKeys(jwks)
     return keys.length === 0 ? unavailable('the issuer publishes no usable key') : { keys }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     if (error.kind === 'refused')
-      return invalid('the issuer may not be asked for its keys: its address is not allowed')
+      return invalid('the keys of the issuer cannot be fetched: its address is not allowed')
     return unavailable('the keys of the issuer could not be fetched')
   }
 }
 
 function jwksUriOf(metadata: unknown, issuer: string): string | Failure {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
-    return unavailable('the metadata of the issuer cannot be read')
+    return unavailable('the metadata of the issuer is invalid')
   const { issuer: named, jwks_uri: jwksUri } = metadata as { issuer?: unknown; jwks_uri?: unknown }
-  // OpenID Connect Discovery section 4.3: identical, else one host could speak for another issuer.
-  if (named !== issuer) return invalid('the metadata found at the issuer is that of another issuer')
+  // OpenID Connect Discovery section 4.3: must be identical, or one host could act as another issuer.
+  if (named !== issuer) return invalid('the metadata of the issuer names another issuer')
   if (typeof jwksUri !== 'string' || jwksUri.length > JWKS_URI_CHARS_MAX) {
     return unavailable('the metadata of the issuer names no key set')
   }

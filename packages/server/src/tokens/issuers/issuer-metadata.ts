@@ -1,17 +1,17 @@
 import { type Outbound, OutboundError } from '../../runtime/outbound/outbound.ts'
 
-/** What an issuer publishes about itself (OpenID Connect Discovery 1.0). */
+/** Metadata of issuers (OpenID Connect Discovery 1.0). */
 
-/** The discovery document at the issuer, not looked at. Rejects with an OutboundError. */
+/** Fetches the discovery document of an issuer, without checking it. Rejects with an OutboundError. */
 export function fetchMetadata(outbound: Pick<Outbound, 'getJson'>, issuer: string): Promise<unknown> {
-  // Section 4.1: a terminating slash is removed before the suffix is added.
+  // Section 4.1: a trailing slash is removed before the suffix is added.
   return outbound.getJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
 }
 
 /**
- * Whether an issuer says that it takes proof keys of method S256 (RFC 8414, section 2). One that says nothing about them is
- * `unknown`: large providers take them without saying so. So is one that cannot be asked, because this is about a setting being
- * sensible and lets nobody in: a provider can be set up before its issuer runs.
+ * Whether the metadata of an issuer names PKCE with S256 (RFC 8414, section 2). `unknown`: the metadata does not mention PKCE, which large
+ * providers support nevertheless, or cannot be fetched, because a provider can be created before its issuer runs. The result only validates a
+ * setting; it does not authorize.
  */
 export async function pkceSupport(outbound: Pick<Outbound, 'getJson'>, issuer: string): Promise<Support> {
   const methods = (await readMetadata(outbound, issuer))?.['code_challenge_methods_supported']
@@ -19,7 +19,7 @@ export async function pkceSupport(outbound: Pick<Outbound, 'getJson'>, issuer: s
   return methods.includes('S256') ? 'supported' : 'unsupported'
 }
 
-/** Whether an issuer promises to name itself in authorization responses (RFC 9207, section 3). `unknown`: it cannot be read. */
+/** Whether an issuer announces `iss` in authorization responses (RFC 9207, section 3). `unknown`: the metadata cannot be fetched. */
 export async function issSupport(outbound: Pick<Outbound, 'getJson'>, issuer: string): Promise<Support> {
   const metadata = await readMetadata(outbound, issuer)
   if (metadata === undefined) return 'unknown'
@@ -28,7 +28,7 @@ export async function issSupport(outbound: Pick<Outbound, 'getJson'>, issuer: st
 
 type Support = 'supported' | 'unsupported' | 'unknown'
 
-/** The discovery document; undefined if it cannot be read or is of another issuer. */
+/** Reads the discovery document; undefined if it cannot be fetched or names another issuer. */
 async function readMetadata(
   outbound: Pick<Outbound, 'getJson'>,
   issuer: string,

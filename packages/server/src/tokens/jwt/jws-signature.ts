@@ -3,22 +3,22 @@ import { promisify } from 'node:util'
 import type { SubjectTokenAlg } from '../trust/key-set.ts'
 
 /**
- * Whether the signature of a compact JWS is that of a key (RFC 7515 section 5.2), by Node's own verification: through Web Crypto, as the
- * library does it, the same takes nearly twice the processor time, in the middle of every exchange. Which algorithm a key is for was
- * decided when it was imported (trust/key-set.ts), not by the token; here it has to be one of the right kind once more.
+ * Verifies the signature of a compact JWS (RFC 7515 section 5.2) with `node:crypto`: Web Crypto, which the library uses, takes nearly twice
+ * the CPU time. The algorithms of a key were decided when it was imported (trust/key-set.ts), not by the token; the type of the key is
+ * checked here again.
  */
 export async function isSignedBy(token: string, alg: SubjectTokenAlg, key: KeyObject): Promise<boolean> {
   const dot = token.lastIndexOf('.')
   const signature = token.slice(dot + 1)
-  // Buffer passes over what is not base64url.
+  // Buffer ignores characters that are not base64url.
   if (!BASE64URL.test(signature)) return false
-  const { type, hash, ...how } = parameters[alg]
+  const { type, hash, ...options } = parameters[alg]
   if (key.asymmetricKeyType !== type) return false
   try {
     return await verifyAsync(
       hash,
       Buffer.from(token.slice(0, dot)),
-      { key, ...how },
+      { key, ...options },
       Buffer.from(signature, 'base64url'),
     )
   } catch {
@@ -31,7 +31,7 @@ const verifyAsync = promisify(verify)
 
 interface Parameters extends Omit<SignKeyObjectInput, 'key'> {
   readonly type: NonNullable<KeyObject['asymmetricKeyType']>
-  /** Undefined where the algorithm brings its own. */
+  /** Undefined if the algorithm includes the hash. */
   readonly hash: string | undefined
 }
 

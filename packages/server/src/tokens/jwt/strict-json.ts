@@ -1,15 +1,15 @@
 import { limits } from '../../config/limits.ts'
 import { hasDuplicateMember, scanJson } from '../../runtime/json/json-scan.ts'
 
-/** Reads JSON that identifies a caller: bounded, and with each member once, so that all readers see the same. */
+/** Parses JSON that identifies a caller: bounded, and without duplicate members, so that all parsers read the same. */
 
 const bounds = { depthMax: limits.jwtDepthMax, elementsMax: limits.jwtElementsMax }
 
 export type StrictJson = { readonly value: unknown } | { readonly problem: 'form' | 'size' | 'repeated' }
 
 /**
- * Parses JSON text. `form`: it is not JSON; `size`: more than jwtDepthMax or jwtElementsMax; `repeated`: an object has a member twice
- * (RFC 7519, section 4, lets readers refuse that).
+ * Parses JSON text. `form`: it is not JSON; `size`: it exceeds jwtDepthMax or jwtElementsMax; `repeated`: an object has a duplicate member
+ * (RFC 7519, section 4, lets parsers reject that).
  */
 export function parseStrictJson(text: string): StrictJson {
   const scan = scanJson(text, bounds)
@@ -23,11 +23,11 @@ export function parseStrictJson(text: string): StrictJson {
   return hasDuplicateMember(scan, value) ? { problem: 'repeated' } : { value }
 }
 
-/** The JSON object in a part of a compact JWS: header or payload. `form`: it is none. */
+/** Parses the JSON object in the header or payload of a compact JWS. `form`: it is not one. */
 export function readJwtPart(
   part: string,
 ): { readonly object: Readonly<Record<string, unknown>> } | Extract<StrictJson, { problem: unknown }> {
-  // Buffer passes over what is not base64url.
+  // Buffer ignores characters that are not base64url.
   if (!/^[A-Za-z0-9_-]+$/.test(part)) return { problem: 'form' }
   let text: string
   try {
@@ -45,19 +45,19 @@ export function readJwtPart(
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Why a part of a token is refused, for error messages: `the header of the token has a member twice`. */
+/** Describes why a part of a token is rejected, for error messages. */
 export function jwtPartProblem(part: 'header' | 'payload', problem: 'form' | 'size' | 'repeated'): string {
   const what = {
     form: 'is not a JSON object',
     size: `is nested deeper than ${limits.jwtDepthMax} levels or has more than ${limits.jwtElementsMax} values`,
-    repeated: 'has a member twice',
+    repeated: 'has a duplicate member',
   }
   return `the ${part} of the token ${what[problem]}`
 }
 
 /**
- * Why the header or payload of a compact JWS is refused that a library verifies; undefined if both are bounded objects without
- * repeated members. The library sees the last of two members, other readers the first.
+ * Returns why the header or payload of a compact JWS is rejected; undefined if both are bounded objects without duplicate members. For tokens
+ * that a library verifies: it reads the last of two members, other parsers the first.
  */
 export function jwtProblem(token: string): string | undefined {
   const [header = '', payload = ''] = token.split('.', 2)

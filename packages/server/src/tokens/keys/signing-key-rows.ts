@@ -6,7 +6,7 @@ import type { SigningKeyRow } from '../../storage/schema/tables.ts'
 import { readSetting, writeSetting } from '../../storage/settings.ts'
 import type { Store } from '../../storage/store.ts'
 
-/** The rows of the signing keys: how they come about, and how nodes notice that there are others. */
+/** The stored signing keys, and how nodes detect changes of them. */
 
 export const ALGORITHM = 'ES256'
 
@@ -14,17 +14,17 @@ const CHANGED_SETTING = 'signing_keys_changed'
 
 const context = (kid: string) => `signing key ${kid}`
 
-/** A value that is another one after every change of the keys. */
+/** A version that changes with every change of the keys. */
 export function keysVersion({ db }: Pick<Store, 'db'>): Promise<string | undefined> {
   return readSetting(db.kysely, CHANGED_SETTING)
 }
 
-/** Holds the keys until the transaction ends: of nodes that want to change them at once, the others wait here. */
+/** Locks the keys until the transaction ends, so that nodes change them one after the other. */
 export async function lockKeys(tx: Tx): Promise<void> {
   await writeSetting(tx, CHANGED_SETTING, randomUUID())
 }
 
-/** A new key, not yet stored. */
+/** Generates a key, without storing it. */
 export async function generateKeyRow(
   { clock, secretsKey }: Pick<Store, 'clock' | 'secretsKey'>,
   times: Pick<SigningKeyRow, 'signs_from_ms' | 'expires_ms'>,
@@ -43,7 +43,7 @@ export async function generateKeyRow(
   }
 }
 
-/** Both halves of a stored key. Throws when it was encrypted with another master key. */
+/** Decrypts a stored key. Throws if it was encrypted with another master key. */
 export function decryptKeyRow(
   { secretsKey }: Pick<Store, 'secretsKey'>,
   row: SigningKeyRow,

@@ -8,26 +8,26 @@ import type { Store } from '../../storage/store.ts'
 import { decryptKeyRow, generateKeyRow, keysVersion, lockKeys } from './signing-key-rows.ts'
 
 /**
- * The keys that sign our tokens: ES256, stored encrypted, shared by all nodes through the database. A new key is published an
- * hour before it signs, so that everyone who caches the key set knows it by then, and an old one stays published until the
- * last token that it signed has expired. A key that somebody else may have is withdrawn at once, and what it signed with it.
+ * The keys that sign our tokens: ES256, stored encrypted, shared by all nodes through the database. A new key is published an hour before it
+ * signs, so that caches of the key set contain it by then, and an old key stays published until the last token that it signed has expired. A
+ * compromised key is withdrawn immediately, which invalidates its tokens.
  */
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 
 export const keyRotation = {
-  /** How long a key signs, unless the configuration says otherwise. */
+  /** Default of how long a key signs. */
   signsForMs: 30 * DAY_MS,
   /** A successor is published at least this long before it signs. */
   publishedAheadMs: HOUR_MS,
-  /** A key stays published after it stopped signing: longer than any token lives. */
+  /** How long a key stays published after it stopped signing: longer than the lifetime of any token. */
   publishedAfterMs: 2 * HOUR_MS,
-  /** So often a node looks whether another one has changed the keys, and at most so often when it meets an unknown key id. */
+  /** Interval at which a node checks for changes of the keys, and the smallest interval between reloads because of an unknown key id. */
   reloadIntervalMs: 5000,
 } as const
 
-/** In its last day a key gets its successor, whichever node is asked for something then. */
+/** A node creates the successor of a key in the key's last day, with the next request. */
 const SUCCESSOR_CREATED_MS = DAY_MS
 
 export interface SigningKey {
@@ -35,39 +35,39 @@ export interface SigningKey {
   readonly key: KeyObject
 }
 
-/** A key as its operator sees it. */
+/** A key as the operator sees it. */
 export interface SigningKeyInfo {
   readonly kid: string
-  /** `next`: published, signs later. `signing`: signs now. `published`: signs no more. */
+  /** `next`: published, signs later. `signing`: signs now. `published`: no longer signs. */
   readonly state: 'next' | 'signing' | 'published'
   readonly createdMs: number
   readonly signsFromMs: number
-  /** No longer published from here on. */
+  /** End of its publication. */
   readonly expiresMs: number
 }
 
 export interface SigningKeys {
   /** The key to sign with now. */
   current(): Promise<SigningKey>
-  /** The key to verify with, or undefined when no published key has that id. */
+  /** The key to verify with; undefined if no published key has this id. */
   byId(kid: string): Promise<KeyObject | undefined>
-  /** Whether a key that was published a moment ago still is, as far as this node knows. */
+  /** Whether a key is still published, as far as this node knows. */
   isPublished(kid: string): boolean
   /** The published key set (RFC 7517). */
   published(): Promise<{ readonly keys: readonly JWK[] }>
   list(): Promise<SigningKeyInfo[]>
   /**
-   * Publishes a successor, or leaves it at the one that waits already; it signs in an hour. `now`: it signs at once, and all others
-   * are deleted, which ends every token that they signed.
+   * Publishes a successor that signs in an hour, unless one exists. `now`: the new key signs immediately, and all others are deleted, which
+   * invalidates all tokens that they signed.
    */
   rotate(options: RotateOptions): Promise<void>
-  /** Keeps up with what other nodes and the operator change, until it is stopped. */
+  /** Follows changes by other nodes and the operator, until it is stopped. */
   watch(options: WatchOptions): { stop(): Promise<void> }
 }
 
 export interface RotateOptions {
   readonly now: boolean
-  /** Runs in the same transaction, when there is a change. */
+  /** Runs in the same transaction, if there is a change. */
   readonly with?: (tx: Tx) => Promise<void>
 }
 
@@ -108,7 +108,7 @@ export function signingKeys(
   let loading: Promise<void> | undefined
 
   const load = async () => {
-    // Read before the rows: what changes meanwhile makes the next look load again.
+    // Read before the rows, so that the next check detects a concurrent change.
     const seen = await keysVersion(store)
     const rows = await db.kysely
       .selectFrom('signing_keys')
@@ -135,19 +135,19 @@ export function signingKeys(
     })
     return loading
   }
-  /** After a change of our own: what was being loaded may have been read before it. */
+  /** Reloads after our own change: a running load may have read the rows before it. */
   const reloadChanged = async () => {
     await loading?.catch(() => undefined)
     await reload()
   }
 
-  /** When a key stops signing: by the configuration, but never so late that its last tokens would outlive it. */
+  /** When a key stops signing: by the configuration, but early enough that its last tokens expire while it is published. */
   const endOf = ({ signs_from_ms, expires_ms }: SigningKeyRow) =>
     Math.min(signs_from_ms + signsForMs, expires_ms - publishedAfterMs)
 
   /**
-   * Makes a key that signs from a time on, unless there is one that signs from later than `sinceMs` and may still sign then: of
-   * nodes that want one at once, one makes it.
+   * Creates a key that signs from a time on, unless there is one that signs from later than `sinceMs` and may still sign then. Of concurrent
+   * nodes one creates it.
    */
   const create = async (signsFromMs: number, sinceMs: number, also: RotateOptions['with'] = doNothing) => {
     const row = await generateKeyRow(store, {
@@ -165,7 +165,7 @@ export function signingKeys(
         .execute()
       if (existing !== undefined) return
       await tx.insertInto('signing_keys').values(row).execute()
-      // Those before it sign until it does, and go when their last tokens have.
+      // Earlier keys sign until then, and are published until their last tokens have expired.
       await tx
         .updateTable('signing_keys')
         .set({ expires_ms: signsFromMs + publishedAfterMs })
@@ -189,7 +189,7 @@ export function signingKeys(
     })
   }
 
-  /** The newest key that may sign now; by a clock that is behind that of the node which made the first one, that one. */
+  /** The newest key that may sign now. If the clock of this node is behind that of the creator of the first key, the first key. */
   const selectKey = (now: number) => {
     const usable = loaded
       .filter(({ row }) => now < endOf(row))
@@ -197,7 +197,7 @@ export function signingKeys(
     return usable.findLast(({ row }) => row.signs_from_ms <= now) ?? usable[0]
   }
 
-  /** The key to sign with now; sees to it that there is one, and in its last day that its successor is published. */
+  /** The key to sign with now. Creates it if there is none, and creates its successor in its last day. */
   const ensureSigningKey = async (): Promise<LoadedKey> => {
     const now = clock()
     if (now - loadedAtMs > HOUR_MS / 4) await reload()
@@ -206,7 +206,7 @@ export function signingKeys(
       await create(now, now - signsForMs)
       await reloadChanged()
       key = selectKey(now)
-      if (key === undefined) throw new Error('no signing key could be made')
+      if (key === undefined) throw new Error('no signing key could be created')
     }
     const endsMs = endOf(key.row)
     const hasSuccessor = loaded.some(({ row }) => row.signs_from_ms > now)
@@ -216,7 +216,7 @@ export function signingKeys(
         await create(Math.max(now + publishedAheadMs, endsMs - publishedAheadMs), now)
         await reloadChanged()
       } catch (error) {
-        // The key of today signs until a database that takes no writes has recovered.
+        // The current key signs until a read-only database has recovered.
         failedAtMs = clock()
         if (now >= endsMs) throw error
         onError(error)
@@ -247,7 +247,7 @@ export function signingKeys(
     isPublished: (kid) => find(kid) !== undefined,
 
     async published() {
-      // Whoever asks for the keys keeps them for a while: the next one must be among them also when nobody asks for tokens.
+      // Clients cache the key set, so it must contain the successor, also if no tokens are issued.
       await ensureSigningKey()
       const now = clock()
       return { keys: loaded.filter(({ row }) => row.expires_ms > now).map(({ publicJwk }) => publicJwk) }

@@ -7,22 +7,22 @@ import { type Call, implement } from '../../pipeline/call.ts'
 import { readTokenRequest } from '../exchange/token-request.ts'
 import { type ClientSessions, refreshClientTokens, verifyRefreshToken } from '../sessions/client-session.ts'
 
-/** The method by which clients of the public contract renew their access token. The refresh token is the bearer value. */
+/** The method with which clients of the public contract renew their access token. The refresh token is the bearer token. */
 
 export interface RefreshOptions extends ClientSessions {
-  /** Told whose token it is, before it is used up; may reject. */
+  /** Called with the identity of the token before it is used up; may reject. */
   readonly beforeIssue: (identity: string, call: Call) => Promise<void> | undefined
-  /** Notes that the identity was used. */
+  /** Records that the identity was used. */
   readonly markSeen: (uid: string) => void
-  /** For the audit log: a token that was made here did not open anything. */
-  readonly auditRefused: (identity: string, why: ApiError, call: Call) => void
+  /** Records in the audit log that a genuine token was rejected. */
+  readonly auditRefused: (identity: string, error: ApiError, call: Call) => void
 }
 
 export function refreshTokenService(options: RefreshOptions) {
   return implement(SecurityTokenService, {
     async exchangeRefreshToken(request, call) {
       const token = verifyRefreshToken(options, bearerToken(call.authorizationHeader))
-      if (token === undefined) throw unauthenticated('the refresh token is not one of this server')
+      if (token === undefined) throw unauthenticated('the refresh token was not issued by this server')
       const requested = readTokenRequest(request, token.audiences)
       await options.beforeIssue(token.identity, call)
       const refreshed = await refreshClientTokens(options, token, {
@@ -32,9 +32,9 @@ export function refreshTokenService(options: RefreshOptions) {
         requestId: call.requestId,
       })
       if (!refreshed.ok) {
-        const why = unauthenticated(refreshed.reason)
-        options.auditRefused(token.identity, why, call)
-        throw why
+        const error = unauthenticated(refreshed.reason)
+        options.auditRefused(token.identity, error, call)
+        throw error
       }
       const { accessToken, expiresAtMs, refreshToken, refreshExpiresMs } = refreshed.tokens
       options.markSeen(token.identity)

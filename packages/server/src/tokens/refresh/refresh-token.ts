@@ -1,10 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * Refresh tokens as clients hold them. Public clients read the end of their life out of them, so they are padded standard base64
- * of JSON with an integer `exp`; nothing else in them is anybody's business but ours. `secret` is the session's own secret, of
- * which the database has a hash, and a code (HMAC-SHA-256) over all the rest: by it a token that was ours once is told from one
- * that somebody made up, after its secret has been replaced and forgotten.
+ * The format of refresh tokens. Clients of the public SDK read the expiry, so a token is padded standard base64 of JSON with an integer
+ * `exp`; the other members are internal. `secret` is the session's secret, whose hash is in the database, and an HMAC-SHA-256 of all members.
+ * The HMAC distinguishes a used token from a forged one after the secret was replaced.
  */
 export interface RefreshToken {
   /** `{auth_url}`. */
@@ -16,14 +15,14 @@ export interface RefreshToken {
   readonly expiresMs: number
   /** Id of the session. */
   readonly session: string
-  /** Shows the session, until the token is used. */
+  /** Identifies the session, until the token is used. */
   readonly secret: string
 }
 
 const SECOND_MS = 1000
 const TOKEN_CHARS_MAX = 4096
 
-/** `key`: the installation's key for secrets. */
+/** Formats a token. `key`: the installation's key for secrets. */
 export function writeRefreshToken(key: Uint8Array, token: RefreshToken): string {
   const claims = {
     iss: token.issuer,
@@ -41,14 +40,14 @@ export function writeRefreshToken(key: Uint8Array, token: RefreshToken): string 
   return Buffer.from(text).toString('base64')
 }
 
-/** What a token says that was written with this key, used up or not; undefined for every other. */
+/** Parses a token that was written with this key, used or not; undefined for any other. */
 export function readRefreshToken(key: Uint8Array, token: string): RefreshToken | undefined {
   const claims = token.length > TOKEN_CHARS_MAX ? undefined : parseClaims(token)
   if (claims === undefined) return undefined
-  // Written again it must be the same, to the last character.
+  // Only the canonical text is accepted.
   const expected = Buffer.from(writeRefreshToken(key, claims))
-  const given = Buffer.from(token)
-  return given.length === expected.length && timingSafeEqual(given, expected) ? claims : undefined
+  const actual = Buffer.from(token)
+  return actual.length === expected.length && timingSafeEqual(actual, expected) ? claims : undefined
 }
 
 function parseClaims(token: string): RefreshToken | undefined {

@@ -12,9 +12,9 @@ import { type RefreshToken, readRefreshToken, writeRefreshToken } from '../refre
 import { endSessions, type SessionClientInfo, type SignedIn, startSession } from './sessions.ts'
 
 /**
- * The session of a client that somebody let act for them: an access token of an hour, and a refresh token for further ones until
- * the session ends. A refresh token is good for one use, which gives the next one; of many uses at once one succeeds. A second use
- * means that two have it, and nobody knows which of them is the thief, so it ends the session for both (RFC 9700 section 4.14.2).
+ * Sessions of clients that act on a user's behalf: an access token of one hour, and a refresh token for further ones until the session ends.
+ * A refresh token can be used once, which returns the next one; of concurrent uses one succeeds. A second use means that the token was
+ * stolen, so it ends the session (RFC 9700 section 4.14.2).
  */
 
 export interface ClientSessions {
@@ -25,31 +25,31 @@ export interface ClientSessions {
 }
 
 export interface ClientTokensRequest {
-  /** What the client calls itself. */
+  /** Name of the client, possibly unverified. */
   readonly client: string
-  /** What tokens of the session may be for. */
+  /** Audiences that tokens of the session may have. */
   readonly audiences: readonly string[]
-  /** What this one is for; all of them, when nothing is given. */
+  /** Audiences of this token. Default: all audiences of the session. */
   readonly tokenAudiences?: readonly string[]
   readonly clientInfo: SessionClientInfo
-  /** uids of the groups that the token is narrowed to; none: wherever the identity is bound. */
+  /** uids of the groups that the token is narrowed to; empty: not narrowed. */
   readonly scopes?: readonly string[]
-  /** False: the client needs no refresh token. */
+  /** Whether the client needs a refresh token. Default true. */
   readonly refreshToken?: boolean
 }
 
 export interface ClientTokens {
   readonly accessToken: string
   readonly expiresAtMs: number
-  /** Undefined where there is none: the session then ends with its access token. */
+  /** Undefined for none: then the session ends with its access token. */
   readonly refreshToken: string | undefined
   /** Id of the session. */
   readonly session: string
 }
 
 /**
- * Begins a client's session for somebody who signed in. There is no refresh token for a session with groups, since nobody could
- * tell whether the person is still in them, nor for a narrowed token, which the next one would go beyond.
+ * Starts a client's session for an authenticated user. A session with groups gets no refresh token, because it is unknown whether the user is
+ * still in them. Nor does a narrowed token, because the next one would be wider.
  */
 export async function issueClientTokens(
   { store, tokens, authUrl }: ClientSessions,
@@ -82,7 +82,7 @@ export async function issueClientTokens(
         issuer: authUrl,
         identity,
         audiences,
-        // When the session began: its end is told in whole seconds of the same clock reading.
+        // The start of the session, so that both times are of the same clock reading.
         issuedAtMs: expiresMs - lifetimeMs,
         expiresMs,
         session: id,
@@ -92,10 +92,10 @@ export async function issueClientTokens(
   return { accessToken: token, expiresAtMs, refreshToken, session: id }
 }
 
-/** What a refresh token says that was made here, used or not. */
+/** A genuine refresh token of this server, used or not. */
 export type VerifiedRefreshToken = RefreshToken & { readonly verified: true }
 
-/** Undefined for a token that was not made here. Whether it can still be used is for `refreshClientTokens` to say. */
+/** Verifies a refresh token; undefined if it is not of this server. `refreshClientTokens` checks whether it can still be used. */
 export function verifyRefreshToken(
   { store, authUrl }: Pick<ClientSessions, 'store' | 'authUrl'>,
   text: string,
@@ -109,7 +109,7 @@ export interface RefreshRequest {
   readonly audiences: readonly string[]
   readonly scopes?: readonly string[]
   readonly capabilities?: CapabilitySet
-  /** Where it is used from. */
+  /** The client that uses the token. */
   readonly clientInfo: Pick<SessionClientInfo, 'address'> & Partial<SessionClientInfo>
   /** Full name of the method, for the audit log, and the request's id. */
   readonly method: string
@@ -121,17 +121,17 @@ export type RefreshResult =
       readonly ok: true
       readonly tokens: ClientTokens & { readonly refreshToken: string; readonly refreshExpiresMs: number }
     }
-  /** In words, for whoever has the token. */
+  /** Text for the client. */
   | { readonly ok: false; readonly reason: string }
 
-/** The audit event of a session that ends because its refresh token came a second time. */
+/** The audit event of a session that ends because its refresh token was used twice. */
 export const REUSE_METHOD = 'berth.sts/RefreshTokenReuse'
 
 const SESSION_ENDED = 'the session of this refresh token has ended; sign in again'
 
 /**
- * Uses a refresh token up: its replacement and the audit record, or what ends the session, in one transaction. Throws code 3 for so
- * many scopes that nobody could use the token.
+ * Uses a refresh token: replaces it and records the audit event, or ends the session, in one transaction. Throws code 3 if the access token
+ * would be too long because of its scopes.
  */
 export async function refreshClientTokens(
   { store, tokens, authUrl }: ClientSessions,
@@ -142,7 +142,7 @@ export async function refreshClientTokens(
   const { identity, session } = token
   if (token.expiresMs <= clock()) return { ok: false, reason: 'the refresh token has expired; sign in again' }
   const { clientInfo, method, requestId, ...requested } = request
-  // Made before it is known whether it may be given, so that no failure in between takes the old refresh token without a new one.
+  // Issued before the transaction, so that a failure does not use up the old refresh token without returning a new one.
   const access = await tokens.issue({ identity, session, ...requested })
   requireUsableLength(access.token)
   const secret = generateSecret()
@@ -167,7 +167,7 @@ export async function refreshClientTokens(
   if (outcome === 'reused')
     return {
       ok: false,
-      reason: 'the refresh token was used before, so its session has been ended; sign in again',
+      reason: 'the refresh token was already used, so its session was ended; sign in again',
     }
   const refreshToken = writeRefreshToken(secretsKey, {
     ...token,
@@ -187,7 +187,7 @@ export async function refreshClientTokens(
   }
 }
 
-/** Ends the session of a refresh token, also of one that was used up (RFC 7009 section 2.1); false when it had ended before. */
+/** Ends the session of a refresh token, also of a used one (RFC 7009 section 2.1); false if it had already ended. */
 export async function endClientSession(
   { db }: Pick<Store, 'db'>,
   { session }: VerifiedRefreshToken,
@@ -195,7 +195,7 @@ export async function endClientSession(
   return (await inTransaction(db, (tx) => endSessions(tx, 'id', session))) > 0
 }
 
-/** Replaces the secret in the one statement that also checks all there is to check; false when something does not hold. */
+/** Replaces the secret in one statement that also checks all conditions; false if one fails. */
 async function rotateSecret(
   tx: Tx,
   { identity, session, secret }: VerifiedRefreshToken,
@@ -225,7 +225,7 @@ async function rotateSecret(
   return rotated.length > 0
 }
 
-/** Ends the session when its secret is another one by now. */
+/** Ends the session if its secret was replaced since. */
 async function endSessionIfReused(tx: Tx, { session, secret }: VerifiedRefreshToken): Promise<boolean> {
   const replaced = await tx
     .selectFrom('sessions')

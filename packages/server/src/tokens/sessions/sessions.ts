@@ -8,24 +8,23 @@ import type { SessionRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 
 /**
- * The sessions of people: of browsers, which show their secret in a cookie, and of clients, which show theirs in a refresh token.
- * A session is a row; deleting it ends at once what hangs on it, on every node: its refresh token, and the access tokens that came
- * of it (R12).
+ * Sessions of users: of browsers, with their secret in a cookie, and of clients, with their secret in a refresh token. A session is a row;
+ * deleting it ends its refresh token and its access tokens immediately, on every node (R12).
  */
 
 export type SessionKind = 'browser' | 'client'
 
-/** Somebody who proved who they are, and how. */
+/** An authenticated user, and the method of authentication. */
 export interface SignedIn {
   /** uid of the identity. */
   readonly identity: string
   readonly method: 'password' | 'passkey' | 'provider'
   readonly voucher: SessionVoucher
-  /** Groups that this provider says they are in; they count for as long as the session (R22). */
+  /** The user's groups at the provider; they count for as long as the session (R22). */
   readonly groups: readonly string[]
 }
 
-/** Where a session is used, for its owner to recognize it. */
+/** Address and user agent of a session, for its owner to recognize it. */
 export interface SessionClientInfo {
   readonly address: string
   readonly userAgent: string
@@ -33,9 +32,9 @@ export interface SessionClientInfo {
 
 export interface NewSession extends SignedIn, SessionClientInfo {
   readonly kind: SessionKind
-  /** What the client calls itself; '' for a browser. */
+  /** Name of the client, possibly unverified; '' for a browser. */
   readonly client: string
-  /** What tokens of a client's session may be for. */
+  /** Audiences that tokens of a client's session may have. */
   readonly audiences: readonly string[]
   readonly lifetimeMs: number
 }
@@ -49,7 +48,7 @@ export interface Session extends Omit<NewSession, 'lifetimeMs' | 'groups'> {
 
 const ID_BYTES = 16
 
-/** Begins a session in the caller's transaction; returns its id and the secret that shows it, which is not kept. */
+/** Starts a session in the caller's transaction; returns its id and its secret, of which only a hash is stored. */
 export async function startSession(
   { clock }: Pick<Store, 'clock'>,
   tx: Tx,
@@ -82,7 +81,7 @@ export async function startSession(
   return { id, secret, expiresMs }
 }
 
-/** The session of whoever shows this secret; undefined when it has ended or expired (R16). */
+/** The session with this secret; undefined if it has ended or expired (R16). */
 export async function sessionBySecret(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
   kind: SessionKind,
@@ -97,7 +96,7 @@ export async function sessionBySecret(
   return row === undefined || row.kind !== kind || row.expires_ms <= clock() ? undefined : sessionOf(row)
 }
 
-/** The groups that a session came with. */
+/** The groups of a session. */
 export async function groupsOfSession({ db }: Pick<Store, 'db'>, id: string): Promise<string[]> {
   const rows = await db.kysely
     .selectFrom('session_groups')
@@ -108,7 +107,7 @@ export async function groupsOfSession({ db }: Pick<Store, 'db'>, id: string): Pr
   return rows.map((row) => row.external_group_id)
 }
 
-/** Everything that somebody is signed in with, the latest first. */
+/** All sessions of an identity, the most recently used first. */
 export async function sessionsOf(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
   identity: string,
@@ -126,7 +125,7 @@ export async function sessionsOf(
 
 export type SessionColumn = 'id' | 'identity_uid' | 'provider_uid'
 
-/** Ends the sessions of which a column has this value; returns how many there were. */
+/** Ends the sessions whose column has this value; returns their number. */
 export async function endSessions(tx: Tx, column: SessionColumn, value: string): Promise<number> {
   const ended = await tx.deleteFrom('sessions').where(column, '=', value).returning('id').execute()
   const ids = ended.map((row) => row.id)
@@ -134,7 +133,7 @@ export async function endSessions(tx: Tx, column: SessionColumn, value: string):
   return ended.length
 }
 
-/** Ends one session of somebody; false when it is none of theirs. */
+/** Ends one session of an identity; false if the identity has no such session. */
 export async function endOwnSession(tx: Tx, identity: string, id: string): Promise<boolean> {
   const own = await tx
     .selectFrom('sessions')
@@ -145,7 +144,7 @@ export async function endOwnSession(tx: Tx, identity: string, id: string): Promi
   return own !== undefined && (await endSessions(tx, 'id', id)) > 0
 }
 
-/** Ends everything that somebody is signed in with but this session. */
+/** Ends all other sessions of a session's identity. */
 export async function endOtherSessions(
   tx: Tx,
   { identity, id }: Pick<Session, 'identity' | 'id'>,

@@ -4,7 +4,7 @@ import { checkArn } from './aws-arn.ts'
 
 const account = '123456789012'
 
-test('who calls from an account has an ARN in it', () => {
+test('a caller from an account has an ARN of that account', () => {
   for (const arn of [
     'arn:aws:iam::123456789012:root',
     'arn:aws:iam::123456789012:user/path/alice',
@@ -18,7 +18,7 @@ test('who calls from an account has an ARN in it', () => {
     assert.equal(checkArn(arn, account), undefined, arn)
 })
 
-test('what is no ARN, or one of another account, is told apart', () => {
+test('an invalid ARN, and one of another account, are rejected with their reason', () => {
   for (const arn of [
     '',
     'a',

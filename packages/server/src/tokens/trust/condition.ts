@@ -1,33 +1,33 @@
 /**
- * One of the conditions under which a token opens an identity. The exchange refuses by the first that does not hold; explaining
- * shows all of them. Both go through the same code, which tells a judge each condition in its turn.
+ * A condition for assuming an identity with a token. The exchange fails at the first condition that does not hold; the explain method returns
+ * all. Both run the same code, which passes each condition to a callback.
  */
 export interface Condition {
   /** `issuer`, `claims.ref`: stable, for programs. */
   readonly name: string
-  /** Undefined: it cannot be told, because something before it does not hold. */
+  /** Undefined: unknown, because an earlier condition does not hold. */
   readonly holds: boolean | undefined
-  /** Who is at fault when it does not hold, which decides what the exchange answers. */
+  /** The cause of a failure, which decides the error of the exchange. */
   readonly fault: Fault
-  /** Why it does not hold: a fixed text in which nothing of the token, the identity or anybody's answer appears (R3). */
+  /** Why it does not hold: a fixed text that repeats nothing of the token, the identity or a response (R3). */
   readonly reason: string
-  /** What only explaining needs, made when it is asked for. */
+  /** Details for the explain method, computed on demand. */
   readonly detail: () => ConditionDetail
 }
 
 /**
- * `token`: it is not genuine, or not timely, which is told. `identity`: it is not for this identity; the answer is the same as for an
- * identity that does not exist. `elsewhere`: somebody who had to be asked does not answer; try again.
+ * `token`: the token is not genuine or not valid now; the error says so. `identity`: the token is not for this identity; the error is the
+ * same as for an identity that does not exist. `elsewhere`: an external service does not respond; a retry may help.
  */
 export type Fault = 'token' | 'identity' | 'elsewhere'
 
 export interface ConditionDetail {
   readonly expected: string
-  /** What the token has; '' for nothing. */
+  /** Value in the token; '' for none. */
   readonly actual: string
-  /** What to do about it, when it does not hold; '' when there is nothing to say. */
+  /** How to fix it if it does not hold; '' for none. */
   readonly hint?: string
 }
 
-/** Told each condition; returns whether it holds, or throws when whoever asks wants to hear no more. */
+/** Receives each condition; returns whether it holds, or throws to stop the evaluation. */
 export type CheckCondition = (condition: Condition) => boolean

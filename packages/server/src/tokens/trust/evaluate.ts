@@ -1,6 +1,6 @@
 import type { CheckCondition, Condition } from './condition.ts'
 
-/** The two who ask for conditions: the one who stops at the first that does not hold, and the one who wants to see all. */
+/** The two ways to evaluate conditions: until the first failure, and all. */
 
 export type EvaluationResult<T> =
   | { readonly ok: true; readonly value: T }
@@ -15,9 +15,9 @@ class ConditionFailed extends Error {
   }
 }
 
-/** What `check` comes to, or the first condition that does not hold; what cannot be told does not hold. */
+/** Returns the result of `evaluate`, or the first condition that does not hold or is unknown. */
 export async function evaluateUntilFailure<T>(
-  evaluate: (judge: CheckCondition) => T | Promise<T>,
+  evaluate: (check: CheckCondition) => T | Promise<T>,
 ): Promise<EvaluationResult<T>> {
   try {
     const value = await evaluate((condition) => {
@@ -31,9 +31,9 @@ export async function evaluateUntilFailure<T>(
   }
 }
 
-/** Every condition in its order, whatever becomes of the ones before. */
+/** Returns all conditions in order, also after a failure. */
 export async function evaluateAll(
-  evaluate: (judge: CheckCondition) => unknown,
+  evaluate: (check: CheckCondition) => unknown,
 ): Promise<readonly Condition[]> {
   const conditions: Condition[] = []
   await evaluate((condition) => {

@@ -1,29 +1,27 @@
 import type { PatternNode } from './pattern-syntax.ts'
 
-/** Where in an issuer a match may have got to. */
+/** Possible position of a match in an issuer. */
 type State =
   | { readonly at: 'scheme'; readonly text: string }
   /**
-   * `tail` is the literal text at the end of the host so far; all of it unless `open`: then something varies
-   * before it.
+   * `tail` is the literal end of the host so far: the whole host unless `open`, which means that the text before it varies.
    */
   | { readonly at: 'host'; readonly open: boolean; readonly tail: string }
   | { readonly at: 'port' }
   | { readonly at: 'path' }
 
 const schemes = ['https://', 'http://']
-/** Alternatives multiply; beyond this a pattern is beyond its reader, too. */
+/** Bounds the combinations of alternatives. */
 const STATES_MAX = 256
 const HOST_CHARS_MAX = 255
 
-/** A name below a domain of two labels: an open part before less than that could be anybody's domain. */
+/** A domain of two labels or more: a varying part before fewer labels could match the domain of another owner. */
 const fixedDomain = /\.[^.]+\.[^.]+$/
 
 /**
- * Why an issuer pattern leaves open whose host it matches, or undefined when it does not: each match begins
- * with `https://` (or `http://`), nothing before the slash after the host can match a slash (R4), and what
- * varies in the host is followed by a literal domain. Conservative: what it cannot follow it refuses.
- * `charsOf` tells which ASCII characters a node matches.
+ * Returns why an issuer pattern does not fix the domain of the hosts that it matches; undefined if it does: each match starts with `https://`
+ * (or `http://`), nothing in the host can match a slash (R4), and a varying part of the host is followed by a literal domain. Conservative:
+ * rejects patterns that it cannot analyze. `charsOf` returns the ASCII characters that a node matches.
  */
 export function checkIssuerPattern(
   root: PatternNode,
@@ -59,8 +57,7 @@ export function checkIssuerPattern(
     const first = walk(node, states)
     let reached = distinct(min === 0 ? [...states, ...first] : first)
     if (max === 1) return reached
-    // What is literal within one round varies over several, so later rounds begin with nothing literal before
-    // them.
+    // Text that is literal in one iteration varies over several, so later iterations start without a literal tail.
     for (let before = -1; before !== reached.length && rejection === undefined; ) {
       before = reached.length
       reached = distinct([...reached, ...walk(node, distinct(reached.map(forgetTail)))])
@@ -69,7 +66,7 @@ export function checkIssuerPattern(
   }
 
   function step(state: State, chars: string): State[] {
-    // Matches no ASCII character, and there are no others in an issuer.
+    // Matches no ASCII character, and an issuer contains no others.
     if (chars === '') return []
     const literal = chars.length === 1 || (chars.length === 2 && sameLetter(chars)) ? chars.at(-1) : undefined
     switch (state.at) {
@@ -88,7 +85,7 @@ export function checkIssuerPattern(
   function stepScheme(before: string, literal: string | undefined): State[] {
     const text = before + (literal ?? '')
     if (literal === undefined || !schemes.some((scheme) => scheme.startsWith(text))) {
-      return reject('must begin with https:// as literal text')
+      return reject('must start with https:// as literal text')
     }
     return schemes.includes(text) ? [{ at: 'host', open: false, tail: '' }] : [{ at: 'scheme', text }]
   }
@@ -99,7 +96,7 @@ export function checkIssuerPattern(
     if (literal === ':' && !inBrackets) return leaveHost(state, { at: 'port' })
     if (chars.includes('/')) {
       return reject(
-        'must not be able to match / within the host: write \\. for a dot, and [a-z0-9-]+ or [^/]+ for what varies',
+        'must not be able to match / within the host: write \\. for a dot, and [a-z0-9-]+ or [^/]+ for a varying part',
       )
     }
     if (literal === undefined) return [{ at: 'host', open: true, tail: '' }]
@@ -122,7 +119,7 @@ export function checkIssuerPattern(
 
   const ends = walk(root, [{ at: 'scheme', text: '' }])
   for (const state of ends) {
-    if (state.at === 'scheme') reject('must begin with https:// as literal text')
+    if (state.at === 'scheme') reject('must start with https:// as literal text')
     if (state.at === 'host') leaveHost(state, { at: 'path' })
   }
   if (rejection === undefined && ends.length === 0) return 'must be able to match an issuer'

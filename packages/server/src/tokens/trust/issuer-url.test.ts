@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { limits } from '../../config/limits.ts'
 import { checkIssuer } from './issuer-url.ts'
 
-test('issuers as they are in use are accepted', () => {
+test('issuers of real providers are accepted', () => {
   for (const issuer of [
     'https://token.actions.githubusercontent.com',
     'https://accounts.google.com',
@@ -23,7 +23,7 @@ test('issuers as they are in use are accepted', () => {
   }
 })
 
-test('R1: what two parsers could read differently is no issuer', () => {
+test('R1: a URL that two parsers could read differently is not a valid issuer', () => {
   for (const issuer of [
     '',
     'https',
@@ -99,7 +99,7 @@ test('R1: an issuer has at most 255 characters', () => {
   assert.match(checkIssuer(issuer.slice(0, limits.issuerCharsMax + 1)) ?? '', /at most 255/)
 })
 
-test('R1: an accepted issuer is parsed to exactly what it says', () => {
+test('R1: an accepted issuer is parsed to exactly its text', () => {
   const piece = fc.constantFrom(
     'https://',
     'http://',

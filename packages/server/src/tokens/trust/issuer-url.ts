@@ -4,16 +4,14 @@ import { limits } from '../../config/limits.ts'
 const hostLabel = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$/
 
 /**
- * Why `text` cannot be the name of a token issuer, or undefined when it can: an absolute URL
- * `https://host[:port][/path]` with nothing that two parsers might read differently: no user, query,
- * fragment, backslash, blank, escape or character outside ASCII, the host in the one spelling that all
- * parsers agree on (R1; OpenID Connect Discovery section 2). Plain http is a valid name; whether it may be
- * fetched is decided when it is fetched. Reasons do not repeat the text.
+ * Returns why `text` is not a valid token issuer; undefined if it is. An issuer is an absolute URL `https://host[:port][/path]` that all
+ * parsers read the same: no user, query, fragment, backslash, space, escape or non-ASCII character, and the host in canonical form (R1;
+ * OpenID Connect Discovery section 2). Plain http is valid; whether it may be fetched is decided by the fetch. Reasons do not repeat the text.
  */
 export function checkIssuer(text: string): string | undefined {
   if (text.length > limits.issuerCharsMax) return `must have at most ${limits.issuerCharsMax} characters`
   const scheme = /^https?:\/\//.exec(text)?.[0]
-  if (scheme === undefined) return 'must begin with https://'
+  if (scheme === undefined) return 'must start with https://'
   const rest = text.slice(scheme.length)
   const slash = rest.indexOf('/')
   const authority = slash === -1 ? rest : rest.slice(0, slash)
@@ -34,7 +32,7 @@ function checkAuthority(authority: string): string | undefined {
   if (host.startsWith('['))
     return isIPv6(host.slice(1, -1)) ? undefined : 'must have a valid IPv6 address in brackets'
   if (!host.split('.').every((label) => label.length <= 63 && hostLabel.test(label))) {
-    return 'must have a host of lower-case ASCII letters, digits, hyphens and single dots'
+    return 'must have a host of lowercase ASCII letters, digits, hyphens and single dots'
   }
   return undefined
 }
@@ -50,19 +48,19 @@ function checkPath(path: string): string | undefined {
 }
 
 /**
- * The standard's parser must see the same host and path, which rules out 127.1, 0x7f000001 and their like.
+ * The URL parser must read the same host and path, which excludes 127.1, 0x7f000001 and similar.
  */
 function checkParsed(text: string, authority: string, path: string): string | undefined {
   const url = URL.parse(text)
   const host = authority.replace(/:[0-9]+$/, '')
   if (url === null || url.hostname !== host || url.pathname !== (path || '/'))
-    return 'must be written in its usual form'
+    return 'must be in canonical form'
   return undefined
 }
 
-/** Whether an issuer is the token service at `authUrl`, in whatever spelling: with its default port, with a slash at its end. */
+/** Whether an issuer is the token service at `authUrl`, also with the default port or a trailing slash. */
 export function isOwnIssuer(issuer: string, authUrl: string): boolean {
-  const spelled = (text: string) => URL.parse(text)?.href.replace(/\/+$/, '')
-  const own = spelled(authUrl)
-  return own !== undefined && spelled(issuer) === own
+  const normalize = (text: string) => URL.parse(text)?.href.replace(/\/+$/, '')
+  const own = normalize(authUrl)
+  return own !== undefined && normalize(issuer) === own
 }

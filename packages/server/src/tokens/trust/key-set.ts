@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 
-/** The signature algorithms that a subject token may use (R6): asymmetric ones only. */
+/** The signature algorithms of subject tokens (R6): asymmetric only. */
 export const subjectTokenAlgs = [
   'RS256',
   'RS384',
@@ -19,19 +19,19 @@ export function isSubjectTokenAlg(alg: unknown): alg is SubjectTokenAlg {
   return subjectTokenAlgs.some((known) => known === alg)
 }
 
-/** What looking for a verification key comes to. Reasons are fixed texts, for the log and for the caller. */
+/** Result of looking up a verification key. Reasons are fixed texts, for the log and the caller. */
 export type KeyLookup =
   | { readonly kind: 'found'; readonly key: KeyObject }
-  /** The issuer's keys are known and none of them fits. */
+  /** The keys of the issuer are known, and none of them fits. */
   | { readonly kind: 'unknown' }
-  /** The keys could not be had now; asking again later may help. */
+  /** The keys are not available now; a retry may help. */
   | { readonly kind: 'unavailable'; readonly reason: string }
-  /** The keys cannot be had: the issuer is not one that may or can be asked. */
+  /** The keys cannot be fetched: the issuer is invalid or not allowed. */
   | { readonly kind: 'invalid'; readonly reason: string }
 
-/** Where the keys of one issuer come from. The token is never a source of keys (R7). */
+/** The source of an issuer's keys. A token is never a source of keys (R7). */
 export interface KeySource {
-  /** The one key that fits; `kid` undefined: the token names none. Does not reject. */
+  /** Finds the only key that fits. `kid` undefined: the token names none. Does not reject. */
   find(alg: SubjectTokenAlg, kid: string | undefined): Promise<KeyLookup>
 }
 
@@ -44,7 +44,7 @@ export interface VerificationKey {
 
 const KEYS_MAX = 100
 const RSA_BITS_MIN = 2048
-/** Verifying costs grow with the size; nobody issues larger ones. */
+/** The cost of verifying grows with the size; issuers use no larger keys. */
 const RSA_BITS_MAX = 8192
 /** RFC 7518 sections 6.2.2 and 6.3.2. */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth'] as const
@@ -59,7 +59,7 @@ const rsaAlgs = subjectTokenAlgs.filter((alg) => alg.startsWith('RS') || alg.sta
 
 type Jwk = Readonly<Record<string, unknown>>
 
-/** The members of a JWK Set (RFC 7517 section 5), not yet looked into, or why it is none. */
+/** Returns the unchecked keys of a JWK Set (RFC 7517 section 5), or an error. */
 export function readJwks(value: unknown): readonly Jwk[] | { readonly error: string } {
   if (!isObject(value)) return { error: 'is not a JSON object' }
   const { keys } = value
@@ -69,7 +69,7 @@ export function readJwks(value: unknown): readonly Jwk[] | { readonly error: str
   return keys
 }
 
-/** Whether a JWK holds what only its owner may have. */
+/** Whether a JWK contains a private or symmetric key. */
 export function secretKind(jwk: Jwk): 'private' | 'symmetric' | undefined {
   const { kty } = jwk
   if (kty === 'oct' || Object.hasOwn(jwk, 'k')) return 'symmetric'
@@ -77,9 +77,8 @@ export function secretKind(jwk: Jwk): 'private' | 'symmetric' | undefined {
 }
 
 /**
- * The public verification key of a JWK, or why it is not usable: RSA from 2048 to 8192 bits, EC on P-256,
- * P-384 or P-521, OKP on Ed25519; not meant for encryption. An `alg` in the JWK narrows what the key may
- * verify.
+ * Imports the public verification key of a JWK, or returns why it is not usable: RSA from 2048 to 8192 bits, EC on P-256, P-384 or P-521, OKP
+ * on Ed25519; not for encryption. An `alg` in the JWK limits the algorithms of the key.
  */
 export function importVerificationKey(jwk: Jwk): VerificationKey | { readonly error: string } {
   const secret = secretKind(jwk)
@@ -102,20 +101,20 @@ export function importVerificationKey(jwk: Jwk): VerificationKey | { readonly er
     if (modulusLength === undefined || modulusLength < RSA_BITS_MIN)
       return { error: `has less than ${RSA_BITS_MIN} bits` }
     if (modulusLength > RSA_BITS_MAX) return { error: `has more than ${RSA_BITS_MAX} bits` }
-    // With exponent 1 everything is its own signature.
+    // With exponent 1 every message is its own signature.
     if (publicExponent === undefined || publicExponent < 3n) return { error: 'has a public exponent below 3' }
   }
   return { kid, algs, key }
 }
 
-/** The usable keys of a set; the others are passed over, as an issuer may publish keys for other purposes. */
+/** The usable keys of a set; others are ignored, because an issuer may publish keys for other purposes. */
 export function usableKeys(jwks: readonly Jwk[]): readonly VerificationKey[] {
   return jwks.map(importVerificationKey).filter((key): key is VerificationKey => !('error' in key))
 }
 
 /**
- * The key for a token's header: of those that fit the algorithm (R6) the one named `kid`, or the only one
- * when the token names none. Two that fit equally well are none: guessing would let a token choose.
+ * Picks the key for a token's header: of those for the algorithm (R6) the one with `kid`, or the only one if the token names none. If two fit,
+ * none is picked.
  */
 export function pickKey(
   keys: readonly VerificationKey[],
@@ -126,7 +125,7 @@ export function pickKey(
   return fitting.length === 1 ? fitting[0]?.key : undefined
 }
 
-/** Only the public members go in, so that nothing else of the JWK can have an effect. */
+/** Imports only the public members, so that no other member of the JWK has an effect. */
 function importPublic({ kty, crv, n, e, x, y }: Jwk): KeyObject | undefined {
   const members = kty === 'RSA' ? { kty, n, e } : kty === 'EC' ? { kty, crv, x, y } : { kty, crv, x }
   try {

@@ -1,17 +1,17 @@
 import type { CompilePattern } from './match.ts'
 
-/** What whoever wrote an expectation probably meant, when a value does not meet it. Pure. */
+/** Hints why a value does not match an expected value or a pattern. Pure. */
 
 /** For two texts that must be equal. */
 export function textHint(expected: string, actual: string): string {
   if (expected === actual) return ''
   if (expected.replace(/\/$/, '') === actual.replace(/\/$/, ''))
-    return 'they differ in the slash at the end, which counts'
-  if (expected.trim() === actual.trim()) return 'they differ in blanks at the beginning or the end'
+    return 'they differ in the trailing slash, which is significant'
+  if (expected.trim() === actual.trim()) return 'they differ in leading or trailing spaces'
   if (expected.toLowerCase() === actual.toLowerCase())
-    return 'they differ in upper and lower case, which counts'
+    return 'they differ in upper and lower case, which is significant'
   if (/\*|\.\+|\[.*\]|^\^|\$$/.test(expected))
-    return 'this is an exact value, not a pattern: characters such as * mean themselves'
+    return 'this is an exact value, not a pattern: characters such as * are literal'
   return ''
 }
 
@@ -22,14 +22,14 @@ export function patternHint(pattern: string, actual: string, compile: CompilePat
   if (compiled.test(actual)) return ''
   const glob = intendedPattern(pattern)
   if (glob !== pattern && matches(glob, actual, compile))
-    return `* repeats what stands before it; for any text write .* instead: ${glob}`
+    return `* repeats the item before it; for any text write .* instead: ${glob}`
   if (matches(`(?s:.*)(?:${pattern})(?s:.*)`, actual, compile))
-    return 'the pattern matches a part only, and must match the whole value: add .* where anything may follow or come before'
-  if (matches(`(?i:${pattern})`, actual, compile)) return 'upper and lower case differ, which counts'
+    return 'the pattern matches only a part, but must match the whole value: add .* before or after it to match any text there'
+  if (matches(`(?i:${pattern})`, actual, compile)) return 'upper and lower case differ, which is significant'
   return ''
 }
 
-/** The pattern that somebody meant who wrote `*` as in file names. */
+/** The pattern for a `*` that is meant as in file names. */
 function intendedPattern(pattern: string): string {
   return pattern.replaceAll(/(^|[^.)\]}\\])\*/g, '$1.*')
 }

@@ -26,10 +26,10 @@ const token = {
 
 function conditionsOf(match: Partial<ClaimMatch>, claims: Partial<typeof token>): Condition[] {
   const asked = { ...exact, ...match }
-  const said = { ...token, ...claims }
-  const patternIssuers = [said.issuer]
-  const conditions = [matchIssuer(asked, said.issuer, { ...options, patternIssuers })]
-  matchClaims(asked, said, options, (condition) => conditions.push(condition) > 0)
+  const subject = { ...token, ...claims }
+  const patternIssuers = [subject.issuer]
+  const conditions = [matchIssuer(asked, subject.issuer, { ...options, patternIssuers })]
+  matchClaims(asked, subject, options, (condition) => conditions.push(condition) > 0)
   return conditions
 }
 
@@ -82,14 +82,14 @@ test('R10: the audience is always checked, by default for the token service itse
   }
 })
 
-test('R11: the audience of another installation does not fit', () => {
+test('R11: the audience of another installation does not match', () => {
   assert.equal(
     fieldOf({}, { audience: ['sts.elsewhere.example', 'https://sts.elsewhere.example'] }),
     'audience',
   )
 })
 
-test('custom claims are compared as text and must all hold', () => {
+test('custom claims are compared as text and must all match', () => {
   const payload = {
     ref: 'main',
     n: 42,
@@ -129,7 +129,7 @@ test('custom claims are compared as text and must all hold', () => {
   }
 })
 
-test('R1: a pattern matches only among the issuers that the operator named', () => {
+test('R1: a pattern matches only issuers that the operator listed', () => {
   const iss = { case: 'issuerPattern', value: 'https://[a-z]+\\.example\\.com' } as const
   for (const [patternIssuers, holds] of [
     [[], false],
@@ -142,18 +142,18 @@ test('R1: a pattern matches only among the issuers that the operator named', () 
   }
 })
 
-test('a condition that does not hold says what was probably meant', () => {
+test('a condition that does not hold has a hint at the likely mistake', () => {
   const subject = (value: string) => ({ sub: { case: 'subject', value } }) as const
   const pattern = (value: string) => ({ sub: { case: 'subjectPattern', value } }) as const
   for (const [match, hint] of [
-    [subject('repo:a/b/'), /slash at the end/],
+    [subject('repo:a/b/'), /trailing slash/],
     [subject('repo:A/b'), /upper and lower case/],
-    [subject(' repo:a/b'), /blanks/],
+    [subject(' repo:a/b'), /leading or trailing spaces/],
     [subject('repo:a/*'), /exact value, not a pattern/],
     [subject('other'), /^$/],
     [pattern('repo:a/*'), /for any text write \.\* instead: repo:a\/\.\*$/],
     [pattern('repo:*/b'), /write \.\* instead: repo:\.\*\/b$/],
-    [pattern('repo:a'), /a part only/],
+    [pattern('repo:a'), /only a part/],
     [pattern('REPO:a/b'), /upper and lower case/],
     [pattern('('), /^the pattern is not a regular expression/],
     [pattern('other'), /^$/],

@@ -3,30 +3,30 @@ import { checkIssuer } from './issuer-url.ts'
 import { patternHint, textHint } from './match-hints.ts'
 import type { CompiledPattern } from './patterns.ts'
 
-/** What a verified token says. */
+/** The claims of a verified token. */
 export interface SubjectClaims {
   readonly issuer: string
   readonly subject: string
-  /** As a list, whichever form the token has; empty: the token has no `aud`. */
+  /** Always a list; empty: the token has no `aud`. */
   readonly audience: readonly string[]
   readonly expiresAtMs: number
-  /** `iat`, if the token has one: how long ago it was issued bounds how long a stolen one was around. */
+  /** `iat`, if the token has one: its age limits how long a stolen token is useful. */
   readonly issuedAtMs: number | undefined
   /** The whole payload, for custom claims. */
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** A oneof of an exact value and a pattern, as the generated code has it. */
+/** A oneof of an exact value and a pattern, as in the generated code. */
 export type Choice<Exact extends string, Pattern extends string> =
   | { readonly case: Exact; readonly value: string }
   | { readonly case: Pattern; readonly value: string }
   | { readonly case: undefined; readonly value?: undefined }
 
-/** The part of `Identity.ClaimMatch` that matching looks at; the generated message fits. */
+/** The part of `Identity.ClaimMatch` that matching needs; compatible with the generated message. */
 export interface ClaimMatch {
   readonly iss: Choice<'issuer', 'issuerPattern'>
   readonly sub: Choice<'subject', 'subjectPattern'>
-  /** Unset: the token must be meant for the token service itself. */
+  /** Unset: the token must be for the token service itself. */
   readonly aud: Choice<'audience', 'audiencePattern'>
   readonly claims: Readonly<Record<string, string>>
   readonly claimPatterns: Readonly<Record<string, string>>
@@ -36,8 +36,8 @@ export interface ClaimMatch {
 export type CompilePattern = (text: string) => CompiledPattern | { readonly error: string }
 
 /**
- * Whether an identity trusts the issuer of a token, which is asked before anything is fetched from it (R1). A pattern matches only
- * among the issuers that the operator named.
+ * Whether an identity trusts the issuer of a token, checked before any key is fetched (R1). A pattern matches only issuers that the operator
+ * has listed.
  */
 export function matchIssuer(
   { iss }: Pick<ClaimMatch, 'iss'>,
@@ -48,7 +48,7 @@ export function matchIssuer(
   }: { readonly pattern: CompilePattern; readonly patternIssuers: readonly string[] },
 ): Condition {
   const isNamed = iss.case !== 'issuerPattern' || patternIssuers.includes(issuer)
-  // What a pattern lets through decides where keys are fetched from.
+  // Keys are fetched from the issuer that a pattern matches.
   const isName = iss.case !== 'issuerPattern' || checkIssuer(issuer) === undefined
   const fits = matchesChoice(iss, 'issuer', issuer, pattern)
   return identityCondition('issuer', fits && isNamed && isName, () => ({
@@ -63,18 +63,16 @@ export function matchIssuer(
 
 export interface MatchOptions {
   /**
-   * Accepted when the identity names no audience: the token service as a host and as a URL. Compared exactly
-   * (R10).
+   * Accepted if the identity names no audience: the token service as a host and as a URL. Compared exactly (R10).
    */
   readonly defaultAudiences: readonly string[]
   readonly pattern: CompilePattern
 }
 
 /**
- * The conditions that an identity has for the claims of a verified token, in order. Exact values are equal, patterns match the
- * whole value. Of several audiences one must match; a token without one never does. A custom claim is compared as text: booleans
- * and numbers as JSON writes them (`true`, `42`); a list, an object or null has no such text and never matches, nor does an integer
- * that JSON readers round (beyond 2^53).
+ * Checks the conditions of an identity for the claims of a verified token, in order. Exact values must be equal, patterns must match the whole
+ * value. One of several audiences must match; a token without an audience never matches. A custom claim is compared as text: booleans and
+ * numbers as in JSON (`true`, `42`); a list, an object or null never matches, nor does an integer beyond 2^53, which JSON parsers round.
  */
 export function matchClaims(
   match: Omit<ClaimMatch, 'iss'>,
@@ -92,7 +90,7 @@ export function matchClaims(
         ? oneOfDetail(
             defaultAudiences,
             claims.audience,
-            'the identity names no audience, so the token must be for this token service: ask its issuer for that audience, or set one on the identity',
+            'the identity names no audience, so the token must be for this token service: request that audience from its issuer, or set one on the identity',
           )
         : {
             ...choiceDetail(aud, 'audience', claims.audience[0] ?? '', pattern),
@@ -126,7 +124,7 @@ export function matchClaims(
   }
 }
 
-/** Whether a value is the exact one or matches the pattern that an identity has for it. */
+/** The condition that a value equals the exact value of an identity or matches its pattern. */
 export function matchChoice(
   name: string,
   choice: Choice<string, string>,
@@ -139,12 +137,12 @@ export function matchChoice(
   )
 }
 
-/** A condition that an identity sets: whoever does not meet it learns no more than that. */
+/** A condition of an identity. The error of the exchange does not name it. */
 export function identityCondition(name: string, holds: boolean, detail: () => ConditionDetail): Condition {
-  return { name, holds, fault: 'identity', reason: `the identity asks for another ${name}`, detail }
+  return { name, holds, fault: 'identity', reason: `the identity requires another ${name}`, detail }
 }
 
-/** What is expected where one of several values must be among those of the token. */
+/** Details of a condition that one of several values must be in the token. */
 export function oneOfDetail(
   expected: readonly string[],
   actual: readonly string[],
@@ -175,7 +173,7 @@ function choiceDetail(
   pattern: CompilePattern,
 ): ConditionDetail {
   if (choice.case === undefined)
-    return { expected: '', actual: value, hint: 'the identity says nothing about it' }
+    return { expected: '', actual: value, hint: 'the identity does not specify it' }
   return choice.case === exact
     ? { expected: choice.value, actual: value, hint: textHint(choice.value, value) }
     : {
@@ -191,7 +189,7 @@ function patternText(pattern: string): string {
 
 function claimHint(payload: Readonly<Record<string, unknown>>, name: string): string {
   return Object.hasOwn(payload, name)
-    ? 'the claim is neither a text, a number nor true or false, so nothing can match it'
+    ? 'the claim is not a string, number or boolean, so nothing can match it'
     : 'the token has no such claim'
 }
 

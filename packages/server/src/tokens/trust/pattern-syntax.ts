@@ -1,12 +1,10 @@
 /**
- * The shape of an RE2 pattern, as far as one needs it to bound a pattern's size and to see where in a text
- * its parts apply. What a part matches is not decided here: that is asked of the engine itself, so the two
- * cannot disagree.
+ * The syntax tree of an RE2 pattern, which bounds the size of the pattern and locates its parts in a text. The engine itself decides what a
+ * part matches, so the two cannot disagree.
  */
 export type PatternNode =
   /**
-   * Matches one character. `source` stands for itself in RE2 syntax: `a`, `\.`, `[^/]`, `\pL`; `flags` apply
-   * to it.
+   * Matches one character. `source` is RE2 syntax: `a`, `\.`, `[^/]`, `\pL`; `flags` apply to it.
    */
   | { readonly kind: 'char'; readonly source: string; readonly flags: string }
   /** Matches without consuming: anchors, word boundaries. */
@@ -18,7 +16,7 @@ export type PatternNode =
 
 const quantifier = /([*+?]|\{(\d+)(,(\d*))?\})\??/y
 const groupStart = /\((?:\?(?:P?<\w+>|([imsU]*(?:-[imsU]+)?)([:)])))?/uy
-/** Anchors and boundaries; a quotation, perhaps without its end; a class; one character or escape. */
+/** Anchors and boundaries; a quotation, possibly without its end; a class; one character or escape. */
 const assertion = /\^|\$|\\[AbBz]/y
 const quotation = /\\Q((?:(?!\\E)[\s\S])*)(?:\\E)?/y
 const charClass = /\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]/uy
@@ -26,8 +24,7 @@ const escaped = /\\(?:x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|[pP](?:\{\^?\w+\}|\w)|[0
 const plainChar = /[^()|*+?[\\]/uy
 
 /**
- * The shape of a pattern that the engine accepts; undefined when it uses something that this reader does not
- * know.
+ * Parses a pattern that the engine accepts; undefined if it uses syntax that this parser does not support.
  */
 export function parsePattern(text: string): PatternNode | undefined {
   let at = 0
@@ -40,7 +37,7 @@ export function parsePattern(text: string): PatternNode | undefined {
     return found
   }
 
-  /** Up to `)` or the end. Flags set on the way hold until then, across `|`. */
+  /** Parses up to `)` or the end. Flags that are set inside apply until then, across `|`. */
   function parseChoice(outerFlags: string): PatternNode | undefined {
     let flags = outerFlags
     const choices: PatternNode[][] = [[]]
@@ -61,7 +58,7 @@ export function parsePattern(text: string): PatternNode | undefined {
       } else if (!parseAtoms(nodes, flags)) {
         return undefined
       }
-      // Also after flags and an empty quotation: the engine then repeats what stands before them.
+      // Also after flags and an empty quotation: the engine then repeats the item before them.
       repeatLast(nodes)
     }
     const sequences = choices.map((nodes): PatternNode => ({ kind: 'sequence', nodes }))
@@ -91,7 +88,7 @@ export function parsePattern(text: string): PatternNode | undefined {
   return at === text.length ? node : undefined
 }
 
-/** How many instructions the pattern compiles to, roughly: counted repetitions are written out. */
+/** Estimates the number of instructions of a compiled pattern: counted repetitions are expanded. */
 export function expandedSize(node: PatternNode): number {
   switch (node.kind) {
     case 'char':
@@ -127,7 +124,7 @@ function quoteChar(char: string): string {
 }
 
 /**
- * A brace that begins no repetition stands for itself, but not at the beginning of a pattern in every engine.
+ * A brace that starts no repetition is literal, but not at the start of a pattern in every engine.
  */
 function quoteBrace(source: string): string {
   return source === '{' || source === '}' || source === ']' ? `\\${source}` : source

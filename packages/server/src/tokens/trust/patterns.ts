@@ -11,11 +11,11 @@ export interface CompiledPattern {
 }
 
 /**
- * Matching costs program size times value length; these two keep the worst case at some tens of milliseconds.
+ * The time to match is proportional to program size times value length; these limits keep the worst case below 100 ms.
  */
 const PROGRAM_SIZE_MAX = 2048
 const VALUE_CHARS_MAX = 4096
-/** A compiled pattern takes some kilobytes. */
+/** Size of the cache; a compiled pattern takes some kilobytes. */
 const PATTERNS_REMEMBERED_MAX = 1000
 
 const patterns = new LRUCache<string, CompiledPattern | { readonly error: string }>({
@@ -27,8 +27,7 @@ type Engine = typeof import('re2js')['RE2JS']
 let loadedEngine: Engine | undefined
 
 /**
- * Loaded with the first pattern, so that starting the server does not wait for it; synchronous, so that
- * matching is too.
+ * Loaded with the first pattern, so that the start of the server does not wait for it; synchronous, because matching is.
  */
 function engine(): Engine {
   loadedEngine ??= (createRequire(import.meta.url)('re2js') as typeof import('re2js')).RE2JS
@@ -36,9 +35,8 @@ function engine(): Engine {
 }
 
 /**
- * Compiles a user's regular expression in RE2 syntax, or says why not. It must match whole values: anchors
- * are implied, also around alternatives (R4). It is never given to the backtracking engine of the language
- * (R5). Compiled patterns are remembered.
+ * Compiles a user's regular expression in RE2 syntax, or returns an error. It must match whole values: anchors are implied, also around
+ * alternatives (R4). It never runs on JavaScript's backtracking engine (R5). Compiled patterns are cached.
  */
 export function compilePattern(text: string): CompiledPattern | { readonly error: string } {
   if (text.length > limits.patternCharsMax)
@@ -52,8 +50,8 @@ export function compilePattern(text: string): CompiledPattern | { readonly error
 }
 
 /**
- * Why `text` must not become the issuer pattern of an identity, or undefined when it may: it does not
- * compile, or it leaves open whose issuers it matches, see issuer-pattern.ts.
+ * Returns why `text` is not a valid issuer pattern; undefined if it is. It must compile, and fix the domain of the issuers that it matches;
+ * see issuer-pattern.ts.
  */
 export function lintIssuerPattern(text: string): string | undefined {
   const compiled = compilePattern(text)
@@ -66,11 +64,11 @@ export function lintIssuerPattern(text: string): string | undefined {
 
 function compile(text: string): CompiledPattern | { readonly error: string } {
   const tooLarge = { error: 'is too large: use fewer or smaller repetitions' }
-  // Before the engine writes out the repetitions.
+  // Checked before the engine expands the repetitions.
   const node = parsePattern(text)
   if (node !== undefined && expandedSize(node) > PROGRAM_SIZE_MAX) return tooLarge
   try {
-    // On its own first: `a)|(?:b` would break out of the group below.
+    // Compiled alone first: `a)|(?:b` would end the group below.
     engine().compile(text)
     const whole = engine().compile(`^(?:${text})$`)
     if (node === undefined) return { error: 'is not a supported regular expression' }

@@ -15,17 +15,17 @@ import { checkIssuer } from './issuer-url.ts'
 import { compilePattern, lintIssuerPattern } from './patterns.ts'
 import { checkStaticKeys } from './static-keys.ts'
 
-/** What a relationship must look like before it is stored: whoever it lets in, it lets in for good. */
+/** Validates the relationship of an identity before it is stored. */
 
 export interface RelationshipRules {
-  /** Whether issuers may be plain http addresses: only where the operator allows private networks. */
+  /** Whether issuers may have plain http addresses: only if the operator allows private networks. */
   readonly plainHttpIssuers: boolean
-  /** The token service itself, whose keys nobody has to fetch. */
+  /** The token service itself, whose keys are not fetched. */
   readonly ownIssuer?: string
 }
 
 interface Times {
-  /** When the identity was created; the life of static keys counts from there. */
+  /** When the identity was created, which is the start of the lifetime of static keys. */
   readonly createdMs: number
   readonly nowMs: number
 }
@@ -106,7 +106,7 @@ function checkStatic(
   ]
 }
 
-/** Both the ARN and the user id must be given: a role that is made anew under its old name has another user id. */
+/** Both the ARN and the user id are required: a role that is recreated with the same name has another user id. */
 function checkAws({ awsAccount, awsArn, awsUserId }: Identity_AWSIdentity): Violation[] {
   const at = (field: string) => `awsIdentity.${field}`
   const checks = [
@@ -128,25 +128,25 @@ function checkAws({ awsAccount, awsArn, awsUserId }: Identity_AWSIdentity): Viol
 
 function checkServicePrincipal(principal: ServicePrincipal): Violation {
   if (principal === ServicePrincipal.UNSPECIFIED) return violation('servicePrincipal', 'must name a service')
-  // Enums are open: a number that stands for nothing arrives as it is.
+  // Proto enums are open: unknown numbers arrive unchanged.
   if (ServicePrincipal[principal] === undefined)
     return violation('servicePrincipal', `${principal} is not a service`)
   return undefined
 }
 
-/** Who may assume an identity, from the form in which it is stored. */
+/** Decodes a stored relationship, which defines who may assume an identity. */
 export function relationshipOf(stored: Uint8Array): Identity['relationship'] {
   return fromBinary(IdentitySchema, stored).relationship
 }
 
-/** When the keys of a static-key identity stop being accepted (R16: looked at when used). */
+/** When the keys of a static-key identity expire (R16: checked at use). */
 export function staticKeysExpireMs({ expirationTime }: Identity_StaticKeys, createdMs: number): number {
   return expirationTime === undefined
     ? createdMs + limits.staticKeyLifetimeMsMax
     : timestampMs(expirationTime)
 }
 
-/** The violation of an issuer that is named in a resource, also of an identity provider. */
+/** Validates an issuer in a resource, also of an identity provider. */
 export function checkIssuerUrl(
   field: string,
   issuer: string,
@@ -164,7 +164,7 @@ function checkPattern(field: string, pattern: string): Violation {
   return 'error' in compiled ? violation(field, compiled.error) : undefined
 }
 
-/** A pattern that is empty matches the empty text alone, which nothing has. */
+/** An empty pattern matches only the empty text, which no value is. */
 function checkGivenPattern(field: string, pattern: string): Violation {
   return pattern === '' ? violation(field, 'must not be empty') : checkPattern(field, pattern)
 }

@@ -27,7 +27,7 @@ test('a key set with a usable public key is accepted', () => {
   }
 })
 
-test('R6: a key set without a usable public key, or with more than public keys, is refused with the reason', () => {
+test('R6: a key set without a usable public key, or with other keys, is rejected with the reason', () => {
   for (const [text, reason] of [
     ['', /not JSON/],
     ['-----BEGIN PUBLIC KEY-----', /not JSON/],
@@ -77,7 +77,7 @@ test('R6: a key is found only for the algorithms of its type', async () => {
   }
 })
 
-test('without a key id the only fitting key is used; two are none', async () => {
+test('without a key id the only fitting key is used; with two, none is', async () => {
   const source = staticKeySource(
     jwks({ ...rsa, kid: 'r' }, { ...ecPublic, kid: 'e' }, { ...rsa, kid: 'p', alg: 'PS256' }),
   )
@@ -86,13 +86,13 @@ test('without a key id the only fitting key is used; two are none', async () => 
   assert.equal((await source.find('PS256', undefined)).kind, 'unknown')
 })
 
-test('a stored text that is not usable has no keys', async () => {
+test('an invalid stored text has no keys', async () => {
   for (const text of ['', '{', jwks(symmetric), jwks(ecPrivate)]) {
     assert.deepEqual(await staticKeySource(text).find('ES256', undefined), { kind: 'unknown' })
   }
 })
 
-test('keys are imported once for the same text, and never taken for those of another', async () => {
+test('keys are imported once for the same text, and never used for another text', async () => {
   const text = jwks(ecPublic)
   assert.equal(staticKeySource(text), staticKeySource(text))
   assert.notEqual(staticKeySource(text), staticKeySource(`${text} `))

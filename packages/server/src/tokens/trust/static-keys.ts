@@ -2,16 +2,22 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { limits } from '../../config/limits.ts'
 import { parseUntrustedJson } from '../../runtime/json/untrusted-json.ts'
-import { importVerificationKey, type KeySource, pickKey, readJwks, secretKind, usableKeys } from './key-set.ts'
+import {
+  importVerificationKey,
+  type KeySource,
+  pickKey,
+  readJwks,
+  secretKind,
+  usableKeys,
+} from './key-set.ts'
 
-/** Sources that are remembered: importing keys costs more than verifying with them. */
+/** Size of the cache: importing keys costs more than verifying with them. */
 const SOURCES_MAX = 1000
 const sources = new LRUCache<string, KeySource>({ max: SOURCES_MAX })
 
 /**
- * Why `text` cannot be the key set of a static-key identity, or undefined when it can: a JWK Set (RFC 7517)
- * of at most `jwksCharsMax` characters with at least one public key that can verify a token, and nothing that
- * its owner should have kept to himself. Reasons do not repeat the text.
+ * Returns why `text` is not a valid key set of a static-key identity; undefined if it is: a JWK Set (RFC 7517) of at most `jwksCharsMax`
+ * characters with at least one usable public key, and no private or symmetric key. Reasons do not repeat the text.
  */
 export function checkStaticKeys(text: string): string | undefined {
   if (text.length > limits.jwksCharsMax) return `must have at most ${limits.jwksCharsMax} characters`
@@ -34,9 +40,8 @@ export function checkStaticKeys(text: string): string | undefined {
 }
 
 /**
- * The keys of a static-key identity. Unusable ones are passed over, a text that is no key set has none: what
- * is stored was checked by `checkStaticKeys` when it came in, and a rule that became stricter since must not
- * be bypassed.
+ * The keys of a static-key identity. Unusable keys and invalid key sets are ignored: `checkStaticKeys` validated them when they were stored,
+ * but its rules may have become stricter since.
  */
 export function staticKeySource(text: string): KeySource {
   const hash = createHash('sha256').update(text).digest('base64')

@@ -9,7 +9,14 @@ import {
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
 import { create } from '@bufbuild/protobuf'
 import { createMapping } from '../mapping/message-mapping.ts'
-import { fieldPathMapper, listAllPages, mapMethod, narrowFilter, noMatch, translateService } from '../mapping/translation.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  mapMethod,
+  narrowFilter,
+  noMatch,
+  translateService,
+} from '../mapping/translation.ts'
 
 /** Account associations of version 1, which go by their group. */
 

@@ -16,7 +16,13 @@ import { unimplemented } from '../../api/errors.ts'
 import { parseUid } from '../../api/uid.ts'
 import { capabilityNames } from '../mapping/capability-names.ts'
 import { createMapping, type FieldPair, nestedMessage } from '../mapping/message-mapping.ts'
-import { fieldPathMapper, listAllPages, narrowFilter, noMatch, translateService } from '../mapping/translation.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  narrowFilter,
+  noMatch,
+  translateService,
+} from '../mapping/translation.ts'
 
 /** Invites of version 1. The one who creates an invite sees another message than who lists it. */
 

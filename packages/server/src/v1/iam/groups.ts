@@ -13,7 +13,13 @@ import {
 import { create } from '@bufbuild/protobuf'
 import { isPlatformAdministrator } from '../../pipeline/authorization.ts'
 import { createMapping } from '../mapping/message-mapping.ts'
-import { fieldPathMapper, listAllPages, narrowFilter, noMatch, translateService } from '../mapping/translation.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  narrowFilter,
+  noMatch,
+  translateService,
+} from '../mapping/translation.ts'
 
 /** Groups of version 1. */
 

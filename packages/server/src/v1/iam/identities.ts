@@ -16,7 +16,13 @@ import { limits } from '../../config/limits.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
 import { createMapping, nestedMessage } from '../mapping/message-mapping.ts'
-import { fieldPathMapper, listAllPages, narrowFilter, noMatch, translateService } from '../mapping/translation.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  narrowFilter,
+  noMatch,
+  translateService,
+} from '../mapping/translation.ts'
 
 /** Identities of version 1. */
 

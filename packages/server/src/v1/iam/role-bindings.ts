@@ -23,7 +23,14 @@ import { createBatch, toRoleBinding } from '../../iam/role-bindings.ts'
 import { type InvokeMethod, implement, type ServiceImplementation } from '../../pipeline/call.ts'
 import type { Store } from '../../storage/store.ts'
 import { createMapping } from '../mapping/message-mapping.ts'
-import { fieldPathMapper, listAllPages, narrowFilter, noMatch, translateErrors, translateService } from '../mapping/translation.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  narrowFilter,
+  noMatch,
+  translateErrors,
+  translateService,
+} from '../mapping/translation.ts'
 import { groupMapping } from './groups.ts'
 import { roleMapping } from './roles.ts'
 

@@ -6,7 +6,13 @@ import {
 import { create } from '@bufbuild/protobuf'
 import { capabilityNames } from '../mapping/capability-names.ts'
 import { createMapping } from '../mapping/message-mapping.ts'
-import { fieldPathMapper, listAllPages, narrowFilter, noMatch, translateService } from '../mapping/translation.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  narrowFilter,
+  noMatch,
+  translateService,
+} from '../mapping/translation.ts'
 
 /** Roles of version 1. */
 

@@ -1,6 +1,11 @@
 import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
 import { notFound, unimplemented } from '../../api/errors.ts'
-import { type Handlers, implement, type ServiceImplementation, type ServiceTranslation } from '../../pipeline/call.ts'
+import {
+  type Handlers,
+  implement,
+  type ServiceImplementation,
+  type ServiceTranslation,
+} from '../../pipeline/call.ts'
 import type { ReadImageConfiguration } from '../../registry/resources/images.ts'
 import type { RepoOptions } from '../../registry/resources/repos.ts'
 import type { Store } from '../../storage/store.ts'

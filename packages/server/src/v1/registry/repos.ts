@@ -23,13 +23,26 @@ import type { Call, Handlers } from '../../pipeline/call.ts'
 import { REPO_TYPE } from '../../registry/resources/parent-repo.ts'
 import { checkNewReadme, readReadmes, updateReadme } from '../../registry/resources/repo-readmes.ts'
 import { countCopies } from '../../registry/resources/repo-source.ts'
-import { type ChangedRepo, mayConfigure, type RepoOptions, repoChanges, repoNameTakenError } from '../../registry/resources/repos.ts'
+import {
+  type ChangedRepo,
+  mayConfigure,
+  type RepoOptions,
+  repoChanges,
+  repoNameTakenError,
+} from '../../registry/resources/repos.ts'
 import { type MutationResult, mutate } from '../../storage/changes/mutation.ts'
 import type { Tx } from '../../storage/db.ts'
 import { findUid, lockResource, readResource } from '../../storage/resource-rows.ts'
 import type { RepoRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
-import { fieldPathMapper, listAllPages, narrowFilter, noMatch, type Translators, translateErrors } from '../mapping/translation.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  narrowFilter,
+  noMatch,
+  type Translators,
+  translateErrors,
+} from '../mapping/translation.ts'
 import { repoMapping } from './repo-mapping.ts'
 
 /**

@@ -24,7 +24,14 @@ import { mutate } from '../../storage/changes/mutation.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
 import { createMapping } from '../mapping/message-mapping.ts'
-import { fieldPathMapper, listAllPages, narrowFilter, noMatch, type Translators, translateErrors } from '../mapping/translation.ts'
+import {
+  fieldPathMapper,
+  listAllPages,
+  narrowFilter,
+  noMatch,
+  type Translators,
+  translateErrors,
+} from '../mapping/translation.ts'
 
 /**
  * Tags of version 1. Lists of it leave nothing out unless they are told to, and a tag may point at nothing yet; where it pointed

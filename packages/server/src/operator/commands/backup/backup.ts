@@ -10,14 +10,28 @@ import { findMasterKey, openBlobStore, openDatabase } from '../../../installatio
 import type { Db } from '../../../storage/db.ts'
 import { createLog } from '../../../telemetry/log.ts'
 import { backUp, requireBackupPossible, withBackupLease } from '../../backup/backup.ts'
-import { chooseBackup, findDamagedBlobs, listBackedUpBlobs, type PruneReport, prune, verifyTables } from '../../backup/contents.ts'
+import {
+  chooseBackup,
+  findDamagedBlobs,
+  listBackedUpBlobs,
+  type PruneReport,
+  prune,
+  verifyTables,
+} from '../../backup/contents.ts'
 import type { Destination } from '../../backup/destination.ts'
 import type { BackupManifest } from '../../backup/manifest.ts'
 import { openBackupRepository, type StoredBackup } from '../../backup/repository.ts'
 import { dryRunOption, jsonOption } from '../options.ts'
 import { createByteProgress, interruptSignal } from '../progress.ts'
 import { EXIT_DAMAGE_FOUND, readConfigOrExit, reportFailure } from '../with-installation.ts'
-import { destinationParameter, passphraseOption, readPassphrase, storeNotes, storeOptions, withDestination } from './options.ts'
+import {
+  destinationParameter,
+  passphraseOption,
+  readPassphrase,
+  storeNotes,
+  storeOptions,
+  withDestination,
+} from './options.ts'
 
 const keepOption = { flags: '--keep <n>', summary: 'number of backups to keep, newest first' } as const
 

@@ -12,11 +12,23 @@ import type { Log } from '../../../runtime/log.ts'
 import { createLog } from '../../../telemetry/log.ts'
 import { chooseBackup } from '../../backup/contents.ts'
 import { openBackupRepository } from '../../backup/repository.ts'
-import { RESTORE_APPLICATION_NAME, type RestoreProgress, type RestoreReport, restore } from '../../backup/restore.ts'
+import {
+  RESTORE_APPLICATION_NAME,
+  type RestoreProgress,
+  type RestoreReport,
+  restore,
+} from '../../backup/restore.ts'
 import { jsonOption } from '../options.ts'
 import { createByteProgress, interruptSignal } from '../progress.ts'
 import { EXIT_DAMAGE_FOUND, readConfigOrExit, reportFailure } from '../with-installation.ts'
-import { destinationParameter, passphraseOption, readPassphrase, storeNotes, storeOptions, withDestination } from './options.ts'
+import {
+  destinationParameter,
+  passphraseOption,
+  readPassphrase,
+  storeNotes,
+  storeOptions,
+  withDestination,
+} from './options.ts'
 
 /** `berth admin restore`: restores a backup into the installation that the environment configures. */
 export const restoreCommand: CommandDeclaration = {

@@ -4,7 +4,14 @@ import { ApiError } from '../../../api/errors.ts'
 import { limits } from '../../../config/limits.ts'
 import { TaskGroup } from '../../../runtime/task-group.ts'
 import type { Tracer } from '../../../runtime/tracer.ts'
-import { type BlobStore, type ByteRange, IDENTITY_FILE, MissingBytes, type StoredUpload, type Upload } from '../blob-store.ts'
+import {
+  type BlobStore,
+  type ByteRange,
+  IDENTITY_FILE,
+  MissingBytes,
+  type StoredUpload,
+  type Upload,
+} from '../blob-store.ts'
 import type { BlobLog, BlobSettings } from '../open.ts'
 import { type Bucket, type MultipartUpload, openBucket } from './bucket.ts'
 import { toFailure, toStoreError, UnusableStore } from './failures.ts'

@@ -9,12 +9,37 @@ import { inTransaction, type Tx } from '../../../storage/db.ts'
 import type { UploadRow } from '../../../storage/schema/tables.ts'
 import { MissingBytes, type Upload } from '../../blobs/blob-store.ts'
 import { commitUpload, linkBlob } from '../../blobs/stored-blobs.ts'
-import { DEFAULT_ALGORITHM, type Digest, newHash, parseDigest, requireDigest } from '../../manifests/digests.ts'
+import {
+  DEFAULT_ALGORITHM,
+  type Digest,
+  newHash,
+  parseDigest,
+  requireDigest,
+} from '../../manifests/digests.ts'
 import { declaredLength, readUploadQuota, type UploadQuota } from '../../quota/upload-quota.ts'
 import type { OciContext, OciServices } from '../context.ts'
 import { getOrCreateRepo, lockRepoForShare } from '../push-repo.ts'
-import { captureFailure, countBytes, hashBytes, parseChunkRange, requireLength, skipBytes } from './upload-bytes.ts'
-import { claimUpload, deleteUpload, type IdleUpload, newId, readUpload, releaseUpload, toUploadError, UNFINISHED, type UploadClaim, uploadBusyError, waitForWriter } from './upload-claims.ts'
+import {
+  captureFailure,
+  countBytes,
+  hashBytes,
+  parseChunkRange,
+  requireLength,
+  skipBytes,
+} from './upload-bytes.ts'
+import {
+  claimUpload,
+  deleteUpload,
+  type IdleUpload,
+  newId,
+  readUpload,
+  releaseUpload,
+  toUploadError,
+  UNFINISHED,
+  type UploadClaim,
+  uploadBusyError,
+  waitForWriter,
+} from './upload-claims.ts'
 
 /**
  * Pushes blobs: in one request, or as an upload that its identity can continue after a closed connection or an expired token. Only one

@@ -15,25 +15,25 @@ import { issueBrowserFlowTokens, issueHeadlessIdToken } from '../sdk-flows/brows
 import { encryptToCode, headlessResults } from '../sdk-flows/headless.ts'
 import { loopbackErrorUrl, loopbackTokenUrl } from '../sdk-flows/loopback-response.ts'
 
-/** How a flow ends: the answer reaches the client in the way that it asked for, and the person sees what became of it. */
+/** Ends a flow: sends the response to the client by the channel of its request, and shows the result to the user. */
 
-/** Why a client gets nothing. */
+/** An error response to a client. */
 export interface AuthorizationErrorResponse {
-  /** Of RFC 6749 section 4.1.2.1. */
+  /** Error code of RFC 6749 section 4.1.2.1. */
   readonly error: 'access_denied' | 'invalid_request' | 'invalid_scope'
-  /** In words, for the client and the person. */
+  /** Text for the client and the user. */
   readonly description: string
-  /** As clients of the SDK are told: an HTTP status, of which 404 says that the account is not known. */
+  /** HTTP status for clients of the SDK; 404 means an unknown account. */
   readonly status: number
 }
 
-/** Whoever is signed in, and with what. */
+/** A browser with a signed-in user. */
 export interface SignedInBrowser {
   readonly browser: Browser
   readonly session: Session
 }
 
-/** Gives the client of a request that is closed what somebody agreed to. */
+/** Sends the client of a closed request what the user granted. */
 export async function sendAuthorizationResponse(
   c: Context<SignInEnv>,
   context: SignInContext,
@@ -49,30 +49,35 @@ export async function sendAuthorizationResponse(
     return c.redirect(withQueryParameters(reply.redirect, { code, state: reply.state, iss: authUrl }), 303)
   }
   if (reply.kind === 'loopback') {
-    const made = await issueBrowserFlowTokens(c, context, request, session)
-    if ('error' in made) return sendAuthorizationError(c, context, request, made)
-    return c.redirect(loopbackTokenUrl(reply.redirect, made), 303)
+    const issued = await issueBrowserFlowTokens(c, context, request, session)
+    if ('error' in issued) return sendAuthorizationError(c, context, request, issued)
+    return c.redirect(loopbackTokenUrl(reply.redirect, issued), 303)
   }
   if (reply.kind === 'device') {
     const grant = await createAuthorizationGrant(store, session, request)
     if (!(await deviceCodes(store).decide(reply.userCode, grant))) throw authorizationRequestExpired()
-    return resultPage(c, 'The device is let in', 'You can close this window and go on there.', browser)
+    return resultPage(
+      c,
+      'Device connected',
+      'You can close this window and continue on your device.',
+      browser,
+    )
   }
   if (reply.kind === 'headless') {
-    const proof = await issueHeadlessIdToken(c, context, request, session)
-    const result = proof === undefined ? undefined : encryptToCode(reply.code, proof)
+    const idToken = await issueHeadlessIdToken(c, context, request, session)
+    const result = idToken === undefined ? undefined : encryptToCode(reply.code, idToken)
     if (result === undefined) throw authorizationRequestExpired()
     try {
       await headlessResults(store).add(result, reply.code)
     } catch (error) {
-      // Somebody has answered this code before; the first answer stands.
+      // Another sign-in with this code was faster; the first result remains.
       if (store.db.rules.isUniqueViolation(error)) throw authorizationRequestExpired()
       throw error
     }
     return resultPage(
       c,
       'You are signed in',
-      'You can close this window and go on in your terminal.',
+      'You can close this window and return to your terminal.',
       browser,
     )
   }
@@ -86,7 +91,7 @@ export async function sendAuthorizationResponse(
   )
 }
 
-/** Tells the client of a request that is closed that it gets nothing. */
+/** Sends an error to the client of a closed request. */
 export async function sendAuthorizationError(
   c: Context<SignInEnv>,
   { store, authUrl }: SignInContext,
@@ -100,10 +105,10 @@ export async function sendAuthorizationError(
   if (reply.kind === 'loopback')
     return c.redirect(loopbackErrorUrl(reply.redirect, { error: description, status }), 303)
   if (reply.kind === 'device') await deviceCodes(store).decide(reply.userCode, undefined)
-  return resultPage(c, 'Nothing was given', `${description.charAt(0).toUpperCase()}${description.slice(1)}.`)
+  return resultPage(c, 'Request denied', `${description.charAt(0).toUpperCase()}${description.slice(1)}.`)
 }
 
-/** The same for a request by its secret, which is closed by it. Throws code 5 when it is over, or another browser's. */
+/** Closes a request by its secret and sends an error. Throws code 5 if the request has expired or belongs to another browser. */
 export async function closeWithError(
   c: Context<SignInEnv>,
   context: SignInContext,
@@ -113,7 +118,7 @@ export async function closeWithError(
   return sendAuthorizationError(c, context, await takeAuthorizationRequest(c, context, secret), refusal)
 }
 
-/** A page that says what became of it. */
+/** Renders a page with the result of a flow. */
 function resultPage(
   c: Context<SignInEnv>,
   heading: string,

@@ -7,20 +7,20 @@ import type { WaitingDevice } from '../device/device-codes.ts'
 import { formatUserCode } from '../device/user-code.ts'
 import { headlessCodePrefix } from '../sdk-flows/headless.ts'
 
-/** The page on which somebody agrees, or not: who asks, for what, as whom, and where the answer goes. */
+/** The consent page: which client requests what access, for which user, and where the response is sent. */
 
 export interface ConsentPage {
   readonly browser: Browser
   /** The secret of the request. */
   readonly secret: string
   readonly request: AuthorizationRequest
-  /** Whoever is signed in. */
+  /** The signed-in user. */
   readonly account: { readonly name: string; readonly email: string; readonly uid: string }
-  /** Name of the client where it is registered; undefined for any other program. */
+  /** Name of a registered client; undefined for any other. */
   readonly clientName: string | undefined
-  /** Undefined where no invite comes along. */
+  /** Undefined without an invite. */
   readonly offer: InviteOffer | undefined
-  /** Undefined where no device waits. */
+  /** Undefined if no device waits. */
   readonly device: WaitingDevice | undefined
 }
 
@@ -28,19 +28,19 @@ export function consentPage(consent: ConsentPage): Html {
   const { browser, secret, request, account } = consent
   const { kind } = request.reply
   const heading = headingOf(consent)
-  const who = account.email === '' ? account.name : `${account.name} (${account.email})`
+  const user = account.email === '' ? account.name : `${account.name} (${account.email})`
   return page(
     { title: heading, browser },
     html`<h1>${heading}</h1>
 ${introductionOf(consent)}
 <dl>
-${descriptionEntry('You are signed in as', who)}
+${descriptionEntry('Signed in as', user)}
 ${inviteEntries(consent)}${kind === 'none' ? '' : clientEntries(consent)}</dl>
 <form method="post" action="/oauth/continue">
 ${formToken(browser)}<input type="hidden" name="request" value="${secret}">
 <div class="actions">
 <button name="decision" value="allow">${kind === 'none' ? 'Accept' : 'Allow'}</button>
-<button name="decision" value="refuse" class="quiet">${kind === 'none' ? 'Not now' : 'Refuse'}</button>
+<button name="decision" value="refuse" class="quiet">${kind === 'none' ? 'Not now' : 'Deny'}</button>
 </div>
 <p class="below"><button name="decision" value="switch" class="link">Use another account</button></p>
 </form>`,
@@ -49,33 +49,33 @@ ${formToken(browser)}<input type="hidden" name="request" value="${secret}">
 
 function headingOf({ request, clientName, offer }: ConsentPage): string {
   if (request.reply.kind === 'none') return `Join ${offer?.group.name ?? ''}?`
-  if (request.reply.kind === 'device') return 'Let this device in?'
-  return `Allow ${clientName ?? 'a program'} to act for you?`
+  if (request.reply.kind === 'device') return 'Connect this device?'
+  return `Allow ${clientName ?? 'an application'} to act on your behalf?`
 }
 
 function introductionOf({ request: { reply }, clientName, device }: ConsentPage): Html {
   if (reply.kind === 'device') {
-    return html`<p>A device shows this code and waits:</p>
+    return html`<p>A device with this code is waiting:</p>
 <p class="code">${formatUserCode(device?.userCode ?? '')}</p>
-<p>Allow it only if you began this yourself and see the same code on your device. Whoever asks you to enter a code
-that they sent you wants to act in your name.</p>`
+<p>Allow it only if you started this yourself and your device shows the same code. Never enter a code that someone
+sent you: they could act on your behalf.</p>`
   }
   if (reply.kind === 'headless') {
-    return html`<p>A program waits for you. The address that it showed in your terminal has, after <code>headless_code=</code>,
-a code that begins with:</p>
+    return html`<p>An application in your terminal is waiting. The address that it showed contains, after <code>headless_code=</code>,
+a code that starts with:</p>
 <p class="code">${headlessCodePrefix(reply.code)}</p>
-<p>Allow it only if you began this yourself and see the same code in your terminal.</p>`
+<p>Allow it only if you started this yourself and your terminal shows the same code.</p>`
   }
   if (reply.kind === 'none') return html`<p>You were invited.</p>`
   return clientName === undefined
-    ? html`<p>A program on your computer wants to act in your name. Allow it only if you began this yourself.</p>`
-    : html`<p>${clientName} wants to act in your name. Allow it only if you began this yourself.</p>`
+    ? html`<p>An application on your computer wants to act on your behalf. Allow it only if you started this yourself.</p>`
+    : html`<p>${clientName} wants to act on your behalf. Allow it only if you started this yourself.</p>`
 }
 
 function inviteEntries({ offer, request }: ConsentPage): Html {
   if (offer === undefined) return html``
   const { group, role } = offer
-  const label = request.reply.kind === 'none' ? 'You get' : 'You also join'
+  const label = request.reply.kind === 'none' ? 'You receive' : 'You also receive'
   return html`${descriptionEntry(label, `the role ${role.name} in ${group.name}`)}
 ${descriptionEntry('Group', group.uid)}
 `
@@ -84,13 +84,13 @@ ${descriptionEntry('Group', group.uid)}
 function clientEntries({ request, clientName, device }: ConsentPage): Html {
   const { reply, client, identity, scopes, audiences } = request
   const isInHeading = clientName === undefined || reply.kind === 'code'
-  return html`${isInHeading ? '' : descriptionEntry('Program', clientName)}
-${clientName === undefined && client !== '' ? descriptionEntry('It calls itself', displayClientName(client)) : ''}
-${descriptionEntry('It gets', describeAccess(request))}
-${descriptionEntry('For', audiences.join(', '))}
-${identity === '' ? '' : descriptionEntry('It acts as the identity', identity)}
-${scopes.length === 0 ? '' : descriptionEntry('In these groups only', scopes.join(', '))}
-${descriptionEntry('The answer goes to', describeRecipient(reply))}
+  return html`${isInHeading ? '' : descriptionEntry('Application', clientName)}
+${clientName === undefined && client !== '' ? descriptionEntry('Name given by the application', displayClientName(client)) : ''}
+${descriptionEntry('Access', describeAccess(request))}
+${descriptionEntry('Audience', audiences.join(', '))}
+${identity === '' ? '' : descriptionEntry('Acts as identity', identity)}
+${scopes.length === 0 ? '' : descriptionEntry('Only in groups', scopes.join(', '))}
+${descriptionEntry('redirect' in reply ? 'Redirects to' : 'Response for', describeRecipient(reply))}
 ${device === undefined ? '' : deviceEntries(device)}`
 }
 
@@ -99,14 +99,14 @@ function describeAccess({ reply, refreshToken, scopes, identity }: Authorization
     reply.kind === 'code' ||
     reply.kind === 'device' ||
     (refreshToken && scopes.length === 0 && identity === '')
-  if (reply.kind === 'headless') return 'proof of who you are, with which it gets tokens for the API'
+  if (reply.kind === 'headless') return 'an ID token, which it can exchange for API tokens'
   return renewed
-    ? 'access with your rights, for 30 days or until you end its session'
-    : 'access with your rights, for one hour'
+    ? 'everything you can do, for 30 days or until you end its session'
+    : 'everything you can do, for one hour'
 }
 
 function describeRecipient(reply: AuthorizationRequest['reply']): string {
-  if (reply.kind === 'headless') return 'the program with this code, and nobody else can read it'
+  if (reply.kind === 'headless') return 'only the application with this code, which alone can decrypt it'
   if (reply.kind === 'device') return 'the device that shows this code'
   if (reply.kind === 'none') return ''
   const { host, protocol } = new URL(reply.redirect)
@@ -114,14 +114,14 @@ function describeRecipient(reply: AuthorizationRequest['reply']): string {
 }
 
 function deviceEntries({ startedMs, address, userAgent }: WaitingDevice): Html {
-  return html`${descriptionEntry('It asked from the address', address)}
-${descriptionEntry('At', `${new Date(startedMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`)}
-${userAgent === '' ? '' : descriptionEntry('It describes itself as', userAgent)}`
+  return html`${descriptionEntry('IP address', address)}
+${descriptionEntry('Requested at', `${new Date(startedMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`)}
+${userAgent === '' ? '' : descriptionEntry('User agent', userAgent)}`
 }
 
 const SHOWN_CHARS_MAX = 60
 
-/** What anybody may have written, without what turns the letters around it. */
+/** Shortens an unverified client name and removes invisible characters, which can reorder the text around them. */
 function displayClientName(text: string): string {
   const letters = [...text.replaceAll(/\p{Cf}/gu, '')]
   return letters.length > SHOWN_CHARS_MAX

@@ -11,15 +11,23 @@ import { allowFormRedirectTo } from '../../pages/security-headers.ts'
 import { loadBrowser, signOut } from '../../sessions/browser.ts'
 import { recordDecision } from '../../sessions/sign-in-events.ts'
 import { type AuthorizationRequest, signInPath } from '../authorization-requests.ts'
-import { authorizationRequestExpired, readAuthorizationRequest, takeAuthorizationRequest } from '../browser-binding.ts'
+import {
+  authorizationRequestExpired,
+  readAuthorizationRequest,
+  takeAuthorizationRequest,
+} from '../browser-binding.ts'
 import { deviceCodes } from '../device/device-codes.ts'
 import { readUserProfile } from '../id-tokens.ts'
-import { type SignedInBrowser, sendAuthorizationError, sendAuthorizationResponse } from './authorization-response.ts'
+import {
+  type SignedInBrowser,
+  sendAuthorizationError,
+  sendAuthorizationResponse,
+} from './authorization-response.ts'
 import { consentPage } from './consent-page.ts'
 
 /**
- * Where every flow ends: whoever is signed in sees what the client wants, and agrees or not. Nothing is given without it, however
- * the person came here and however often they agreed before (R36).
+ * The consent page, at which every flow ends: the signed-in user allows or denies what the client requests. No flow skips it, also not after
+ * an earlier consent (R36).
  */
 export function consentRoutes(context: SignInContext): SignInRoutes {
   const app: SignInRoutes = new Hono<SignInEnv>()
@@ -47,16 +55,16 @@ export function consentRoutes(context: SignInContext): SignInRoutes {
     }
     if (decision !== 'allow' && decision !== 'refuse')
       throw invalidArgument('decision', 'must be allow, refuse or switch')
-    const asked = await readAuthorizationRequest(c, context, secret)
-    if (session === undefined || !isFromRequestedProvider(asked, session))
-      return redirectToSignIn(c, asked, secret)
+    const pending = await readAuthorizationRequest(c, context, secret)
+    if (session === undefined || !isFromRequestedProvider(pending, session))
+      return redirectToSignIn(c, pending, secret)
 
     const request = await takeAuthorizationRequest(c, context, secret)
     await recordDecision(c, context, session, request, decision === 'allow')
     if (decision === 'refuse')
       return sendAuthorizationError(c, context, request, {
         error: 'access_denied',
-        description: 'whoever was asked refused',
+        description: 'the user denied the request',
         status: 403,
       })
     const joined = await acceptRequestedInvite(c, context, request, session)
@@ -67,13 +75,13 @@ export function consentRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-/** Whether a session is one that the request asked for: of the identity provider that it named (R40). */
+/** Whether a session is of the identity provider that the request names, if any (R40). */
 function isFromRequestedProvider({ identityProvider }: AuthorizationRequest, { voucher }: Session): boolean {
   if (identityProvider === '') return true
   return voucher.kind === 'organization' && voucher.provider === identityProvider
 }
 
-/** Sends whoever sent a form to sign in. */
+/** Redirects the sender of a form to the sign-in. */
 function redirectToSignIn(
   c: Context<SignInEnv>,
   { connection }: AuthorizationRequest,
@@ -82,7 +90,7 @@ function redirectToSignIn(
   const path = signInPath(secret)
   return connection === ''
     ? c.redirect(path, 303)
-    : c.html(continuePage('You are signed out', 'Go on to sign in with another account.', path))
+    : c.html(continuePage('You are signed out', 'Continue to sign in with another account.', path))
 }
 
 async function renderConsentPage(
@@ -106,7 +114,7 @@ async function renderConsentPage(
   if (reply.kind === 'device' && device === undefined) throw authorizationRequestExpired()
   const account = await readUserProfile(store, session.identity)
   if (account === undefined) return c.redirect(signInPath(secret), 303)
-  // Browsers hold the answer to the form's policy as well: it may lead to the client.
+  // Browsers apply the policy for forms also to the redirect of the response, which leads to the client.
   if (reply.kind === 'code' || reply.kind === 'loopback') allowFormRedirectTo(c, new URL(reply.redirect))
   const registered = reply.kind === 'code' || reply.kind === 'device' ? clients.byId(client) : undefined
   return c.html(

@@ -6,11 +6,11 @@ import type { AuthorizationGrant } from '../authorization-grants.ts'
 import { newUserCode } from './user-code.ts'
 
 /**
- * Devices that wait for a person to let them in (RFC 8628): the device holds a secret code with which it asks again and again,
- * the person types the short one. What was decided is fetched once.
+ * Devices that wait for authorization (RFC 8628): the device polls with a secret device code, the user enters the short user code. The
+ * decision can be fetched once.
  */
 
-/** What the device wants, and where it asked from: the person compares. */
+/** What a device requests, and from where, for the user to compare. */
 export interface DeviceRequest extends SessionClientInfo {
   readonly client: string
   readonly audiences: readonly string[]
@@ -24,13 +24,13 @@ export interface WaitingDevice extends DeviceRequest {
 
 interface StoredDevice extends WaitingDevice {
   readonly expiresMs: number
-  /** Least time between two questions; grows with each that comes too soon. */
+  /** Smallest interval between two polls; grows with each poll that is too early. */
   readonly intervalMs: number
   readonly askedMs: number
   readonly decision: { readonly grant: AuthorizationGrant | undefined } | undefined
 }
 
-/** Errors of RFC 8628 section 3.5, and `unknown` for a code that is none, or was used. */
+/** Errors of RFC 8628 section 3.5, and `unknown` for an unknown or used code. */
 export type DevicePollResult =
   | { readonly kind: 'granted'; readonly grant: AuthorizationGrant }
   | {
@@ -39,11 +39,11 @@ export type DevicePollResult =
 
 export interface DeviceCodes {
   issue(request: DeviceRequest): Promise<{ readonly deviceCode: string; readonly userCode: string }>
-  /** The device that waits under this code; undefined when none does any more. */
+  /** The device that waits with this user code; undefined if there is none. */
   findWaiting(userCode: string): Promise<WaitingDevice | undefined>
-  /** Lets it in, or with `undefined` not. False when it does not wait any more. */
+  /** Authorizes the device, or denies it with `undefined`. False if it no longer waits. */
   decide(userCode: string, grant: AuthorizationGrant | undefined): Promise<boolean>
-  /** The device asks. */
+  /** A poll of the device. */
   poll(deviceCode: string, client: string): Promise<DevicePollResult>
 }
 
@@ -52,11 +52,11 @@ const ATTEMPTS_MAX = 5
 
 export function deviceCodes(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>): DeviceCodes {
   const { db, clock } = store
-  // Remembered for longer than they hold, so that a device hears that it came too late.
+  // Stored for longer than a code is valid, so that the device gets `expired_token`.
   const devices = pendingStore<StoredDevice>(store, 'device', 2 * limits.deviceCodeMs)
   const byUserCode = pendingStore<string>(store, 'device_user_code', limits.deviceCodeMs)
 
-  /** Chance may give two devices one code: the second takes another. */
+  /** Retries if the random code is in use. */
   const newCode = async (deviceCode: string, attempts = ATTEMPTS_MAX): Promise<string> => {
     try {
       return await byUserCode.add(deviceCode, newUserCode())
@@ -102,34 +102,34 @@ export function deviceCodes(store: Pick<Store, 'db' | 'clock' | 'secretsKey'>): 
     },
 
     async poll(deviceCode, client) {
-      const answer = await pollOnce(deviceCode, client)
-      if (answer.kind !== 'granted') return answer
-      // Of many who ask at once, one gets it.
-      return (await devices.consume(deviceCode)) === undefined ? { kind: 'unknown' } : answer
+      const result = await pollOnce(deviceCode, client)
+      if (result.kind !== 'granted') return result
+      // Of several concurrent polls one gets the grant.
+      return (await devices.consume(deviceCode)) === undefined ? { kind: 'unknown' } : result
     },
   }
 
   async function pollOnce(deviceCode: string, client: string): Promise<DevicePollResult> {
-    let answer: DevicePollResult = { kind: 'unknown' }
+    let result: DevicePollResult = { kind: 'unknown' }
     await devices.update(deviceCode, (device) => {
-      // Another client's code is none.
+      // The code of another client counts as unknown.
       if (device.client !== client) return undefined
       const { decision } = device
       if (decision?.grant !== undefined && device.expiresMs > clock()) {
-        answer = { kind: 'granted', grant: decision.grant }
+        result = { kind: 'granted', grant: decision.grant }
         return undefined
       }
-      if (device.expiresMs <= clock()) answer = { kind: 'expired_token' }
-      else if (decision !== undefined) answer = { kind: 'access_denied' }
+      if (device.expiresMs <= clock()) result = { kind: 'expired_token' }
+      else if (decision !== undefined) result = { kind: 'access_denied' }
       else if (clock() - device.askedMs < device.intervalMs) {
-        answer = { kind: 'slow_down' }
+        result = { kind: 'slow_down' }
         return { ...device, askedMs: clock(), intervalMs: device.intervalMs + SLOW_DOWN_MS }
       } else {
-        answer = { kind: 'authorization_pending' }
+        result = { kind: 'authorization_pending' }
         return { ...device, askedMs: clock() }
       }
       return undefined
     })
-    return answer
+    return result
   }
 }

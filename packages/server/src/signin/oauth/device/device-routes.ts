@@ -16,8 +16,8 @@ import { deviceCodes } from './device-codes.ts'
 import { formatUserCode, parseUserCode } from './user-code.ts'
 
 /**
- * The device authorization grant (RFC 8628): a device without a browser gets a code, a person types it on a page and confirms. The
- * address with the code in it only spares the typing: it is always asked for and confirmed (R36).
+ * The device authorization grant (RFC 8628): a device without a browser gets a code, which the user enters on a page and confirms. The
+ * address with the code fills in the form, but does not skip it (R36).
  */
 export function deviceRoutes(context: SignInContext): SignInRoutes {
   const { store, clients, authUrl } = context
@@ -28,14 +28,12 @@ export function deviceRoutes(context: SignInContext): SignInRoutes {
     '/oauth/device_authorization',
     clientEndpoint(context, ['audience'], async (parameters, c) => {
       const client = clients.byId(parameters.get('client_id'))
-      if (client === undefined)
-        return oauthError(c, 'invalid_client', 'client_id is not a program that is known here', 401)
+      if (client === undefined) return oauthError(c, 'invalid_client', 'unknown client_id', 401)
       const scope = parseScope(parameters.get('scope'))
-      if (scope === undefined)
-        return oauthError(c, 'invalid_scope', 'scope holds something that is not known here')
+      if (scope === undefined) return oauthError(c, 'invalid_scope', 'scope contains an unknown value')
       const audiences = resolveAudiences(context.audiences, parameters.all('audience'))
       if (audiences === undefined)
-        return oauthError(c, 'invalid_target', `audience must be among ${context.audiences.join(', ')}`)
+        return oauthError(c, 'invalid_target', `audience must be one of ${context.audiences.join(', ')}`)
       await countAttempt(store, 'device', c.env.address)
       const { deviceCode, userCode } = await devices.issue({
         ...context.requestMetadataOf(c),
@@ -70,7 +68,7 @@ export function deviceRoutes(context: SignInContext): SignInRoutes {
       code === undefined ? undefined : await limitGuesses(store, keys, () => devices.findWaiting(code))
     if (device === undefined) {
       return c.html(
-        userCodePage(browser, typed.slice(0, 20), 'No device waits with this code. Look at it again.'),
+        userCodePage(browser, typed.slice(0, 20), 'Code not recognized. Check it and try again.'),
         400,
       )
     }
@@ -89,9 +87,9 @@ export function deviceRoutes(context: SignInContext): SignInRoutes {
 
 function userCodePage(browser: Browser, code: string, problem?: string): Html {
   return page(
-    { title: 'Let a device in', browser },
-    html`<h1>Let a device in</h1>
-${alert(problem)}<p>Type the code that your device shows. Nobody but your own device should give you one.</p>
+    { title: 'Connect a device', browser },
+    html`<h1>Connect a device</h1>
+${alert(problem)}<p>Enter the code that your device shows. Never enter a code that someone sent you.</p>
 <form method="post" action="/device">
 ${formToken(browser)}${field({
   name: 'user_code',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatUserCode, newUserCode, parseUserCode } from './user-code.ts'
 
-test('a code is eight letters that nobody confuses, shown in two groups', () => {
+test('a code is eight unambiguous letters, formatted in two groups', () => {
   const codes = Array.from({ length: 2000 }, newUserCode)
   for (const code of codes) {
     assert.match(code, /^[BCDFGHJKLMNPQRSTVWXZ]{8}$/)
@@ -14,7 +14,7 @@ test('a code is eight letters that nobody confuses, shown in two groups', () => 
 })
 
 for (const typed of ['WDJBMJHT', 'wdjb-mjht', ' wdjb mjht ', 'WDJB–MJHT', 'w.d.j.b.m.j.h.t', 'WDJB\tMJHT'])
-  test(`${JSON.stringify(typed)} is read as WDJBMJHT`, () => assert.equal(parseUserCode(typed), 'WDJBMJHT'))
+  test(`${JSON.stringify(typed)} is parsed as WDJBMJHT`, () => assert.equal(parseUserCode(typed), 'WDJBMJHT'))
 
 for (const typed of [
   '',
@@ -29,4 +29,4 @@ for (const typed of [
   'WDJBMJHT\u0000',
   `WDJB${'-'.repeat(30)}MJHT`,
 ])
-  test(`${JSON.stringify(typed)} is no code`, () => assert.equal(parseUserCode(typed), undefined))
+  test(`${JSON.stringify(typed)} is not a code`, () => assert.equal(parseUserCode(typed), undefined))

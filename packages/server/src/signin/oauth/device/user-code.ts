@@ -1,9 +1,8 @@
 import { randomInt } from 'node:crypto'
 
 /**
- * The code that a person types to let a device in (RFC 8628 section 6.1): letters of an alphabet without vowels, so that no words
- * come about, and without what is easily taken for something else. Eight of them are 34 bits, which is enough because they live
- * for minutes and wrong guesses are counted.
+ * The code that a user enters to connect a device (RFC 8628 section 6.1). Its alphabet has no vowels, so that no words occur, and no letters
+ * that are easily confused. Eight letters are 34 bits, which is enough because codes expire in minutes and failed attempts are limited.
  */
 
 const ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
@@ -14,12 +13,12 @@ export function newUserCode(): string {
   return Array.from({ length: LETTERS }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 }
 
-/** As it is shown: `WDJB-MJHT`. */
+/** Formats a code as `WDJB-MJHT`. */
 export function formatUserCode(code: string): string {
   return `${code.slice(0, LETTERS / 2)}-${code.slice(LETTERS / 2)}`
 }
 
-/** What somebody typed, in whatever case and with whatever between the letters; undefined when it cannot be a code. */
+/** Parses a typed code in any case, with spaces or hyphens between letters; undefined for any other text. */
 export function parseUserCode(typed: string): string | undefined {
   if (typed.length > 4 * LETTERS) return undefined
   const letters = typed.replaceAll(/[\s.·_‐‑–—-]/g, '').toUpperCase()

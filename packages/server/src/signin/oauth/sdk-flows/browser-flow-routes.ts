@@ -14,13 +14,13 @@ import { isHeadlessCode } from './headless.ts'
 import { loopbackErrorUrl } from './loopback-response.ts'
 
 /**
- * The browser flow and the headless flow of the public SDK, parameter by parameter. The browser flow answers with a token in an
- * address, so that address is one of the machine that the browser runs on, and of no other.
+ * The browser flow and the headless flow of the public SDK. The browser flow returns the token in a redirect URI, which must therefore be on
+ * the machine of the browser.
  */
 
 type FlowRequest = Omit<AuthorizationRequest, 'browser' | 'reply'>
 
-/** Why a request will not do, as the SDK's client is told: text and an HTTP status, of which 404 means an unknown account. */
+/** An error for clients of the SDK: text and an HTTP status; 404 means an unknown account. */
 interface FlowError {
   readonly error: string
   readonly status: number
@@ -36,9 +36,10 @@ export function browserFlowRoutes(context: SignInContext): SignInRoutes {
       const parameters = readParameters(sent)
       if (parameters.problem !== undefined) throw invalidArgument('', parameters.problem)
       const [code = ''] = codes
-      if (!isHeadlessCode(code)) throw invalidArgument('headless_code', 'is not the code of a program')
+      if (!isHeadlessCode(code)) throw invalidArgument('', 'invalid headless_code')
       for (const name of ['redirect', 'audience', 'identity', 'scope', 'create_refresh_token'])
-        if (parameters.get(name) !== '') throw invalidArgument(name, 'does not go with headless_code')
+        if (parameters.get(name) !== '')
+          throw invalidArgument('', `the parameter ${name} cannot be combined with headless_code`)
       const flow = await readFlowRequest(context, parameters, [], c.env.address)
       if ('error' in flow) throw invalidArgument('', flow.error)
       return startAuthorizationRequest(c, context, { ...flow, reply: { kind: 'headless', code } })
@@ -46,8 +47,7 @@ export function browserFlowRoutes(context: SignInContext): SignInRoutes {
 
     const redirects = sent.getAll('redirect')
     const redirect = redirects.length === 1 ? parseLoopbackUri(redirects[0] ?? '') : undefined
-    if (redirect === undefined)
-      throw invalidArgument('redirect', 'must be one address of the machine that the browser runs on')
+    if (redirect === undefined) throw invalidArgument('', 'redirect must be one loopback address')
     const parameters = readParameters(sent, { repeatable: ['scope'] })
     const audiences = parameters.get('audience').split(',')
     const flow: FlowRequest | FlowError =
@@ -76,7 +76,7 @@ export function browserFlowRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-const NO_PROVIDER: FlowError = { error: 'there is no such identity provider', status: 400 }
+const NO_PROVIDER: FlowError = { error: 'unknown identity provider', status: 400 }
 
 async function readFlowRequest(
   { audiences: allowed, store }: SignInContext,
@@ -94,7 +94,7 @@ async function readFlowRequest(
     flags[name] = value === 'true'
   }
   const audiences = resolveAudiences(allowed, requestedAudiences)
-  if (audiences === undefined) return invalid(`audience must be among ${allowed.join(', ')}`)
+  if (audiences === undefined) return invalid(`audience must be one of ${allowed.join(', ')}`)
   const identity = parameters.get('identity')
   if (identity !== '' && parseUid(identity) === undefined) return invalid('identity must be a uid')
   const scopes = parameters.all('scope').map(decodeScope)
@@ -104,7 +104,7 @@ async function readFlowRequest(
   const client = parameters.get('client_id')
   const connection = parameters.get('connection')
   if (provider !== '' && (client !== '' || connection !== ''))
-    return invalid('idp_id does not go with client_id or connection')
+    return invalid('idp_id cannot be combined with client_id or connection')
   if (provider !== '') await countAttempt(store, 'provider', address)
   const identityProvider = provider === '' ? '' : await resolveProviderUid(store.db.kysely, provider)
   if (identityProvider === undefined) return NO_PROVIDER
@@ -123,7 +123,7 @@ async function readFlowRequest(
   }
 }
 
-/** The SDK encodes scopes twice; whoever does it once has nothing in a uid or a name that decoding would change. */
+/** The SDK encodes scopes twice. Decoding does not change a uid or a name that was encoded once. */
 function decodeScope(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -9,7 +9,7 @@ import type { AuthorizationRequest } from '../authorization-requests.ts'
 import type { AuthorizationErrorResponse } from '../consent/authorization-response.ts'
 import { issueUserIdToken } from '../id-tokens.ts'
 
-/** What the clients of the public SDK get: a token for the API, or proof of who signed in that they exchange for one. */
+/** Tokens for clients of the public SDK: an API token, or an ID token that they exchange for one. */
 
 export interface BrowserFlowTokens {
   readonly token: string
@@ -17,8 +17,8 @@ export interface BrowserFlowTokens {
 }
 
 /**
- * A token of the browser flow. Only one that acts for the person themselves, and everywhere, can be renewed: a refresh token
- * would give more than what the person agreed to.
+ * Issues the token of the browser flow. It can be renewed only if it is for the user's own identity and not narrowed: otherwise a refresh
+ * token would give more than the user granted.
  */
 export async function issueBrowserFlowTokens(
   c: Context<SignInEnv>,
@@ -27,10 +27,9 @@ export async function issueBrowserFlowTokens(
   session: Session,
 ): Promise<BrowserFlowTokens | AuthorizationErrorResponse> {
   const scopes = await Promise.all(request.scopes.map((scope) => resolveGroupUid(context, scope)))
-  if (scopes.includes(undefined))
-    return { error: 'invalid_scope', description: 'there is no group of that name', status: 400 }
+  if (scopes.includes(undefined)) return { error: 'invalid_scope', description: 'unknown group', status: 400 }
   const own = request.identity === '' || request.identity === session.identity
-  const made = await issueClientTokens(context, await readSessionUser(context.store, session), {
+  const issued = await issueClientTokens(context, await readSessionUser(context.store, session), {
     client: request.client,
     audiences: own ? request.audiences : [context.authUrl],
     scopes: own ? (scopes as string[]) : [],
@@ -38,11 +37,11 @@ export async function issueBrowserFlowTokens(
     clientInfo: context.requestMetadataOf(c),
   })
   return own
-    ? { token: made.accessToken, refreshToken: made.refreshToken }
-    : assumeIdentity(c, context, request, scopes as string[], made.accessToken)
+    ? { token: issued.accessToken, refreshToken: issued.refreshToken }
+    : assumeIdentity(c, context, request, scopes as string[], issued.accessToken)
 }
 
-/** Proof of who signed in, which the token service takes in exchange: for the headless flow. */
+/** Issues the ID token of the headless flow, which the client exchanges at the token service. */
 export async function issueHeadlessIdToken(
   c: Context<SignInEnv>,
   context: SignInContext,
@@ -65,7 +64,7 @@ export async function issueHeadlessIdToken(
   })
 }
 
-/** The person's own token, exchanged for one of an identity that they may assume. */
+/** Exchanges the user's own token for one of an identity that they may assume. */
 async function assumeIdentity(
   c: Context<SignInEnv>,
   context: SignInContext,
@@ -79,11 +78,11 @@ async function assumeIdentity(
     return { token, refreshToken: undefined }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    return { error: 'access_denied', description: 'you may not assume this identity', status: 403 }
+    return { error: 'access_denied', description: 'you are not allowed to assume this identity', status: 403 }
   }
 }
 
-/** A uid as it is; the uid of the organization that has a name. */
+/** Returns the uid of a group: a uid unchanged, or that of the organization with a name. */
 async function resolveGroupUid({ store }: SignInContext, scope: string): Promise<string | undefined> {
   if (parseUid(scope) !== undefined) return scope
   const row = await store.db.kysely

@@ -6,7 +6,7 @@ import { encryptToCode, headlessCodePrefix, isHeadlessCode } from './headless.ts
 const client = generateKeyPairSync('x25519')
 const code = client.publicKey.export({ format: 'jwk' }).x as string
 
-test('the client alone reads what is sealed to its code', () => {
+test('only the client can decrypt a result for its code', () => {
   const { ecdhPublicKey = '', encryptedIdToken = '' } = encryptToCode(code, 'a token') ?? {}
   assert.match(ecdhPublicKey, /^[A-Za-z0-9_-]{43}$/)
   const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: ecdhPublicKey }, format: 'jwk' })
@@ -30,7 +30,7 @@ test('every result has a key and a nonce of its own', () => {
   assert.equal(new Set(results.map((result) => result?.encryptedIdToken.slice(0, 16))).size, 50)
 })
 
-test('a code is told from another one by its beginning, which the terminal shows in the address', () => {
+test('a code is identified by its prefix, which is in the address that the terminal shows', () => {
   assert.equal(headlessCodePrefix(code), code.slice(0, 8))
 })
 
@@ -52,7 +52,7 @@ const wrong: Readonly<Record<string, string>> = {
   'the field and one, a point of small order': b64(`ee${'ff'.repeat(30)}7f`),
 }
 for (const [what, text] of Object.entries(wrong))
-  test(`a code that is ${what} is none`, () => {
+  test(`a code that is ${what} is invalid`, () => {
     assert.ok(!isHeadlessCode(text))
     assert.equal(encryptToCode(text, 'a token'), undefined)
   })

@@ -11,12 +11,12 @@ import { pendingStore } from '../../../storage/pending-store.ts'
 import type { Store } from '../../../storage/store.ts'
 
 /**
- * Signing in without a browser beside the client, as the public SDK does it: the client's code is its X25519 key, and what the
- * sign-in comes to is encrypted to that key, so that it is worth nothing to anybody else who knows the code (R36). The raw shared
- * secret is the key of AES-256-GCM, without associated data; our half of the key pair is forgotten.
+ * The headless flow of the public SDK, for a client on another machine than the browser: its code is its public X25519 key, to which the
+ * result is encrypted, so that others who know the code cannot read it (R36). The raw shared secret is the key of AES-256-GCM, without
+ * associated data; our private key is discarded.
  */
 
-/** What waits for the client, as its JSON is kept. */
+/** The result that waits for the client, as it is stored. */
 export interface HeadlessResult {
   /** X25519, in base64url without padding. */
   readonly ecdhPublicKey: string
@@ -33,20 +33,20 @@ export function headlessResults(store: Pick<Store, 'db' | 'clock' | 'secretsKey'
   return pendingStore<HeadlessResult>(store, 'headless', limits.headlessResultMs)
 }
 
-/** Whether this is a code to which something can be encrypted. */
+/** Whether a code is a valid key to encrypt to. */
 export function isHeadlessCode(code: string): boolean {
   return encryptToCode(code, '') !== undefined
 }
 
-/** The beginning of a code, by which a person tells it from another one: it is in the address that their terminal shows. */
+/** The start of a code, for the user to compare with the address in their terminal. */
 export function headlessCodePrefix(code: string): string {
   return code.slice(0, PREFIX_CHARS)
 }
 
-/** Encrypts a token to the key that is the code; undefined when that is no key. */
+/** Encrypts a token to the key in a code; undefined if the code is not a valid key. */
 export function encryptToCode(code: string, token: string): HeadlessResult | undefined {
   const raw = Buffer.from(code, 'base64url')
-  // Another spelling of the same bytes would be another code.
+  // Only the canonical encoding is accepted.
   if (!CODE.test(code) || raw.length !== KEY_BYTES || raw.toString('base64url') !== code) return undefined
   const own = generateKeyPairSync('x25519')
   const secret = deriveSharedSecret(own.privateKey, code)
@@ -60,7 +60,7 @@ export function encryptToCode(code: string, token: string): HeadlessResult | und
   }
 }
 
-/** Undefined for a point of small order, with which everybody would know the secret (RFC 7748 section 6.1). */
+/** Undefined for a point of small order, whose shared secret is known to everyone (RFC 7748 section 6.1). */
 function deriveSharedSecret(privateKey: KeyObject, code: string): Buffer | undefined {
   try {
     const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: code }, format: 'jwk' })

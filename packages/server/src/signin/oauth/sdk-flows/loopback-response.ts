@@ -1,8 +1,7 @@
 import { withQueryParameters } from '../redirect-uri.ts'
 
 /**
- * The answer to a client of the public SDK: its address, with the places that it left for a token and for an error filled in or
- * taken away.
+ * The response to a client of the public SDK: its redirect URI, with the parameters for a token or an error set, and the others removed.
  */
 
 export function loopbackTokenUrl(
@@ -17,7 +16,7 @@ export function loopbackTokenUrl(
   })
 }
 
-/** `status`: an HTTP status; 404 says that the account is not known. */
+/** `status`: an HTTP status; 404 means an unknown account. */
 export function loopbackErrorUrl(
   redirect: URL | string,
   { error, status }: { readonly error: string; readonly status: number },

@@ -1,11 +1,11 @@
-/* Asks the browser for a passkey when a form wants one, and sends its answer with the form. */
+/* Asks the browser for a passkey when a form needs one, and sends the response with the form. */
 
 {
   const { browserSupportsWebAuthn, startAuthentication, startRegistration } = globalThis.SimpleWebAuthnBrowser
 
   const unavailable = 'The passkey could not be used. Try again.'
 
-  async function answerTo(form) {
+  async function requestPasskey(form) {
     const sent = await fetch(`${form.action}/options`, {
       method: 'POST',
       body: new URLSearchParams(new FormData(form)),
@@ -19,7 +19,7 @@
     } catch (error) {
       throw new Error(
         error.name === 'InvalidStateError'
-          ? 'This device has a passkey for your account already.'
+          ? 'This device already has a passkey for your account.'
           : unavailable,
         { cause: error },
       )
@@ -36,7 +36,7 @@
         problem.hidden = true
         button.disabled = true
         try {
-          form.elements.answer.value = JSON.stringify(await answerTo(form))
+          form.elements.answer.value = JSON.stringify(await requestPasskey(form))
           form.submit()
         } catch (error) {
           problem.textContent = error.message

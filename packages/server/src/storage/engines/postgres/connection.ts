@@ -5,7 +5,16 @@ import { ApiError, unavailable } from '../../../api/errors.ts'
 import { limits } from '../../../config/limits.ts'
 import type { DatabaseAddress, SessionAttributes } from './address.ts'
 import { detectDeadConnections, type MonitoredConnection } from './dead-connections.ts'
-import { databaseFailure, isConnectionUnusable, isServerError, type Phase, READ_ONLY, ReadOnlyServer, ResponseTimeout, sqlState } from './errors.ts'
+import {
+  databaseFailure,
+  isConnectionUnusable,
+  isServerError,
+  type Phase,
+  READ_ONLY,
+  ReadOnlyServer,
+  ResponseTimeout,
+  sqlState,
+} from './errors.ts'
 
 /**
  * Connections to PostgreSQL: the only place that opens any. Every wait on one is bounded, one on which something timed out is destroyed, and

@@ -16,7 +16,15 @@ import { limits } from '../../../config/limits.ts'
 import { currentContext } from '../../../pipeline/request-context.ts'
 import type { DatabaseMeter, Db, EngineRules, StatementOutcome } from '../../db.ts'
 import { cancelStatement } from './cancel-statement.ts'
-import { backgroundBounds, beginStatement, type PostgresConnections, requestBounds, type ServerConnection, type StatementBounds, sessionBoundsSql } from './connection.ts'
+import {
+  backgroundBounds,
+  beginStatement,
+  type PostgresConnections,
+  requestBounds,
+  type ServerConnection,
+  type StatementBounds,
+  sessionBoundsSql,
+} from './connection.ts'
 import { type Permits, withPermit } from './connection-permits.ts'
 import { sqlState } from './errors.ts'
 

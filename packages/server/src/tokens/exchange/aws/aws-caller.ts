@@ -2,7 +2,7 @@ import { type Outbound, OutboundError, type OutboundResponse } from '../../../ru
 import { parseStrictJson } from '../../jwt/strict-json.ts'
 import type { AwsRequest } from './aws-request.ts'
 
-/** Who signed a request, by the word of the AWS Security Token Service, which alone can check the signature. */
+/** The signer of a request, as the AWS Security Token Service reports it; only AWS can verify the signature. */
 export interface AwsCaller {
   readonly account: string
   readonly arn: string
@@ -11,21 +11,21 @@ export interface AwsCaller {
 
 export interface AwsSts {
   readonly outbound: Pick<Outbound, 'share'>
-  /** Address of the token service of AWS, without a slash at the end. */
+  /** Address of AWS STS, without a trailing slash. */
   readonly endpoint: string
 }
 
 export type AwsResponse =
   | { readonly kind: 'caller'; readonly caller: AwsCaller }
-  /** The signature is not valid, or not any more. */
+  /** The signature is invalid or has expired. */
   | { readonly kind: 'rejected' }
-  /** It did not answer, or said to come back later. */
+  /** AWS did not respond, or throttled the request. */
   | { readonly kind: 'unavailable' }
 
-/** Set by the transport, or ours to set; a signature that covers one of them could not be valid any more. */
+/** Headers that the transport or this server sets; a signature that covers one of them would be invalid. */
 export const unforwardedHeaders: readonly string[] = ['user-agent', 'accept-encoding', 'content-length']
 
-/** Sends a request on as it was signed. Fails closed: whatever is not the answer of a caller's identity is none (R15). */
+/** Forwards a request as it was signed. Fails closed: only a complete GetCallerIdentity response identifies a caller (R15). */
 export async function callAwsSts(
   { outbound, endpoint }: AwsSts,
   organization: string,
@@ -59,7 +59,7 @@ function callerOf(text: string): AwsCaller | undefined {
     : undefined
 }
 
-/** AWS says so with status 400. */
+/** AWS reports throttling with status 400. */
 function isThrottling(text: string): boolean {
   const code = member(member(parse(text), 'Error'), 'Code')
   return code === 'Throttling' || code === 'ThrottlingException'

@@ -7,15 +7,14 @@ import { type AwsCaller, type AwsSts, callAwsSts, unforwardedHeaders } from './a
 import { type AwsRequest, amzDateMs, signedHeaders } from './aws-request.ts'
 
 /**
- * Identities of AWS: whoever can sign a request for GetCallerIdentity is asked for one that names this server and the identity in
- * headers which the signature covers, so that it is of no use anywhere else. It is good for 15 minutes, and may be shown again in
- * that time (R14), like any other subject token until it expires.
+ * Identities of AWS: the caller signs a request for GetCallerIdentity that names this server and the identity in signed headers, so that it
+ * cannot be used elsewhere. It is valid for 15 minutes and can be reused until then (R14), like any other subject token.
  */
 
 const AUDIENCE = 'chainguard-audience'
 const IDENTITY = 'chainguard-identity'
 const REQUIRED_SIGNED_HEADERS = ['host', 'x-amz-date', AUDIENCE, IDENTITY]
-/** Would change how the request is sent, not what it asks. */
+/** Headers that would change how the request is sent. */
 const TRANSPORT =
   /^(?:connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-.*|http2-settings)$/
 
@@ -25,11 +24,11 @@ const CLOCK_SKEW_MS = 5 * MINUTE_MS
 
 export interface AwsOptions extends AwsSts {
   readonly clock: () => number
-  /** The token service, in every form that is accepted. */
+  /** The accepted forms of the token service's address. */
   readonly audiences: readonly string[]
 }
 
-/** Whether a request is one for GetCallerIdentity, bound to this server and identity, and of now: only then may it be sent on. */
+/** Whether a request is a current one for GetCallerIdentity that is bound to this server and identity: only then may it be forwarded. */
 export function checkAwsRequest(
   { method, target, headers }: AwsRequest,
   identity: string | undefined,
@@ -38,8 +37,8 @@ export function checkAwsRequest(
 ): boolean {
   let allHold = true
   const header = (name: string) => headers.get(name) ?? ''
-  const condition = (name: string, holds: boolean, why: string, detail: () => ConditionDetail) => {
-    allHold = check({ name, holds, fault: 'token', reason: why, detail }) && allHold
+  const condition = (name: string, holds: boolean, reason: string, detail: () => ConditionDetail) => {
+    allHold = check({ name, holds, fault: 'token', reason, detail }) && allHold
   }
 
   condition('method', method === 'POST', 'the signed request is not a POST', () => ({
@@ -50,7 +49,7 @@ export function checkAwsRequest(
   condition(
     'host',
     header('host') === hostname,
-    'the signed request is for another host than the AWS token service that this server asks',
+    'the signed request is for another host than the AWS STS endpoint of this server',
     () => ({ expected: hostname, actual: header('host') }),
   )
   condition(
@@ -68,7 +67,7 @@ export function checkAwsRequest(
   condition(
     'headers',
     forbiddenHeaders.length === 0,
-    'the signed request has a header that it must not have',
+    'the signed request has a header that is not allowed',
     () => ({
       expected: 'no header about the connection or a body',
       actual: forbiddenHeaders.join(', '),
@@ -86,7 +85,7 @@ export function checkAwsRequest(
   condition(
     'passed_headers',
     unforwardable.length === 0,
-    'the signature of the request covers user-agent, accept-encoding or content-length, which are not passed on',
+    'the signature of the request covers user-agent, accept-encoding or content-length, which are not forwarded',
     () => ({ expected: `none of ${unforwardedHeaders.join(', ')} signed`, actual: unforwardable.join(', ') }),
   )
   condition(
@@ -107,12 +106,12 @@ export function checkAwsRequest(
   condition('date', problem === undefined, problem ?? '', () => ({
     expected: `at most 15 minutes before ${new Date(now).toISOString()}, and 5 after`,
     actual: header('x-amz-date'),
-    hint: 'sign a new request; compare the clocks if that does not help',
+    hint: 'sign a new request; if that does not help, compare the clocks',
   }))
   return allHold
 }
 
-/** Who AWS says signed a request; undefined when that is not known. An undefined request may not be sent. */
+/** Asks AWS for the signer of a request; undefined if it is unknown. `request`: undefined if it may not be forwarded. */
 export async function checkAwsCaller(
   request: AwsRequest | undefined,
   organization: string,
@@ -128,20 +127,20 @@ export async function checkAwsCaller(
     holds: response && caller !== undefined,
     fault: isUnavailable ? 'elsewhere' : 'token',
     reason: isUnavailable
-      ? 'the token service of AWS cannot say who signed the request'
+      ? 'AWS STS is unavailable, so the signer of the request is unknown'
       : 'AWS rejected the signed request',
     detail: () => ({
       expected: 'a signature that AWS accepts',
       actual: caller?.arn ?? '',
       hint: isUnavailable
-        ? 'try again later'
+        ? 'try again in a minute'
         : 'the request must be signed for the service sts, with credentials that are valid now',
     }),
   })
   return caller
 }
 
-/** The conditions that an identity has for who signed. */
+/** Checks the conditions of an identity for the signer. */
 export function matchAwsCaller(
   { awsAccount, awsArn, awsUserId }: Identity_AWSIdentity,
   caller: AwsCaller | undefined,
@@ -157,7 +156,7 @@ export function matchAwsCaller(
   checkIfKnown(matchChoice('user_id', awsUserId, 'userId', userId, compilePattern))
 }
 
-/** As audit log and tokens show whoever signed. */
+/** The signer as claims, for the audit log and tokens. */
 export function claimsOf(
   { headers }: AwsRequest,
   { arn }: AwsCaller,

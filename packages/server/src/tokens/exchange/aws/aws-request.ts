@@ -1,27 +1,27 @@
 /**
- * The signed request that callers of AWS show instead of a token: an HTTP/1.1 request for GetCallerIdentity, serialized and in
- * base64, which only the holder of the AWS credentials can have signed. Only what such a request must have is accepted, and it is
- * not these bytes that are sent on but a request that is made anew.
+ * The signed request that callers from AWS present instead of a token: an HTTP/1.1 request for GetCallerIdentity, serialized in base64, which
+ * only the holder of the AWS credentials can sign. Only the required form is accepted, and a new request is built from it instead of
+ * forwarding its bytes.
  */
 export interface AwsRequest {
   readonly method: string
   readonly target: string
-  /** By lower-case name. */
+  /** By lowercase name. */
   readonly headers: ReadonlyMap<string, string>
 }
 
 const HEADERS_MAX = 40
 
-/** One alphabet or the other, with its padding or without (RFC 4648 sections 4 and 5). */
+/** Standard or URL-safe base64, with or without padding (RFC 4648 sections 4 and 5). */
 const base64Text = /^(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+)={0,2}$/
 const requestLine = /^([A-Z]{1,16}) (\/[!-~]*) HTTP\/1\.1$/
 const headerLine = /^([A-Za-z0-9][A-Za-z0-9-]*):([ -~\t]*)$/
 
-/** The request inside a token; `encoding`: it is none at all. */
+/** Parses the request inside a token. `encoding`: it is not a serialized request. */
 export function readAwsRequest(token: string): AwsRequest | { readonly problem: 'encoding' | 'request' } {
   const text = base64Text.test(token) ? Buffer.from(token, 'base64').toString('latin1') : ''
   if (!/^[A-Z]{1,16} \//.test(text)) return { problem: 'encoding' }
-  // A request ends with an empty line, and has no body. Lines end in one way or the other, not in both.
+  // A request ends with an empty line, and has no body. All lines have the same ending.
   const end = text.includes('\r') ? '\r\n' : '\n'
   if (!text.endsWith(end + end)) return { problem: 'request' }
   const [first = '', ...lines] = text.slice(0, -2 * end.length).split(end)
@@ -31,20 +31,20 @@ export function readAwsRequest(token: string): AwsRequest | { readonly problem: 
   const headers = new Map<string, string>()
   for (const line of lines) {
     const [, name, value] = headerLine.exec(line) ?? []
-    const known = name?.toLowerCase()
-    // Which of two would count is a matter of taste, so there are none.
-    if (known === undefined || value === undefined || headers.has(known)) return { problem: 'request' }
-    headers.set(known, collapsed(value))
+    const key = name?.toLowerCase()
+    // Parsers would choose different values of a repeated header.
+    if (key === undefined || value === undefined || headers.has(key)) return { problem: 'request' }
+    headers.set(key, collapseSpaces(value))
   }
   return { method, target, headers }
 }
 
-/** As signatures see a value (AWS Signature Version 4): without blanks around it, and runs of them as one. */
-function collapsed(value: string): string {
+/** Normalizes a value as AWS Signature Version 4 does: trimmed, with single spaces. */
+function collapseSpaces(value: string): string {
   return value.trim().replaceAll(/[ \t]+/g, ' ')
 }
 
-/** The names that the signature covers; undefined unless there is exactly one list of them. */
+/** The names of the headers that the signature covers; undefined unless there is exactly one list. */
 export function signedHeaders(authorization: string): readonly string[] | undefined {
   const [, components] = /^AWS4-HMAC-SHA256 (.+)$/.exec(authorization) ?? []
   const lists = (components ?? '')
@@ -57,12 +57,12 @@ export function signedHeaders(authorization: string): readonly string[] | undefi
     : undefined
 }
 
-/** `20260131T235959Z` in ms; undefined for any other text. */
+/** Parses `20260131T235959Z` to ms; undefined for any other text. */
 export function amzDateMs(text: string): number | undefined {
   const [, year, month, day, hour, minute, second] =
     /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text) ?? []
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`
   const ms = Date.parse(iso)
-  // A day that does not exist is read as one that does.
+  // Date.parse accepts some dates that do not exist.
   return Number.isNaN(ms) || new Date(ms).toISOString() !== iso ? undefined : ms
 }
