@@ -231,3 +231,18 @@ test('every limit is in force and named in a test or a document, every setting i
   const settings = Object.keys(variables).filter(named(textOf('docs/operating.md')))
   assert.deepEqual(settings, [], 'not in docs/operating.md')
 })
+
+test('only the engines of storage compare names of database engines', () => {
+  const compares =
+    /\bengine\b\s*[!=]==?|[!=]==?\s*\w*\.?engine\b|[!=]==?\s*'(?:sqlite|postgres|postgresql)'|switch \([^)]*\bengine\)|case '(?:sqlite|postgres)'/
+  // Released migrations never change.
+  const isReleased = (file: string) => /storage\/migrations\/000[1-9]-/.test(file)
+  const found = shipped.filter(
+    (file) =>
+      file.startsWith('packages/server/src/') &&
+      !file.startsWith('packages/server/src/storage/engines/') &&
+      !isReleased(file) &&
+      compares.test(textOf(file)),
+  )
+  assert.deepEqual(found, [])
+})

@@ -8,7 +8,7 @@ import { createOnce, type Installation, SetupError, UsageError } from '../instal
 import { recordEvent } from '../storage/changes/audit-events.ts'
 import { inTransaction, type Reader, type Tx } from '../storage/db.ts'
 import { insertResource } from '../storage/resource-rows.ts'
-import { readSetting, writeSetting } from '../storage/settings.ts'
+import { lockSetting, readSetting, writeSetting } from '../storage/settings.ts'
 import type { Store } from '../storage/store.ts'
 
 /**
@@ -134,10 +134,9 @@ export async function lockFirstOrganization(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
 ): Promise<BootstrapResult & { readonly named: boolean }> {
-  const query = tx.selectFrom('settings').select('value').where('name', '=', FIRST_ORGANIZATION)
-  const row = await (db.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
-  if (row === undefined) throw new Error('there is no first organization')
-  const known = JSON.parse(row.value) as FirstOrganizationSetting
+  const text = await lockSetting(db, tx, FIRST_ORGANIZATION)
+  if (text === undefined) throw new Error('there is no first organization')
+  const known = JSON.parse(text) as FirstOrganizationSetting
   return { ...(await describe(tx, known)), named: known.named }
 }
 

@@ -88,7 +88,7 @@ export async function deleteRows<T extends keyof Tables & string>(
 
 function isOneOf(sql: SqlText, keys: readonly object[], columns: readonly string[]): string {
   const values = keys.map((key) => `(${bindRow(sql, key, columns)})`).join(', ')
-  return `(${columns.join(', ')}) in (${sql.engine === 'postgres' ? '' : 'values '}${values})`
+  return `(${columns.join(', ')}) in (${sql.rules.rowListKeyword}${values})`
 }
 
 function bindRow(sql: SqlText, row: object, columns: readonly string[]): string {

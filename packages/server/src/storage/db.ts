@@ -1,38 +1,32 @@
 import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { CompiledQuery, Kysely, type Dialect as KyselyDialect, type Transaction } from 'kysely'
+import {
+  CompiledQuery,
+  Kysely,
+  type Dialect as KyselyDialect,
+  type SelectQueryBuilder,
+  sql,
+  type Transaction,
+} from 'kysely'
 import { aborted } from '../api/errors.ts'
 import { limits } from '../config/limits.ts'
 import type { Tracer } from '../runtime/tracer.ts'
 import { groupCommit, type RunTransaction, type TransactionOptions } from './changes/group-commit.ts'
+import type { Engine, EngineRules } from './engines/engine.ts'
 import { createPermits, dividePool, withPermit } from './engines/postgres/connection-permits.ts'
 import type { Tables } from './schema/tables.ts'
 import { tracedDb, tracedDialect } from './tracing.ts'
 
 /**
- * The database, whichever it is. The query builder is the storage interface; what the engines do differently has a name here
- * and nowhere else.
+ * The database. Kysely's query builder is the storage interface; differences between the engines are members of `EngineRules`
+ * (engines/engine.ts).
  */
 
-export type Engine = 'sqlite' | 'postgres'
+export type { Engine, EngineRules } from './engines/engine.ts'
+
 export type Tx = Transaction<Tables>
 /** A place to read from: the database, or a transaction, which also sees its own writes. */
 export type Reader = Kysely<Tables>
-
-/** What differs between the engines inside a statement or after a failure. */
-export interface EngineRules {
-  readonly isUniqueViolation: (error: unknown) => boolean
-  /** Failures that go away when the transaction is tried again. */
-  readonly isTransient: (error: unknown) => boolean
-  /** Failures that lie in what was to be written: no later try is better. Those of a unique key are among them. */
-  readonly isUnstorable: (error: unknown) => boolean
-  /** Ends a SELECT: the row may not be deleted until the transaction ends; others may share it. */
-  readonly lockForShare: string
-  /** Ends a SELECT: the row is this transaction's alone until it ends. */
-  readonly lockForUpdate: string
-  /** Changes of the same rows that are best begun at once: they share a commit, or would only wait for each other. */
-  readonly concurrentChanges: number
-}
 
 /** Where small work becomes large work, which is done another way. Tests have smaller ones. */
 export interface Sizes {
@@ -272,6 +266,14 @@ async function readThrough<R>(
 ): Promise<R[]> {
   const { rows } = await kysely.executeQuery<R>(CompiledQuery.raw(sql, parameters as unknown[]))
   return rows
+}
+
+/** A SELECT that locks its rows until the transaction ends. */
+export function lockForUpdate<T extends keyof Tables, Row>(
+  db: Pick<Db, 'rules'>,
+  query: SelectQueryBuilder<Tables, T, Row>,
+): SelectQueryBuilder<Tables, T, Row> {
+  return query.modifyEnd(sql.raw(db.rules.lockForUpdate))
 }
 
 const ATTEMPTS_MAX = 8

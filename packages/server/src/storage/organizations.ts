@@ -42,12 +42,9 @@ export async function firstRoots(db: Db, table: ListedTable, max: number, after 
 export async function existingOrganizations(db: Db, uids: readonly string[]): Promise<ReadonlySet<string>> {
   const sql = sqlText(db.engine)
   const data = sql.bind(JSON.stringify(uids))
-  const source =
-    db.engine === 'postgres'
-      ? `jsonb_array_elements_text(${data}::jsonb) as asked (value)`
-      : `json_each(${data}) as asked`
+  const source = db.rules.jsonTexts(data, 'requested')
   // A group whose uid is its root is an organization.
-  const text = `select g.uid from ${source} cross join groups as g where g.root = asked.value and g.uid = asked.value`
+  const text = `select g.uid from ${source} cross join groups as g where g.root = requested.value and g.uid = requested.value`
   const rows = await runText<{ uid: string }>(db, text, sql)
   return new Set(rows.map(({ uid }) => uid))
 }

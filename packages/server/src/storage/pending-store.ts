@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { seal, unseal } from '../runtime/encryption.ts'
-import { inTransaction, type Reader, type Tx } from './db.ts'
+import { inTransaction, lockForUpdate, type Reader, type Tx } from './db.ts'
+import { lockSetting } from './settings.ts'
 import type { Store } from './store.ts'
 
 /**
@@ -86,8 +87,7 @@ export function pendingStore<T>(
 
     async addShared(data, { sharedMs, lock }) {
       return inTransaction(db, async (tx) => {
-        const locked = tx.selectFrom('settings').select('name').where('name', '=', lock)
-        await (db.engine === 'postgres' ? locked.forUpdate() : locked).execute()
+        await lockSetting(db, tx, lock)
         const rows = await tx
           .selectFrom('pending')
           .select(['data', 'expires_ms'])
@@ -136,8 +136,7 @@ export function pendingStore<T>(
 
     async update(secret, change) {
       return inTransaction(db, async (tx) => {
-        const query = find(tx, secret)
-        const row = await (db.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+        const row = await lockForUpdate(db, find(tx, secret)).executeTakeFirst()
         const data = decrypt(row)
         const changed = data === undefined ? undefined : change(data)
         if (changed === undefined) return false

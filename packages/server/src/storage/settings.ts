@@ -1,10 +1,16 @@
-import type { Reader } from './db.ts'
+import { type Db, lockForUpdate, type Reader, type Tx } from './db.ts'
 
 /** Facts about the installation as a whole, by name. */
 
 export async function readSetting(db: Reader, name: string): Promise<string | undefined> {
   const row = await db.selectFrom('settings').select('value').where('name', '=', name).executeTakeFirst()
   return row?.value
+}
+
+/** Reads a setting and locks it until the transaction ends. */
+export async function lockSetting(db: Db, tx: Tx, name: string): Promise<string | undefined> {
+  const query = tx.selectFrom('settings').select('value').where('name', '=', name)
+  return (await lockForUpdate(db, query).executeTakeFirst())?.value
 }
 
 /** Whether the value is stored now; with `onlyIfAbsent`, false when another writer stored one before. */

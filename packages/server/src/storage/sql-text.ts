@@ -1,7 +1,8 @@
 import { CompiledQuery } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import { limits } from '../config/limits.ts'
-import type { Db, Engine, Tx } from './db.ts'
+import type { Db, Tx } from './db.ts'
+import { type Engine, type SqlRules, sqlRules } from './engines/engine.ts'
 
 export type SqlValue = string | number | Uint8Array
 
@@ -14,22 +15,18 @@ export interface SqlText {
   bind(value: SqlValue): string
   bindAll(values: readonly SqlValue[]): string
   readonly values: readonly SqlValue[]
-  readonly engine: Engine
+  /** Differences between the engines. */
+  readonly rules: SqlRules
 }
 
-/**
- * SQLite plans a statement anew whenever a value is bound that a range on an index depends on, in the hope of a better plan for
- * that value; it takes several times as long as the statement. A unary plus keeps it from looking.
- */
-const SQLITE_PLACEHOLDER = '+?'
-
 export function sqlText(engine: Engine): SqlText {
+  const rules = sqlRules[engine]
   const values: SqlValue[] = []
   const bind = (value: SqlValue) => {
     values.push(value)
-    return engine === 'postgres' ? `$${values.length}` : SQLITE_PLACEHOLDER
+    return rules.placeholder(values.length)
   }
-  return { engine, values, bind, bindAll: (all) => all.map(bind).join(', ') }
+  return { rules, values, bind, bindAll: (all) => all.map(bind).join(', ') }
 }
 
 /** Runs a text in a transaction. */

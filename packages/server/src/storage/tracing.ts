@@ -72,7 +72,7 @@ export function tracedDialect(dialect: Dialect, system: System, tracer: Tracer):
 
 /** A database whose reads and transactions have spans. Its dialect sees to the statements of Kysely. */
 export function tracedDb(db: Db, tracer: Tracer): Db {
-  const system = db.engine === 'sqlite' ? 'sqlite' : 'postgresql'
+  const system = db.rules.systemName
   const summaryOf = summaries(system)
   const withSpan = <T>(sql: string, work: () => T): T => {
     const summary = summaryOf(sql)

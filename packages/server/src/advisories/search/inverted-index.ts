@@ -122,10 +122,7 @@ function rangeOf(sql: SqlText, branch: Branch, alias = 'p'): string {
 
 /** That the advisory of the row that is being looked at passes. */
 export function matchesConditionSql(sql: SqlText, condition: IndexCondition): string {
-  if ('part' in condition)
-    return sql.engine === 'postgres'
-      ? `strpos(advisories.search, ${sql.bind(condition.part)}) > 0`
-      : `instr(advisories.search, ${sql.bind(condition.part)}) > 0`
+  if ('part' in condition) return sql.rules.contains('advisories.search', sql.bind(condition.part))
   const { keys, none } = condition
   const values = keys.map((key) => bindKey(sql, key)).join(', ')
   return `${none ? 'not ' : ''}exists (select 1 from advisory_postings as p where p.root = advisories.root

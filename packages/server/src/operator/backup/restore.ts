@@ -148,7 +148,7 @@ export const RESTORE_APPLICATION_NAME = 'berth admin restore'
 
 /** Throws a SetupError while others are connected to a PostgreSQL database that is about to be replaced. */
 async function requireNoOtherConnections(db: Db): Promise<void> {
-  if (db.engine === 'sqlite') return
+  if (!db.rules.isShared) return
   const { rows } = await sql<{ who: string }>`
     select concat_ws(' ', coalesce(nullif(application_name, ''), 'unnamed'), client_addr, 'pid', pid) as who
     from pg_stat_activity where datname = current_database() and backend_type = 'client backend'

@@ -114,7 +114,7 @@ async function lockBucket(db: Db, tx: Tx, table: ResourceTable, uid: string): Pr
     const text = `select start, n from counts where root = ${sql.bind(rootOf(uid))} and collection = ${sql.bind(table)}
       and start <= ${sql.bind(uid)} order by start desc limit 1${db.rules.lockForUpdate}`
     const [bucket] = await runInTransaction<Bucket>(tx, text, sql)
-    if (bucket === undefined || bucket.start === lockedStart || db.engine === 'sqlite') return bucket
+    if (bucket === undefined || bucket.start === lockedStart || db.rules.lockForUpdate === '') return bucket
     lockedStart = bucket.start
   }
 }

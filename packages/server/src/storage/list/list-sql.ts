@@ -94,11 +94,11 @@ const indexSuffixes: Readonly<Record<string, string>> = {
  * children, and sort all of it for its first page. Where another index has the rows together and in order, it is named.
  */
 export function indexHint(
-  { engine }: Db,
+  { rules }: Db,
   { table, conditions, order: [first], lookupCondition }: ListQuery,
   branches: readonly Branch[],
 ): string {
-  if (engine !== 'sqlite' || !isCounted(table) || branches.length > 1 || !branches.every(isSingleRoot))
+  if (!rules.needsPlanHints || !isCounted(table) || branches.length > 1 || !branches.every(isSingleRoot))
     return ''
   if (lookupCondition !== undefined) return ''
   const byUid = first?.column === 'uid'
@@ -192,12 +192,9 @@ function branchesText(sql: SqlText, table: ListedTable, branches: readonly Branc
   )
   const roots = branches.flatMap((branch) => ('roots' in branch ? branch.roots : []))
   const data = sql.bind(JSON.stringify(ranges))
-  const [source, member] =
-    sql.engine === 'postgres'
-      ? [`jsonb_array_elements(${data}::jsonb) as part (ends)`, (at: number) => `(part.ends ->> ${at})`]
-      : [`json_each(${data}) as part`, (at: number) => `(part.value ->> ${at})`]
+  const { source, element } = sql.rules.jsonArrays(data, 'part')
   const within = `uid in (select t.uid from ${source} cross join ${table} as t
-    where t.root = ${member(0)} and t.uid >= ${member(1)} and t.uid < ${member(2)})`
+    where t.root = ${element(0)} and t.uid >= ${element(1)} and t.uid < ${element(2)})`
   return roots.length === 0 ? within : `(${within} or root in (${sql.bindAll(roots)}))`
 }
 

@@ -411,7 +411,7 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
   if (branches.length === 0) return []
   const sql = sqlText(db.engine)
   // Few rows are sorted faster than an index on another column is walked in search of them; SQLite has no statistics to know.
-  const few = db.engine === 'sqlite' && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
+  const few = db.rules.needsPlanHints && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
   // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
   const deep = isCounted(table) && offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'

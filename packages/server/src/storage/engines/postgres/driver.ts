@@ -14,7 +14,8 @@ import type pg from 'pg'
 import { ApiError } from '../../../api/errors.ts'
 import { limits } from '../../../config/limits.ts'
 import { currentContext } from '../../../pipeline/request-context.ts'
-import type { DatabaseMeter, Db, EngineRules, StatementOutcome } from '../../db.ts'
+import type { DatabaseMeter, Db, StatementOutcome } from '../../db.ts'
+import type { EngineRules } from '../engine.ts'
 import { cancelStatement } from './cancel-statement.ts'
 import {
   backgroundBounds,
@@ -27,6 +28,8 @@ import {
 } from './connection.ts'
 import { type Permits, withPermit } from './connection-permits.ts'
 import { sqlState } from './errors.ts'
+import { withMigrationLock } from './migration-lock.ts'
+import { postgresSql } from './sql.ts'
 
 /**
  * PostgreSQL under Kysely. Kysely's own driver sends unnamed statements, which the server plans anew each time; named ones
@@ -268,13 +271,14 @@ function statementName(text: string): string | undefined {
 
 /** By SQLSTATE (PostgreSQL manual, appendix A). */
 export const rules: EngineRules = {
+  ...postgresSql,
   isUniqueViolation: (error) => sqlState(error) === '23505',
   isTransient: (error) => /^(40001|40P01)$/.test(String(sqlState(causeOf(error)))),
   // Data exceptions, integrity constraints, and what is longer than an index takes.
   isUnstorable: (error) => /^(22|23|54)...$/.test(String(sqlState(error))),
-  lockForShare: ' for key share',
-  lockForUpdate: ' for update',
   concurrentChanges: 1,
+  isShared: true,
+  withMigrationLock,
 }
 
 /** The driver's errors have the server's as their cause. */

@@ -5,13 +5,17 @@ import {
   type Dialect,
   type Driver,
   type QueryResult,
+  type RootOperationNode,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
   type TransactionSettings,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import type { DatabaseMeter, Db, EngineRules } from '../../db.ts'
+import type { DatabaseMeter, Db } from '../../db.ts'
+import { touchesAccess } from '../../schema/access-writes.ts'
+import type { EngineRules } from '../engine.ts'
+import { sqliteSql } from './sql.ts'
 
 /**
  * SQLite under Kysely. Kysely's own driver prepares every statement anew, which costs more than a point read; this one keeps
@@ -56,13 +60,6 @@ export function statementRunner(database: Database.Database) {
   }
 }
 
-/**
- * Writes that can change what somebody may do, or how much there may be. Of an identity only its existence counts, of an account
- * whether it is disabled; a session that begins is nobody's yet, and one that is used stays what it was.
- */
-const ACCESS_WRITE =
-  /^\s*(?:(?:insert into|delete from) "?(?:identities|roles|role_bindings|platform_bindings|resource_limits|external_group_role_mappings|session_groups)\b|delete from "?(?:sessions|identity_providers)\b|update "?(?:roles|role_bindings|platform_bindings|accounts)\b|update "groups" set "status"|update "identities" set "registered_through")/i
-
 /** The dialect, and the versions that move with the writes of this process or another (Db.version). */
 export function sqliteDialect(
   database: Database.Database,
@@ -90,11 +87,11 @@ export function sqliteDialect(
       throw error
     }
   }
-  const run = (text: string, parameters: readonly unknown[]) => {
+  const run: Run = (text, parameters, query) => {
     const result = measured(() => execute(text, parameters))
     if (result.numAffectedRows !== undefined) {
       writes.any++
-      if (ACCESS_WRITE.test(text)) {
+      if (query !== undefined && changesAccess(query, text)) {
         writes.access++
         isAccessWritten = true
       }
@@ -107,6 +104,15 @@ export function sqliteDialect(
     return result
   }
   let isAccessWritten = false
+  const accessByText = new LRUCache<string, boolean>({ max: STATEMENTS_MAX })
+  const changesAccess = (query: RootOperationNode, text: string) => {
+    let known = accessByText.get(text)
+    if (known === undefined) {
+      known = touchesAccess(query, text)
+      accessByText.set(text, known)
+    }
+    return known
+  }
   /** What others read while a transaction goes on; opened when that happens. */
   let committed: ReturnType<typeof statementRunner> | undefined
   let committedReader: Database.Database | undefined
@@ -185,7 +191,8 @@ function createMutex(): Mutex {
   }
 }
 
-type Run = (text: string, parameters: readonly unknown[]) => QueryResult<unknown>
+/** `query`: the statement as Kysely's tree; undefined for those of the driver itself. */
+type Run = (text: string, parameters: readonly unknown[], query?: RootOperationNode) => QueryResult<unknown>
 
 /** Of a transaction, or of statements that are none. */
 class SqliteConnection implements DatabaseConnection {
@@ -198,25 +205,29 @@ class SqliteConnection implements DatabaseConnection {
     this.#access = access
   }
 
-  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+  async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<R>> {
     const { run, readCommitted, mutex: turn } = this.#access
-    if (this.isInTransaction) return this.#inTransaction(sql, parameters) as QueryResult<R>
-    if (!turn.isLocked()) return run(sql, parameters) as QueryResult<R>
+    if (this.isInTransaction) return this.#inTransaction(sql, parameters, query) as QueryResult<R>
+    if (!turn.isLocked()) return run(sql, parameters, query) as QueryResult<R>
     if (/^\s*select\b/i.test(sql)) return readCommitted(sql, parameters) as QueryResult<R>
     await turn.acquire()
     try {
-      return run(sql, parameters) as QueryResult<R>
+      return run(sql, parameters, query) as QueryResult<R>
     } finally {
       turn.release()
     }
   }
 
-  #inTransaction(sql: string, parameters: readonly unknown[]): QueryResult<unknown> {
+  #inTransaction(
+    sql: string,
+    parameters: readonly unknown[],
+    query: RootOperationNode,
+  ): QueryResult<unknown> {
     const { run, hasEnded: isOver } = this.#access
     // Otherwise the statement would be a transaction of its own.
     if (isOver()) throw this.failure
     try {
-      return run(sql, parameters)
+      return run(sql, parameters, query)
     } catch (error) {
       this.failure = error
       throw error
@@ -280,6 +291,7 @@ function sqliteDriver(database: Database.Database, context: DriverContext): Driv
 }
 
 export const rules: EngineRules = {
+  ...sqliteSql,
   isUniqueViolation: (error) => {
     const code = errorCode(error)
     return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
@@ -289,10 +301,10 @@ export const rules: EngineRules = {
     return code === 'SQLITE_BUSY' || code === 'SQLITE_BUSY_SNAPSHOT'
   },
   isUnstorable: (error) => /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/.test(String(errorCode(error))),
-  // One writer at a time: a transaction holds every row.
-  lockForShare: '',
-  lockForUpdate: '',
   concurrentChanges: 16,
+  isShared: false,
+  // A migration holds the write lock of the file.
+  withMigrationLock: ({ kysely }, run) => run(kysely),
 }
 
 function errorCode(error: unknown): unknown {
