@@ -5,6 +5,7 @@ import { ApiError } from '../../api/errors.ts'
 import type { Uid } from '../../api/uid.ts'
 import type { Outbound } from '../../runtime/outbound/outbound.ts'
 import type { Tx } from '../../storage/db.ts'
+import { JobInterrupted } from '../../storage/jobs/job-leases.ts'
 import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
@@ -29,9 +30,6 @@ export interface FeedRunOptions {
   /** Hears what no feed is to blame for. */
   readonly onError: (error: unknown, feed?: string) => void
 }
-
-/** The run is to end, and is nobody's fault: the server stops, or the feed is no longer this run's. */
-export class RunStopped extends Error {}
 
 /** Why a run failed that did fetch something. */
 export class FeedError extends Error {
@@ -86,7 +84,7 @@ async function importFoundDocument(
     { store, reader, parent: parent as Uid, dryRun: false, event, check: goOn },
   ).catch((error: unknown) => {
     // The run is to end, the database is away, or the group: the next document would find the same.
-    if (error instanceof ApiError || error instanceof RunStopped) throw error
+    if (error instanceof ApiError || error instanceof JobInterrupted) throw error
     onError(error, uid)
     return { rejection: { line: 0, reason: 'the server could not take it; its log tells why' } }
   })

@@ -31,7 +31,7 @@ import {
 import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { urlProblem } from '../feeds/download.ts'
-import { NO_LEASE } from '../feeds/feed-leases.ts'
+import { NO_LEASE } from '../feeds/feed-job.ts'
 
 /** Feeds, as they are set up and looked at. scheduler.ts reads them. */
 

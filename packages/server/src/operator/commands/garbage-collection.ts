@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { ballastOf, type Installation, SetupError, UsageError } from '../../installation/installation.ts'
 import { collectGarbage } from '../../registry/gc/garbage-collection.ts'
 import { type GcKind, type GcOrganizationReport, type GcReport, gcKinds } from '../../registry/gc/run.ts'
+import { gcJob } from '../../registry/jobs.ts'
 import { acquireJob } from '../../storage/jobs/job-leases.ts'
 import { printResult, renderTable } from './output.ts'
 import { createProgressLine, interruptSignal } from './progress.ts'
@@ -98,12 +99,12 @@ async function collectExclusively(
 ): Promise<GcReport> {
   const { db, clock } = run.store
   const onError = (error: unknown) => process.stderr.write(`berth: ${String(error)}\n`)
-  const work = await acquireJob({ db, clock, onError }, 'collection')
+  const work = await acquireJob({ db, clock, onError }, gcJob)
   if (work === undefined)
     throw new SetupError('another process collects at the moment; try again when it is done')
   try {
     const report = await collectGarbage({ ...run, signal: AbortSignal.any([signal, work.signal]) })
-    await work.release({ succeeded_ms: clock() })
+    await work.release({ succeededMs: clock() })
     return report
   } catch (error) {
     await work.release()

@@ -4,6 +4,7 @@ import { formatSize, parseSize } from '@berth/cli/output/sizes.ts'
 import type { Command } from 'commander'
 import { limits } from '../../config/limits.ts'
 import { SetupError, UsageError } from '../../installation/installation.ts'
+import { scrubJob } from '../../registry/jobs.ts'
 import { type Finding, isFailure } from '../../registry/scrub/findings.ts'
 import type { ScrubReport } from '../../registry/scrub/run.ts'
 import { scrub } from '../../registry/scrub/scrub.ts'
@@ -30,7 +31,7 @@ export function addScrubCommand(admin: Command): void {
         const rate = parseSizeOption('--rate', options.rate?.replace(/\/s$/, ''), 'a rate such as 50MiB/s')
         const bytesMax = parseSizeOption('--limit', options.limit, 'a size such as 500GiB')
         const { db, clock } = store
-        const work = await acquireJob({ db, clock, onError: (error) => printError(String(error)) }, 'scrub')
+        const work = await acquireJob({ db, clock, onError: (error) => printError(String(error)) }, scrubJob)
         if (work === undefined) throw new SetupError('another process scrubs at the moment')
         const findings = createFindings()
         const line = createProgressLine()
@@ -52,7 +53,7 @@ export function addScrubCommand(admin: Command): void {
           })
           line('')
           const { position } = report
-          await work.release({ position, ...(position === '' && { succeeded_ms: clock() }) })
+          await work.release({ position, ...(position === '' && { succeededMs: clock() }) })
           printResult(options.json, { ...report, ...findings.report() }, formatReport(report, findings))
         } catch (error) {
           line('')

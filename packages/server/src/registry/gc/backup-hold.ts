@@ -1,6 +1,7 @@
 import type { Db, Tx } from '../../storage/db.ts'
 import { scheduleJob } from '../../storage/jobs/job-leases.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
+import { backupJob } from '../jobs.ts'
 
 /**
  * A backup holds stored bytes: what its snapshot knows must not be removed before it is copied. The hold is the lease of the work
@@ -18,7 +19,7 @@ export async function requireNoBackup(db: Db, tx: Tx, nowMs: number): Promise<vo
 
 /** Creates the row that is locked. */
 export async function ensureBackupJob(db: Db): Promise<void> {
-  await scheduleJob(db, 'backup', Number.MAX_SAFE_INTEGER)
+  await scheduleJob(db, backupJob, Number.MAX_SAFE_INTEGER)
 }
 
 /** Runs a step of a collection; false where a backup holds what it would remove. */

@@ -64,6 +64,7 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   manifests: none,
   manifest_references: none,
   uploads: none,
+  jobs: none,
   registry_runs: none,
   registry_usage: none,
   repo_policies: none,

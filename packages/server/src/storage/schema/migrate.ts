@@ -11,6 +11,7 @@ import * as version1 from '../migrations/0006-v1.ts'
 import * as registry from '../migrations/0007-registry.ts'
 import * as vouchedBindings from '../migrations/0008-vouched-bindings.ts'
 import * as providerCallbacks from '../migrations/0009-provider-callbacks.ts'
+import * as jobs from '../migrations/0010-jobs.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -23,6 +24,7 @@ export const migrations = {
   '0007-registry': registry,
   '0008-vouched-bindings': vouchedBindings,
   '0009-provider-callbacks': providerCallbacks,
+  '0010-jobs': jobs,
 }
 
 /**

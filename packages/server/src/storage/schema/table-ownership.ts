@@ -79,6 +79,7 @@ export const tableOwnership: Readonly<Record<keyof Tables, TableOwnership>> = {
   pending: 'installation',
   guesses: 'installation',
   blobs: 'installation',
+  jobs: 'installation',
   registry_runs: 'installation',
   settings: 'installation',
 }

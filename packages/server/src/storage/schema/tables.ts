@@ -581,6 +581,23 @@ export interface UploadRow {
 }
 
 /** Long work on the registry as a whole, which one process at a time does. */
+/** A job that nodes run in the background; `storage/jobs/` leases it. */
+export interface JobRow {
+  /** Name of the kind, such as `retention`. */
+  kind: string
+  /** uid of the resource that it is for; '' for a kind with a single job. */
+  key: string
+  /** Identifies the run; '' while none has the job. */
+  runner: string
+  /** When the lease of the run expires unless it is renewed. */
+  lease_ms: number
+  due_ms: number
+  /** End of the last successful run; 0: none. */
+  succeeded_ms: number
+  /** Where the next run continues; '' at the start. */
+  position: string
+}
+
 export interface RegistryRunRow {
   /** Of the work. */
   name: string
@@ -678,6 +695,7 @@ export interface Tables {
   manifests: ManifestRow
   manifest_references: ManifestReferenceRow
   uploads: UploadRow
+  jobs: JobRow
   registry_runs: RegistryRunRow
   registry_usage: RegistryUsageRow
   repo_policies: RepoPolicyRow
