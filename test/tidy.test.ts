@@ -246,3 +246,16 @@ test('only the engines of storage compare names of database engines', () => {
   )
   assert.deepEqual(found, [])
 })
+
+test('each kind of background job is in docs/background-work.md', () => {
+  const text = textOf('docs/background-work.md')
+  const named = shipped.flatMap((file) => {
+    const source = textOf(file)
+    const traces = [...source.matchAll(/span: '(job [a-z-]+)'/g)].map(([, name = '']) => name)
+    return source.includes('startJobScheduler(')
+      ? [...traces, file.replace('packages/server/src/', '')]
+      : traces
+  })
+  const missing = named.filter((name) => !text.includes(`\`${name}\``) && !name.endsWith('/job-scheduler.ts'))
+  assert.deepEqual(missing, [])
+})

@@ -295,7 +295,6 @@ export const upward: readonly string[] = [
   'telemetry -> storage',
   'telemetry -> installation',
   'port -> installation',
-  'storage -> advisories',
   'tokens -> iam',
   'iam -> advisories',
   'iam -> registry',

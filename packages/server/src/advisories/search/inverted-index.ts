@@ -1,5 +1,6 @@
 import { pathBelowRoot, ROOT_CHARS, rootOf } from '../../api/uid.ts'
 import type { Db } from '../../storage/db.ts'
+import type { IndexCondition as ListCondition } from '../../storage/list/list-index.ts'
 import type { Branch } from '../../storage/list/list-sql.ts'
 import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { coversWholeGroups, valueCountSql } from './value-counts.ts'
@@ -11,7 +12,7 @@ import { coversWholeGroups, valueCountSql } from './value-counts.ts'
  */
 
 /** That an advisory has one of some values, or none of them. */
-export interface ValueCondition {
+export interface ValueCondition extends ListCondition {
   /** Of the values, as postingKey makes them, in hexadecimal. */
   readonly keys: readonly string[]
   readonly none?: true
@@ -20,15 +21,11 @@ export interface ValueCondition {
 }
 
 /** That one of its texts has a part, in lower case. */
-export interface TextCondition {
+export interface TextCondition extends ListCondition {
   readonly part: string
 }
 
 export type IndexCondition = ValueCondition | TextCondition
-
-export function isIndexCondition(condition: object): condition is IndexCondition {
-  return 'keys' in condition || 'part' in condition
-}
 
 /** That an advisory has none of some values. */
 export function isExclusion(condition: object): condition is ValueCondition {

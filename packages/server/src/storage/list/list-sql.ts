@@ -1,15 +1,10 @@
-import {
-  type IndexCondition,
-  isIndexCondition,
-  matchesConditionSql,
-  postingsSql,
-} from '../../advisories/search/inverted-index.ts'
 import type { OrderKey } from '../../api/order-by.ts'
 import { intersectRanges, rootOf, type UidRange } from '../../api/uid.ts'
 import { isCounted } from '../counts/row-counts.ts'
 import type { Db } from '../db.ts'
 import type { ListedTable } from '../schema/tables.ts'
 import type { SqlText } from '../sql-text.ts'
+import type { IndexCondition, ListIndex } from './list-index.ts'
 
 /** The SQL of lists: from what is asked to the clauses of a statement, with the indexes in mind. Pure. */
 
@@ -21,13 +16,15 @@ export interface ListQuery {
   readonly branches: readonly Branch[]
   readonly conditions: readonly Filter[]
   readonly order: readonly OrderKey[]
-  /** The filter by postings that so few pass that they are looked up. */
+  /** Required if `conditions` has conditions that are not on columns. */
+  readonly index?: ListIndex | undefined
+  /** The index condition that so few rows match that they are read through the index. */
   readonly lookupCondition?: IndexCondition | undefined
-  /** The filter by postings that the fewest pass, few or not. */
+  /** The index condition that the fewest rows match, few or not. */
   readonly rarestCondition?: IndexCondition | undefined
 }
 
-/** A column equals one of some values, lies on one side of one, or ends with one (of letters that stand for themselves). */
+/** A column equals one of some values, compares to a value, or ends with a text, which must not contain wildcards of LIKE. */
 export type ColumnCondition =
   | { readonly column: string; readonly values: readonly (string | number)[] }
   | {
@@ -37,8 +34,17 @@ export type ColumnCondition =
     }
   | { readonly column: string; readonly isUidSuffix: string }
 
-/** What may be asked of a row: of a column of it, or of its postings. */
 export type Filter = ColumnCondition | IndexCondition
+
+export function isIndexCondition(filter: Filter): filter is IndexCondition {
+  return filter.column === undefined
+}
+
+/** The index of a query with index conditions. */
+export function indexOf({ index }: Pick<ListQuery, 'index'>): ListIndex {
+  if (index === undefined) throw new Error('a list has index conditions and no index')
+  return index
+}
 
 /** What is left of the branches after a uid, in uid order. */
 export function branchesAfter(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
@@ -130,32 +136,29 @@ export function splitBranches({ sizes }: Db, branches: readonly Branch[]): (read
   return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])
 }
 
-export function whereOf(
-  sql: SqlText,
-  { table, conditions, lookupCondition }: ListQuery,
-  branches: readonly Branch[],
-): string {
+export function whereOf(sql: SqlText, query: ListQuery, branches: readonly Branch[]): string {
+  const { table, lookupCondition } = query
   const [only] = branches
   const where =
     branches.length !== 1 || only === undefined
       ? branchesText(sql, table, branches)
       : lookupCondition === undefined
         ? branchText(sql, only)
-        : `(root, uid) in (${postingsSql(sql, lookupCondition, only)})`
-  return where + otherConditionsText(sql, conditions, lookupCondition)
+        : `(root, uid) in (${indexOf(query).rowsSql(sql, lookupCondition, only)})`
+  return where + otherConditionsText(sql, query, lookupCondition)
 }
 
-/** What must hold besides the filter that was looked up. */
+/** The conditions besides one that the statement fulfils already. */
 export function otherConditionsText(
   sql: SqlText,
-  conditions: readonly Filter[],
+  query: Pick<ListQuery, 'conditions' | 'index'>,
   known: IndexCondition | undefined,
 ): string {
-  return conditions
+  return query.conditions
     .filter((condition) => condition !== known)
     .map(
       (condition) =>
-        ` and ${isIndexCondition(condition) ? matchesConditionSql(sql, condition) : columnText(sql, condition)}`,
+        ` and ${isIndexCondition(condition) ? indexOf(query).matchesSql(sql, condition) : columnText(sql, condition)}`,
     )
     .join('')
 }

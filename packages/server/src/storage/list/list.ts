@@ -1,14 +1,4 @@
 import type { UIDPFilter } from '@berth/contract/gen/platform/common/v1/uidp.platform_pb.js'
-import {
-  findRarestCondition,
-  hasStoredCount,
-  type IndexCondition,
-  isExclusion,
-  isIndexCondition,
-  postingCountSql,
-  postingScans,
-} from '../../advisories/search/inverted-index.ts'
-import { countAndStoreText, readStoredTextCount } from '../../advisories/search/text-counts.ts'
 import { invalidArgument } from '../../api/errors.ts'
 import { type OrderKey, parseOrderBy, type SortFields } from '../../api/order-by.ts'
 import { type Cursor, effectivePageSize, type PageTokens } from '../../api/page-tokens.ts'
@@ -29,6 +19,7 @@ import { firstRoots } from '../organizations.ts'
 import type { ListedTable, ResourceTable, Tables } from '../schema/tables.ts'
 import { runCachedText, runLongText, runText, sqlText } from '../sql-text.ts'
 import type { Store } from '../store.ts'
+import type { IndexCondition, ListIndex, RarestCondition } from './list-index.ts'
 import {
   afterCursor,
   type Branch,
@@ -36,7 +27,9 @@ import {
   coversOrganization,
   type Filter,
   indexHint,
+  indexOf,
   isCountable,
+  isIndexCondition,
   isSingleRoot,
   type ListQuery,
   orderText,
@@ -70,8 +63,9 @@ export interface ListSpec<C extends ListedTable> {
   readonly defaultOrder: string
   /** Columns that must equal a value; an empty or absent value is no filter. */
   readonly equals?: Readonly<Record<string, string | number | undefined>>
-  /** What else must hold. */
   readonly conditions?: readonly Filter[]
+  /** Evaluates the conditions that are not on columns. */
+  readonly index?: ListIndex
   /** uids of roots that everyone may see, besides the caller's own scopes (managed roles). */
   readonly publicRoots?: readonly string[]
 }
@@ -108,13 +102,14 @@ export async function listPage<C extends ListedTable>(
   const branches = conditions.some(matchesNothing)
     ? []
     : await splitByOrganization(db, branchesOf(visible, request.uidp, spec), { conditions, order, spec })
-  const rare = await rarestFilter(db, conditions, branches)
+  const rare = await rarestFilter(db, { conditions, branches, index: spec.index })
   const isRare = rare !== undefined && rare.rows <= db.sizes.rowsInlineMax
   const query: ListQuery = {
     table: spec.table,
     branches,
     conditions,
     order,
+    index: spec.index,
     lookupCondition: isRare ? rare.condition : undefined,
     rarestCondition: rare?.condition,
   }
@@ -131,7 +126,8 @@ export async function listPage<C extends ListedTable>(
   const known =
     estimate.exact ??
     (isAlone
-      ? (rare.total ?? (isRare ? undefined : await countCommon(db, rare.condition, branches)))
+      ? (rare.total ??
+        (isRare ? undefined : await indexOf(query).countAndStore(db, rare.condition, branches)))
       : undefined)
   const total = cursor?.totalCount ?? known ?? (await countRows(db, query, estimate.rows))
   const rows = await pageRows<Tables[C]>(db, query, {
@@ -140,7 +136,7 @@ export async function listPage<C extends ListedTable>(
     limit: size + 1,
     scanned: estimate.rows,
     nonMatchingMax:
-      isExclusionOnly(conditions) && branches.length <= db.sizes.branchesMax
+      isExclusionOnly(query) && branches.length <= db.sizes.branchesMax
         ? estimate.rows - total
         : estimate.rows,
   })
@@ -163,21 +159,22 @@ export async function listPage<C extends ListedTable>(
   return { rows: page, nextPageToken, totalCount: BigInt(total), skipped }
 }
 
-/** The filter by postings that the fewest pass. Where there are too many branches, rows are looked at one by one. */
-async function rarestFilter(db: Db, conditions: readonly Filter[], branches: readonly Branch[]) {
-  const postings = conditions.filter(isIndexCondition)
-  if (branches.length === 0 || branches.length > db.sizes.branchesMax) return undefined
-  const [only] = postings
-  if (conditions.length === 1 && only !== undefined && 'part' in only) {
-    const rows = await readStoredTextCount(db, only, branches)
+/** The index condition that the fewest rows match; undefined where there are too many branches, whose rows are read one by one. */
+async function rarestFilter(
+  db: Db,
+  query: Pick<ListQuery, 'conditions' | 'branches' | 'index'>,
+): Promise<RarestCondition | undefined> {
+  const { conditions, branches } = query
+  const indexed = conditions.filter(isIndexCondition)
+  if (indexed.length === 0 || branches.length === 0 || branches.length > db.sizes.branchesMax)
+    return undefined
+  const index = indexOf(query)
+  const [only] = indexed
+  if (conditions.length === 1 && only !== undefined) {
+    const rows = await index.readStoredTotal(db, only, branches)
     if (rows !== undefined && rows > db.sizes.rowsInlineMax) return { condition: only, rows, total: rows }
   }
-  return findRarestCondition(db, postings, branches, db.sizes.rowsInlineMax)
-}
-
-/** How many advisories pass a filter that many pass, where nobody has to count. */
-function countCommon(db: Db, condition: IndexCondition, branches: readonly Branch[]) {
-  return 'part' in condition ? countAndStoreText(db, condition, branches) : undefined
+  return index.findRarest(db, indexed, branches, db.sizes.rowsInlineMax)
 }
 
 /** Who asks what: the text that a page token is bound to. */
@@ -349,15 +346,15 @@ async function countRows(db: Db, query: ListQuery, scanned: number): Promise<num
     only !== undefined &&
     isIndexCondition(only) &&
     query.branches.length <= db.sizes.branchesMax &&
-    query.branches.every((branch) => hasStoredCount(only, branch))
+    query.branches.every((branch) => indexOf(query).hasStoredCount(only, branch))
   const counts = splitBranches(db, query.branches).map((branches) => {
     const [branch] = branches
     const isAlone = conditions.length === 1 && branch !== undefined && branches.length === 1
-    // Nothing but the postings has to be looked at when there is no other filter.
-    if (isAlone && rare !== undefined && only === rare) return postingCountSql(sql, rare, branch)
-    // Who has none is whoever is not among those who have one.
-    if (isAlone && only !== undefined && isExclusion(only) && isCounted(table) && 'range' in branch)
-      return `(${rangeCountSql(sql, table, branch.range)} - ${postingCountSql(sql, only, branch)})`
+    // Without another condition the index alone has the answer.
+    if (isAlone && rare !== undefined && only === rare) return indexOf(query).countSql(sql, rare, branch)
+    // Rows without the values are all rows except those with one.
+    if (isAlone && isExclusionOnly(query) && isCounted(table) && 'range' in branch)
+      return `(${rangeCountSql(sql, table, branch.range)} - ${indexOf(query).countSql(sql, only as IndexCondition, branch)})`
     return `(select count(*) from ${query.table} where ${whereOf(sql, { ...query, lookupCondition: rare }, branches)})`
   })
   const text = `select ${counts.join(' + ')} as n`
@@ -367,10 +364,15 @@ async function countRows(db: Db, query: ListQuery, scanned: number): Promise<num
   return Number(row?.n ?? 0)
 }
 
-/** Whether all that there is passes, but for those who have some values. */
-function isExclusionOnly(conditions: readonly Filter[]): boolean {
-  const [only] = conditions
-  return conditions.length === 1 && only !== undefined && isExclusion(only)
+/** Whether the only condition excludes the rows with some values. */
+function isExclusionOnly(query: ListQuery): boolean {
+  const [only] = query.conditions
+  return (
+    query.conditions.length === 1 &&
+    only !== undefined &&
+    isIndexCondition(only) &&
+    indexOf(query).isExclusion(only)
+  )
 }
 
 interface PageWindow {
@@ -415,21 +417,21 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
   // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
   const deep = isCounted(table) && offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
-  const indexScans = inUidOrder ? postingScans(query.rarestCondition, branches) : undefined
+  const indexScans = inUidOrder ? query.index?.scans(query.rarestCondition, branches) : undefined
   // Few rows of several parts are rather looked up.
   if (indexScans !== undefined && (query.lookupCondition === undefined || indexScans.length === 1)) {
-    const keys = `path${descending ? ' desc' : ''}`
+    const keys = `${indexOf(query).scanOrder}${descending ? ' desc' : ''}`
     // What several parts have is put in order and freed of repetitions by its uids alone.
     const isOne = indexScans.length === 1
     const parts = indexScans.map((from) => {
-      return `select * from (select advisories.${isOne ? '*' : 'root, advisories.uid'} from ${from(sql)}${otherConditionsText(sql, conditions, query.rarestCondition)}
-        order by p.${keys} limit ${sql.bind(page.limit + offset)}) as part`
+      return `select * from (select ${table}.${isOne ? '*' : `root, ${table}.uid`} from ${from(sql)}${otherConditionsText(sql, query, query.rarestCondition)}
+        order by ${keys} limit ${sql.bind(page.limit + offset)}) as part`
     })
     const all = `select * from (${parts.join(' union ')}) as parts order by ${orderText(order, { oneRoot: false, sorted: false })}
       limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
     const text = isOne
       ? all
-      : `select advisories.* from (${all}) as found join advisories using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
+      : `select ${table}.* from (${all}) as found join ${table} using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
     // Where another filter holds for few of them, many are gone along.
     return conditions.length > 1 && query.lookupCondition === undefined
       ? await runLongText<Row>(db, text, sql)
