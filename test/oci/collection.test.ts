@@ -23,7 +23,7 @@ const { gcGraceMsDefault: graceMs, untrackedBlobAgeMsMin, uploadIdleMsMax, expir
 interface Options {
   readonly graceMs?: number
   readonly dryRun?: boolean
-  readonly mistrust?: boolean
+  readonly requireKnownStore?: boolean
   /** As if so long had passed. */
   readonly afterMs?: number
 }
@@ -271,6 +271,6 @@ onEveryStore('registry: collection', (cast) => {
     )
     const told = await run(berth, { graceMs: 0, afterMs, dryRun: true })
     assert.equal(told.strays.count, before + most)
-    assert.deepEqual(await run(berth, { graceMs: 0, afterMs, mistrust: false }), told)
+    assert.deepEqual(await run(berth, { graceMs: 0, afterMs, requireKnownStore: false }), told)
   })
 })

@@ -41,9 +41,9 @@ import {
 export type { ColumnCondition } from './list-sql.ts'
 
 /**
- * The one way to list a collection. It takes the scopes that the caller may see, so that no list can forget them, and answers
- * a page in at most three statements whatever the collection holds: keyset pagination (a page costs the same at row 50 and at
- * row 5,000,000), totals and deep skips from the counters in counts.ts, and whatever may still be long in a reader thread.
+ * Lists resources. It applies the scopes that the caller may see, so that no list can forget them, and reads a page in at most three
+ * statements: keyset pagination (a page costs the same at row 50 and at row 5,000,000), totals and deep skips from the counters
+ * (counts/row-counts.ts), and statements that may take long in a reader thread.
  */
 
 /** The members that every List request of the schema has. */
@@ -57,16 +57,16 @@ export interface ListRequest {
 
 export interface ListSpec<C extends ListedTable> {
   readonly table: C
-  /** What `order_by` may name, with the columns. */
+  /** The fields of `order_by`, with their columns. */
   readonly sortFields: SortFields
   /** `order_by` when the request has none. */
   readonly defaultOrder: string
-  /** Columns that must equal a value; an empty or absent value is no filter. */
+  /** Columns that must equal a value; an empty or absent value does not filter. */
   readonly equals?: Readonly<Record<string, string | number | undefined>>
   readonly conditions?: readonly Filter[]
   /** Evaluates the conditions that are not on columns. */
   readonly index?: ListIndex
-  /** uids of roots that everyone may see, besides the caller's own scopes (managed roles). */
+  /** uids of roots that all callers may see, besides their own scopes (managed roles). */
   readonly publicRoots?: readonly string[]
 }
 
@@ -78,8 +78,8 @@ export interface Page<Row> {
 }
 
 /**
- * One page. Throws code 3 for a negative `page_size` or `skip`, a bad `order_by`, a malformed uid in `uidp`, and a page token
- * that is not of this caller, collection, filter and order.
+ * Reads one page. Throws code 3 for a negative `page_size` or `skip`, an invalid `order_by`, a malformed uid in `uidp`, and a page token of
+ * another caller, method, filter or order.
  */
 export async function listPage<C extends ListedTable>(
   { db, pageTokens }: Pick<Store, 'db' | 'pageTokens'>,
@@ -116,7 +116,7 @@ export async function listPage<C extends ListedTable>(
 
   const binding = pageTokenBinding(call, request, spec)
   const cursor = readCursor(pageTokens, request.pageToken, binding)
-  // Decision 4: a token remembers the skip it was issued under, so a client may repeat its request with the token alone added.
+  // A token includes the skip of its request, so a client can repeat that request and add only the token.
   const skip = cursor !== undefined && cursor.skip === request.skip ? 0 : request.skip
   const skipped = Math.min((cursor?.skipped ?? 0) + skip, 2 ** 31 - 1)
 
@@ -151,7 +151,7 @@ export async function listPage<C extends ListedTable>(
             after: order.map((key) => last[key.column] as string | number),
             skip: request.skip,
             skipped,
-            // Where only a scan can count, the pages that follow repeat the first one's total.
+            // Only a scan can count these rows, so later pages repeat the total of the first one.
             ...(known === undefined && estimate.rows > db.sizes.rowsInlineMax ? { totalCount: total } : {}),
           },
           binding,
@@ -177,7 +177,7 @@ async function rarestFilter(
   return index.findRarest(db, indexed, branches, db.sizes.rowsInlineMax)
 }
 
-/** Who asks what: the text that a page token is bound to. */
+/** Returns the caller and query that a page token is bound to. */
 function pageTokenBinding(call: Call, request: ListRequest, spec: ListSpec<ListedTable>): string {
   return JSON.stringify([
     ...callerBinding(call),
@@ -188,7 +188,7 @@ function pageTokenBinding(call: Call, request: ListRequest, spec: ListSpec<Liste
   ])
 }
 
-/** What the page tokens of every method are bound to. */
+/** Returns the part of that binding that all methods share. */
 export function callerBinding(call: Call): readonly unknown[] {
   const caller = call.authorization?.caller
   const provider =
@@ -203,15 +203,12 @@ export function callerBinding(call: Call): readonly unknown[] {
   ]
 }
 
-/** Undefined for the first page. Throws code 3 for a token that is not of this question. */
+/** Returns undefined for the first page. Throws code 3 for a token of another query. */
 export function readCursor(pageTokens: PageTokens, pageToken: string, binding: string): Cursor | undefined {
   if (pageToken === '') return undefined
   const cursor = pageTokens.read(pageToken, binding)
   if (cursor === 'forged') {
-    throw invalidArgument(
-      'page_token',
-      'must be the nextPageToken of an answer to this same query, unchanged',
-    )
+    throw invalidArgument('page_token', 'must be the unchanged nextPageToken of a response to the same query')
   }
   return cursor === 'expired' ? undefined : cursor
 }
@@ -223,7 +220,7 @@ function parseUidField(field: string, text: string): string {
   return uid
 }
 
-/** The parts of the tree that are both visible and asked for. */
+/** Returns the parts of the tree that are both visible and requested. */
 function branchesOf(
   visible: readonly string[],
   filter: UIDPFilter | undefined,
@@ -246,8 +243,8 @@ function branchesOf(
 }
 
 /**
- * The whole platform as its organizations, where an index is wanted that begins with the root: for an order other than by uid and
- * for conditions. Beyond branchesMax organizations it stays one, and is read in a reader thread.
+ * Splits the whole platform into its organizations if an index that starts with the root is needed: for conditions and for orders other than by
+ * uid. Beyond branchesMax organizations it stays one branch, which a reader thread reads.
  */
 async function splitByOrganization(
   db: Db,
@@ -275,7 +272,7 @@ async function countedRoots(db: Db, table: ResourceTable, max: number): Promise<
   return rows.map(({ root }) => root)
 }
 
-/** Conditions on columns: all must hold. */
+/** Returns the conditions of a list, all of which rows must match. */
 function conditionsOf(
   filter: UIDPFilter | undefined,
   { table, equals, conditions: initial = [] }: ListSpec<ListedTable>,
@@ -302,7 +299,7 @@ function conditionsOf(
   if (filter.ancestorsOf !== '') {
     const path = pathOf(parseUidField('uidp.ancestors_of', filter.ancestorsOf))
     conditions.push(
-      // A group is on the way to the root itself; anything else is when its group is.
+      // Ancestors of a group are groups; for other resources their parent is compared.
       table === 'groups'
         ? { column: 'uid', values: path.slice(0, -1) }
         : { column: table === 'account_associations' ? 'uid' : 'parent', values: path },
@@ -311,7 +308,7 @@ function conditionsOf(
   return conditions
 }
 
-/** Whether a filter asks for a text that is longer than any that is stored. */
+/** Returns whether a filter has only texts that are longer than any stored one. */
 function matchesNothing(filter: Filter): boolean {
   const isTooLong = (value: string | number) =>
     typeof value === 'string' && value.length > limits.filterCharsMax
@@ -319,7 +316,7 @@ function matchesNothing(filter: Filter): boolean {
   return 'isUidSuffix' in filter && isTooLong(filter.isUidSuffix)
 }
 
-/** How many rows lie in the branches, and whether that is the answer's total already. */
+/** Returns the number of rows in the branches, and the same number as `exact` if it is the total of the list. */
 async function estimateRows(
   db: Db,
   { table, branches, conditions }: ListQuery,
@@ -380,7 +377,7 @@ interface PageWindow {
   readonly skip: number
   readonly limit: number
   readonly scanned: number
-  /** At most so many rows do not pass. */
+  /** Upper bound of the rows that do not match. */
   readonly nonMatchingMax: number
 }
 
@@ -412,16 +409,16 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
 
   if (branches.length === 0) return []
   const sql = sqlText(db.engine)
-  // Few rows are sorted faster than an index on another column is walked in search of them; SQLite has no statistics to know.
+  // Sorting few rows is faster than scanning the index of another column for them; SQLite has no statistics to find that out.
   const few = db.rules.needsPlanHints && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
-  // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
+  // Skipped rows are not fetched: the index has all columns of the order.
   const deep = isCounted(table) && offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
   const indexScans = inUidOrder ? query.index?.scans(query.rarestCondition, branches) : undefined
-  // Few rows of several parts are rather looked up.
+  // Few rows of several parts are looked up instead.
   if (indexScans !== undefined && (query.lookupCondition === undefined || indexScans.length === 1)) {
     const keys = `${indexOf(query).scanOrder}${descending ? ' desc' : ''}`
-    // What several parts have is put in order and freed of repetitions by its uids alone.
+    // Rows of several parts are sorted and deduplicated by uid before they are fetched.
     const isOne = indexScans.length === 1
     const parts = indexScans.map((from) => {
       return `select * from (select ${table}.${isOne ? '*' : `root, ${table}.uid`} from ${from(sql)}${otherConditionsText(sql, query, query.rarestCondition)}
@@ -432,7 +429,7 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
     const text = isOne
       ? all
       : `select ${table}.* from (${all}) as found join ${table} using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
-    // Where another filter holds for few of them, many are gone along.
+    // Another condition may match few of them, so many are read.
     return conditions.length > 1 && query.lookupCondition === undefined
       ? await runLongText<Row>(db, text, sql)
       : await runText<Row>(db, text, sql)
@@ -454,7 +451,7 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
     ? `select ${table}.* from (${found}) as found join ${table} using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
     : found
 
-  // Long is: passing over many rows one by one, or looking for some among many.
+  // Skipping many rows one by one, or searching few among many, takes long.
   const long =
     deep ||
     (page.scanned > db.sizes.rowsInlineMax &&

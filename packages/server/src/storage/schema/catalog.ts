@@ -1,7 +1,7 @@
 import { sqlRules } from '../engines/engine.ts'
 import type { DatabaseReader } from '../snapshot.ts'
 
-/** What the database itself says of its tables, so that no table is forgotten that a later migration adds. */
+/** Reads tables and columns from the catalog of the database, so that backups include tables that later migrations add. */
 
 export type ColumnType = 'text' | 'integer' | 'bytes'
 
@@ -12,14 +12,14 @@ export interface Column {
 
 export interface Table {
   readonly name: string
-  /** Those that are written; generated ones are left out. */
+  /** Without generated columns. */
   readonly columns: readonly Column[]
 }
 
-/** Tables of the migrator, which the migrations of a restore fill. */
+/** Tables of the migrator, which the migrations of a restore write. */
 const migratorTables = new Set(['migrations', 'migrations_lock'])
 
-/** Also written while a restore is not finished. */
+/** The table that exists during a restore. */
 export const UNFINISHED_RESTORE = 'unfinished_restore'
 
 const types: Readonly<Record<string, ColumnType>> = {
@@ -30,7 +30,7 @@ const types: Readonly<Record<string, ColumnType>> = {
   bytea: 'bytes',
 }
 
-/** The tables of an installation, by name. */
+/** Lists the tables of an installation by name. */
 export async function readTables(db: DatabaseReader): Promise<Table[]> {
   const rows = await db.read<{ table: string; column: string; type: string }>(
     sqlRules[db.engine].columnsQuery,
@@ -49,7 +49,7 @@ export async function readTables(db: DatabaseReader): Promise<Table[]> {
   return [...tables].map(([name, columns]) => ({ name, columns }))
 }
 
-/** Names of all tables in the database, whatever they are. */
+/** Lists the names of all tables in the database. */
 export async function readTableNames(db: DatabaseReader): Promise<string[]> {
   const rows = await db.read<{ name: string }>(sqlRules[db.engine].tableNamesQuery, [])
   return rows.map(({ name }) => name)

@@ -28,8 +28,8 @@ export const migrations = {
 }
 
 /**
- * Brings the schema up to date, under a lock, so that several nodes may start at once. Returns the names of the migrations that
- * ran. Rejects with NewerDatabase, without a change, if a newer version migrated the database.
+ * Migrates the schema to this version under a lock, so that several nodes can start at the same time. Returns the names of the migrations
+ * that ran. Rejects with NewerDatabase, without a change, if a newer version migrated the database.
  */
 export async function migrate(db: Db): Promise<string[]> {
   await requireKnownMigrations(db)
@@ -66,25 +66,25 @@ async function requireKnownMigrations(db: Db): Promise<void> {
   if (unknown.length > 0) throw new NewerDatabase(unknown)
 }
 
-/** Names of the migrations that have run, in order; none for an empty database. */
+/** Lists the migrations that have run, in order; none for an empty database. */
 export async function readAppliedMigrations(db: Db): Promise<string[]> {
   const { missing, unknown } = await migrationState(db)
   const ran = Object.keys(migrations).filter((name) => !missing.includes(name))
   return [...ran, ...unknown]
 }
 
-/** Migrations of these names that this version does not have. */
+/** Returns the names that are no migrations of this version. */
 export function unknownMigrations(names: readonly string[]): string[] {
   return names.filter((name) => !Object.hasOwn(migrations, name))
 }
 
-/** Brings an empty database to the schema of an earlier version, by the name of its last migration. */
+/** Migrates an empty database to the schema of an earlier version, given by the name of its last migration. */
 export async function migrateTo(db: Db, last: string): Promise<void> {
   const { error } = await migratorOf(db.background).migrateTo(last)
   if (error !== undefined) throw new Error('the database schema could not be created', { cause: error })
 }
 
-/** Names of migrations that have not run, and of those that ran but are not of this version. Changes nothing. */
+/** Lists the migrations that have not run, and those that ran but are unknown to this version. Changes nothing. */
 export async function migrationState(
   db: Db,
 ): Promise<{ readonly missing: readonly string[]; readonly unknown: readonly string[] }> {

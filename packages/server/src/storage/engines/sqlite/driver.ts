@@ -18,10 +18,10 @@ import type { EngineRules } from '../engine.ts'
 import { sqliteSql } from './sql.ts'
 
 /**
- * SQLite under Kysely. Kysely's own driver prepares every statement anew, which costs more than a point read; this one keeps
- * prepared statements by their text. One connection serves reads and writes: statements run synchronously, so a transaction
- * holds the others up only for its own work, and they keep its page cache. Where a long transaction lets others have their turn
- * (core/turns.ts), they read through another connection, which sees what was committed.
+ * SQLite driver for Kysely. Kysely's own driver prepares every statement again, which costs more than a point read; this one caches prepared
+ * statements by their text. One connection serves reads and writes: statements run synchronously, so a transaction delays others only by its
+ * own work, and all share a page cache. While a long transaction yields to the event loop (runtime/event-loop.ts), others read committed data
+ * through a second connection.
  */
 
 const STATEMENTS_MAX = 500
@@ -31,7 +31,7 @@ export function openSqlite(file: string, options: { readonly?: boolean } = {}): 
   const database = new Database(file, { readonly: options.readonly ?? false, timeout: BUSY_TIMEOUT_MS })
   if (!options.readonly) {
     database.pragma('journal_mode = WAL')
-    // Acknowledged means on disk: also after a power loss.
+    // Acknowledged commits survive a power loss.
     database.pragma('synchronous = FULL')
     database.pragma('foreign_keys = ON')
   }
@@ -52,7 +52,7 @@ export function statementRunner(database: Database.Database) {
     }
     if (statement.reader) {
       const rows = statement.all(parameters)
-      // A write that returns rows is a write.
+      // RETURNING makes a write a reader.
       return statement.readonly ? { rows } : { rows, numAffectedRows: BigInt(rows.length) }
     }
     const { changes } = statement.run(parameters)
@@ -69,7 +69,7 @@ export function sqliteDialect(
   readonly version: Db['version']
   /** Reads what is committed, without waiting. */
   readonly readNow: <R>(text: string, parameters: readonly unknown[]) => R[]
-  /** Whether the transactions from here on may be lost with the power: a commit that is waited for takes those before it along. */
+  /** Sets whether a power loss may undo the following transactions; a later synced commit makes them durable. */
   readonly unsynced: (mayBeLost: boolean) => void
 } {
   const execute = statementRunner(database)
@@ -95,7 +95,7 @@ export function sqliteDialect(
         writes.access++
         isAccessWritten = true
       }
-      // What was read meanwhile under the number of the write was what had been before.
+      // Reads between the write and its commit saw the old rows under the new number.
       if (text === 'commit' && isAccessWritten) {
         writes.access++
         isAccessWritten = false
@@ -113,7 +113,7 @@ export function sqliteDialect(
     }
     return known
   }
-  /** What others read while a transaction goes on; opened when that happens. */
+  /** For reads of others during a transaction; opened when needed. */
   let committed: ReturnType<typeof statementRunner> | undefined
   let committedReader: Database.Database | undefined
   const readCommitted = (text: string, parameters: readonly unknown[]) => {
@@ -142,7 +142,7 @@ export function sqliteDialect(
           onBegin() {
             if (!mayBeLost) return () => undefined
             database.pragma('synchronous = NORMAL')
-            // What is written outside of transactions is always waited for.
+            // Writes outside of transactions are always synced.
             return () => database.pragma('synchronous = FULL')
           },
           close() {
@@ -158,8 +158,8 @@ export function sqliteDialect(
 }
 
 /**
- * SQLite has transactional DDL, although Kysely's adapter does not use it. With it a migration that is killed leaves nothing
- * behind, and of several processes that migrate at once the others wait.
+ * Enables transactional DDL, which SQLite has and Kysely's adapter does not use: a migration that is killed leaves no changes, and other
+ * processes that migrate wait.
  */
 class TransactionalDdlAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
@@ -167,7 +167,7 @@ class TransactionalDdlAdapter extends SqliteAdapter {
   }
 }
 
-/** One at a time: whoever holds the connection may be inside a transaction. */
+/** Guards the connection, which may be inside a transaction. */
 interface Mutex {
   isLocked(): boolean
   acquire(): Promise<void>
@@ -194,10 +194,10 @@ function createMutex(): Mutex {
 /** `query`: the statement as Kysely's tree; undefined for those of the driver itself. */
 type Run = (text: string, parameters: readonly unknown[], query?: RootOperationNode) => QueryResult<unknown>
 
-/** Of a transaction, or of statements that are none. */
+/** A connection of a transaction, or of single statements. */
 class SqliteConnection implements DatabaseConnection {
   isInTransaction = false
-  /** The failure of a statement of the transaction, after which SQLite may have rolled back all of it (a full disk). */
+  /** A failed statement of the transaction, after which SQLite may have rolled all of it back (full disk). */
   failure: unknown
   readonly #access: DriverContext
 
@@ -224,7 +224,7 @@ class SqliteConnection implements DatabaseConnection {
     query: RootOperationNode,
   ): QueryResult<unknown> {
     const { run, hasEnded: isOver } = this.#access
-    // Otherwise the statement would be a transaction of its own.
+    // The statement would run outside of the transaction.
     if (isOver()) throw this.failure
     try {
       return run(sql, parameters, query)
@@ -244,9 +244,9 @@ interface DriverContext {
   readonly run: Run
   readonly readCommitted: Run
   readonly mutex: Mutex
-  /** Whether the transaction that was begun has ended. */
+  /** Whether SQLite has ended the transaction. */
   readonly hasEnded: () => boolean
-  /** Before a transaction begins; returns what is to be done when it has ended. */
+  /** Called before a transaction; returns what to call after it. */
   readonly onBegin: () => () => void
   readonly close: () => void
 }
@@ -267,7 +267,7 @@ function sqliteDriver(database: Database.Database, context: DriverContext): Driv
       ;(connection as SqliteConnection).isInTransaction = true
       ended = began()
       try {
-        // IMMEDIATE: a transaction that would have to wait for another process waits here, not half-way.
+        // IMMEDIATE: waits for other processes here, not at the first write.
         run('begin immediate', [])
       } catch (error) {
         ended()
