@@ -241,3 +241,31 @@ test('every limit is in force and named in a test or a document', () => {
   assert.deepEqual(Object.keys(limits).filter(named(code)), [], 'not in force')
   assert.deepEqual(Object.keys(limits).filter(named(words)), [], 'named nowhere')
 })
+
+test('only the engines of storage compare names of database engines', () => {
+  const compares =
+    /\bengine\b\s*[!=]==?|[!=]==?\s*\w*\.?engine\b|[!=]==?\s*'(?:sqlite|postgres|postgresql)'|switch \([^)]*\bengine\)|case '(?:sqlite|postgres)'/
+  // Released migrations never change.
+  const isReleased = (file: string) => /storage\/migrations\/000[1-9]-/.test(file)
+  const found = shipped.filter(
+    (file) =>
+      file.startsWith('packages/server/src/') &&
+      !file.startsWith('packages/server/src/storage/engines/') &&
+      !isReleased(file) &&
+      compares.test(textOf(file)),
+  )
+  assert.deepEqual(found, [])
+})
+
+test('each kind of background job is in docs/background-work.md', () => {
+  const text = textOf('docs/background-work.md')
+  const named = shipped.flatMap((file) => {
+    const source = textOf(file)
+    const traces = [...source.matchAll(/span: '(job [a-z-]+)'/g)].map(([, name = '']) => name)
+    return source.includes('startJobScheduler(')
+      ? [...traces, file.replace('packages/server/src/', '')]
+      : traces
+  })
+  const missing = named.filter((name) => !text.includes(`\`${name}\``) && !name.endsWith('/job-scheduler.ts'))
+  assert.deepEqual(missing, [])
+})

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { holdsLease, leaseFeed } from '@berth/server/advisories/feeds/feed-leases.ts'
-import { RunStopped } from '@berth/server/advisories/feeds/feed-run.ts'
+import { feedJob } from '@berth/server/advisories/feeds/feed-job.ts'
 import { importDocument } from '@berth/server/advisories/import/import-documents.ts'
 import type { Uid } from '@berth/server/api/uid.ts'
 import { limits } from '@berth/server/config/limits.ts'
+import { acquireJob, JobInterrupted } from '@berth/server/storage/jobs/job-leases.ts'
 import { readOrThrow } from '../support/advisories/advisory-documents.ts'
 import { countAdvisories, FEEDS, osvRecord } from '../support/advisories/feeds.ts'
 import {
@@ -84,8 +84,8 @@ onEveryDatabase('feeds of advisories', (cast) => {
     const { api } = await member('advisories.admin')
     const { uid } = await api.create(`${FEEDS}/${group}`, { url })
     const { store } = cast().berth.berth.installation
-    const feed = await leaseFeed(store.db, uid, store.clock(), limits.feedLeaseMs)
-    assert.ok(feed !== undefined)
+    const lease = await acquireJob({ ...store, onError: assert.ifError }, feedJob, { key: uid })
+    assert.ok(lease !== undefined)
     const content = Buffer.from(JSON.stringify(osvRecord(1)))
     const document = readOrThrow('1.json', content)
     const imported = () =>
@@ -103,12 +103,11 @@ onEveryDatabase('feeds of advisories', (cast) => {
           parent: group as Uid,
           dryRun: false,
           event: { actor: 'system', method: 'a', requestId: 'b', address: '' },
-          async check(tx) {
-            if (!(await holdsLease(tx, feed))) throw new RunStopped()
-          },
+          check: (tx) => lease.requireHeld(tx),
         },
       )
-    await assert.rejects(imported(), RunStopped)
+    await assert.rejects(imported(), JobInterrupted)
+    await lease.release()
     assert.equal(await countAdvisories(api, group), 0)
   })
 

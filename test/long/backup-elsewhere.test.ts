@@ -28,7 +28,7 @@ function rowsOf(directory: string, id: string): Map<string, string[]> {
 }
 
 /** What a start of a server, and a backup itself, write. */
-const written = new Set(['pending', 'registry_runs', 'settings'])
+const written = new Set(['jobs', 'pending', 'registry_runs', 'settings'])
 
 test('a SQLite installation with files moves to PostgreSQL with a bucket, and back, row by row', {
   skip: withoutPostgres || withoutS3,

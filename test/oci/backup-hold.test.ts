@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import { backupJob } from '@berth/server/registry/jobs.ts'
 import { acquireJob } from '@berth/server/storage/jobs/job-leases.ts'
 import { onEveryStore } from '../support/api/api-fixture.ts'
 import { createRegistryFixture, digest, pushBlob } from '../support/registry/registry.ts'
@@ -40,11 +41,11 @@ onEveryStore('registry: a running backup keeps stored bytes', (cast) => {
     const onError = (error: unknown) => assert.fail(String(error))
     // As long as the clock of the collection is ahead: what no row knows has an age then.
     const leaseMs = 3 * limits.untrackedBlobAgeMsMin
-    const backup = await acquireJob({ db, clock, leaseMs, onError }, 'backup')
+    const backup = await acquireJob({ db, clock, leaseMs, onError }, backupJob)
     assert.ok(backup)
     const { links, blobs: removed } = await run(limits.untrackedBlobAgeMsMin + 1000)
     assert.deepEqual([links.count, removed.count, held, await stored()], [1, 0, 1, 2])
-    assert.equal(await acquireJob({ db, clock, onError }, 'backup'), undefined, 'one backup at a time')
+    assert.equal(await acquireJob({ db, clock, onError }, backupJob), undefined, 'one backup at a time')
     await backup.release()
     await run(limits.untrackedBlobAgeMsMin + 1000)
     assert.deepEqual([held, await stored()], [1, 0])
@@ -56,7 +57,7 @@ onEveryStore('registry: a running backup keeps stored bytes', (cast) => {
     const { db, clock } = installation.store
     const { owner, name } = await createRegistryFixture(cast())
     await pushBlob(owner, name, randomBytes(1000))
-    const dead = await acquireJob({ db, clock, onError: () => undefined }, 'backup')
+    const dead = await acquireJob({ db, clock, onError: () => undefined }, backupJob)
     const store = { db, clock: () => clock() + limits.registryRunLeaseMs + 1000 }
     const report = await collectGarbage({ store, blobs, graceMs: 0, dryRun: false, requireKnownStore: false })
     assert.equal(report.blobs.count, 1)

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '@berth/server/config/limits.ts'
 import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import { gcJob, scrubJob } from '@berth/server/registry/jobs.ts'
 import { acquireJob, readJob, scheduleJob } from '@berth/server/storage/jobs/job-leases.ts'
 import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import { createRegistryFixture, pushBlob } from '../support/registry/registry.ts'
@@ -24,25 +25,25 @@ onEveryDatabase(
       const onError = (error: unknown) => assert.fail(String(error))
       let aheadMs = 0
       const options = { db, clock: () => clock() + aheadMs, onError }
-      const first = await acquireJob({ ...options, leaseMs: 300 }, 'scrub')
-      assert.equal(await acquireJob(options, 'scrub'), undefined)
+      const first = await acquireJob({ ...options, leaseMs: 300 }, scrubJob)
+      assert.equal(await acquireJob(options, scrubJob), undefined)
       // It renews what it has.
       await sleep(400)
-      assert.equal(await acquireJob(options, 'scrub'), undefined)
+      assert.equal(await acquireJob(options, scrubJob), undefined)
       await first?.savePosition('here')
       aheadMs = limits.registryRunLeaseMs
-      const second = await acquireJob(options, 'scrub')
+      const second = await acquireJob(options, scrubJob)
       assert.equal(second?.position, 'here')
       await until(async () => first?.signal.aborted === true)
       await first?.release({ position: 'nowhere' })
       await second?.release({ position: 'there' })
-      const third = await acquireJob(options, 'scrub')
+      const third = await acquireJob(options, scrubJob)
       assert.equal(third?.position, 'there')
       await third?.release()
-      assert.equal(await acquireJob(options, 'scrub', { dueBy: clock() }), undefined)
-      await scheduleJob(db, 'scrub', clock() - 1)
-      await scheduleJob(db, 'scrub', clock() + 1000)
-      const due = await acquireJob(options, 'scrub', { dueBy: clock() })
+      assert.equal(await acquireJob(options, scrubJob, { dueBy: clock() }), undefined)
+      await scheduleJob(db, scrubJob, clock() - 1)
+      await scheduleJob(db, scrubJob, clock() + 1000)
+      const due = await acquireJob(options, scrubJob, { dueBy: clock() })
       assert.ok(due !== undefined)
       await due.release()
     })
@@ -79,7 +80,7 @@ onEveryDatabase(
       assert.equal((await links()).length, 1)
 
       berth.advance(limits.gcGraceMsDefault + 1000)
-      await until(async () => Number((await readJob(store.db, 'collection'))?.succeeded_ms ?? 0) > 0)
+      await until(async () => Number((await readJob(store.db, gcJob))?.succeeded_ms ?? 0) > 0)
       assert.equal((await links()).length, 0)
       await until(async () =>
         /^berth_registry_collections_total\{outcome="succeeded"\} 1$/m.test(await metrics()),
@@ -87,7 +88,7 @@ onEveryDatabase(
       assert.match(await metrics(), /^berth_registry_collected_bytes_total\{kind="blobs"\} 700$/m)
       await sleep(5 * POLL_MS)
       assert.match(await metrics(), /^berth_registry_collections_total\{outcome="succeeded"\} 1$/m)
-      const work = await readJob(store.db, 'collection')
+      const work = await readJob(store.db, gcJob)
       assert.deepEqual([work?.runner, Number(work?.lease_ms)], ['', 0])
       const waitMs = Number(work?.due_ms) - Number(work?.succeeded_ms)
       assert.ok(Math.abs(waitMs - 12 * 3_600_000) <= 0.05 * 12 * 3_600_000 + 1000, `${waitMs}`)

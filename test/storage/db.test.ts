@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ApiError, Code } from '@berth/server/api/errors.ts'
-import { type Db, inTransaction, openSqliteDb } from '@berth/server/storage/db.ts'
+import { type Db, inTransaction, openSqliteDb, type Tx } from '@berth/server/storage/db.ts'
 import { deleteResource, insertResource, lockResource } from '@berth/server/storage/resource-rows.ts'
 import { migrate } from '@berth/server/storage/schema/migrate.ts'
 import type { Tables } from '@berth/server/storage/schema/tables.ts'
@@ -178,4 +178,45 @@ test('the version of a SQLite database moves with every write, of this connectio
   assert.notEqual(own, settled)
   await writeSetting(other.kysely, 'a', '2')
   assert.notEqual(one.version('any'), own)
+})
+
+onEveryEngine('the access version', (opened) => {
+  /** Whether writing moves the version that cached permissions are bound to; databases without versions are always read again. */
+  const movesAccess = async (write: (tx: Tx) => Promise<unknown>) => {
+    const db = opened()
+    const before = db.version('access')
+    await inTransaction(db, write)
+    return before === undefined || db.version('access') !== before
+  }
+  const status = { status: 2 }
+
+  test('changes with the status of an organization, whatever else the statement sets and in whatever order', async () => {
+    for (const set of [status, { ...status, verified: 1 }, { verified: 1, ...status }])
+      assert.ok(
+        await movesAccess((tx) => tx.updateTable('groups').set(set).where('uid', '=', 'x').execute()),
+        Object.keys(set).join(),
+      )
+  })
+
+  test('changes with raw statements that name a table of access', async () => {
+    for (const text of [
+      'update groups set verified = 0, status = 2',
+      'UPDATE "groups" SET status = 2',
+      'with gone as (select 1) delete from sessions where 1 = 0',
+    ])
+      assert.ok(await movesAccess((tx) => tx.executeQuery(CompiledQuery.raw(text))), text)
+  })
+
+  test('stays with writes that change no access', async () => {
+    const db = opened()
+    if (db.version('access') === undefined) return
+    for (const write of [
+      (tx: Tx) => tx.updateTable('groups').set({ name: 'x', updated_ms: 1 }).where('uid', '=', 'x').execute(),
+      (tx: Tx) => tx.updateTable('identities').set({ last_seen_ms: 1 }).where('uid', '=', 'x').execute(),
+      (tx: Tx) => tx.updateTable('sessions').set({ last_used_ms: 1 }).where('id', '=', 'x').execute(),
+      (tx: Tx) => tx.deleteFrom('tags').where('uid', '=', 'x').execute(),
+      (tx: Tx) => tx.executeQuery(CompiledQuery.raw("delete from tags where uid = 'x'")),
+    ])
+      assert.equal(await movesAccess(write), false)
+  })
 })

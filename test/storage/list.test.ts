@@ -13,6 +13,7 @@ import { createPageTokens } from '@berth/server/api/page-tokens.ts'
 import { type Authorization, newVisibleScopes } from '@berth/server/pipeline/authorization.ts'
 import type { Call } from '@berth/server/pipeline/call.ts'
 import { type Db, type Engine, openSqliteDb, postgresLikeDb } from '@berth/server/storage/db.ts'
+import { sqlRules } from '@berth/server/storage/engines/engine.ts'
 import { rules } from '@berth/server/storage/engines/postgres/driver.ts'
 import { type ListRequest, type ListSpec, listPage } from '@berth/server/storage/list/list.ts'
 import { migrate } from '@berth/server/storage/schema/migrate.ts'
@@ -77,7 +78,7 @@ function recorder(engine: Engine, held: number): { readonly db: Db; readonly sta
     }),
   }
   const db: Db = {
-    ...postgresLikeDb(dialect, rules),
+    ...postgresLikeDb(dialect, { ...rules, ...sqlRules[engine] }),
     engine,
     longRead: async (text, parameters) => {
       statements.push({ text, parameters, long: true })

@@ -2,7 +2,7 @@ import { constants } from 'node:http2'
 import { join } from 'node:path'
 import { createDocumentReader } from './advisories/documents/document-reader.ts'
 import type { DownloadLimits } from './advisories/feeds/download.ts'
-import { readLastSuccesses } from './advisories/feeds/feed-leases.ts'
+import { readLastSuccesses } from './advisories/feeds/feed-job.ts'
 import { startFeedScheduler } from './advisories/feeds/feed-scheduler.ts'
 import { createFeedBuilder } from './advisories/publish/feed-builder.ts'
 import { createFeedCache } from './advisories/publish/feed-cache.ts'
@@ -45,6 +45,7 @@ import type { BlobStore } from './registry/blobs/blob-store.ts'
 import { measuredBlobs } from './registry/blobs/measured.ts'
 import { blobDirectory } from './registry/blobs/open.ts'
 import { gcScheduler } from './registry/gc/scheduler.ts'
+import { backupJob, gcJob } from './registry/jobs.ts'
 import {
   type ManifestReader,
   type ManifestReaderOptions,
@@ -190,7 +191,7 @@ export async function startBerth(
     const disk = diskSpaceOf(config, log, () => {
       // Garbage collection may free space. A database on the same disk still takes writes, thanks to the reserve.
       if (config.gcIntervalMs !== undefined)
-        void scheduleJob(store.db, 'collection', store.clock()).catch(() => undefined)
+        void scheduleJob(store.db, gcJob, store.clock()).catch(() => undefined)
     })
     shutdownSteps.splice(-1, 0, { name: 'free space', run: () => disk.stop() })
     const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
@@ -320,10 +321,8 @@ export async function startBerth(
     metrics.watchDisks(disk.readings)
     metrics.watchBufferedBytes(() => budget.buffered)
     metrics.watchFeeds(() => readLastSuccesses(store.db))
-    metrics.watchGarbageCollection(async () =>
-      Number((await readJob(store.db, 'collection'))?.succeeded_ms ?? 0),
-    )
-    metrics.watchBackup(async () => Number((await readJob(store.db, 'backup'))?.succeeded_ms ?? 0))
+    metrics.watchGarbageCollection(async () => Number((await readJob(store.db, gcJob))?.succeeded_ms ?? 0))
+    metrics.watchBackup(async () => Number((await readJob(store.db, backupJob))?.succeeded_ms ?? 0))
     metrics.watchRegistry(() => readTotalUsage(background.db))
 
     const startedServer = createServer({

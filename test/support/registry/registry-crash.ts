@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { BlobStore } from '@berth/server/registry/blobs/blob-store.ts'
 import { fileBlobs } from '@berth/server/registry/blobs/files/file-system.ts'
 import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
+import { gcJob } from '@berth/server/registry/jobs.ts'
 import { isFailure } from '@berth/server/registry/scrub/findings.ts'
 import type { Db } from '@berth/server/storage/db.ts'
 import { readJob } from '@berth/server/storage/jobs/job-leases.ts'
@@ -87,7 +88,7 @@ export async function registryCrashRounds(
     // Opened while nothing runs: the journal is recovered here, as by the next start.
     const db = await openDatabase(settings)
     try {
-      const run = await readJob(db, 'collection')
+      const run = await readJob(db, gcJob)
       if (run !== undefined && run.runner !== '') cutShort++
       const found = await assertConsistent(db, blobs, traffic)
       orphans += found.orphans

@@ -294,7 +294,6 @@ export const upward: readonly string[] = [
   'api -> pipeline',
   'pipeline -> port',
   'pipeline -> storage',
-  'storage -> advisories',
   'operator -> main.ts',
 ]
 

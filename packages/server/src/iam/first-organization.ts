@@ -1,5 +1,5 @@
 import type { Reader, Tx } from '../storage/db.ts'
-import { readSetting, writeSetting } from '../storage/settings.ts'
+import { lockSetting, readSetting, writeSetting } from '../storage/settings.ts'
 import type { Store } from '../storage/store.ts'
 import { renameOrganization } from './groups.ts'
 
@@ -49,10 +49,9 @@ export async function lockFirstOrganization(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
 ): Promise<FirstOrganization & { readonly named: boolean }> {
-  const query = tx.selectFrom('settings').select('value').where('name', '=', FIRST_ORGANIZATION)
-  const row = await (db.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
-  if (row === undefined) throw new Error('there is no first organization')
-  const first = JSON.parse(row.value) as FirstOrganizationSetting
+  const text = await lockSetting(db, tx, FIRST_ORGANIZATION)
+  if (text === undefined) throw new Error('there is no first organization')
+  const first = JSON.parse(text) as FirstOrganizationSetting
   return { ...(await describeFirstOrganization(tx, first)), named: first.named }
 }
 

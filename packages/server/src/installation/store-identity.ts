@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type BlobStore, MissingBytes } from '../registry/blobs/blob-store.ts'
 import { type Db, inTransaction, type Reader, type Tx } from '../storage/db.ts'
-import { readSetting, writeSetting } from '../storage/settings.ts'
+import { lockSetting, readSetting, writeSetting } from '../storage/settings.ts'
 
 /**
  * Binds a database to its blob store. Both have the same identity: a node with another directory or bucket would answer for blobs that it
@@ -40,7 +40,7 @@ export async function requireMatchingStore(db: Db, blobs: BlobStore, log: Identi
     const found = await blobs.identity.read()
     if (found === known.id) return found
     if (found === undefined) {
-      await requireEmptyOrMatching(tx, blobs, { ...known, isShared: db.engine === 'postgres' })
+      await requireEmptyOrMatching(tx, blobs, { ...known, isShared: db.rules.isShared })
       return await writeIdentity(blobs, known.id, log).catch((error: unknown) => ignoreIfReadOnly(error, log))
     }
     // A copy of a database and its store, of which the database is from before it had an identity.
@@ -73,9 +73,9 @@ async function changeIdentity<Id extends string | undefined>(
   const first: StoreIdentitySetting = { id: randomBytes(ID_BYTES).toString('hex'), adopted: false }
   await writeSetting(db.kysely, SETTING, JSON.stringify(first), { onlyIfAbsent: true })
   return inTransaction(db, async (tx) => {
-    const query = tx.selectFrom('settings').select('value').where('name', '=', SETTING)
-    const row = await (db.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirstOrThrow()
-    const id = await adopt(JSON.parse(row.value) as StoreIdentitySetting, tx)
+    const text = await lockSetting(db, tx, SETTING)
+    if (text === undefined) throw new Error(`the setting ${SETTING} does not exist`)
+    const id = await adopt(JSON.parse(text) as StoreIdentitySetting, tx)
     if (id !== undefined)
       await writeSetting(tx, SETTING, JSON.stringify({ id, adopted: true } satisfies StoreIdentitySetting))
     return id

@@ -183,7 +183,7 @@ const databaseChecks: Readonly<
   },
 
   'database settings': async ({ db, config }) => {
-    if (db.engine !== 'postgres' || config.databaseUrl === undefined) return undefined
+    if (!db.rules.isShared || config.databaseUrl === undefined) return undefined
     const { rows } = await sql<{
       version: string
       readonly: string

@@ -3,12 +3,12 @@ import type { Db, Tx } from './db.ts'
 import type { Tables } from './schema/tables.ts'
 import { runInTransaction, type SqlText, type SqlValue, sqlText } from './sql-text.ts'
 
-/** Many rows of a table in few statements, for what is written thousands at a time. */
+/** Reads and writes thousands of rows of a table in few statements. */
 
-/** Values in one statement; both engines take more. */
+/** Bound values in one statement; both engines accept more. */
 const VALUES_MAX = 2000
 
-/** Inserts rows; `ifAbsent`: those whose key is there already are left as they are. */
+/** Inserts rows; `ifAbsent`: rows whose key exists stay unchanged. */
 export async function insertRows<T extends keyof Tables & string>(
   db: Db,
   tx: Tx,
@@ -37,7 +37,7 @@ async function insertWith(
   }
 }
 
-/** Adds to a number of rows, which are made where they are not there. */
+/** Adds to the `number` column of rows, and inserts the rows that do not exist. */
 export async function incrementRows<T extends keyof Tables & string>(
   db: Db,
   tx: Tx,
@@ -49,7 +49,7 @@ export async function incrementRows<T extends keyof Tables & string>(
   await insertWith(db, tx, table, rows, end)
 }
 
-/** Those of some keys that a table has; every key has the same columns. */
+/** Returns the keys that exist in a table; all keys have the same columns. */
 export async function existingKeys<T extends keyof Tables & string, K extends keyof Tables[T] & string>(
   db: Db,
   tx: Tx,
@@ -69,7 +69,7 @@ export async function existingKeys<T extends keyof Tables & string, K extends ke
   return found
 }
 
-/** Deletes the rows with these keys; every key has the same columns. */
+/** Deletes the rows with these keys; all keys have the same columns. */
 export async function deleteRows<T extends keyof Tables & string>(
   db: Db,
   tx: Tx,
@@ -88,7 +88,7 @@ export async function deleteRows<T extends keyof Tables & string>(
 
 function isOneOf(sql: SqlText, keys: readonly object[], columns: readonly string[]): string {
   const values = keys.map((key) => `(${bindRow(sql, key, columns)})`).join(', ')
-  return `(${columns.join(', ')}) in (${sql.engine === 'postgres' ? '' : 'values '}${values})`
+  return `(${columns.join(', ')}) in (${sql.rules.rowListKeyword}${values})`
 }
 
 function bindRow(sql: SqlText, row: object, columns: readonly string[]): string {

@@ -1,82 +1,76 @@
 import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { CompiledQuery, Kysely, type Dialect as KyselyDialect, type Transaction } from 'kysely'
+import {
+  CompiledQuery,
+  Kysely,
+  type Dialect as KyselyDialect,
+  type SelectQueryBuilder,
+  sql,
+  type Transaction,
+} from 'kysely'
 import { aborted } from '../api/errors.ts'
 import { limits } from '../config/limits.ts'
 import type { Tracer } from '../runtime/tracer.ts'
 import { groupCommit, type RunTransaction, type TransactionOptions } from './changes/group-commit.ts'
+import type { Engine, EngineRules } from './engines/engine.ts'
 import { createPermits, dividePool, withPermit } from './engines/postgres/connection-permits.ts'
 import type { Tables } from './schema/tables.ts'
 import { tracedDb, tracedDialect } from './tracing.ts'
 
 /**
- * The database, whichever it is. The query builder is the storage interface; what the engines do differently has a name here
- * and nowhere else.
+ * The database. Kysely's query builder is the storage interface; differences between the engines are members of `EngineRules`
+ * (engines/engine.ts).
  */
 
-export type Engine = 'sqlite' | 'postgres'
+export type { Engine, EngineRules } from './engines/engine.ts'
+
 export type Tx = Transaction<Tables>
-/** A place to read from: the database, or a transaction, which also sees its own writes. */
+/** Reads from the database, or from a transaction, which also sees its own writes. */
 export type Reader = Kysely<Tables>
 
-/** What differs between the engines inside a statement or after a failure. */
-export interface EngineRules {
-  readonly isUniqueViolation: (error: unknown) => boolean
-  /** Failures that go away when the transaction is tried again. */
-  readonly isTransient: (error: unknown) => boolean
-  /** Failures that lie in what was to be written: no later try is better. Those of a unique key are among them. */
-  readonly isUnstorable: (error: unknown) => boolean
-  /** Ends a SELECT: the row may not be deleted until the transaction ends; others may share it. */
-  readonly lockForShare: string
-  /** Ends a SELECT: the row is this transaction's alone until it ends. */
-  readonly lockForUpdate: string
-  /** Changes of the same rows that are best begun at once: they share a commit, or would only wait for each other. */
-  readonly concurrentChanges: number
-}
-
-/** Where small work becomes large work, which is done another way. Tests have smaller ones. */
+/** Thresholds above which work is done another way. Tests use smaller ones. */
 export interface Sizes {
-  /** A bucket of counts.ts that grows beyond this is cut in half: weighs their number against the look into one. */
+  /** Rows of a bucket before it is divided (counts/row-counts.ts): fewer buckets against shorter scans of one. */
   readonly bucketRowsMax: number
-  /** Rows that a statement may look at on the event loop; more go to a reader thread (below 1 ms here). */
+  /** Rows that a statement may read on the event loop (less than 1 ms); statements that read more run in a reader thread. */
   readonly rowsInlineMax: number
-  /** Stretches of the tree in one statement; a caller bound to more groups than this pays for a sort. */
+  /** Ranges of the tree in one statement; a list over more groups needs a sort. */
   readonly branchesMax: number
 }
 
 const sizes: Sizes = { bucketRowsMax: 2048, rowsInlineMax: 2000, branchesMax: 64 }
 
-/** Where a thread of its own can read a database. */
+/** The database as another thread or process opens it. */
 export type DbSource =
   | { readonly engine: 'sqlite'; readonly file: string }
   | { readonly engine: 'postgres'; readonly url: string }
 
 export interface Db {
   readonly engine: Engine
-  /** Undefined for a database that lives in this process only. */
+  /** Undefined for a database in the memory of this process. */
   readonly source: DbSource | undefined
   readonly kysely: Kysely<Tables>
   readonly rules: EngineRules
   readonly sizes: Sizes
   /**
-   * A number that differs whenever something may have been written, by any process: anything at all, or what decides who may do
-   * what. Undefined where only a query could tell. What was read under one number holds as long as the number stays.
+   * A number that changes with every write by any process: `any`, or only writes that can change access (schema/access-writes.ts). Rows that
+   * were read under a number are current as long as it stays the same. Undefined if only a query could find out.
    */
   version(of: 'any' | 'access'): number | undefined
-  /** One SELECT outside of transactions; at once where nothing has to be waited for. */
+  /** Runs one SELECT outside of transactions; synchronously if it does not have to wait. */
   read<R>(sql: string, parameters: readonly unknown[]): Promise<R[]> | R[]
-  /** One transaction, committed before the promise fulfils. For inTransaction below. */
+  /** Runs one transaction, which is committed before the promise is fulfilled. Call inTransaction instead. */
   readonly transaction: RunTransaction
-  /** Runs one SELECT that may take long without holding up other requests. */
+  /** Runs one SELECT that may take long without blocking other requests. */
   longRead(sql: string, parameters: readonly unknown[]): Promise<unknown[]>
   /**
-   * Why the database accepts no writes, in a sentence without a full stop; undefined if it does. Rejects if it does not answer within a
-   * few seconds. It never waits for the connections of requests.
+   * Returns why the database accepts no writes, as a sentence without a period; undefined if it does. Rejects if the database does not respond
+   * within a few seconds. Does not wait for the connections of requests.
    */
   readOnlyReason(): Promise<string | undefined>
   /** The connections of this node, for the metrics. */
   pool(): PoolState
-  /** The same database for work that no request waits for, whose statements may take long: migrations, garbage collection, imports. */
+  /** The same database for background work, with longer timeouts: migrations, garbage collection, imports. */
   readonly background: Db
   close(): Promise<void>
 }
@@ -87,13 +81,13 @@ export interface PoolState {
   readonly idle: number
   /** Database operations that wait for a connection now. */
   readonly waiting: number
-  /** Since the start: operations that were refused because too many waited, or waited too long. */
+  /** Since the start: operations that failed because too many waited, or because they waited too long. */
   readonly refused: number
-  /** Since the start: statements that were cancelled because their callers went away. */
+  /** Since the start: statements that were cancelled because their clients disconnected. */
   readonly cancelled: number
 }
 
-/** How a statement ended. `rejected`: its data was, as by a unique key. `cancelled`: the caller went away. */
+/** How a statement ended. `rejected`: because of its data, such as a duplicate key. `cancelled`: the client disconnected. */
 export type StatementOutcome = 'ok' | 'rejected' | 'failed' | 'cancelled'
 
 /** Receives how long statements took, and how long work waited for a connection of the pool, in milliseconds. */
@@ -103,8 +97,8 @@ export interface DatabaseMeter {
 }
 
 /**
- * Makes a directory and what is missing above it, for this user alone. One level at a time: some file systems answer a recursive
- * request in a way that Node asks again for ever.
+ * Creates a directory and its missing parents with mode 0700. One level at a time: on some file systems Node's recursive creation does not
+ * terminate.
  */
 export function makePrivateDirectory(path: string): void {
   if (existsSync(path)) return
@@ -112,14 +106,14 @@ export function makePrivateDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    // Another start may have made it in this moment.
+    // Another process may have just created it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
 const SQLITE_HEADER = 'SQLite format 3\0'
 
-/** SQLite takes a short file of anything for an empty database, and a damaged one must not pass for a first start. */
+/** SQLite treats some damaged files as empty databases; such a file must not look like a new installation. */
 function requireSqliteFile(file: string): void {
   if (!existsSync(file)) return
   const opened = openSync(file, 'r')
@@ -141,7 +135,7 @@ export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?:
   ])
   makePrivateDirectory(dirname(file))
   requireSqliteFile(file)
-  // SQLite gives the files beside it the same mode; what is in them is nobody else's on this machine.
+  // SQLite gives the files beside it the same mode. Other users of the machine must not read them.
   closeSync(openSync(file, 'a', 0o600))
   const database = sqlite.openSqlite(file)
   const { dialect, version, readNow, unsynced: allowLoss } = sqlite.sqliteDialect(database, meter)
@@ -176,7 +170,7 @@ export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?:
 }
 
 export interface PostgresOptions {
-  /** Receives what broke connections, idle or in use. */
+  /** Receives errors that broke connections, idle or in use. */
   readonly onError: (error: Error) => void
   readonly meter?: DatabaseMeter | undefined
   readonly tracer?: Tracer | undefined
@@ -184,7 +178,7 @@ export interface PostgresOptions {
   readonly poolMax?: number | undefined
 }
 
-/** Connects to PostgreSQL; fails on first use when it cannot be reached. Throws an Error for an address that cannot be read. */
+/** Opens a PostgreSQL database. Throws an Error for an invalid address; fails on first use if the server is unreachable. */
 export async function openPostgresDb(url: string, options: PostgresOptions): Promise<Db> {
   const [postgres, { postgresConnections }, { parseDatabaseAddress }, { cancelledStatements }] =
     await Promise.all([
@@ -235,7 +229,7 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
   return tracer === undefined ? db : tracedDb(db, tracer)
 }
 
-/** A database that speaks PostgreSQL through any Kysely dialect; tests give it PGlite. */
+/** Opens a database with PostgreSQL's SQL through any Kysely dialect; tests use PGlite. */
 export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
   const kysely = new Kysely<Tables>({ dialect })
   const db: Db = {
@@ -274,13 +268,21 @@ async function readThrough<R>(
   return rows
 }
 
+/** A SELECT that locks its rows until the transaction ends. */
+export function lockForUpdate<T extends keyof Tables, Row>(
+  db: Pick<Db, 'rules'>,
+  query: SelectQueryBuilder<Tables, T, Row>,
+): SelectQueryBuilder<Tables, T, Row> {
+  return query.modifyEnd(sql.raw(db.rules.lockForUpdate))
+}
+
 const ATTEMPTS_MAX = 8
 const RETRY_PAUSE_MS = 5
 const CONTENTION_RETRY_MS = 1000
 
 /**
- * Runs `work` in one transaction and commits it before the promise fulfils: durably, unless it may be lost. A serialization failure or
- * deadlock runs it again, so `work` must do nothing but talk to `tx`; after the last attempt it fails with ABORTED.
+ * Runs `work` in one transaction and commits it before the promise is fulfilled; durably, unless it may be lost. After a serialization failure
+ * or deadlock it runs again, so `work` must have no effects besides those on `tx`; after the last attempt it fails with ABORTED.
  */
 export async function inTransaction<T>(
   db: Db,

@@ -6,10 +6,10 @@ import { startPeriodicTask } from '../runtime/periodic-task.ts'
 
 /**
  * The free space of the directories that this node writes to. Blobs leave a reserve of their disk free, so that the database, which may
- * share it, goes on working, and garbage collection can free space.
+ * be on the same disk, continues to work, and garbage collection can free space.
  */
 
-/** A directory as callers know it; its path is for the log and the operator. */
+/** A directory under the name that callers see; only the log and the operator see its path. */
 export type DirectoryName = 'data' | 'blobs'
 
 export interface DiskReading {
@@ -23,11 +23,11 @@ export interface DiskReading {
 }
 
 export interface DiskSpace {
-  /** What is free now; at most `diskSampleMaxAgeMs` old. A directory that cannot be read is missing. */
+  /** Free space, at most `diskSampleMaxAgeMs` old. Directories that cannot be read are left out. */
   readings(): Promise<readonly DiskReading[]>
-  /** Rejects with code 8 if `bytes` more of blobs would not leave the reserve free. */
+  /** Rejects with code 8 if another `bytes` of blobs would use the reserve. */
   requireSpaceForBlobs(bytes: number): Promise<void>
-  /** The same bytes; fails with code 8 where they would not leave the reserve free. */
+  /** Passes the bytes on; fails with code 8 when they would use the reserve. */
   limitToFreeSpace(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
   /** Sentences about disks that are full, for the readiness check; empty while there is space. */
   warnings(): Promise<readonly string[]>
@@ -56,7 +56,7 @@ export function diskSpace({ directories, reserveBytes, onChange }: DiskSpaceOpti
       const reserve = name === 'blobs' ? reserveBytesOf(totalBytes, reserveBytes) : 0
       return [{ name, path, freeBytes: bavail * bsize, totalBytes, reserveBytes: reserve }]
     } catch {
-      // What writes there reports it.
+      // Writes to the directory report the failure.
       return []
     }
   }
@@ -115,7 +115,7 @@ export function diskSpace({ directories, reserveBytes, onChange }: DiskSpaceOpti
   }
 }
 
-/** Bytes that blobs leave free. `setting`: of the operator. */
+/** Bytes that blobs leave free. `setting`: configured by the operator. */
 export function reserveBytesOf(totalBytes: number, setting: number | undefined): number {
   return (
     setting ?? Math.floor(Math.min(limits.diskReserveBytes, (totalBytes * limits.diskReservePercent) / 100))

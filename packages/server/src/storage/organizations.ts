@@ -4,7 +4,7 @@ import { runText, sqlText } from './sql-text.ts'
 
 const ROOTS_PER_BATCH = 100
 
-/** uid of the organization of a name. */
+/** Returns the uid of the organization with a name. */
 export async function findOrganizationByName(reader: Reader, name: string): Promise<string | undefined> {
   const row = await reader
     .selectFrom('organization_names')
@@ -14,7 +14,7 @@ export async function findOrganizationByName(reader: Reader, name: string): Prom
   return row?.uid
 }
 
-/** All organizations that have rows in a table, in order. */
+/** Iterates over the organizations that have rows in a table, in order. */
 export async function* iterateRoots(db: Db, table: ListedTable): AsyncGenerator<string, void> {
   for (let after = ''; ; ) {
     const roots = await firstRoots(db, table, ROOTS_PER_BATCH, after)
@@ -24,7 +24,7 @@ export async function* iterateRoots(db: Db, table: ListedTable): AsyncGenerator<
   }
 }
 
-/** The first organizations that have rows in a table. Each is found on the index; those rows are not walked. */
+/** Returns the first organizations that have rows in a table: one index lookup for each, without a scan of their rows. */
 export async function firstRoots(db: Db, table: ListedTable, max: number, after = ''): Promise<string[]> {
   const sql = sqlText(db.engine)
   const text = `
@@ -38,16 +38,13 @@ export async function firstRoots(db: Db, table: ListedTable, max: number, after 
   return rows.map(({ root }) => root)
 }
 
-/** Which of some uids are those of organizations that exist, as committed. */
+/** Returns the uids that belong to existing organizations, as committed. */
 export async function existingOrganizations(db: Db, uids: readonly string[]): Promise<ReadonlySet<string>> {
   const sql = sqlText(db.engine)
   const data = sql.bind(JSON.stringify(uids))
-  const source =
-    db.engine === 'postgres'
-      ? `jsonb_array_elements_text(${data}::jsonb) as asked (value)`
-      : `json_each(${data}) as asked`
+  const source = db.rules.jsonTexts(data, 'requested')
   // A group whose uid is its root is an organization.
-  const text = `select g.uid from ${source} cross join groups as g where g.root = asked.value and g.uid = asked.value`
+  const text = `select g.uid from ${source} cross join groups as g where g.root = requested.value and g.uid = requested.value`
   const rows = await runText<{ uid: string }>(db, text, sql)
   return new Set(rows.map(({ uid }) => uid))
 }

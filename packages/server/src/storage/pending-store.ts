@@ -1,29 +1,30 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { seal, unseal } from '../runtime/encryption.ts'
-import { inTransaction, type Reader, type Tx } from './db.ts'
+import { inTransaction, lockForUpdate, type Reader, type Tx } from './db.ts'
+import { lockSetting } from './settings.ts'
 import type { Store } from './store.ts'
 
 /**
- * What a sign-in remembers between two requests, also over a restart and on every node: each piece is found by a secret that only
- * its holder knows, lives for a limited time, and is encrypted, since it may hold what proves who somebody is.
+ * State of sign-ins between two requests, for all nodes and over restarts. A secret that only the client knows identifies an entry. Entries
+ * expire, and they are encrypted, since they can hold credentials.
  */
 export interface PendingStore<T> {
-  /** Keeps `data` for as long as its kind lives; returns the secret, 43 characters of base64url, unless one is given. */
+  /** Stores `data` for the lifetime of its kind; returns the secret, by default 43 random characters of base64url. */
   add(data: T, secret?: string): Promise<string>
-  /** Keeps `data` in place of what may be kept with this secret. */
+  /** Stores `data` under a secret, replacing an existing entry. */
   set(secret: string, data: T): Promise<void>
-  /** Keeps `data` in place of all that is kept of this kind; returns the secret. */
+  /** Stores `data` and deletes all other entries of this kind; returns the secret. */
   replaceAll(data: T): Promise<string>
   /**
-   * As keepOnly, except that callers within `sharedMs` of each other get the same secret. `data` is stored with the secret, encrypted.
+   * Like replaceAll, except that callers within `sharedMs` of each other get the same secret. `data` is stored with the secret, encrypted.
    * `lock`: a row of `settings` that exists.
    */
   addShared(data: T, options: { readonly sharedMs: number; readonly lock: string }): Promise<string>
-  /** Undefined when there is none with this secret, or no longer. */
+  /** Returns undefined if no entry has this secret or it has expired. */
   read(secret: string): Promise<T | undefined>
-  /** Reads and deletes in one statement: of many who try at once, one gets it. In a transaction, if it succeeds. */
+  /** Reads and deletes in one statement, so only one of several concurrent callers gets the data; in `tx`, when that commits. */
   consume(secret: string, tx?: Tx): Promise<T | undefined>
-  /** Replaces what is kept, with the time that it has left; false when there is none. */
+  /** Changes the data and keeps its expiry; returns false if there is no entry. */
   update(secret: string, change: (data: T) => T | undefined): Promise<boolean>
 }
 
@@ -35,7 +36,7 @@ export function generateSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')
 }
 
-/** What the database knows of a secret. */
+/** Returns the hash of a secret that the database stores. */
 export function hashSecret(secret: string): Uint8Array {
   return createHash('sha256').update(secret).digest()
 }
@@ -48,7 +49,7 @@ export function pendingStore<T>(
   const context = `pending ${kind}`
   const encrypt = (data: T) => seal(secretsKey, JSON.stringify(data), context)
   const decrypt = (row: { readonly data: Uint8Array; readonly expires_ms: number } | undefined) => {
-    // Looked at when it is asked for, whatever was cleared away meanwhile (R16).
+    // Expiry is checked on use, whether or not the row was deleted (R16).
     if (row === undefined || row.expires_ms <= clock()) return undefined
     const text = unseal(secretsKey, row.data, context)
     return text === undefined ? undefined : (JSON.parse(text) as T)
@@ -86,8 +87,7 @@ export function pendingStore<T>(
 
     async addShared(data, { sharedMs, lock }) {
       return inTransaction(db, async (tx) => {
-        const locked = tx.selectFrom('settings').select('name').where('name', '=', lock)
-        await (db.engine === 'postgres' ? locked.forUpdate() : locked).execute()
+        await lockSetting(db, tx, lock)
         const rows = await tx
           .selectFrom('pending')
           .select(['data', 'expires_ms'])
@@ -136,8 +136,7 @@ export function pendingStore<T>(
 
     async update(secret, change) {
       return inTransaction(db, async (tx) => {
-        const query = find(tx, secret)
-        const row = await (db.engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+        const row = await lockForUpdate(db, find(tx, secret)).executeTakeFirst()
         const data = decrypt(row)
         const changed = data === undefined ? undefined : change(data)
         if (changed === undefined) return false

@@ -2,8 +2,8 @@ import type { Compilable, CompiledQuery } from 'kysely'
 import type { Db, Reader, Tx } from './db.ts'
 
 /**
- * Hot queries are built and compiled once. The builder runs a single time with stand-ins for the parameters; afterwards only
- * the values change, which leaves little more than the statement itself.
+ * Frequent queries are built and compiled once, with placeholders for the parameters. Each call only replaces the values, which costs little
+ * more than the statement itself.
  */
 
 class ParameterPlaceholder {
@@ -17,7 +17,7 @@ type Value = string | number | Uint8Array
 type Build<P, R> = (db: Reader, parameters: P) => Compilable<R>
 
 /**
- * A read outside of transactions. `build` must use each parameter as a bound value only, never to decide the shape of the query.
+ * Returns a function that reads outside of transactions. `build` must use parameters as bound values only, not to choose the shape of the query.
  */
 export function preparedRead<P extends object, R>(
   build: Build<P, R>,
@@ -29,7 +29,7 @@ export function preparedRead<P extends object, R>(
   }
 }
 
-/** The same inside of a transaction, for reads and writes. All calls must give the same parameters. */
+/** Like preparedRead, in a transaction, for reads and writes. All calls must have the same parameters. */
 export function prepared<P extends object, R>(build: Build<P, R>): (tx: Tx, parameters: P) => Promise<R[]> {
   const compile = compileOnce(build)
   return async (tx, parameters) => {
@@ -40,7 +40,7 @@ export function prepared<P extends object, R>(build: Build<P, R>): (tx: Tx, para
 }
 
 function compileOnce<P extends object, R>(build: Build<P, R>) {
-  // One text per engine: the executor knows how to compile, so its adapter stands for the engine here.
+  // One text per engine, which the adapter of the executor identifies.
   const compiled = new WeakMap<object, { query: CompiledQuery<R>; slots: readonly unknown[] }>()
 
   return (db: Reader, parameters: P): { readonly query: CompiledQuery<R>; readonly values: Value[] } => {

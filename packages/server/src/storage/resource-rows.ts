@@ -11,13 +11,13 @@ import { type ResourceTable, resourceTables, type Tables, type TombstoneRow } fr
 import { runInTransaction, sqlText } from './sql-text.ts'
 import type { Store } from './store.ts'
 
-/** Reading and writing the rows of a collection, with what belongs to every such write. */
+/** Reads and writes rows of resources, with the counts, limits and tombstones of every such write. */
 
 const tombstone = prepared((db, { root, uid }: TombstoneRow) =>
   db.selectFrom('tombstones').select('uid').where('root', '=', root).where('uid', '=', uid),
 )
 
-/** One prepared statement for each collection. */
+/** One prepared statement for each table. */
 function byTable<T>(make: (collection: ResourceTable) => T): Readonly<Record<ResourceTable, T>> {
   return Object.fromEntries(resourceTables.map((collection) => [collection, make(collection)])) as Record<
     ResourceTable,
@@ -35,7 +35,7 @@ const reads = byTable((collection) =>
   ),
 )
 
-/** The row of a uid, as committed. */
+/** Reads the row of a uid, as committed. */
 export async function readResource<C extends ResourceTable>(
   db: Db,
   table: C,
@@ -45,7 +45,7 @@ export async function readResource<C extends ResourceTable>(
   return row as Tables[C] | undefined
 }
 
-/** The uid of the row that has these values, which are unique among the rows. */
+/** Returns the uid of the row with these values, which are a unique key. */
 export async function findUid<C extends ResourceTable>(
   { kysely }: Pick<Db, 'kysely'>,
   table: C,
@@ -59,7 +59,7 @@ export async function findUid<C extends ResourceTable>(
   return row?.uid
 }
 
-/** What a resource's file tells about it once, for what every change of a resource does. */
+/** The declaration of a resource that all its changes use. */
 export interface ResourceDefinition<C extends ResourceTable, S extends DescMessage> {
   readonly table: C
   readonly schema: S
@@ -69,8 +69,8 @@ export interface ResourceDefinition<C extends ResourceTable, S extends DescMessa
 }
 
 /**
- * The resource that a call changes or deletes, as it is now, this transaction's alone until it ends. Throws code 5 when it is not
- * there, and code 9 when the caller has seen another version of it (If-Match).
+ * Reads and locks the resource that a call changes or deletes. Throws code 5 if it does not exist, and code 9 if the caller's version of it
+ * (If-Match) is not the current one.
  */
 export async function lockForChange<C extends ResourceTable, S extends DescMessage>(
   db: Db,
@@ -86,7 +86,7 @@ export async function lockForChange<C extends ResourceTable, S extends DescMessa
   return { row, current }
 }
 
-/** The update time of a row that changes now: later than the one before, because it is the version of the resource. */
+/** Returns the new update time of a row. It is later than the previous one, because it is the version of the resource. */
 export function nextUpdateMs({ clock }: Pick<Store, 'clock'>, row: { readonly updated_ms: number }): number {
   return Math.max(clock(), row.updated_ms + 1)
 }
@@ -107,8 +107,8 @@ export async function updateResource<C extends ResourceTable>(
 }
 
 /**
- * Inserts a resource and counts it. Fails on a uid that was in use before (R23), and with code 8 when its organization holds as
- * many of its kind as it may; `unlimited`: it belongs to the founding of the organization.
+ * Inserts a resource and counts it. Fails for a uid that was in use before (R23), and with code 8 if its organization has reached the limit
+ * for the kind; `unlimited`: the resource is created together with the organization.
  */
 export async function insertResource<C extends ResourceTable>(
   db: Db,
@@ -122,7 +122,7 @@ export async function insertResource<C extends ResourceTable>(
     const tombstones = await tombstone(tx, { root, uid })
     if (tombstones.length > 0) throw new Error(`uid ${uid} was in use before`)
   }
-  // Organizations, people and managed roles lie in no organization.
+  // Organizations, users and managed roles belong to no organization.
   const inOrganization = uid !== root || !ownsUid(table)
   const limit = inOrganization && !unlimited ? await readTableLimit(db, tx, table, root) : undefined
   if (limit !== undefined) await lockCount(db, tx, table, root)
@@ -131,7 +131,7 @@ export async function insertResource<C extends ResourceTable>(
   if (limit !== undefined) await requireWithinLimit(tx, limit, table, root)
 }
 
-/** Throws code 8 when an organization holds more of a kind than it may, after rows of it were inserted together. */
+/** Throws code 8 if an organization exceeds its limit for a kind, after several rows were inserted together. */
 export async function requireWithinTableLimit(
   db: Db,
   tx: Tx,
@@ -144,7 +144,7 @@ export async function requireWithinTableLimit(
   await requireWithinLimit(tx, limit, table, root)
 }
 
-/** Deletes a resource, counts it out and buries its uid. False when it was not there. */
+/** Deletes a resource, updates the count and stores a tombstone of its uid. Returns false if it did not exist. */
 export async function deleteResource(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom(table)
@@ -162,14 +162,14 @@ export async function deleteResource(db: Db, tx: Tx, table: ResourceTable, uid: 
   return true
 }
 
-/** An association goes by the uid of its group, which lives on without it. */
+/** An association has the uid of its group, which continues to exist without it. */
 function ownsUid(table: ResourceTable): boolean {
   return table !== 'account_associations'
 }
 
 /**
- * Reads a row and holds it until the transaction ends: `share` keeps it from being deleted, `update` makes it this
- * transaction's alone.
+ * Reads a row and locks it until the transaction ends: `share` prevents that it is deleted, `update` also prevents that other transactions
+ * lock or change it.
  */
 export async function lockResource<C extends ResourceTable>(
   db: Db,

@@ -2,7 +2,7 @@ import { rootOf } from '../api/uid.ts'
 import type { Reader } from './db.ts'
 import type { ResourceTable, Tables } from './schema/tables.ts'
 
-/** The columns of the rows that these uids name: one statement, however many they are. A uid without a row is left out. */
+/** Reads columns of the rows with these uids in one statement. uids without a row are left out. */
 export async function readRowsByUid<C extends ResourceTable, K extends keyof Tables[C] & string>(
   db: Reader,
   collection: C,

@@ -1,20 +1,26 @@
-import type { Reader } from './db.ts'
+import { type Db, lockForUpdate, type Reader, type Tx } from './db.ts'
 
-/** Facts about the installation as a whole, by name. */
+/** Values that belong to the installation as a whole, by name. */
 
 export async function readSetting(db: Reader, name: string): Promise<string | undefined> {
   const row = await db.selectFrom('settings').select('value').where('name', '=', name).executeTakeFirst()
   return row?.value
 }
 
-/** Whether the value is stored now; with `onlyIfAbsent`, false when another writer stored one before. */
+/** Reads a setting and locks it until the transaction ends. */
+export async function lockSetting(db: Db, tx: Tx, name: string): Promise<string | undefined> {
+  const query = tx.selectFrom('settings').select('value').where('name', '=', name)
+  return (await lockForUpdate(db, query).executeTakeFirst())?.value
+}
+
+/** Stores a value. Returns whether it is stored now: with `onlyIfAbsent`, false if a value existed. */
 export async function writeSetting(
   db: Reader,
   name: string,
   value: string,
   { onlyIfAbsent = false }: { readonly onlyIfAbsent?: boolean } = {},
 ): Promise<boolean> {
-  // A start on a full disk writes nothing that is there already.
+  // On a full disk a node must start without writes of unchanged values.
   if (!onlyIfAbsent && (await readSetting(db, name)) === value) return true
   const result = await db
     .insertInto('settings')

@@ -1,38 +1,35 @@
 import { CompiledQuery } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import { limits } from '../config/limits.ts'
-import type { Db, Engine, Tx } from './db.ts'
+import type { Db, Tx } from './db.ts'
+import { type Engine, type SqlRules, sqlRules } from './engines/engine.ts'
 
 export type SqlValue = string | number | Uint8Array
 
 /**
- * SQL text with bound parameters, for the few statements whose shape depends on the request. Names of tables and columns come
- * from constants of the program only; every value goes through `bind` (R26, R27).
+ * SQL text with bound parameters, for the few statements whose shape depends on the request. Names of tables and columns come from constants
+ * of the program only; every value is bound (R26, R27).
  */
 export interface SqlText {
-  /** Binds a value and returns its placeholder. Call in the order in which the placeholders stand in the text. */
+  /** Binds a value and returns its placeholder. Call it in the order of the placeholders in the text. */
   bind(value: SqlValue): string
   bindAll(values: readonly SqlValue[]): string
   readonly values: readonly SqlValue[]
-  readonly engine: Engine
+  /** Differences between the engines. */
+  readonly rules: SqlRules
 }
 
-/**
- * SQLite plans a statement anew whenever a value is bound that a range on an index depends on, in the hope of a better plan for
- * that value; it takes several times as long as the statement. A unary plus keeps it from looking.
- */
-const SQLITE_PLACEHOLDER = '+?'
-
 export function sqlText(engine: Engine): SqlText {
+  const rules = sqlRules[engine]
   const values: SqlValue[] = []
   const bind = (value: SqlValue) => {
     values.push(value)
-    return engine === 'postgres' ? `$${values.length}` : SQLITE_PLACEHOLDER
+    return rules.placeholder(values.length)
   }
-  return { engine, values, bind, bindAll: (all) => all.map(bind).join(', ') }
+  return { rules, values, bind, bindAll: (all) => all.map(bind).join(', ') }
 }
 
-/** Runs a text in a transaction. */
+/** Runs a statement in a transaction. */
 export async function runInTransaction<R>(tx: Tx, text: string, sql: SqlText): Promise<R[]> {
   const { rows } = await tx.executeQuery<R>(CompiledQuery.raw(text, sql.values as unknown[]))
   return rows
@@ -53,8 +50,8 @@ const CACHED_RESULTS_MAX = 2000
 const caches = new WeakMap<Db, LRUCache<string, { readonly version: number; readonly rows: unknown[] }>>()
 
 /**
- * runText for what is asked again with every page of a list, such as its total: where the database can tell that nothing was
- * written since, the answer of the last time holds. For few and small rows only.
+ * Like runText, with a cache for queries that every page of a list repeats, such as its total: a result is reused until the database is
+ * written to, where `Db.version` reports that. For few and small rows only.
  */
 export async function runCachedText<R>(
   db: Db,
@@ -63,7 +60,7 @@ export async function runCachedText<R>(
   { long = false }: { readonly long?: boolean } = {},
 ): Promise<R[]> {
   const run = () => (long ? runLongText<R>(db, text, sql) : runText<R>(db, text, sql))
-  // Before the query: what is written meanwhile makes the next one ask again.
+  // Read before the query: a concurrent write then invalidates the result.
   const version = db.version('any')
   if (version === undefined) return run()
   let cache = caches.get(db)

@@ -4,15 +4,15 @@ import type { Grants } from '../pipeline/authorization.ts'
 import type { Caller } from '../pipeline/call.ts'
 import type { Db, Tx } from './db.ts'
 
-/** What a resource needs to keep its rows. */
+/** The dependencies of resources that store rows. */
 export interface Store {
   readonly db: Db
   readonly pageTokens: PageTokens
   /** Milliseconds since 1970. */
   readonly clock: () => number
   readonly uids: UidGenerator
-  /** Encrypts secrets at rest (core/sealed.ts). */
+  /** Encrypts secrets at rest (runtime/encryption.ts). */
   readonly secretsKey: Uint8Array
-  /** What a caller may do now, as a transaction sees it; undefined when its identity is gone. */
+  /** Returns the current grants of a caller, as a transaction reads them; undefined if its identity was deleted. */
   readonly grantsIn: (tx: Tx, caller: Caller) => Promise<Grants | undefined>
 }

@@ -4,8 +4,8 @@ import type { SpanOptions, Tracer } from '../runtime/tracer.ts'
 import type { Db } from './db.ts'
 
 /**
- * Spans of statements, in the semantic conventions of databases. They name the operation and the table, never the text of a statement or
- * its parameters.
+ * Spans of statements, by OpenTelemetry's semantic conventions for databases. They contain the operation and the table, never the text of a
+ * statement or its parameters.
  */
 
 type System = 'sqlite' | 'postgresql'
@@ -41,7 +41,7 @@ function summaries(system: System): (sql: string) => Summary | undefined {
   }
 }
 
-/** A dialect whose statements have spans. */
+/** Returns a dialect that creates a span for each statement. */
 export function tracedDialect(dialect: Dialect, system: System, tracer: Tracer): Dialect {
   const summaryOf = summaries(system)
   const seen = new WeakSet<DatabaseConnection>()
@@ -70,9 +70,9 @@ export function tracedDialect(dialect: Dialect, system: System, tracer: Tracer):
   }
 }
 
-/** A database whose reads and transactions have spans. Its dialect sees to the statements of Kysely. */
+/** Returns a database that creates a span for each read and transaction. The dialect does the same for statements of Kysely. */
 export function tracedDb(db: Db, tracer: Tracer): Db {
-  const system = db.engine === 'sqlite' ? 'sqlite' : 'postgresql'
+  const system = db.rules.systemName
   const summaryOf = summaries(system)
   const withSpan = <T>(sql: string, work: () => T): T => {
     const summary = summaryOf(sql)

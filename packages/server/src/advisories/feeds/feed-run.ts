@@ -5,6 +5,7 @@ import { ApiError } from '../../api/errors.ts'
 import type { Uid } from '../../api/uid.ts'
 import type { Outbound } from '../../runtime/outbound/outbound.ts'
 import type { Tx } from '../../storage/db.ts'
+import { JobInterrupted } from '../../storage/jobs/job-leases.ts'
 import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
@@ -30,9 +31,6 @@ export interface FeedRunOptions {
   /** Called with errors that are not caused by a feed. */
   readonly onError: (error: unknown, feed?: string) => void
 }
-
-/** The run ends without a failure: the server stops, or the lease is lost. */
-export class RunStopped extends Error {}
 
 /** Why a run failed after it had downloaded something. */
 export class FeedError extends Error {
@@ -87,7 +85,7 @@ async function importFoundDocument(
     { store, reader, parent: parent as Uid, dryRun: false, event, check: goOn },
   ).catch((error: unknown) => {
     // The run must end, or the database or the group is gone: the next document would fail in the same way.
-    if (error instanceof ApiError || error instanceof RunStopped) throw error
+    if (error instanceof ApiError || error instanceof JobInterrupted) throw error
     onError(error, uid)
     return { rejection: { line: 0, reason: 'internal error; see the server log' } }
   })

@@ -1,5 +1,6 @@
 import { pathBelowRoot, ROOT_CHARS, rootOf } from '../../api/uid.ts'
 import type { Db } from '../../storage/db.ts'
+import type { IndexCondition as ListCondition } from '../../storage/list/list-index.ts'
 import type { Branch } from '../../storage/list/list-sql.ts'
 import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { coversWholeGroups, valueCountSql } from './value-counts.ts'
@@ -11,7 +12,7 @@ import { coversWholeGroups, valueCountSql } from './value-counts.ts'
  */
 
 /** Matches advisories with one of some values, or with none of them. */
-export interface ValueCondition {
+export interface ValueCondition extends ListCondition {
   /** Index keys of the values, in hexadecimal. */
   readonly keys: readonly string[]
   readonly none?: true
@@ -20,15 +21,11 @@ export interface ValueCondition {
 }
 
 /** Matches advisories with a text that contains a part, in lower case. */
-export interface TextCondition {
+export interface TextCondition extends ListCondition {
   readonly part: string
 }
 
 export type IndexCondition = ValueCondition | TextCondition
-
-export function isIndexCondition(condition: object): condition is IndexCondition {
-  return 'keys' in condition || 'part' in condition
-}
 
 /** Whether a condition matches advisories with none of some values. */
 export function isExclusion(condition: object): condition is ValueCondition {
@@ -122,10 +119,7 @@ function rangeOf(sql: SqlText, branch: Branch, alias = 'p'): string {
 
 /** Returns the condition that the current row's advisory matches. */
 export function matchesConditionSql(sql: SqlText, condition: IndexCondition): string {
-  if ('part' in condition)
-    return sql.engine === 'postgres'
-      ? `strpos(advisories.search, ${sql.bind(condition.part)}) > 0`
-      : `instr(advisories.search, ${sql.bind(condition.part)}) > 0`
+  if ('part' in condition) return sql.rules.contains('advisories.search', sql.bind(condition.part))
   const { keys, none } = condition
   const values = keys.map((key) => bindKey(sql, key)).join(', ')
   return `${none ? 'not ' : ''}exists (select 1 from advisory_postings as p where p.root = advisories.root

@@ -17,6 +17,7 @@ import { listPage } from '../../storage/list/list.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { WithdrawnAdvisoryRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
+import { advisoryIndex } from '../search/advisory-index.ts'
 import { countedKeys, facets, indexKey } from '../search/facets.ts'
 import type { IndexCondition, ValueCondition } from '../search/inverted-index.ts'
 import { addSeverities } from '../storage/severities.ts'
@@ -46,6 +47,7 @@ export function advisoriesService(store: Store) {
         },
         defaultOrder: 'uid',
         conditions: conditionsOf(request),
+        index: advisoryIndex,
       })
       const advisories = rows.map(toAdvisory)
       await addSeverities(db, advisories)

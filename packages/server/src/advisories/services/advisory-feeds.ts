@@ -27,7 +27,7 @@ import {
 import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { urlProblem } from '../feeds/download.ts'
-import { NO_LEASE } from '../feeds/feed-leases.ts'
+import { NO_LEASE } from '../feeds/feed-job.ts'
 
 /** The API of feeds. feed-scheduler.ts runs them. */
 

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { rootOf } from '../../api/uid.ts'
 import { runShared } from '../../pipeline/request-context.ts'
 import { type Db, inTransaction } from '../../storage/db.ts'
@@ -37,8 +36,13 @@ export function createLastSeen({
       await inTransaction(db, async (tx) => {
         // In uid order, so that nodes that write the same identities do not wait for each other in a circle.
         for (const [uid, ms] of [...writing].sort(([a], [b]) => (a < b ? -1 : 1))) {
-          await sql`update identities set last_seen_ms = ${ms}
-            where root = ${rootOf(uid)} and uid = ${uid} and last_seen_ms < ${ms}`.execute(tx)
+          await tx
+            .updateTable('identities')
+            .set({ last_seen_ms: ms })
+            .where('root', '=', rootOf(uid))
+            .where('uid', '=', uid)
+            .where('last_seen_ms', '<', ms)
+            .execute()
         }
       })
     } catch (error) {

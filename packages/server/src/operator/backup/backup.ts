@@ -3,6 +3,7 @@ import { limits } from '../../config/limits.ts'
 import { SetupError } from '../../config/setup-errors.ts'
 import { MASTER_KEY_CHECK } from '../../installation/installation.ts'
 import { type BlobStore, MissingBytes } from '../../registry/blobs/blob-store.ts'
+import { backupJob } from '../../registry/jobs.ts'
 import type { MasterKey } from '../../runtime/encryption.ts'
 import { TaskGroup } from '../../runtime/task-group.ts'
 import type { Db } from '../../storage/db.ts'
@@ -84,14 +85,14 @@ export async function withBackupLease<T>(
   work: (taken: JobLease) => Promise<T>,
   { isBackup = false }: { readonly isBackup?: boolean } = {},
 ): Promise<T> {
-  const taken = await acquireJob({ db, clock, onError }, 'backup')
+  const taken = await acquireJob({ db, clock, onError }, backupJob)
   if (taken === undefined)
     throw new SetupError(
       `another backup of this installation is running, or ended without notice less than ${limits.registryRunLeaseMs / 1000} seconds ago: try again later`,
     )
   try {
     const result = await work(taken)
-    await taken.release(isBackup ? { succeeded_ms: clock() } : {})
+    await taken.release(isBackup ? { succeededMs: clock() } : {})
     return result
   } catch (error) {
     await taken.release()

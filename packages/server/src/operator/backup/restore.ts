@@ -148,7 +148,7 @@ export const RESTORE_APPLICATION_NAME = 'berth admin restore'
 
 /** Throws a SetupError while others are connected to a PostgreSQL database that is about to be replaced. */
 async function requireNoOtherConnections(db: Db): Promise<void> {
-  if (db.engine === 'sqlite') return
+  if (!db.rules.isShared) return
   const { rows } = await sql<{ who: string }>`
     select concat_ws(' ', coalesce(nullif(application_name, ''), 'unnamed'), client_addr, 'pid', pid) as who
     from pg_stat_activity where datname = current_database() and backend_type = 'client backend'
@@ -236,6 +236,7 @@ async function loadTables(options: RestoreOptions, key: MasterKey): Promise<void
   await db.kysely.deleteFrom('settings').where('name', '=', 'blob_store').execute()
   // No process of the restored installation runs: work that was in progress is free.
   await db.kysely.updateTable('registry_runs').set({ runner: '', lease_ms: 0 }).execute()
+  await db.kysely.updateTable('jobs').set({ runner: '', lease_ms: 0 }).execute()
   await markRestore(db, { backup: manifest.id, stage: 'blobs' })
 }
 

@@ -7,6 +7,7 @@ import { SetupError, UsageError } from '../../config/setup-errors.ts'
 import { ballastOf, type Installation } from '../../installation/installation.ts'
 import { collectGarbage } from '../../registry/gc/garbage-collection.ts'
 import { type GcKind, type GcOrganizationReport, type GcReport, gcKinds } from '../../registry/gc/run.ts'
+import { gcJob } from '../../registry/jobs.ts'
 import { acquireJob } from '../../storage/jobs/job-leases.ts'
 import { dryRunOption, jsonOption } from './options.ts'
 import { interruptSignal } from './progress.ts'
@@ -89,12 +90,12 @@ async function collectExclusively(
 ): Promise<GcReport> {
   const { db, clock } = run.store
   const onError = (error: unknown) => process.stderr.write(`berth: ${String(error)}\n`)
-  const lease = await acquireJob({ db, clock, onError }, 'collection')
+  const lease = await acquireJob({ db, clock, onError }, gcJob)
   if (lease === undefined)
     throw new SetupError('another process is collecting garbage; run the command again when it has finished')
   try {
     const report = await collectGarbage({ ...run, signal: AbortSignal.any([signal, lease.signal]) })
-    await lease.release({ succeeded_ms: clock() })
+    await lease.release({ succeededMs: clock() })
     return report
   } catch (error) {
     await lease.release()

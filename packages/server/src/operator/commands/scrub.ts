@@ -5,6 +5,7 @@ import type { Output, View } from '@berth/cli/output/output.ts'
 import { formatSize, parseSize } from '@berth/cli/output/sizes.ts'
 import { limits } from '../../config/limits.ts'
 import { SetupError, UsageError } from '../../config/setup-errors.ts'
+import { scrubJob } from '../../registry/jobs.ts'
 import { type Finding, isFailure } from '../../registry/scrub/findings.ts'
 import type { ScrubReport } from '../../registry/scrub/run.ts'
 import { scrub } from '../../registry/scrub/scrub.ts'
@@ -47,7 +48,7 @@ async function runScrub(invocation: Invocation): Promise<void> {
     const rate = parseSizeOption('--rate', optionIfSet('rate')?.replace(/\/s$/, ''), 'a rate such as 50MiB/s')
     const bytesMax = parseSizeOption('--limit', optionIfSet('limit'), 'a size such as 500GiB')
     const { db, clock } = store
-    const lease = await acquireJob({ db, clock, onError: (error) => printError(String(error)) }, 'scrub')
+    const lease = await acquireJob({ db, clock, onError: (error) => printError(String(error)) }, scrubJob)
     if (lease === undefined)
       throw new SetupError('another process is scrubbing; run the command again when it has finished')
     const findings = createFindings()
@@ -69,7 +70,7 @@ async function runScrub(invocation: Invocation): Promise<void> {
       })
       output.progress('')
       const { position } = report
-      await lease.release({ position, ...(position === '' && { succeeded_ms: clock() }) })
+      await lease.release({ position, ...(position === '' && { succeededMs: clock() }) })
       await printReport(output, report, findings)
     } catch (error) {
       output.progress('')

@@ -72,7 +72,7 @@ export async function createSharedCounters(
   onError: (error: unknown) => void,
 ): Promise<SharedCounters> {
   const library = await import('rate-limiter-flexible')
-  const store = db.engine === 'postgres' ? postgresStore(db) : await sqliteStore(dataDir)
+  const store = db.rules.isShared ? postgresStore(db) : await sqliteStore(dataDir)
   const localCounters = await createMemoryCounters()
   // A row that stays a little longer does no harm: its end is looked at when it is used.
   const sweep = () => store.sweep(Date.now())
@@ -92,10 +92,9 @@ export async function createSharedCounters(
         // Whoever is over the limit stays so until the window ends; only the first refusal asks the database.
         inMemoryBlockOnConsumed: rate.points + 1,
       }
-      const limiter =
-        db.engine === 'postgres'
-          ? new library.RateLimiterPostgres(options)
-          : new library.RateLimiterSQLite(options)
+      const limiter = db.rules.isShared
+        ? new library.RateLimiterPostgres(options)
+        : new library.RateLimiterSQLite(options)
       const alone = localCounters.counter(keyPrefix, rate)
       return {
         async count(key) {

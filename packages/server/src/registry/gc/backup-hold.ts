@@ -1,6 +1,7 @@
 import type { Db, Tx } from '../../storage/db.ts'
 import { scheduleJob } from '../../storage/jobs/job-leases.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
+import { backupJob } from '../jobs.ts'
 
 /**
  * A running backup keeps stored bytes: what is in its snapshot must not be deleted before it is copied. It is the lease of job
@@ -18,7 +19,7 @@ export async function requireNoBackup(db: Db, tx: Tx, nowMs: number): Promise<vo
 
 /** Creates the row that deletions lock. */
 export async function ensureBackupJob(db: Db): Promise<void> {
-  await scheduleJob(db, 'backup', Number.MAX_SAFE_INTEGER)
+  await scheduleJob(db, backupJob, Number.MAX_SAFE_INTEGER)
 }
 
 /** Runs a step of garbage collection; returns false if a running backup needs what it would delete. */

@@ -7,7 +7,9 @@ import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
+import { JobInterrupted, type JobLease } from '../../storage/jobs/job-leases.ts'
 import { lockResource } from '../../storage/resource-rows.ts'
+import type { RepoPolicyRow } from '../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
 import { deleteManifests, lockManifestParts } from '../quota/usage.ts'
@@ -22,12 +24,11 @@ import {
   subjectOfTag,
   type TagCandidate,
 } from './evaluation.ts'
-import { type LeasedPolicy, renewPolicyLease } from './policy-leases.ts'
 import { manifestsToDelete, manifestUses } from './unreferenced-manifests.ts'
 
 /**
- * One retention run in a repo: searches tags and manifests without locks, and deletes a few at a time, each checked again in the
- * transaction that deletes it. Tags that are pushed or moved meanwhile are kept.
+ * One run of retention in a repo. It searches for tags and manifests without locks and deletes them in small batches; the transaction that
+ * deletes one evaluates it again, so tags that are pushed or moved meanwhile stay.
  */
 
 export interface RetentionCounts {
@@ -37,37 +38,36 @@ export interface RetentionCounts {
 
 export interface RetentionRunOptions {
   readonly store: Store
-  readonly leaseMs: number
   readonly requestId: string
-  readonly signal: AbortSignal
-  /** Increases during the run. */
+  /** Updated during the run. */
   readonly counts: RetentionCounts
 }
 
-/** The run must end: it was stopped, or its policy changed. */
-export class RetentionInterrupted extends Error {}
-
-/** One of the newest tags was deleted, so other tags may now be among them. */
+/** One of the newest tags was deleted or moved: the newest tags must be determined again. */
 class NewestTagsChanged extends Error {}
 
-/** Limits repeated evaluations while tags keep being deleted; the next run continues. */
+/** Limits how often concurrent deletions of tags restart a run; the next run continues. */
 const EVALUATIONS_MAX = 10
 
-export async function runRetention(policy: LeasedPolicy, options: RetentionRunOptions): Promise<void> {
+export async function runRetention(
+  policy: RepoPolicyRow,
+  lease: JobLease,
+  options: RetentionRunOptions,
+): Promise<void> {
   const { store } = options
   const { retention, ...immutable } = fromBinary(RepoPolicySchema, policy.policy)
   if (retention === undefined) return
   const target: RetentionTarget = { repo: policy.uid, retention, immutable }
-  if (retention.rules.length > 0) await deleteTags(policy, target, options)
+  if (retention.rules.length > 0) await deleteTags(lease, target, options)
   if (retention.untaggedAfter !== undefined) {
     const untilMs = store.clock() - (durationMs(retention.untaggedAfter) ?? 0)
     const digests = await manifestsToDelete(store.db, policy.uid, untilMs)
-    for (const batch of batches(digests)) await deleteManifestBatch(policy, target, batch, untilMs, options)
+    for (const batch of batches(digests)) await deleteManifestBatch(lease, target, batch, untilMs, options)
   }
 }
 
 async function deleteTags(
-  policy: LeasedPolicy,
+  lease: JobLease,
   target: RetentionTarget,
   options: RetentionRunOptions,
 ): Promise<void> {
@@ -77,7 +77,7 @@ async function deleteTags(
     try {
       for await (const verdicts of evaluateTags(db.kysely, target, rules)) {
         const tags = verdicts.filter(({ deleted }) => deleted).map(({ tag }) => tag)
-        for (const batch of batches(tags)) await deleteTagBatch(policy, batch, rules.newest, options)
+        for (const batch of batches(tags)) await deleteTagBatch(lease, batch, rules.newest, options)
       }
       return
     } catch (error) {
@@ -87,17 +87,17 @@ async function deleteTags(
 }
 
 async function deleteTagBatch(
-  policy: LeasedPolicy,
+  lease: JobLease,
   tags: readonly TagCandidate[],
   newest: readonly NewestTags[],
   options: RetentionRunOptions,
 ): Promise<void> {
   const { store, counts } = options
   const { db } = store
-  const deleted = await inLockedRepo(policy, options, async (tx) => {
-    for (const one of newest) await requireTagsUnchanged(db, tx, policy.uid, one)
+  const deleted = await inLockedRepo(lease, options, async (tx) => {
+    for (const one of newest) await requireTagsUnchanged(db, tx, lease.key, one)
     const subjects = tags.map(({ name }) => subjectOfTag(name)).filter((digest) => digest !== undefined)
-    const existing = await existingManifests(tx, policy.uid, subjects)
+    const existing = await existingManifests(tx, lease.key, subjects)
     let n = 0
     for (const { uid, name, digest, updated_ms } of tags) {
       const tag = await lockResource(db, tx, 'tags', uid, 'update')
@@ -114,7 +114,7 @@ async function deleteTagBatch(
 
 const NAMES_PER_STATEMENT = 200
 
-/** Throws unless all of the newest tags still exist with the same times. */
+/** Throws NewestTagsChanged if one of the newest tags was deleted or is older than it was. */
 async function requireTagsUnchanged(
   db: Store['db'],
   tx: Tx,
@@ -133,7 +133,7 @@ async function requireTagsUnchanged(
 }
 
 async function deleteManifestBatch(
-  policy: LeasedPolicy,
+  lease: JobLease,
   target: RetentionTarget,
   digests: readonly string[],
   untilMs: number,
@@ -142,10 +142,10 @@ async function deleteManifestBatch(
   const { store, counts } = options
   const { db } = store
   const { repo } = target
-  const deleted = await inLockedRepo(policy, options, async (tx) => {
+  const deleted = await inLockedRepo(lease, options, async (tx) => {
     const n = { tags: 0, manifests: 0 }
     await lockManifestParts(db, tx, repo, digests)
-    // One by one: a deleted manifest may have been what kept the next one.
+    // In sequence: a manifest can be the last use of the next one.
     for (const digest of digests) {
       const sql = sqlText(db.engine)
       const text = `select digest from manifests m where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
@@ -163,7 +163,7 @@ async function deleteManifestBatch(
   counts.manifests += deleted.manifests
 }
 
-/** Deletes the tags of signatures and attachments of a deleted manifest. */
+/** Deletes tags of signatures and other attachments of a deleted manifest. */
 async function removeAttachedTags(
   tx: Tx,
   target: RetentionTarget,
@@ -178,18 +178,16 @@ async function removeAttachedTags(
   return tags.length
 }
 
-/** Runs a transaction in which no other writes a tag of the repo and the run still has its lease. */
+/** Runs a transaction in which no other one writes tags of the repo, and in which the lease is held. */
 function inLockedRepo<T>(
-  policy: LeasedPolicy,
-  { store, leaseMs, signal }: RetentionRunOptions,
+  lease: JobLease,
+  { store: { db } }: RetentionRunOptions,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const { db, clock } = store
-  if (signal.aborted) throw new RetentionInterrupted('the server is stopping')
   return inTransaction(db, async (tx) => {
-    const repo = await lockResource(db, tx, 'repos', policy.uid, 'update')
-    if (repo === undefined || !(await renewPolicyLease(tx, policy, clock() + leaseMs)))
-      throw new RetentionInterrupted('the policy was changed')
+    const repo = await lockResource(db, tx, 'repos', lease.key, 'update')
+    if (repo === undefined) throw new JobInterrupted('the repo was deleted')
+    await lease.renew(tx)
     return work(tx)
   })
 }

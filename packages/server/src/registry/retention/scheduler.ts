@@ -1,26 +1,22 @@
 import { RetentionRunSchema } from '@berth/contract/gen/berth/registry/v1/repo_policies_pb.js'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampOf } from '../../api/messages.ts'
+import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import { startPeriodicTask } from '../../runtime/periodic-task.ts'
-import { type Tracer, traceJob } from '../../runtime/tracer.ts'
+import type { Tracer } from '../../runtime/tracer.ts'
+import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
+import { type JobScheduler, startJobScheduler } from '../../storage/jobs/job-scheduler.ts'
+import type { RepoPolicyRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
-import { leasePolicy, readDuePolicies, releasePolicy } from './policy-leases.ts'
-import { type RetentionCounts, RetentionInterrupted, runRetention } from './run.ts'
-
-/** Runs retention when it is due, on whichever node leases it first, one repo at a time, until it is stopped. */
-
-export interface RetentionScheduler {
-  /** Ends a run after its current transaction; another node starts it again. */
-  stop(): Promise<void>
-}
+import { retentionJob } from '../jobs.ts'
+import { type RetentionCounts, runRetention } from './run.ts'
 
 export interface RetentionOptions {
   readonly store: Store
   readonly pollMs?: number | undefined
   readonly leaseMs?: number | undefined
   readonly tracer?: Tracer | undefined
-  /** Called with the result of every run that was not stopped. */
+  /** Receives the result of each run that was not interrupted. */
   readonly onRun: (run: {
     readonly repo: string
     readonly outcome: 'succeeded' | 'failed'
@@ -29,64 +25,90 @@ export interface RetentionOptions {
   readonly onError: (error: unknown, repo?: string) => void
 }
 
-export function retentionScheduler(options: RetentionOptions): RetentionScheduler {
-  const { store, onRun, onError } = options
+/** Runs retention in the repos where it is due, on each node in one repo at a time. */
+export function retentionScheduler(options: RetentionOptions): JobScheduler {
+  const { store, tracer, onRun, onError } = options
   const { pollMs = limits.retentionPollMs, leaseMs = limits.retentionLeaseMs } = options
   const { db, clock } = store
-  const stopping = new AbortController()
+  let counts: RetentionCounts = { tags: 0, manifests: 0 }
+  let startMs = 0
+  const encodeRun = (rest: object) =>
+    toBinary(RetentionRunSchema, create(RetentionRunSchema, { beginTime: timestampOf(startMs), ...rest }))
+  const encodeEnd = (error: string) =>
+    encodeRun({
+      endTime: timestampOf(clock()),
+      deletedTags: counts.tags,
+      deletedManifests: counts.manifests,
+      error,
+    })
 
-  const poll = async () => {
-    for (;;) {
-      const [repo] = await readDuePolicies(db, clock(), 1)
-      if (repo === undefined || stopping.signal.aborted) return
-      await run(repo)
-    }
-  }
-
-  const run = async (repo: string) => {
-    const start = { beginTime: timestampOf(clock()) }
-    const encodeRun = (rest: object) =>
-      toBinary(RetentionRunSchema, create(RetentionRunSchema, { ...start, ...rest }))
-    const policy = await leasePolicy(db, repo, { now: clock(), leaseMs, run: encodeRun({}) })
-    if (policy === undefined) return
-    const counts: RetentionCounts = { tags: 0, manifests: 0 }
-    const encodeEnd = (error: string) =>
-      encodeRun({
-        endTime: timestampOf(clock()),
-        deletedTags: counts.tags,
-        deletedManifests: counts.manifests,
-        error,
-      })
-    try {
-      await traceJob(options.tracer, 'job retention', () =>
-        runRetention(policy, {
-          store,
-          leaseMs,
-          requestId: crypto.randomUUID(),
-          signal: stopping.signal,
-          counts,
-        }),
-      )
-      await releasePolicy(db, policy, { dueMs: clock() + limits.retentionIntervalMs, run: encodeEnd('') })
-      onRun({ repo, outcome: 'succeeded', counts })
-    } catch (error) {
-      const isStopped = error instanceof RetentionInterrupted
-      // An interrupted run is still due, and starts again on whichever node leases it first.
-      const dueMs = isStopped ? Number(policy.due_ms) : clock() + limits.retentionRetryMs
-      const why = isStopped ? error.message : 'internal error; see the server log'
-      await releasePolicy(db, policy, { dueMs, run: encodeEnd(why) })
-      if (isStopped) return
-      onError(error, repo)
-      onRun({ repo, outcome: 'failed', counts })
-    }
-  }
-
-  const poller = startPeriodicTask(pollMs, poll, (error) => onError(error))
-
-  return {
-    async stop() {
-      stopping.abort()
-      await poller.stop()
+  return startJobScheduler(
+    { db, clock, tracer, onError },
+    {
+      kind: retentionJob,
+      span: 'job retention',
+      pollMs,
+      leaseMs,
+      async run(lease) {
+        const repo = lease.key
+        counts = { tags: 0, manifests: 0 }
+        startMs = clock()
+        const policy = await startRun(db, lease, encodeRun({}))
+        await runRetention(policy, lease, { store, requestId: crypto.randomUUID(), counts })
+        const run = encodeEnd('')
+        return {
+          dueMs: clock() + limits.retentionIntervalMs,
+          write: (tx) => writeRun(tx, repo, run),
+          afterRelease: () => onRun({ repo, outcome: 'succeeded', counts }),
+        }
+      },
+      onFailure(error, { key: repo }, { isInterrupted }) {
+        const reason = isInterrupted
+          ? interruptionReason(error)
+          : 'internal error; the server log has the details'
+        const run = encodeEnd(reason)
+        const write = (tx: Tx) => writeRun(tx, repo, run)
+        if (isInterrupted) return { write }
+        return {
+          dueMs: clock() + limits.retentionRetryMs,
+          write,
+          afterRelease() {
+            onError(error, repo)
+            onRun({ repo, outcome: 'failed', counts })
+          },
+        }
+      },
     },
-  }
+  )
+}
+
+function interruptionReason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** Records the start of a run and returns the policy that it enforces. */
+async function startRun(
+  db: Db,
+  { key, requireHeld }: { readonly key: string; readonly requireHeld: (tx: Tx) => Promise<void> },
+  run: Uint8Array,
+): Promise<RepoPolicyRow> {
+  return inTransaction(db, async (tx) => {
+    await requireHeld(tx)
+    return tx
+      .updateTable('repo_policies')
+      .set({ run })
+      .where('root', '=', rootOf(key))
+      .where('uid', '=', key)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+  })
+}
+
+async function writeRun(tx: Tx, repo: string, run: Uint8Array): Promise<void> {
+  await tx
+    .updateTable('repo_policies')
+    .set({ run })
+    .where('root', '=', rootOf(repo))
+    .where('uid', '=', repo)
+    .execute()
 }

@@ -30,7 +30,7 @@ export async function createSetupLink(store: LinkStore, authUrl: string): Promis
  * which has one server, each start creates a new one.
  */
 export async function createStartupSetupLink(store: LinkStore, authUrl: string): Promise<string | undefined> {
-  if (store.db.engine === 'sqlite') return createSetupLink(store, authUrl)
+  if (!store.db.rules.isShared) return createSetupLink(store, authUrl)
   if (await hasAccounts(store.db.kysely)) return undefined
   const options = { sharedMs: limits.setupLinkSharedMs, lock: FIRST_ORGANIZATION }
   return formatLink(authUrl, SETUP_PATH, await setupCodes(store).addShared({}, options))

@@ -6,7 +6,7 @@ import { prepared, preparedRead } from '../prepared.ts'
 import type { AuditEventRow } from '../schema/tables.ts'
 import { runInTransaction, sqlText } from '../sql-text.ts'
 
-/** Rows of the audit log: how they come about. Reading them is like reading any list. */
+/** Writes rows of the audit log. */
 
 export interface AuditEvent {
   readonly timeMs: number
@@ -21,7 +21,7 @@ export interface AuditEvent {
 
 export type NewAuditEventRow = Omit<AuditEventRow, 'uid'>
 
-/** The row of something that was done; what was refused, or done with a foreign token, adds to it. */
+/** Returns the row of a successful change; denials and exchanges of foreign tokens add to it. */
 export function eventRow({ timeMs, actor, method, uid, requestId, address }: AuditEvent): NewAuditEventRow {
   return {
     root: rootOf(uid),
@@ -40,7 +40,7 @@ export function eventRow({ timeMs, actor, method, uid, requestId, address }: Aud
   }
 }
 
-/** The same event by another id, when somebody else got the one it had. */
+/** Returns the event with another id, for an id that is taken. */
 export function withNewId(row: NewAuditEventRow): NewAuditEventRow {
   return { ...row, id: eventId(row.created_ms) }
 }
@@ -50,12 +50,12 @@ const RANDOM_DIGITS = 5
 const RANDOM_VALUES = 16 ** RANDOM_DIGITS
 const TIME_MS_MAX = 16 ** TIME_DIGITS - 1
 
-/** Sorts by time, until the year 2527. Two events of one millisecond are told apart by what they are about, and by chance. */
+/** Sorts by time, until the year 2527. Events of the same millisecond differ by their subject and by random bits. */
 function eventId(timeMs: number): string {
   return timeDigits(timeMs) + randomInt(RANDOM_VALUES).toString(16).padStart(RANDOM_DIGITS, '0')
 }
 
-/** The least id of an event at or after a time. */
+/** Returns the lowest id of an event at or after a time. */
 export function firstEventId(timeMs: number): string {
   return timeDigits(Math.min(Math.max(timeMs, 0), TIME_MS_MAX)).padEnd(TIME_DIGITS + RANDOM_DIGITS, '0')
 }
@@ -64,7 +64,7 @@ function timeDigits(timeMs: number): string {
   return timeMs.toString(16).padStart(TIME_DIGITS, '0')
 }
 
-/** Records something that was done, in the transaction that does it. */
+/** Records a change in its transaction. */
 export async function recordEvent(tx: Tx, event: AuditEvent): Promise<void> {
   await insertEvent(tx, eventRow(event))
 }
@@ -77,13 +77,13 @@ const insertUnlessTaken = prepared((db, row: NewAuditEventRow) =>
     .returning('id'),
 )
 
-/** A taken id must not fail: whoever makes a change would hear that its name was taken. */
+/** A conflict of ids must not fail: the caller would read it as a conflict of names. */
 async function insertEvent(tx: Tx, event: NewAuditEventRow): Promise<void> {
   let row = event
   while ((await insertUnlessTaken(tx, row)).length === 0) row = withNewId(row)
 }
 
-/** Rows in one statement. Its text is always the same, since preparing it anew would cost more than it saves. */
+/** Rows in one statement. The text is always the same: preparing another one would cost more than it saves. */
 const ROWS_PER_STATEMENT = 32
 
 /** Inserts any number of events. */

@@ -6,17 +6,16 @@ import type { Tx } from '../db.ts'
 import type { Tables } from '../schema/tables.ts'
 
 /**
- * Transactions that wait for the disk together. SQLite has one writer at a time and a durable commit is mostly the wait for the
- * disk, so changes that are ready at the same moment run one after the other in one transaction, each in a savepoint of its own:
- * one that fails undoes only itself, and none is acknowledged before the commit of all is on disk. Nobody reads between them,
- * since the connection is held until then.
+ * Group commit. SQLite has one writer at a time, and a durable commit mostly waits for the disk. Changes that are ready at the same moment
+ * therefore run in sequence in one transaction, each in its own savepoint: a failure undoes only its change, and none is acknowledged before
+ * the commit is on disk. No reads run in between, since the connection is locked until then.
  */
 export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions) => Promise<T>
 
 export interface TransactionOptions {
   /**
-   * Everybody sees what was written, but nobody waits for the disk: a power loss undoes it unless a later commit was waited for. For
-   * what its owner does again without a loss.
+   * The commit does not wait for the disk: the change is visible, but a power loss undoes it unless a later commit was synced. For changes
+   * that can be repeated without loss.
    */
   readonly mayBeLost?: boolean
 }
@@ -29,7 +28,7 @@ interface Change extends TransactionOptions {
   readonly waiter: PromiseWithResolvers<unknown>
 }
 
-/** `unsynced` tells whether the next transaction may be lost. */
+/** `unsynced` receives whether the next transaction may be lost. */
 export function groupCommit(
   kysely: Kysely<Tables>,
   allowLoss: (mayBeLost: boolean) => void = () => undefined,
@@ -59,7 +58,7 @@ export function groupCommit(
     waiting.push({ ...options, work: workInCallerContext, waiter })
     if (!scheduled) {
       scheduled = true
-      // After all sockets of this turn of the event loop have been read: what they ask for joins the same commit.
+      // After all sockets of this iteration of the event loop: their changes join the same commit.
       setImmediate(() => void runWaiting())
     }
     return waiter.promise as Promise<T>
@@ -88,7 +87,7 @@ async function runGroup(kysely: Kysely<Tables>, group: readonly Change[]): Promi
       }
     })
   } catch (error) {
-    // Nothing of the group is written. A smaller change may still fit on a full disk, such as one that deletes.
+    // The group has written nothing. On a full disk a smaller change can still fit, such as a deletion.
     if (storageFaultOf(error) !== undefined) for (const change of group) await runAlone(kysely, change)
     else for (const { waiter } of group) waiter.reject(error)
     return

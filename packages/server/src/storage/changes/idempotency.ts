@@ -15,18 +15,17 @@ import type { Tx } from '../db.ts'
 import type { Store } from '../store.ts'
 
 /**
- * Creates that may be sent again (the Idempotency-Key header of draft-ietf-httpapi-idempotency-key-header). The first answer is
- * kept in the transaction of what it created, encrypted, for its caller alone. A create that failed leaves nothing behind, so
- * sending it again tries it again.
+ * Idempotent creates (the Idempotency-Key header of draft-ietf-httpapi-idempotency-key-header). The first response is stored, encrypted and
+ * for its caller only, in the transaction of the create. A create that fails stores nothing, so a retry runs it again.
  */
 export interface IdempotentCreate {
-  /** Claims the key for this transaction. The first answer, when there was one to the same request. */
+  /** Claims the key for this transaction. Returns the first response if the same request had one. */
   claim(tx: Tx): Promise<Message | undefined>
-  /** Keeps the answer. */
+  /** Stores the response. */
   storeResponse(tx: Tx, answer: Message): Promise<void>
 }
 
-/** Undefined for calls that name no key, and for methods that create nothing: they may be repeated as they are. */
+/** Returns undefined for calls without a key, and for methods that create nothing: those can be repeated anyway. */
 export function idempotentCreateOf(
   { clock, secretsKey }: Pick<Store, 'clock' | 'secretsKey'>,
   call: Call,
@@ -43,7 +42,7 @@ export function idempotentCreateOf(
   // Keyed, because a request may hold a secret that could be guessed from a plain hash.
   const requestHash = createHmac('sha256', secretsKey)
     .update(`${fullMethodName(method)}\0`)
-    // What a token with more rights created is not for one with less to see.
+    // A token with fewer rights must not see what one with more rights created.
     .update(
       `${JSON.stringify([scopes ?? null, capabilities === undefined ? null : encodeCapabilitySet(capabilities), recordedProviderOf(voucher) || null])}\0`,
     )
@@ -92,7 +91,7 @@ export function idempotentCreateOf(
   }
 }
 
-/** What an answer has beside the fields of its message, in base64. */
+/** Parts of a response besides the fields of its message, in base64. */
 function jsonOnlyText(response: Message): string {
   const names = Object.keys(jsonOnlyFields[response.$typeName] ?? {})
   if (names.length === 0) return ''

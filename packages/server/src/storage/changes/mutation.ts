@@ -10,18 +10,18 @@ import type { Store } from '../store.ts'
 import { recordEvent } from './audit-events.ts'
 import { idempotentCreateOf } from './idempotency.ts'
 
-/** What a change of a resource comes to: the answer, and the uid that the audit record names. */
+/** The result of a change: the response, and the uid for the audit event. */
 export interface MutationResult<T> {
   readonly uid: string
   readonly response: T
-  /** Nothing was written, so there is nothing to record. */
+  /** Nothing was written, so no event is recorded. */
   readonly unchanged?: boolean
 }
 
 /**
- * Runs a change and its audit record in one transaction: both are there, or neither. A create that is sent again with its key is
- * answered as the first time. One that waited long is not made when its caller lost rights meanwhile: code 10. `taken` makes the
- * error for a name or key that is in use already.
+ * Runs a change and records its audit event in one transaction. A create that is repeated with its idempotency key returns the first
+ * response. Fails with code 10 if the change waited long and its caller lost rights meanwhile. `taken` returns the error for a name or key
+ * that is in use.
  */
 export async function mutate<T extends Message>(
   store: MutationStore & Pick<Store, 'secretsKey'>,
@@ -48,16 +48,16 @@ export async function mutate<T extends Message>(
 
 type MutationStore = Pick<Store, 'db' | 'clock' | 'grantsIn'>
 
-/** Who changes something, and in which words the audit log says so. */
+/** Who changes a resource, as the audit log records it. */
 export interface Mutator extends Pick<Authorization, 'caller' | 'grants'> {
-  /** When it was asked what the caller may do, where that was long ago. */
+  /** When the caller was authorized, if that was before the call. */
   readonly authorizedMs?: number
   readonly method: string
   readonly requestId: string
   readonly address: string
 }
 
-/** The same for what no method of the API does. */
+/** Like runMutation, for changes that no method of the API makes. */
 export async function mutateBy<T>(
   store: MutationStore,
   mutator: Mutator,
@@ -72,7 +72,7 @@ export async function mutateBy<T>(
   })
 }
 
-/** Records what a transaction changes, where it is more than one thing. */
+/** Records a further change of a transaction. */
 export async function recordChange(
   { clock }: Pick<Store, 'clock'>,
   tx: Tx,
@@ -83,8 +83,8 @@ export async function recordChange(
 }
 
 /**
- * A caller is judged before its change takes its turn, which may come late where many wait for the same rows, or bring what may be
- * long in coming. Whoever changes their own rights after such a wait is asked to do it again.
+ * Checks the grants again after a long wait: callers are authorized before their change waits for locks or for its body. A caller whose own
+ * rights changed meanwhile must repeat the request.
  */
 export async function requireUnchangedRights(
   { grantsIn }: Pick<Store, 'grantsIn'>,

@@ -12,13 +12,13 @@ import { type ResourceLimitRow, type ResourceTable, resourceTables } from '../sc
 import { runCachedText, runInTransaction, sqlText } from '../sql-text.ts'
 
 /**
- * How many resources of a kind organizations may hold. The limits of the installation stand beside those of the organizations,
- * under a root that none has, so that all nodes go by the same.
+ * Limits of the number of resources of a kind in an organization. The default limits of the installation are in the same table, under a root
+ * that no organization has, so that all nodes apply the same ones.
  */
 
 const DEFAULTS_ROOT = ''
 
-/** The limits that hold in each of these organizations: its own, and those of the installation where it has none. */
+/** Reads the effective limits of organizations: their own, and the installation's default for other kinds. */
 export async function readLimits(
   db: Db,
   roots: readonly string[],
@@ -37,7 +37,7 @@ export async function readLimits(
   return new Map(roots.map((root) => [root, { ...defaults, ...of(root) }]))
 }
 
-/** Sets limits of one organization; undefined takes one away. */
+/** Sets limits of one organization; undefined removes a limit. */
 export async function setLimits(
   tx: Tx,
   root: string,
@@ -49,17 +49,17 @@ export async function setLimits(
   }
 }
 
-/** Makes these the limits of the installation. */
+/** Sets the default limits of the installation. */
 export function setDefaultLimits(tx: Tx, limits: ResourceLimits): Promise<void> {
   return setLimits(tx, DEFAULTS_ROOT, new Map(resourceKinds.map((kind) => [kind, limits[kind]])))
 }
 
-/** Forgets the limits of an organization that goes. */
+/** Deletes the limits of an organization that is deleted. */
 export async function deleteLimits(tx: Tx, root: string): Promise<void> {
   await tx.deleteFrom('resource_limits').where('root', '=', root).execute()
 }
 
-/** Whether the installation has exactly these limits. */
+/** Returns whether the installation has exactly these default limits. */
 export async function hasDefaultLimits(db: Reader, limits: ResourceLimits): Promise<boolean> {
   const rows = await db
     .selectFrom('resource_limits')
@@ -88,8 +88,7 @@ const caches = new WeakMap<
 >()
 
 /**
- * How many there may be, if there is a limit. Asked by every create, so where the database can tell that no limit has changed the
- * answer of the last time holds.
+ * Returns the effective limit, if there is one. Every create reads it, so it is cached while `Db.version` reports no change of access.
  */
 export function readTableLimit(
   db: Db,
@@ -100,7 +99,7 @@ export function readTableLimit(
   return readKindLimit(db, tx, kindOfTable(table), root)
 }
 
-/** The same of any kind. */
+/** Like readTableLimit, for any kind. */
 export async function readKindLimit(
   db: Db,
   tx: Tx,
@@ -135,7 +134,7 @@ const counted = prepared((db, { root, collection }: { root: string; collection: 
     .where('collection', '=', collection),
 )
 
-/** How many resources of each kind an organization holds. */
+/** Counts the resources of each kind in an organization. */
 export async function readCounts(reader: Reader, root: string): Promise<Map<ResourceKind, number>> {
   const rows = await reader
     .selectFrom('counts')
@@ -145,13 +144,13 @@ export async function readCounts(reader: Reader, root: string): Promise<Map<Reso
     .execute()
   const of = (collection: string) => {
     const n = Number(rows.find((row) => row.collection === collection)?.n ?? 0)
-    // The organization itself is none of the groups in it.
+    // The organization itself does not count as a group in it.
     return collection === 'groups' ? n - 1 : n
   }
   return new Map(resourceTables.map((table) => [kindOfTable(table), of(table)]))
 }
 
-/** Throws code 8 when more than `limit` are counted. */
+/** Throws code 8 if the count exceeds `limit`. */
 export async function requireWithinLimit(
   tx: Tx,
   limit: number,
@@ -159,7 +158,7 @@ export async function requireWithinLimit(
   root: string,
 ): Promise<void> {
   const [row] = await counted(tx, { root, collection: table })
-  // The organization itself is none of the groups in it.
+  // The organization itself does not count as a group in it.
   const n = Number(row?.n ?? 0) - (table === 'groups' ? 1 : 0)
   if (n <= limit) return
   throw quotaExceeded(root, `organization ${root} may hold ${limit} ${table.replaceAll('_', ' ')}`)

@@ -6,14 +6,13 @@ import { type CountRow, type ListedTable, type ResourceTable, resourceTables } f
 import { runInTransaction, runText, type SqlText, sqlText } from '../sql-text.ts'
 
 /**
- * A counted partition of every collection. The uids of one organization, in byte order, are cut into buckets, and `counts` keeps
- * how many rows lie in each: from its start up to the next bucket's start. Counting a range is the sum of the whole buckets in
- * it and a look at the two at its ends; finding the row at an offset works the same. Both cost the same whatever the shape of
- * the tree. The counters change in the transaction of the row itself, so they are never wrong, and writers of one organization
- * meet on a bucket only when they write into the same stretch of uids.
+ * Row counts of tables, by bucket (ADR 2). The uids of one organization, in byte order, are divided into buckets, and `counts` stores the
+ * number of rows of each, from its start to the start of the next one. The count of a range is the sum of the whole buckets in it and a scan
+ * of the two at its ends; the row at an offset is found the same way. Both cost the same for every shape of the tree. Counters change in the
+ * transaction of the row, so they are exact, and writers of one organization wait for each other only in the same bucket.
  */
 
-/** Whether counters are kept for it. */
+/** Returns whether the rows of a table are counted. */
 export function isCounted(table: ListedTable): table is ResourceTable {
   return (resourceTables as readonly string[]).includes(table)
 }
@@ -23,7 +22,7 @@ export function countInserted(db: Db, tx: Tx, table: ResourceTable, uid: string)
   return countAllInserted(db, tx, table, [uid])
 }
 
-/** Counts the rows that `tx` has just inserted, all of them in one organization: each bucket once. */
+/** Counts rows of one organization that `tx` has just inserted; updates each bucket once. */
 export async function countAllInserted(
   db: Db,
   tx: Tx,
@@ -41,12 +40,12 @@ export async function countAllInserted(
   }
 }
 
-/** The bucket that a new row falls into, held for this transaction. */
+/** Locks the bucket of a new row and returns it. */
 async function bucketFor(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<Bucket> {
   const root = rootOf(uid)
   let bucket = await lockBucket(db, tx, table, uid)
   if (bucket === undefined) {
-    // The organization's first row of this kind. Two of them may come at once on PostgreSQL: one makes the bucket for both.
+    // The organization's first row of this kind. On PostgreSQL two transactions can insert one: the first creates the bucket for both.
     await tx
       .insertInto('counts')
       .values({ root, collection: table, start: root, n: 0 })
@@ -58,7 +57,7 @@ async function bucketFor(db: Db, tx: Tx, table: ResourceTable, uid: string): Pro
   return bucket
 }
 
-/** Where the next bucket of an organization begins; undefined after the last. Nobody cuts a bucket that is held. */
+/** Returns the start of the next bucket of an organization; undefined after the last. No other transaction divides a locked bucket. */
 async function startAfter(db: Db, tx: Tx, table: ResourceTable, start: string): Promise<string | undefined> {
   const sql = sqlText(db.engine)
   const text = `select start from counts where root = ${sql.bind(rootOf(start))} and collection = ${sql.bind(table)}
@@ -67,7 +66,7 @@ async function startAfter(db: Db, tx: Tx, table: ResourceTable, start: string): 
   return next?.start
 }
 
-/** Makes a bucket hold `n` rows, cut into halves, or more pieces, when those are too many. */
+/** Sets the count of a bucket to `n`, and divides the bucket if that is too many. */
 async function setBucketCount(
   db: Db,
   tx: Tx,
@@ -89,8 +88,7 @@ async function setBucketCount(
 }
 
 /**
- * Counts a row that `tx` has just deleted, before others are counted in. Emptied buckets stay: they are found again when the next uid
- * falls into them.
+ * Counts a row that `tx` has just deleted; call it before counting insertions. Empty buckets stay and are used for the next uid in their range.
  */
 export async function countDeleted(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<void> {
   const bucket = await lockBucket(db, tx, table, uid)
@@ -104,8 +102,8 @@ interface Bucket {
 }
 
 /**
- * The bucket that `uid` falls into, held for this transaction. On PostgreSQL another transaction may cut the bucket while this
- * one waits for it, so the question is asked again until the answer is the bucket that is held.
+ * Locks the bucket of `uid` and returns it. On PostgreSQL another transaction can divide the bucket while this one waits for the lock, so
+ * it reads again until the bucket is the locked one.
  */
 async function lockBucket(db: Db, tx: Tx, table: ResourceTable, uid: string): Promise<Bucket | undefined> {
   let lockedStart: string | undefined
@@ -114,14 +112,14 @@ async function lockBucket(db: Db, tx: Tx, table: ResourceTable, uid: string): Pr
     const text = `select start, n from counts where root = ${sql.bind(rootOf(uid))} and collection = ${sql.bind(table)}
       and start <= ${sql.bind(uid)} order by start desc limit 1${db.rules.lockForUpdate}`
     const [bucket] = await runInTransaction<Bucket>(tx, text, sql)
-    if (bucket === undefined || bucket.start === lockedStart || db.engine === 'sqlite') return bucket
+    if (bucket === undefined || bucket.start === lockedStart || db.rules.lockForUpdate === '') return bucket
     lockedStart = bucket.start
   }
 }
 
 /**
- * Lets no other transaction that calls it count rows of this kind in this organization until this one ends. Where nothing is
- * counted yet there is nothing to hold: who comes second waits in countInserted.
+ * Prevents other transactions that call it from counting rows of this kind in this organization until this one ends. Before the first row
+ * there is nothing to lock: the second transaction then waits in countInserted.
  */
 export async function lockCount(db: Db, tx: Tx, table: ResourceTable, root: string): Promise<void> {
   await lockBucket(db, tx, table, root)
@@ -146,8 +144,7 @@ async function rowAt(tx: Tx, table: ResourceTable, start: string, offset: number
 }
 
 /**
- * SQL for the number of rows of a collection in a range of uids: of one organization, or the whole platform's when the range
- * begins at ''.
+ * Returns SQL for the number of rows of a table in a range of uids: of one organization, or of the whole platform if the range starts at ''.
  */
 export function rangeCountSql(sql: SqlText, table: ResourceTable, { from, to }: UidRange): string {
   if (from === '') return `(select coalesce(sum(n), 0) from counts where collection = ${sql.bind(table)})`
@@ -157,7 +154,7 @@ export function rangeCountSql(sql: SqlText, table: ResourceTable, { from, to }: 
   const rest = (end: string) =>
     `(select count(*) from ${table} where root = ${sql.bind(root)} and uid >= ${floor(end)} and uid < ${sql.bind(end)})`
   const whole = `select coalesce(sum(n), 0) from counts where root = ${sql.bind(root)} and collection = ${sql.bind(table)} and start >= ${floor(from)}`
-  // Up to the organization's end there is no last bucket to look into; from its beginning, no first one.
+  // A range that ends with the organization needs no scan at its end, one that starts with it none at its start.
   const upper = to === `${root}0` ? `(${whole})` : `(${whole} and start < ${floor(to)})`
   const lower = from === root ? '' : ` - ${rest(from)}`
   return upper + lower + (to === `${root}0` ? '' : ` + ${rest(to)}`)
@@ -169,15 +166,15 @@ async function countRange(db: Db, table: ResourceTable, range: UidRange): Promis
   return Number(rows[0]?.n ?? 0)
 }
 
-/** Where a deep skip may begin: the uid from which only `remaining` rows of the range are still to be passed over. */
+/** The start of a deep skip: the uid from which `remaining` rows of the range are left to skip. */
 export interface SkipStart {
   readonly from: string
   readonly remaining: number
 }
 
 /**
- * Passes over `skip` rows of a range in uid order by whole buckets; over all of them when there are no more than that.
- * `descending` passes over them from the end; `from` is then the uid to go down from, exclusive.
+ * Skips `skip` rows of a range in uid order by whole buckets; all rows if there are not more. `descending` skips from the end; `from` is then
+ * the exclusive upper bound of the rest.
  */
 export async function skipByBuckets(
   db: Db,
@@ -197,7 +194,7 @@ export async function skipByBuckets(
     sql,
   )
 
-  // The range as stretches between bucket starts. The first and the last may be parts of buckets, which have to be counted.
+  // Segments of the range between bucket starts. The first and the last can be parts of buckets, which a scan counts.
   const segments = platform ? [] : [{ start: range.from, n: undefined as number | undefined }]
   for (const { start, n } of buckets) segments.push({ start, n: Number(n) })
   const last = segments.at(-1)
@@ -216,15 +213,15 @@ export async function skipByBuckets(
       return { from: descending ? endOf(at) : (segments[at]?.start ?? range.from), remaining }
     remaining -= size
   }
-  // Rows went away between counting and skipping: nothing is left.
+  // Rows were deleted between counting and skipping: nothing is left.
   return { from: descending ? range.from : range.to, remaining: 0 }
 }
 
-/** Counts everything anew, for data that was loaded past this module. Nothing else may write meanwhile. */
+/** Recounts a table whose rows were loaded without this module. Nothing else may write meanwhile. */
 export async function recount(db: Db, table: ResourceTable): Promise<void> {
   const tableRef = sql.table(table)
   await db.kysely.deleteFrom('counts').where('collection', '=', table).execute()
-  // Every half-full bucket's worth of rows starts a bucket; the first row of each organization starts its first one.
+  // Each bucket starts half full; the first row of an organization starts its first bucket.
   const size = Math.ceil(db.sizes.bucketRowsMax / 2)
   await sql`
     insert into counts (root, collection, start, n)

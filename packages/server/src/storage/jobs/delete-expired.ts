@@ -1,27 +1,17 @@
 import { limits } from '../../config/limits.ts'
-import { startPeriodicTask } from '../../runtime/periodic-task.ts'
-import { type Tracer, traceJob } from '../../runtime/tracer.ts'
+import type { Tracer } from '../../runtime/tracer.ts'
 import { firstEventId } from '../changes/audit-events.ts'
 import { type Db, inTransaction } from '../db.ts'
 import { iterateRoots } from '../organizations.ts'
-
-/**
- * Deletes what nobody asks for any more: audit events past their retention, answers that are kept for creates that are sent again,
- * sessions, steps of a sign-in and signing keys that have expired, and counts of wrong guesses. Nothing waits for that: what has
- * expired counts no more wherever it is read (R16). Every node does it by itself, a few rows at a time and with pauses, so that
- * others hardly notice; what another node has deleted meanwhile is simply not there.
- */
-export interface ExpiryJob {
-  /** Stops between two steps; what is left waits for the next start. */
-  stop(): Promise<void>
-}
+import type { JobKind, JobLease, JobOutcome } from './job-leases.ts'
+import { type JobScheduler, jitteredDueMs, startJobScheduler } from './job-scheduler.ts'
 
 export interface ExpiryOptions {
   readonly db: Db
   readonly clock: () => number
-  /** Undefined keeps events for ever. */
+  /** Undefined retains audit events for ever. */
   readonly auditRetentionMs: number | undefined
-  /** Between two rounds; the first begins after one. */
+  /** Between two runs; the first one starts after such an interval. */
   readonly intervalMs?: number | undefined
   readonly tracer?: Tracer | undefined
   readonly onError: (error: unknown) => void
@@ -29,59 +19,70 @@ export interface ExpiryOptions {
 }
 
 const INTERVAL_MS = 60 * 60 * 1000
-/** Rows of one transaction: it holds up other changes for a few milliseconds. */
+/** Rows of one transaction, which delays other changes for a few milliseconds. */
 const ROWS_PER_BATCH = 200
 const PAUSE_MS = 10
 /** Longer than any window in which guesses are counted. */
 const GUESSES_MAX_AGE_MS = 24 * 60 * 60 * 1000
 
+const expiryJob: JobKind = { name: 'expiry' }
+
+/**
+ * Deletes expired rows: audit events past their retention, responses stored for idempotency keys, sessions, pending sign-ins, signing keys
+ * and counts of wrong guesses. Nothing depends on when it runs, since readers ignore expired rows (R16).
+ */
 export function startExpiryJob({
   db,
   clock,
   auditRetentionMs,
-  intervalMs,
+  intervalMs = INTERVAL_MS,
   tracer,
   onError,
   onDone,
-}: ExpiryOptions): ExpiryJob {
-  let stopping = false
-
-  /** Deletes step by step until a step finds less than it may delete. */
-  const repeatStep = async (step: () => Promise<number>) => {
-    while (!stopping && (await step()) === ROWS_PER_BATCH)
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
-  }
-  const runOnce = async () => {
+}: ExpiryOptions): JobScheduler {
+  const run = async ({ signal }: JobLease): Promise<JobOutcome> => {
     const now = clock()
+    const repeatStep = (step: () => Promise<number>) => deleteInBatches(step, signal)
     await repeatStep(() => deleteIdempotencyKeys(db, now - limits.idempotencyKeyMaxAgeMs))
     await repeatStep(() => deletePending(db, now))
     await repeatStep(() => deleteSessions(db, now))
     await repeatStep(() => deleteGuesses(db, now - GUESSES_MAX_AGE_MS))
     await inTransaction(db, (tx) => tx.deleteFrom('signing_keys').where('expires_ms', '<=', now).execute())
-    if (auditRetentionMs === undefined) return
-    const before = firstEventId(now - auditRetentionMs)
-    for await (const root of iterateRoots(db, 'audit_events')) {
-      if (stopping) return
-      await repeatStep(() => deleteEvents(db, root, before))
+    if (auditRetentionMs !== undefined) {
+      const before = firstEventId(now - auditRetentionMs)
+      for await (const root of iterateRoots(db, 'audit_events'))
+        await repeatStep(() => deleteEvents(db, root, before))
     }
+    return { succeededMs: clock(), ...(onDone && { afterRelease: onDone }) }
   }
 
-  const schedule = startPeriodicTask(
-    intervalMs ?? INTERVAL_MS,
-    () => traceJob(tracer, 'job expiry', runOnce),
-    onError,
-    onDone,
-  )
-
-  return {
-    async stop() {
-      stopping = true
-      await schedule.stop()
+  return startJobScheduler(
+    { db, clock, tracer, onError },
+    {
+      kind: expiryJob,
+      span: 'job expiry',
+      pollMs: Math.min(intervalMs, limits.gcPollMs),
+      intervalMs,
+      run,
+      onFailure(error, _, { isInterrupted }) {
+        if (isInterrupted) return {}
+        onError(error)
+        return { dueMs: jitteredDueMs(clock(), intervalMs) }
+      },
     },
+  )
+}
+
+/** Repeats a step until it finds fewer rows than it may delete. */
+async function deleteInBatches(step: () => Promise<number>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted()
+    if ((await step()) < ROWS_PER_BATCH) return
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
 }
 
-/** How many of an organization's oldest events were found that are older than `before`, an id. */
+/** Deletes the oldest events of an organization that precede the id `before`; returns how many it found. */
 async function deleteEvents(db: Db, root: string, before: string): Promise<number> {
   const old = await db.kysely
     .selectFrom('audit_events')
@@ -130,7 +131,7 @@ async function deletePending(db: Db, untilMs: number): Promise<number> {
         .deleteFrom('pending')
         .where('kind', '=', kind)
         .where('secret_hash', 'in', hashes)
-        // Something else may be kept with the same secret by now.
+        // The secret may have new data by now.
         .where('expires_ms', '<=', untilMs)
         .execute()
     }

@@ -1,114 +1,294 @@
 import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { startPeriodicTask } from '../../runtime/periodic-task.ts'
-import { type Db, inTransaction } from '../db.ts'
-import type { RegistryRunRow } from '../schema/tables.ts'
+import { type Db, inTransaction, type Reader, type Tx } from '../db.ts'
+import { readTableNames } from '../schema/catalog.ts'
+import type { JobRow, Tables } from '../schema/tables.ts'
 
 /**
- * Which process does long work on the registry. It takes the work for a while and says again and again that it lives; when it dies, the
- * while ends and another one may begin.
+ * Leases of background work: of all nodes and commands, one runs a job. It leases the job for a while and renews the lease until it is done;
+ * when it dies, the lease expires and another one takes the job over. Every job is a row of `jobs` while it runs (ADR 26).
  */
 
-export type JobName = 'collection' | 'scrub' | 'backup'
+export interface JobKind {
+  readonly name: string
+  /** Where jobs of this kind have their due time; the table `jobs` without it. */
+  readonly schedule?: JobSchedule
+}
+
+/**
+ * A table with the columns `due_ms`, `runner` and `lease_ms`. Leases are written to it, too, for nodes of the previous release, which know
+ * these columns only.
+ */
+export interface JobSchedule {
+  readonly table: keyof Tables
+  /** `uid`: a row for each resource, whose uid is the key of its job; `name`: one row, with the name of the kind. */
+  readonly column: 'uid' | 'name'
+  /** SQL condition of the rows that can be due. */
+  readonly enabled?: string
+}
+
+export type JobState = Pick<JobRow, 'runner' | 'lease_ms' | 'due_ms' | 'succeeded_ms' | 'position'>
+
+export interface JobOutcome {
+  /** When the job is due again; without it, it is due as before. Ignored if the job was rescheduled while it ran. */
+  readonly dueMs?: number
+  /** The end of this run, if it succeeded. Only for kinds without a row for each resource. */
+  readonly succeededMs?: number
+  /** Where the next run continues. Only for kinds without a row for each resource. */
+  readonly position?: string
+  /** Further writes of the transaction that releases the job. */
+  readonly write?: (tx: Tx, released: { readonly isRescheduled: boolean }) => Promise<void>
+  /** Called after the commit of that transaction, also if the lease was lost. */
+  readonly afterRelease?: () => void
+}
 
 export interface JobLease {
-  readonly name: JobName
+  /** Empty for kinds with a single job. */
+  readonly key: string
+  /** Identifies this run. */
   readonly runner: string
-  /** Where the run before has ended, '' at the beginning. */
+  readonly dueMs: number
+  /** Where the previous run ended; empty at the start. */
   readonly position: string
-  /** Aborted once the work is no longer this run's. */
+  /** Aborted when the lease is lost, and when the scheduler stops. */
   readonly signal: AbortSignal
-  /** Remembers how far it is. */
+  /** Throws JobInterrupted unless this run still has the job. */
+  requireHeld(reader?: Reader): Promise<void>
+  /** Renews the lease in a transaction, which then excludes that another run takes the job over. Throws JobInterrupted if it is lost. */
+  renew(tx: Tx): Promise<void>
+  /** Makes each renewal call `write`, in its transaction. */
+  onRenewal(write: (tx: Tx) => Promise<void>): void
   savePosition(position: string): Promise<void>
-  /** Ends the run. */
-  release(outcome?: Partial<Pick<RegistryRunRow, 'due_ms' | 'succeeded_ms' | 'position'>>): Promise<void>
+  /** Ends the run. Writes nothing if the lease is lost. */
+  release(outcome?: JobOutcome): Promise<void>
 }
 
 export interface JobLeaseOptions {
   readonly db: Db
   readonly clock: () => number
   readonly leaseMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
   readonly onError: (error: unknown) => void
 }
 
-export async function readJob({ kysely }: Db, name: JobName): Promise<RegistryRunRow | undefined> {
-  return await kysely.selectFrom('registry_runs').selectAll().where('name', '=', name).executeTakeFirst()
+/** The run must end: the scheduler stops, the job was changed, or another run has it. */
+export class JobInterrupted extends Error {
+  override readonly name = 'JobInterrupted'
 }
 
-/** Some work is due by a time at the latest, whatever was planned before. */
-export async function scheduleJob(db: Db, name: JobName, dueMs: number): Promise<void> {
-  const row: RegistryRunRow = {
-    name,
-    runner: '',
-    lease_ms: 0,
-    due_ms: dueMs,
-    succeeded_ms: 0,
-    position: '',
+/** Expiry of the lease: the process that had it did not renew it in time. */
+export class JobLeaseLost extends JobInterrupted {
+  constructor(kind: JobKind) {
+    super(`another process continues the job ${kind.name}, or it was changed`)
   }
+}
+
+export async function readJob(
+  { kysely }: Pick<Db, 'kysely'>,
+  kind: JobKind,
+  key = '',
+): Promise<JobState | undefined> {
+  const { rows } = await sql<JobState>`select * from ${tableOf(kind)} where ${isJob(kind, key)}`.execute(
+    kysely,
+  )
+  return rows[0]
+}
+
+/** Makes a job due at a time, unless it is due earlier. For kinds with a single job. */
+export async function scheduleJob(db: Db, kind: JobKind, dueMs: number): Promise<void> {
+  const dueLater = sql`where ${tableOf(kind)}.due_ms > ${dueMs}`
+  const values = sql`'', 0, ${dueMs}, 0, ''`
   await inTransaction(db, (tx) =>
-    tx
-      .insertInto('registry_runs')
-      .values(row)
-      .onConflict((conflict) =>
-        conflict.column('name').doUpdateSet({ due_ms: dueMs }).where('registry_runs.due_ms', '>', dueMs),
-      )
-      .execute(),
+    (kind.schedule === undefined
+      ? sql`insert into jobs (kind, key, runner, lease_ms, due_ms, succeeded_ms, position) values (${kind.name}, '', ${values})
+          on conflict (kind, key) do update set due_ms = excluded.due_ms ${dueLater}`
+      : sql`insert into ${tableOf(kind)} (name, runner, lease_ms, due_ms, succeeded_ms, position) values (${kind.name}, ${values})
+          on conflict (name) do update set due_ms = excluded.due_ms ${dueLater}`
+    ).execute(tx),
   )
 }
 
-/** Takes the work for a new run; undefined while another one has it, or before it is due. */
-export async function acquireJob(
-  { db, clock, leaseMs = limits.registryRunLeaseMs, onError }: JobLeaseOptions,
-  name: JobName,
-  { dueBy = Number.MAX_SAFE_INTEGER }: { readonly dueBy?: number } = {},
-): Promise<JobLease | undefined> {
-  const runner = randomBytes(8).toString('hex')
-  const known = await readJob(db, name)
-  const now = clock()
-  if (known === undefined) await scheduleJob(db, name, Number.MAX_SAFE_INTEGER)
-  else if (Number(known.lease_ms) > now || Number(known.due_ms) > dueBy) return undefined
-  const row = await inTransaction(db, (tx) =>
-    tx
-      .updateTable('registry_runs')
-      .set({ runner, lease_ms: now + leaseMs })
-      .where('name', '=', name)
-      .where('due_ms', '<=', dueBy)
-      .where('lease_ms', '<=', now)
-      .returningAll()
-      .executeTakeFirst(),
+/** Keys of jobs that are due and that no run has, the earliest first. `exceptRoots`: organizations to leave out. */
+export async function findDueJobs(
+  { kysely }: Db,
+  kind: JobKind,
+  now: number,
+  { max, exceptRoots = [] }: { readonly max: number; readonly exceptRoots?: readonly string[] },
+): Promise<string[]> {
+  const column = kind.schedule === undefined ? sql`key` : kind.schedule.column === 'uid' ? sql`uid` : sql`''`
+  const except = exceptRoots.length === 0 ? sql`` : sql`and root not in (${sql.join(exceptRoots)})`
+  const { rows } = await sql<{ job: string }>`select ${column} as job from ${tableOf(kind)}
+    where ${isOfKind(kind)} and due_ms <= ${now} and lease_ms <= ${now} ${except} order by due_ms limit ${max}`.execute(
+    kysely,
   )
+  return rows.map(({ job }) => job)
+}
+
+/** Leases a job; undefined while another run has it, or unless it is due by `dueBy`. */
+export async function acquireJob(
+  { db, clock, leaseMs = limits.registryRunLeaseMs, signal, onError }: JobLeaseOptions,
+  kind: JobKind,
+  { key = '', dueBy = Number.MAX_SAFE_INTEGER }: { readonly key?: string; readonly dueBy?: number } = {},
+): Promise<JobLease | undefined> {
+  if (kind.schedule?.column !== 'uid' && (await readJob(db, kind, key)) === undefined)
+    await scheduleJob(db, kind, Number.MAX_SAFE_INTEGER)
+  const runner = randomBytes(8).toString('hex')
+  const now = clock()
+  const mirror = await needsMirror(db, kind)
+  const row = await inTransaction(db, async (tx) => {
+    const { rows } =
+      await sql<JobState>`update ${tableOf(kind)} set runner = ${runner}, lease_ms = ${now + leaseMs}
+      where ${isJob(kind, key)} and ${isOfKind(kind)} and due_ms <= ${dueBy} and lease_ms <= ${now} returning *`.execute(
+        tx,
+      )
+    const [leased] = rows
+    if (leased !== undefined && mirror) {
+      const lease = { runner, lease_ms: now + leaseMs, due_ms: Number(leased.due_ms) }
+      await tx
+        .insertInto('jobs')
+        .values({ kind: kind.name, key, succeeded_ms: 0, position: '', ...lease })
+        .onConflict((conflict) => conflict.columns(['kind', 'key']).doUpdateSet(lease))
+        .execute()
+    }
+    return leased
+  })
   if (row === undefined) return undefined
-  const end = new AbortController()
-  const change = async (changed: Partial<RegistryRunRow>) => {
-    const { numUpdatedRows } = await inTransaction(db, (tx) =>
-      tx
-        .updateTable('registry_runs')
-        .set(changed)
-        .where('name', '=', name)
-        .where('runner', '=', runner)
-        .executeTakeFirst(),
-    )
-    if (numUpdatedRows === 0n) end.abort(new JobLeaseLost(name))
+  return leaseOf({ db, clock, leaseMs, signal, onError, kind, key, runner, row, mirror })
+}
+
+interface LeaseContext extends JobLeaseOptions {
+  readonly leaseMs: number
+  readonly kind: JobKind
+  readonly key: string
+  readonly runner: string
+  readonly row: JobState
+  readonly mirror: boolean
+}
+
+function leaseOf({
+  db,
+  clock,
+  leaseMs,
+  signal,
+  onError,
+  kind,
+  key,
+  runner,
+  row,
+  mirror,
+}: LeaseContext): JobLease {
+  const lost = new AbortController()
+  const isOwn = sql`${isJob(kind, key)} and runner = ${runner}`
+  let writeAtRenewal: ((tx: Tx) => Promise<void>) | undefined
+
+  const fail = () => {
+    const error = new JobLeaseLost(kind)
+    lost.abort(error)
+    return error
   }
-  const renewal = startPeriodicTask(leaseMs / 3, () => change({ lease_ms: clock() + leaseMs }), onError)
+  /** Whether the lease is still this run's; then the row is locked. */
+  const renewed = async (tx: Tx): Promise<boolean> => {
+    const until = clock() + leaseMs
+    const { numAffectedRows } =
+      await sql`update ${tableOf(kind)} set lease_ms = ${until} where ${isOwn}`.execute(tx)
+    if ((numAffectedRows ?? 0n) === 0n) return false
+    if (mirror)
+      await sql`update jobs set lease_ms = ${until} where kind = ${kind.name} and key = ${key} and runner = ${runner}`.execute(
+        tx,
+      )
+    return true
+  }
+  const renewal = startPeriodicTask(
+    leaseMs / 3,
+    () =>
+      inTransaction(db, async (tx) => {
+        if (!(await renewed(tx))) fail()
+        else await writeAtRenewal?.(tx)
+      }),
+    onError,
+  )
+  const release = async (tx: Tx, { dueMs, succeededMs, position, write }: JobOutcome): Promise<void> => {
+    const { rows } =
+      await sql<JobState>`select * from ${tableOf(kind)} where ${isOwn} ${sql.raw(db.rules.lockForUpdate)}`.execute(
+        tx,
+      )
+    const [known] = rows
+    if (known === undefined) return
+    const isRescheduled = Number(known.due_ms) !== Number(row.due_ms)
+    const changes = [
+      sql`runner = '', lease_ms = 0`,
+      ...(dueMs === undefined || isRescheduled ? [] : [sql`due_ms = ${dueMs}`]),
+      ...(succeededMs === undefined ? [] : [sql`succeeded_ms = ${succeededMs}`]),
+      ...(position === undefined ? [] : [sql`position = ${position}`]),
+    ]
+    await sql`update ${tableOf(kind)} set ${sql.join(changes)} where ${isOwn}`.execute(tx)
+    await write?.(tx, { isRescheduled })
+  }
+
   return {
-    name,
+    key,
     runner,
+    dueMs: Number(row.due_ms),
     position: row.position,
-    signal: end.signal,
-    savePosition: (position) => change({ position }),
+    signal: AbortSignal.any([lost.signal, ...(signal === undefined ? [] : [signal])]),
+    async requireHeld(reader = db.kysely) {
+      signal?.throwIfAborted()
+      const { rows } = await sql`select 1 from ${tableOf(kind)} where ${isOwn}`.execute(reader)
+      if (rows.length === 0) throw fail()
+    },
+    async renew(tx) {
+      signal?.throwIfAborted()
+      if (!(await renewed(tx))) throw fail()
+    },
+    onRenewal(write) {
+      writeAtRenewal = write
+    },
+    async savePosition(position) {
+      const { numAffectedRows } = await inTransaction(db, (tx) =>
+        sql`update ${tableOf(kind)} set position = ${position} where ${isOwn}`.execute(tx),
+      )
+      if ((numAffectedRows ?? 0n) === 0n) fail()
+    },
     async release(outcome = {}) {
       await renewal.stop()
-      await change({ ...outcome, runner: '', lease_ms: 0 })
+      await inTransaction(db, async (tx) => {
+        await release(tx, outcome)
+        if (mirror)
+          await tx
+            .deleteFrom('jobs')
+            .where('kind', '=', kind.name)
+            .where('key', '=', key)
+            .where('runner', '=', runner)
+            .execute()
+      })
+      outcome.afterRelease?.()
     },
   }
 }
 
-/** Another process has taken the work: this one said for too long nothing. */
-export class JobLeaseLost extends Error {
-  override readonly name = 'WorkLost'
+function tableOf({ schedule }: JobKind) {
+  return sql.table(schedule?.table ?? 'jobs')
+}
 
-  constructor(work: JobName) {
-    super(`another process goes on with the ${work}`)
-  }
+/** The rows of a table that are jobs of the kind. */
+function isOfKind({ name, schedule }: JobKind) {
+  if (schedule === undefined) return sql`kind = ${name}`
+  return schedule.column === 'name' ? sql`name = ${name}` : sql.raw(schedule.enabled ?? '1 = 1')
+}
+
+function isJob({ name, schedule }: JobKind, key: string) {
+  if (schedule === undefined) return sql`kind = ${name} and key = ${key}`
+  return schedule.column === 'name' ? sql`name = ${name}` : sql`root = ${rootOf(key)} and uid = ${key}`
+}
+
+const databasesWithJobs = new WeakSet<Db>()
+
+/** Whether leases are written to `jobs`, too. `berth admin backup` also runs on databases that are not migrated yet, which lack the table. */
+async function needsMirror(db: Db, { schedule }: JobKind): Promise<boolean> {
+  if (schedule === undefined) return false
+  if (!databasesWithJobs.has(db) && (await readTableNames(db)).includes('jobs')) databasesWithJobs.add(db)
+  return databasesWithJobs.has(db)
 }

@@ -1,19 +1,14 @@
-import {
-  type IndexCondition,
-  isIndexCondition,
-  matchesConditionSql,
-  postingsSql,
-} from '../../advisories/search/inverted-index.ts'
 import type { OrderKey } from '../../api/order-by.ts'
 import { intersectRanges, rootOf, type UidRange } from '../../api/uid.ts'
 import { isCounted } from '../counts/row-counts.ts'
 import type { Db } from '../db.ts'
 import type { ListedTable } from '../schema/tables.ts'
 import type { SqlText } from '../sql-text.ts'
+import type { IndexCondition, ListIndex } from './list-index.ts'
 
-/** The SQL of lists: from what is asked to the clauses of a statement, with the indexes in mind. Pure. */
+/** Builds the SQL of lists so that indexes serve it. Pure functions. */
 
-/** Disjoint parts of a collection that together hold what is asked for. */
+/** Disjoint parts of a table that together contain the requested rows. */
 export type Branch = { readonly range: UidRange } | { readonly roots: readonly string[] }
 
 export interface ListQuery {
@@ -21,13 +16,15 @@ export interface ListQuery {
   readonly branches: readonly Branch[]
   readonly conditions: readonly Filter[]
   readonly order: readonly OrderKey[]
-  /** The filter by postings that so few pass that they are looked up. */
+  /** Required if `conditions` has conditions that are not on columns. */
+  readonly index?: ListIndex | undefined
+  /** The index condition that so few rows match that they are read through the index. */
   readonly lookupCondition?: IndexCondition | undefined
-  /** The filter by postings that the fewest pass, few or not. */
+  /** The index condition that the fewest rows match, few or not. */
   readonly rarestCondition?: IndexCondition | undefined
 }
 
-/** A column equals one of some values, lies on one side of one, or ends with one (of letters that stand for themselves). */
+/** A column equals one of some values, compares to a value, or ends with a text, which must not contain wildcards of LIKE. */
 export type ColumnCondition =
   | { readonly column: string; readonly values: readonly (string | number)[] }
   | {
@@ -37,12 +34,21 @@ export type ColumnCondition =
     }
   | { readonly column: string; readonly isUidSuffix: string }
 
-/** What may be asked of a row: of a column of it, or of its postings. */
 export type Filter = ColumnCondition | IndexCondition
 
-/** What is left of the branches after a uid, in uid order. */
+export function isIndexCondition(filter: Filter): filter is IndexCondition {
+  return filter.column === undefined
+}
+
+/** The index of a query with index conditions. */
+export function indexOf({ index }: Pick<ListQuery, 'index'>): ListIndex {
+  if (index === undefined) throw new Error('a list has index conditions and no index')
+  return index
+}
+
+/** Returns the rest of the branches after a uid, in uid order. */
 export function branchesAfter(branches: readonly Branch[], uid: string, descending: boolean): Branch[] {
-  // No uid lies between `uid` and `uid!`, since `!` comes before `/`.
+  // No uid is between `uid` and `uid!`, since `!` precedes `/`.
   const rest: UidRange = descending ? { from: '', to: uid } : { from: `${uid}!`, to: 'g' }
   return branches.flatMap((branch): Branch[] => {
     if ('roots' in branch) {
@@ -54,7 +60,7 @@ export function branchesAfter(branches: readonly Branch[], uid: string, descendi
   })
 }
 
-/** Whether the counters can be walked over a branch: all of one organization's, or all there are. */
+/** Returns whether counters cover a branch: a range of one organization, or the whole platform. */
 export function isCountable(branch: Branch | undefined): branch is { readonly range: UidRange } {
   if (branch === undefined || !('range' in branch)) return false
   const { from, to } = branch.range
@@ -65,7 +71,7 @@ export function isSingleRoot(branch: Branch): boolean {
   return 'range' in branch && branch.range.from !== '' && branch.range.to !== 'g'
 }
 
-/** Whether every row of an index that starts with the root belongs to the answer. */
+/** Returns whether all rows of whole organizations are requested. */
 export function coversOrganization(branches: readonly Branch[]): boolean {
   return branches.every(
     (branch) =>
@@ -76,7 +82,7 @@ export function coversOrganization(branches: readonly Branch[]): boolean {
   )
 }
 
-/** Columns that an index of every collection that has them begins with, after the root and before the uid. */
+/** Columns that have an index `(root, column, uid)` in every table with the column, and the suffix of its name. */
 const indexSuffixes: Readonly<Record<string, string>> = {
   name: 'by_name',
   parent: 'by_parent',
@@ -90,15 +96,15 @@ const indexSuffixes: Readonly<Record<string, string>> = {
 }
 
 /**
- * Without statistics SQLite prefers the range of uids: it would look through an organization for a name or for one group's
- * children, and sort all of it for its first page. Where another index has the rows together and in order, it is named.
+ * Returns the index to use. Without statistics SQLite prefers the range of uids: it would scan an organization for a name or for the children
+ * of a group, and sort all of it for the first page.
  */
 export function indexHint(
-  { engine }: Db,
+  { rules }: Db,
   { table, conditions, order: [first], lookupCondition }: ListQuery,
   branches: readonly Branch[],
 ): string {
-  if (engine !== 'sqlite' || !isCounted(table) || branches.length > 1 || !branches.every(isSingleRoot))
+  if (!rules.needsPlanHints || !isCounted(table) || branches.length > 1 || !branches.every(isSingleRoot))
     return ''
   if (lookupCondition !== undefined) return ''
   const byUid = first?.column === 'uid'
@@ -118,44 +124,41 @@ function hasOneValue(condition: ColumnCondition): boolean {
 }
 
 /**
- * The forms of tags stand in every index of theirs, and leave most tags in. A filter by postings that few pass has been looked up
- * before, so one that is left lets a page be full soon.
+ * The forms of tags are in all their indexes, and most tags match. Index conditions that few rows match are looked up instead, so the others
+ * fill a page soon.
  */
 function isUnselective(filter: Filter): boolean {
   return isIndexCondition(filter) || filter.column === 'forms'
 }
 
-/** One statement part per branch keeps each an index range; beyond branchesMax they share one. */
+/** Each branch gets its own part of the statement, which is an index range; beyond branchesMax they share one. */
 export function splitBranches({ sizes }: Db, branches: readonly Branch[]): (readonly Branch[])[] {
   return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])
 }
 
-export function whereOf(
-  sql: SqlText,
-  { table, conditions, lookupCondition }: ListQuery,
-  branches: readonly Branch[],
-): string {
+export function whereOf(sql: SqlText, query: ListQuery, branches: readonly Branch[]): string {
+  const { table, lookupCondition } = query
   const [only] = branches
   const where =
     branches.length !== 1 || only === undefined
       ? branchesText(sql, table, branches)
       : lookupCondition === undefined
         ? branchText(sql, only)
-        : `(root, uid) in (${postingsSql(sql, lookupCondition, only)})`
-  return where + otherConditionsText(sql, conditions, lookupCondition)
+        : `(root, uid) in (${indexOf(query).rowsSql(sql, lookupCondition, only)})`
+  return where + otherConditionsText(sql, query, lookupCondition)
 }
 
-/** What must hold besides the filter that was looked up. */
+/** The conditions besides one that the statement fulfils already. */
 export function otherConditionsText(
   sql: SqlText,
-  conditions: readonly Filter[],
+  query: Pick<ListQuery, 'conditions' | 'index'>,
   known: IndexCondition | undefined,
 ): string {
-  return conditions
+  return query.conditions
     .filter((condition) => condition !== known)
     .map(
       (condition) =>
-        ` and ${isIndexCondition(condition) ? matchesConditionSql(sql, condition) : columnText(sql, condition)}`,
+        ` and ${isIndexCondition(condition) ? indexOf(query).matchesSql(sql, condition) : columnText(sql, condition)}`,
     )
     .join('')
 }
@@ -175,7 +178,7 @@ function branchText(sql: SqlText, branch: Branch): string {
   if ('roots' in branch) return `root in (${sql.bindAll(branch.roots)})`
   const { from, to } = branch.range
   if (from === '') {
-    // The whole platform, or what a deep skip left of it going down.
+    // The whole platform, or the rest of it after a descending deep skip.
     return to === 'g' ? '1 = 1' : `(root, uid) < (${sql.bind(rootOf(to))}, ${sql.bind(to)})`
   }
   if (to === 'g') return `(root, uid) >= (${sql.bind(rootOf(from))}, ${sql.bind(from)})`
@@ -183,8 +186,7 @@ function branchText(sql: SqlText, branch: Branch): string {
 }
 
 /**
- * Any number of stretches as data: an expression that names each would grow beyond what the engines take. Each is found on the
- * index by itself.
+ * Binds any number of ranges as JSON: an expression with each of them would exceed the limits of the engines. Each range is an index lookup.
  */
 function branchesText(sql: SqlText, table: ListedTable, branches: readonly Branch[]): string {
   const ranges = branches.flatMap((branch) =>
@@ -192,16 +194,13 @@ function branchesText(sql: SqlText, table: ListedTable, branches: readonly Branc
   )
   const roots = branches.flatMap((branch) => ('roots' in branch ? branch.roots : []))
   const data = sql.bind(JSON.stringify(ranges))
-  const [source, member] =
-    sql.engine === 'postgres'
-      ? [`jsonb_array_elements(${data}::jsonb) as part (ends)`, (at: number) => `(part.ends ->> ${at})`]
-      : [`json_each(${data}) as part`, (at: number) => `(part.value ->> ${at})`]
+  const { source, element } = sql.rules.jsonArrays(data, 'part')
   const within = `uid in (select t.uid from ${source} cross join ${table} as t
-    where t.root = ${member(0)} and t.uid >= ${member(1)} and t.uid < ${member(2)})`
+    where t.root = ${element(0)} and t.uid >= ${element(1)} and t.uid < ${element(2)})`
   return roots.length === 0 ? within : `(${within} or root in (${sql.bindAll(roots)}))`
 }
 
-/** Over one organization uid alone orders like (root, uid), which is what the indexes hold. */
+/** Within one organization the order by uid is that by (root, uid), which the indexes have. */
 export function orderText(
   order: readonly OrderKey[],
   { oneRoot, sorted, of }: { readonly oneRoot: boolean; readonly sorted: boolean; readonly of?: string },
@@ -210,14 +209,14 @@ export function orderText(
   return order
     .flatMap(({ column, descending }) => {
       const direction = descending ? ' desc' : ''
-      // A unary plus makes a term that no index of SQLite serves.
+      // A unary plus prevents SQLite from using an index.
       const term = `${sorted ? '+' : ''}${prefix}${column}${direction}`
       return column === 'uid' && !oneRoot && !sorted ? [`${prefix}root${direction}`, term] : [term]
     })
     .join(', ')
 }
 
-/** The rows strictly after the cursor's in an order that does not start with the uid, which makes it total at its end. */
+/** Returns the condition of rows after the cursor, in an order that ends with the uid. */
 export function afterCursor(
   sql: SqlText,
   order: readonly OrderKey[],
@@ -228,7 +227,7 @@ export function afterCursor(
     const value = after[at] as string | number
     const operator = descending ? '<' : '>'
     if (at === order.length - 1) return `${column} ${operator} ${sql.bind(value)}`
-    // The first comparison is implied by the rest; it is what an index range can be made of.
+    // The rest implies the first comparison, which becomes an index range.
     return `${column} ${operator}= ${sql.bind(value)} and (${column} ${operator} ${sql.bind(value)} or (${build(at + 1)}))`
   }
   return `(${build(0)})`

@@ -1,14 +1,4 @@
 import type { UIDPFilter } from '@berth/contract/gen/platform/common/v1/uidp.platform_pb.js'
-import {
-  findRarestCondition,
-  hasStoredCount,
-  type IndexCondition,
-  isExclusion,
-  isIndexCondition,
-  postingCountSql,
-  postingScans,
-} from '../../advisories/search/inverted-index.ts'
-import { countAndStoreText, readStoredTextCount } from '../../advisories/search/text-counts.ts'
 import { invalidArgument } from '../../api/errors.ts'
 import { type OrderKey, parseOrderBy, type SortFields } from '../../api/order-by.ts'
 import { type Cursor, effectivePageSize, type PageTokens } from '../../api/page-tokens.ts'
@@ -29,6 +19,7 @@ import { firstRoots } from '../organizations.ts'
 import type { ListedTable, ResourceTable, Tables } from '../schema/tables.ts'
 import { runCachedText, runLongText, runText, sqlText } from '../sql-text.ts'
 import type { Store } from '../store.ts'
+import type { IndexCondition, ListIndex, RarestCondition } from './list-index.ts'
 import {
   afterCursor,
   type Branch,
@@ -36,7 +27,9 @@ import {
   coversOrganization,
   type Filter,
   indexHint,
+  indexOf,
   isCountable,
+  isIndexCondition,
   isSingleRoot,
   type ListQuery,
   orderText,
@@ -48,9 +41,9 @@ import {
 export type { ColumnCondition } from './list-sql.ts'
 
 /**
- * The one way to list a collection. It takes the scopes that the caller may see, so that no list can forget them, and answers
- * a page in at most three statements whatever the collection holds: keyset pagination (a page costs the same at row 50 and at
- * row 5,000,000), totals and deep skips from the counters in counts.ts, and whatever may still be long in a reader thread.
+ * Lists resources. It applies the scopes that the caller may see, so that no list can forget them, and reads a page in at most three
+ * statements: keyset pagination (a page costs the same at row 50 and at row 5,000,000), totals and deep skips from the counters
+ * (counts/row-counts.ts), and statements that may take long in a reader thread.
  */
 
 /** The members that every List request of the schema has. */
@@ -64,15 +57,16 @@ export interface ListRequest {
 
 export interface ListSpec<C extends ListedTable> {
   readonly table: C
-  /** What `order_by` may name, with the columns. */
+  /** The fields of `order_by`, with their columns. */
   readonly sortFields: SortFields
   /** `order_by` when the request has none. */
   readonly defaultOrder: string
-  /** Columns that must equal a value; an empty or absent value is no filter. */
+  /** Columns that must equal a value; an empty or absent value does not filter. */
   readonly equals?: Readonly<Record<string, string | number | undefined>>
-  /** What else must hold. */
   readonly conditions?: readonly Filter[]
-  /** uids of roots that everyone may see, besides the caller's own scopes (managed roles). */
+  /** Evaluates the conditions that are not on columns. */
+  readonly index?: ListIndex
+  /** uids of roots that all callers may see, besides their own scopes (managed roles). */
   readonly publicRoots?: readonly string[]
 }
 
@@ -84,8 +78,8 @@ export interface Page<Row> {
 }
 
 /**
- * One page. Throws code 3 for a negative `page_size` or `skip`, a bad `order_by`, a malformed uid in `uidp`, and a page token
- * that is not of this caller, collection, filter and order.
+ * Reads one page. Throws code 3 for a negative `page_size` or `skip`, an invalid `order_by`, a malformed uid in `uidp`, and a page token of
+ * another caller, method, filter or order.
  */
 export async function listPage<C extends ListedTable>(
   { db, pageTokens }: Pick<Store, 'db' | 'pageTokens'>,
@@ -108,20 +102,21 @@ export async function listPage<C extends ListedTable>(
   const branches = conditions.some(matchesNothing)
     ? []
     : await splitByOrganization(db, branchesOf(visible, request.uidp, spec), { conditions, order, spec })
-  const rare = await rarestFilter(db, conditions, branches)
+  const rare = await rarestFilter(db, { conditions, branches, index: spec.index })
   const isRare = rare !== undefined && rare.rows <= db.sizes.rowsInlineMax
   const query: ListQuery = {
     table: spec.table,
     branches,
     conditions,
     order,
+    index: spec.index,
     lookupCondition: isRare ? rare.condition : undefined,
     rarestCondition: rare?.condition,
   }
 
   const binding = pageTokenBinding(call, request, spec)
   const cursor = readCursor(pageTokens, request.pageToken, binding)
-  // Decision 4: a token remembers the skip it was issued under, so a client may repeat its request with the token alone added.
+  // A token includes the skip of its request, so a client can repeat that request and add only the token.
   const skip = cursor !== undefined && cursor.skip === request.skip ? 0 : request.skip
   const skipped = Math.min((cursor?.skipped ?? 0) + skip, 2 ** 31 - 1)
 
@@ -131,7 +126,8 @@ export async function listPage<C extends ListedTable>(
   const known =
     estimate.exact ??
     (isAlone
-      ? (rare.total ?? (isRare ? undefined : await countCommon(db, rare.condition, branches)))
+      ? (rare.total ??
+        (isRare ? undefined : await indexOf(query).countAndStore(db, rare.condition, branches)))
       : undefined)
   const total = cursor?.totalCount ?? known ?? (await countRows(db, query, estimate.rows))
   const rows = await pageRows<Tables[C]>(db, query, {
@@ -140,7 +136,7 @@ export async function listPage<C extends ListedTable>(
     limit: size + 1,
     scanned: estimate.rows,
     nonMatchingMax:
-      isExclusionOnly(conditions) && branches.length <= db.sizes.branchesMax
+      isExclusionOnly(query) && branches.length <= db.sizes.branchesMax
         ? estimate.rows - total
         : estimate.rows,
   })
@@ -155,7 +151,7 @@ export async function listPage<C extends ListedTable>(
             after: order.map((key) => last[key.column] as string | number),
             skip: request.skip,
             skipped,
-            // Where only a scan can count, the pages that follow repeat the first one's total.
+            // Only a scan can count these rows, so later pages repeat the total of the first one.
             ...(known === undefined && estimate.rows > db.sizes.rowsInlineMax ? { totalCount: total } : {}),
           },
           binding,
@@ -163,24 +159,25 @@ export async function listPage<C extends ListedTable>(
   return { rows: page, nextPageToken, totalCount: BigInt(total), skipped }
 }
 
-/** The filter by postings that the fewest pass. Where there are too many branches, rows are looked at one by one. */
-async function rarestFilter(db: Db, conditions: readonly Filter[], branches: readonly Branch[]) {
-  const postings = conditions.filter(isIndexCondition)
-  if (branches.length === 0 || branches.length > db.sizes.branchesMax) return undefined
-  const [only] = postings
-  if (conditions.length === 1 && only !== undefined && 'part' in only) {
-    const rows = await readStoredTextCount(db, only, branches)
+/** The index condition that the fewest rows match; undefined where there are too many branches, whose rows are read one by one. */
+async function rarestFilter(
+  db: Db,
+  query: Pick<ListQuery, 'conditions' | 'branches' | 'index'>,
+): Promise<RarestCondition | undefined> {
+  const { conditions, branches } = query
+  const indexed = conditions.filter(isIndexCondition)
+  if (indexed.length === 0 || branches.length === 0 || branches.length > db.sizes.branchesMax)
+    return undefined
+  const index = indexOf(query)
+  const [only] = indexed
+  if (conditions.length === 1 && only !== undefined) {
+    const rows = await index.readStoredTotal(db, only, branches)
     if (rows !== undefined && rows > db.sizes.rowsInlineMax) return { condition: only, rows, total: rows }
   }
-  return findRarestCondition(db, postings, branches, db.sizes.rowsInlineMax)
+  return index.findRarest(db, indexed, branches, db.sizes.rowsInlineMax)
 }
 
-/** How many advisories pass a filter that many pass, where nobody has to count. */
-function countCommon(db: Db, condition: IndexCondition, branches: readonly Branch[]) {
-  return 'part' in condition ? countAndStoreText(db, condition, branches) : undefined
-}
-
-/** Who asks what: the text that a page token is bound to. */
+/** Returns the caller and query that a page token is bound to. */
 function pageTokenBinding(call: Call, request: ListRequest, spec: ListSpec<ListedTable>): string {
   return JSON.stringify([
     ...callerBinding(call),
@@ -191,7 +188,7 @@ function pageTokenBinding(call: Call, request: ListRequest, spec: ListSpec<Liste
   ])
 }
 
-/** What the page tokens of every method are bound to. */
+/** Returns the part of that binding that all methods share. */
 export function callerBinding(call: Call): readonly unknown[] {
   const caller = call.authorization?.caller
   const provider =
@@ -206,15 +203,12 @@ export function callerBinding(call: Call): readonly unknown[] {
   ]
 }
 
-/** Undefined for the first page. Throws code 3 for a token that is not of this question. */
+/** Returns undefined for the first page. Throws code 3 for a token of another query. */
 export function readCursor(pageTokens: PageTokens, pageToken: string, binding: string): Cursor | undefined {
   if (pageToken === '') return undefined
   const cursor = pageTokens.read(pageToken, binding)
   if (cursor === 'forged') {
-    throw invalidArgument(
-      'page_token',
-      'must be the nextPageToken of an answer to this same query, unchanged',
-    )
+    throw invalidArgument('page_token', 'must be the unchanged nextPageToken of a response to the same query')
   }
   return cursor === 'expired' ? undefined : cursor
 }
@@ -226,7 +220,7 @@ function parseUidField(field: string, text: string): string {
   return uid
 }
 
-/** The parts of the tree that are both visible and asked for. */
+/** Returns the parts of the tree that are both visible and requested. */
 function branchesOf(
   visible: readonly string[],
   filter: UIDPFilter | undefined,
@@ -249,8 +243,8 @@ function branchesOf(
 }
 
 /**
- * The whole platform as its organizations, where an index is wanted that begins with the root: for an order other than by uid and
- * for conditions. Beyond branchesMax organizations it stays one, and is read in a reader thread.
+ * Splits the whole platform into its organizations if an index that starts with the root is needed: for conditions and for orders other than by
+ * uid. Beyond branchesMax organizations it stays one branch, which a reader thread reads.
  */
 async function splitByOrganization(
   db: Db,
@@ -278,7 +272,7 @@ async function countedRoots(db: Db, table: ResourceTable, max: number): Promise<
   return rows.map(({ root }) => root)
 }
 
-/** Conditions on columns: all must hold. */
+/** Returns the conditions of a list, all of which rows must match. */
 function conditionsOf(
   filter: UIDPFilter | undefined,
   { table, equals, conditions: initial = [] }: ListSpec<ListedTable>,
@@ -305,7 +299,7 @@ function conditionsOf(
   if (filter.ancestorsOf !== '') {
     const path = pathOf(parseUidField('uidp.ancestors_of', filter.ancestorsOf))
     conditions.push(
-      // A group is on the way to the root itself; anything else is when its group is.
+      // Ancestors of a group are groups; for other resources their parent is compared.
       table === 'groups'
         ? { column: 'uid', values: path.slice(0, -1) }
         : { column: table === 'account_associations' ? 'uid' : 'parent', values: path },
@@ -314,7 +308,7 @@ function conditionsOf(
   return conditions
 }
 
-/** Whether a filter asks for a text that is longer than any that is stored. */
+/** Returns whether a filter has only texts that are longer than any stored one. */
 function matchesNothing(filter: Filter): boolean {
   const isTooLong = (value: string | number) =>
     typeof value === 'string' && value.length > limits.filterCharsMax
@@ -322,7 +316,7 @@ function matchesNothing(filter: Filter): boolean {
   return 'isUidSuffix' in filter && isTooLong(filter.isUidSuffix)
 }
 
-/** How many rows lie in the branches, and whether that is the answer's total already. */
+/** Returns the number of rows in the branches, and the same number as `exact` if it is the total of the list. */
 async function estimateRows(
   db: Db,
   { table, branches, conditions }: ListQuery,
@@ -349,15 +343,15 @@ async function countRows(db: Db, query: ListQuery, scanned: number): Promise<num
     only !== undefined &&
     isIndexCondition(only) &&
     query.branches.length <= db.sizes.branchesMax &&
-    query.branches.every((branch) => hasStoredCount(only, branch))
+    query.branches.every((branch) => indexOf(query).hasStoredCount(only, branch))
   const counts = splitBranches(db, query.branches).map((branches) => {
     const [branch] = branches
     const isAlone = conditions.length === 1 && branch !== undefined && branches.length === 1
-    // Nothing but the postings has to be looked at when there is no other filter.
-    if (isAlone && rare !== undefined && only === rare) return postingCountSql(sql, rare, branch)
-    // Who has none is whoever is not among those who have one.
-    if (isAlone && only !== undefined && isExclusion(only) && isCounted(table) && 'range' in branch)
-      return `(${rangeCountSql(sql, table, branch.range)} - ${postingCountSql(sql, only, branch)})`
+    // Without another condition the index alone has the answer.
+    if (isAlone && rare !== undefined && only === rare) return indexOf(query).countSql(sql, rare, branch)
+    // Rows without the values are all rows except those with one.
+    if (isAlone && isExclusionOnly(query) && isCounted(table) && 'range' in branch)
+      return `(${rangeCountSql(sql, table, branch.range)} - ${indexOf(query).countSql(sql, only as IndexCondition, branch)})`
     return `(select count(*) from ${query.table} where ${whereOf(sql, { ...query, lookupCondition: rare }, branches)})`
   })
   const text = `select ${counts.join(' + ')} as n`
@@ -367,10 +361,15 @@ async function countRows(db: Db, query: ListQuery, scanned: number): Promise<num
   return Number(row?.n ?? 0)
 }
 
-/** Whether all that there is passes, but for those who have some values. */
-function isExclusionOnly(conditions: readonly Filter[]): boolean {
-  const [only] = conditions
-  return conditions.length === 1 && only !== undefined && isExclusion(only)
+/** Whether the only condition excludes the rows with some values. */
+function isExclusionOnly(query: ListQuery): boolean {
+  const [only] = query.conditions
+  return (
+    query.conditions.length === 1 &&
+    only !== undefined &&
+    isIndexCondition(only) &&
+    indexOf(query).isExclusion(only)
+  )
 }
 
 interface PageWindow {
@@ -378,7 +377,7 @@ interface PageWindow {
   readonly skip: number
   readonly limit: number
   readonly scanned: number
-  /** At most so many rows do not pass. */
+  /** Upper bound of the rows that do not match. */
   readonly nonMatchingMax: number
 }
 
@@ -410,27 +409,27 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
 
   if (branches.length === 0) return []
   const sql = sqlText(db.engine)
-  // Few rows are sorted faster than an index on another column is walked in search of them; SQLite has no statistics to know.
-  const few = db.engine === 'sqlite' && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
-  // Rows that are only passed over need not be fetched: the indexes hold all that the order needs.
+  // Sorting few rows is faster than scanning the index of another column for them; SQLite has no statistics to find that out.
+  const few = db.rules.needsPlanHints && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
+  // Skipped rows are not fetched: the index has all columns of the order.
   const deep = isCounted(table) && offset > db.sizes.rowsInlineMax
   const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
-  const indexScans = inUidOrder ? postingScans(query.rarestCondition, branches) : undefined
-  // Few rows of several parts are rather looked up.
+  const indexScans = inUidOrder ? query.index?.scans(query.rarestCondition, branches) : undefined
+  // Few rows of several parts are looked up instead.
   if (indexScans !== undefined && (query.lookupCondition === undefined || indexScans.length === 1)) {
-    const keys = `path${descending ? ' desc' : ''}`
-    // What several parts have is put in order and freed of repetitions by its uids alone.
+    const keys = `${indexOf(query).scanOrder}${descending ? ' desc' : ''}`
+    // Rows of several parts are sorted and deduplicated by uid before they are fetched.
     const isOne = indexScans.length === 1
     const parts = indexScans.map((from) => {
-      return `select * from (select advisories.${isOne ? '*' : 'root, advisories.uid'} from ${from(sql)}${otherConditionsText(sql, conditions, query.rarestCondition)}
-        order by p.${keys} limit ${sql.bind(page.limit + offset)}) as part`
+      return `select * from (select ${table}.${isOne ? '*' : `root, ${table}.uid`} from ${from(sql)}${otherConditionsText(sql, query, query.rarestCondition)}
+        order by ${keys} limit ${sql.bind(page.limit + offset)}) as part`
     })
     const all = `select * from (${parts.join(' union ')}) as parts order by ${orderText(order, { oneRoot: false, sorted: false })}
       limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
     const text = isOne
       ? all
-      : `select advisories.* from (${all}) as found join advisories using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
-    // Where another filter holds for few of them, many are gone along.
+      : `select ${table}.* from (${all}) as found join ${table} using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
+    // Another condition may match few of them, so many are read.
     return conditions.length > 1 && query.lookupCondition === undefined
       ? await runLongText<Row>(db, text, sql)
       : await runText<Row>(db, text, sql)
@@ -452,7 +451,7 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
     ? `select ${table}.* from (${found}) as found join ${table} using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
     : found
 
-  // Long is: passing over many rows one by one, or looking for some among many.
+  // Skipping many rows one by one, or searching few among many, takes long.
   const long =
     deep ||
     (page.scanned > db.sizes.rowsInlineMax &&

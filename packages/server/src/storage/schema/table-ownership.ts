@@ -4,14 +4,14 @@ import { runLongText, sqlText } from '../sql-text.ts'
 import { type ResourceTable, resourceTables, type Tables } from './tables.ts'
 
 /**
- * What each table's rows belong to. A node of the previous version that runs beside this one deletes resources without the tables that it
- * does not know; garbage collection finds such rows by this list. TypeScript asks for an entry for every new table.
+ * The owners of the rows of each table. A node of the previous version that runs beside this one deletes resources without their rows in tables
+ * that it does not know; garbage collection finds those by this list. TypeScript requires an entry for every new table.
  */
 
-/** What rows can belong to. An organization is a group without a parent. */
+/** Owners of rows. An organization is a group without a parent. */
 export type OwnerTable = 'repos' | 'groups' | 'organizations' | 'identities' | 'tags'
 
-/** `by`: the column with the owner's uid. */
+/** `column`: contains the uid of the owner. */
 export interface Ownership {
   readonly ownerTable: OwnerTable
   readonly column: string
@@ -19,11 +19,11 @@ export interface Ownership {
 
 type TableOwnership =
   | Ownership
-  /** Resources, and what is written and deleted together with one: every version knows both. */
+  /** Resources, and rows that are written and deleted together with one: every version knows both. */
   | 'resource'
-  /** The installation itself, accounts and sign-in: they end by themselves, or never. */
+  /** Rows of the installation, of accounts and of sign-in: they expire, or stay. */
   | 'installation'
-  /** Records that outlive what they are about. */
+  /** Records that stay after their subject is deleted. */
   | 'record'
 
 const ownedByRepo = (by: 'uid' | 'repo'): Ownership => ({ ownerTable: 'repos', column: by })
@@ -67,6 +67,7 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   pending: 'installation',
   guesses: 'installation',
   blobs: 'installation',
+  jobs: 'installation',
   registry_runs: 'installation',
   settings: 'installation',
 }
@@ -88,7 +89,7 @@ export interface OrphanedRows {
 
 const OWNERS_PER_TABLE_MAX = 500
 
-/** Owners that rows name and that do not exist, table by table. */
+/** Finds owners that rows name and that do not exist, table by table. */
 export async function* findOrphanedRows(db: Db): AsyncGenerator<OrphanedRows> {
   for (const [table, belonging] of Object.entries(tableOwnership) as [keyof Tables, TableOwnership][]) {
     if (typeof belonging === 'string') continue
@@ -97,14 +98,14 @@ export async function* findOrphanedRows(db: Db): AsyncGenerator<OrphanedRows> {
   }
 }
 
-/** At most `OWNERS_AT_ONCE`: what is left waits for the next collection. */
+/** Finds at most `OWNERS_PER_TABLE_MAX`; the next garbage collection finds more. */
 async function missingOwners(
   db: Db,
   table: keyof Tables,
   { ownerTable: of, column: by }: Ownership,
 ): Promise<string[]> {
   const sql = sqlText(db.engine)
-  // Shorter values stand for all organizations.
+  // Shorter values mean all organizations.
   const text = `select distinct t.${by} as owner from ${table} as t where length(t.${by}) >= ${ROOT_CHARS}
     and not exists (select 1 from ${of === 'organizations' ? 'groups' : of} as o
       where o.root = substr(t.${by}, 1, ${ROOT_CHARS}) and o.uid = t.${by}) limit ${sql.bind(OWNERS_PER_TABLE_MAX)}`

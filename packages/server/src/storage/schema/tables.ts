@@ -1,12 +1,13 @@
 import { resourceTables as tables } from '../../api/resource-limits.ts'
 
 /**
- * The data model. Every tenant table starts its keys and indexes with `root`, the first segment of the uid, so that the schema
- * can be spread over machines by organization. Times are milliseconds since 1970, flags are 0 or 1, and what the schema defines
- * as a message stays that message, in its binary form.
+ * The tables. Keys and indexes of tenant tables start with `root`, the first segment of the uid, so that the schema can be partitioned by
+ * organization. Times are milliseconds since 1970, flags are 0 or 1, and messages of the API are stored in their binary form.
+ *
+ * One file has the tables of all domains, since one database has one schema (ADR 26).
  */
 
-/** What every resource of the tree has. `parent` is the uid without its last segment, '' for a root. */
+/** Columns of every resource of the tree. `parent` is the uid without its last segment, '' for a root. */
 interface Resource {
   root: string
   uid: string
@@ -28,14 +29,14 @@ export interface IdentityRow extends Resource {
   email: string
   email_unverified: string
   company: string
-  /** RelationshipType of the schema; 0 for the identity of a person. */
+  /** RelationshipType of the schema; 0 for the identity of a user. */
   relationship: number
   /** An Identity message that carries the relationship alone. */
   relationship_data: Uint8Array
   /** Exact issuer and subject, '' where the relationship has none. */
   issuer: string
   subject: string
-  /** uid of the organization's identity provider through which the person was registered; '' for none on record. */
+  /** uid of the organization's identity provider through which the user was registered; '' for none on record. */
   registered_through: string
   last_seen_ms: number
 }
@@ -52,7 +53,7 @@ export interface RoleBindingRow {
   parent: string
   identity_uid: string
   role_uid: string
-  /** 1: made by the server for the creator of a root group; it goes when the group goes. */
+  /** 1: created by the server for the creator of a root group, and deleted with the group. */
   automatic: number
   /** uid of the organization's identity provider through which the identity accepted it; '' for none on record. */
   accepted_through: string
@@ -64,14 +65,14 @@ export interface RepoRow extends Resource {
   catalog_tier: number
   /** A Repo message that carries bundles, aliases, tags, sync and overlay configuration. */
   configuration: Uint8Array
-  /** uid of the repo that this one copies; '' for one that copies none. */
+  /** uid of the repo that this one copies; '' for none. */
   source: string
 }
 
 export interface IdentityProviderRow extends Resource {
   /** uid of the role that new users get. */
   default_role: string
-  /** Of its configuration. */
+  /** From its configuration. */
   issuer: string
   client_id: string
   /** An IdentityProvider message that carries the OIDC configuration alone, without the client secret. */
@@ -106,7 +107,7 @@ export interface GroupInviteRow {
   uid: string
   parent: string
   role_uid: string
-  /** Only this address may accept; '' lets everyone who has the code. */
+  /** The only address that may accept; '' for anyone with the code. */
   email: string
   expires_ms: number
   single_use: number
@@ -124,9 +125,9 @@ export interface TagRow {
   /** The repo. */
   parent: string
   name: string
-  /** '' for a tag that points at nothing yet, which only version 1 makes. */
+  /** '' for a tag without a manifest, which only version 1 creates. */
   digest: string
-  /** Which of the forms that lists leave out by default the name has, as bits: 1 referrer, 2 date, 4 epoch. */
+  /** The forms of the name that lists leave out by default, as bits: 1 referrer, 2 date, 4 epoch. */
   forms: number
   deprecated: number
   /** JSON array. */
@@ -135,13 +136,13 @@ export interface TagRow {
   updated_ms: number
 }
 
-/** That a tag pointed at a digest since a time, until the next one. */
+/** The digest of a tag since a time, until the next row. */
 export interface TagDigestRow {
   root: string
   /** The tag's. */
   uid: string
   since_ms: number
-  /** '' for nothing. */
+  /** '' for none. */
   digest: string
 }
 
@@ -153,7 +154,7 @@ export interface DeploymentRow {
   content: Uint8Array
 }
 
-/** How an organization wants its images copied. */
+/** Settings of an organization for copies of images. */
 export interface RegistrySettingsRow {
   root: string
   unique_tags: number
@@ -175,28 +176,28 @@ export interface IdentityMetadataRow {
   metadata: Uint8Array
 }
 
-/** How many resources of a kind an organization may have. */
+/** Limit of the number of resources of a kind in an organization. */
 export interface ResourceLimitRow {
   root: string
   kind: string
   n: number
 }
 
-/** When somebody last asked to be let into an organization. */
+/** The last time that an identity requested access to an organization. */
 export interface AccessRequestRow {
   root: string
   identity_uid: string
   requested_ms: number
 }
 
-/** What was answered to a create that its caller may send again. */
+/** The response to a create with an idempotency key. */
 export interface IdempotencyKeyRow {
   /** uid of the identity. */
   caller: string
   key: string
   /** HMAC-SHA-256 of the method and the request. */
   request_hash: Uint8Array
-  /** The answer, encrypted with the master key: it may hold what is shown only once. */
+  /** The response, encrypted with the master key, since it can have secrets that are shown only once. */
   answer: Uint8Array
   created_ms: number
 }
@@ -207,7 +208,7 @@ export interface PlatformBindingRow {
   role_uid: string
 }
 
-/** How many rows of `collection` have their uid in [start, the next start): what makes totals and deep skips cheap. */
+/** The number of rows of the table `collection` with a uid in [start, the next start): makes totals and deep skips cheap (ADR 2). */
 export interface CountRow {
   root: string
   collection: string
@@ -215,37 +216,37 @@ export interface CountRow {
   n: number
 }
 
-/** uids that were in use once and must never name anything else (R23). */
+/** uids that were in use and must never be used again (R23). */
 export interface TombstoneRow {
   root: string
   uid: string
 }
 
-/** What happened, below what it is about. */
+/** An audit event; its parent is its subject. */
 export interface AuditEventRow {
   root: string
-  /** Time and chance, 16 hexadecimal digits: sorts by time. */
+  /** Time and random bits, 16 hexadecimal digits: sorts by time. */
   id: string
-  /** uid of what it is about. */
+  /** uid of the subject. */
   parent: string
-  /** `parent`, a slash and `id`: the database makes it. */
+  /** `parent`, a slash and `id`; generated by the database. */
   uid: string
   created_ms: number
-  /** uid of the identity that did it; `system` for the operator's own commands. */
+  /** uid of the caller; `system` for background work and commands of the operator. */
   actor: string
   /** Full name of the method, e.g. `chainguard.platform.iam.v2beta1.GroupsService/CreateGroup`. */
   method: string
-  /** RPC code: 0 for what was done. */
+  /** RPC code; 0 for success. */
   code: number
-  /** Why it was refused, '' for what was done. */
+  /** Why it was denied; '' for success. */
   reason: string
   request_id: string
   /** IP address that the request came from. */
   address: string
-  /** Of the workload's own token, in exchanges. */
+  /** Of the subject token, in exchanges. */
   issuer: string
   subject: string
-  /** How many equal refusals it stands for. */
+  /** The number of equal denials that it represents. */
   n: number
 }
 
@@ -256,13 +257,13 @@ export interface SigningKeyRow {
   /** Private JWK, encrypted with the master key. */
   private_jwk: Uint8Array
   created_ms: number
-  /** Signs from here on; before, it is only published. */
+  /** When it starts to sign; before, it is only published. */
   signs_from_ms: number
-  /** No longer published from here on. */
+  /** When it is no longer published. */
   expires_ms: number
 }
 
-/** Somebody who signs in here, with a password or a passkey, instead of somewhere else. */
+/** A local account, with a password or passkeys. */
 export interface AccountRow {
   /** 32 hexadecimal digits: the subject of the identity, whose issuer is the token service. */
   id: string
@@ -272,7 +273,7 @@ export interface AccountRow {
   name: string
   /** As packages/server/src/signin/passwords/password.ts writes it; '' where only passkeys are accepted. */
   password_hash: string
-  /** 1: a password is not enough where there is a passkey. */
+  /** 1: a password alone does not suffice if there is a passkey. */
   passkey_required: number
   disabled: number
   created_ms: number
@@ -283,7 +284,7 @@ export interface PasskeyRow {
   /** Credential id (WebAuthn), base64url. */
   id: string
   account_id: string
-  /** What its owner calls it. */
+  /** The name that its owner chose. */
   name: string
   /** COSE key. */
   public_key: Uint8Array
@@ -294,25 +295,25 @@ export interface PasskeyRow {
   last_used_ms: number
 }
 
-/** A person who is signed in: in a browser, or in a client that holds a refresh token. */
+/** A signed-in user: in a browser, or in a client with a refresh token. */
 export interface SessionRow {
-  /** 32 hexadecimal digits; tokens that came of the session name it. */
+  /** 32 hexadecimal digits; tokens of the session have it as a claim. */
   id: string
   /** `browser` or `client`. */
   kind: string
   identity_uid: string
   /** Who vouched: `account`, `operator` or `organization`; '' for no record, which counts nowhere. */
   vouched_by: string
-  /** uid of the organization's identity provider; '' where none vouched. */
+  /** uid of the organization's identity provider that vouched; '' for none. */
   provider_uid: string
   /** The verified address that this provider stated; '' for none. */
   vouched_email: string
   method: string
-  /** What the client calls itself; '' for browsers. */
+  /** The name that the client states; '' for browsers. */
   client: string
-  /** JSON array: what tokens of a client session may be for. */
+  /** JSON array: audiences that tokens of a client session may have. */
   audiences: string
-  /** SHA-256 of the secret that its holder shows; a client's changes with every use. */
+  /** SHA-256 of the secret of the browser or client; a client's changes with every use. */
   secret_hash: Uint8Array
   address: string
   user_agent: string
@@ -321,13 +322,13 @@ export interface SessionRow {
   expires_ms: number
 }
 
-/** Groups of the identity provider that somebody was in when they signed in. */
+/** Groups of the identity provider that the user was a member of at sign-in. */
 export interface SessionGroupRow {
   session_id: string
   external_group_id: string
 }
 
-/** What a flow remembers between two requests, for whoever has the secret. */
+/** State of a flow between two requests, identified by a secret. */
 export interface PendingRow {
   kind: string
   /** SHA-256 of the secret. */
@@ -337,7 +338,7 @@ export interface PendingRow {
   expires_ms: number
 }
 
-/** How often something was done: wrong guesses, sign-ins begun. By a hash of what was done, to what and by whom. */
+/** Counters of wrong guesses and started sign-ins, by a hash of the action, its target and its client. */
 export interface GuessRow {
   key: string
   n: number
@@ -353,66 +354,66 @@ export interface AdvisoryRow {
   advisory_id: string
   artifact_name: string
   component_name: string
-  /** The package that the artifact was built from, '' where nobody says. */
+  /** The package that the artifact was built from; '' if unknown. */
   origin: string
-  /** How its documents name the product, where that is more than the artifact's name. */
+  /** The product as its documents name it, if that is more than the artifact's name. */
   product: string
   /** The same of the component. */
   component_product: string
-  /** What it is known by to the documents of its group. */
+  /** Identifies it among the documents of its group. */
   key: string
-  /** SHA-256 of what the documents say of it. */
+  /** SHA-256 of its content in the documents. */
   record_hash: Uint8Array
   /** The rest, as an Advisory message. */
   content: Uint8Array
   created_ms: number
   updated_ms: number
-  /** The texts that a free-text query looks through, in lower case. */
+  /** The texts that a free-text query searches, in lower case. */
   search: string
-  /** What OSV says beyond these columns, as vulnerabilities/carried-osv.ts packs it; empty for nothing. */
+  /** OSV fields that no column has, as the OSV extension encodes them; empty for none. */
   osv: Uint8Array
 }
 
-/** An advisory that was taken back. */
+/** A withdrawn advisory. */
 export interface WithdrawnAdvisoryRow extends AdvisoryRow {
   deleted_ms: number
 }
 
-/** That an advisory has a value: what filters look up. */
+/** An entry of the inverted index: an advisory has a value. */
 export interface AdvisoryPostingRow {
   root: string
-  /** Of which property and which value, as vulnerabilities/facets.ts makes it. */
+  /** Key of the property and value (advisories/search/facets.ts). */
   value: Uint8Array
   /** The advisory's uid without the root. */
   path: string
 }
 
-/** How many advisories of a group have a value, for values that many have. */
+/** The number of advisories of a group with a value, for frequent values. */
 export interface AdvisoryPostingCountRow {
   root: string
-  /** As in a posting, or all values of a property together. */
+  /** Key as in the inverted index, or of all values of a property. */
   value: Uint8Array
   /** The group's uid without the root. */
   parent: string
   n: number
 }
 
-/** How many advisories of a group have a part of a text that many have. */
+/** The number of advisories of a group with a part of a text, for frequent parts. */
 export interface AdvisoryPartCountRow {
   root: string
   parent: string
   /** In lower case. */
   part: string
   n: number
-  /** Of a part that was counted later it is higher. */
+  /** Order in which parts were first counted. */
   number: number
 }
 
-/** The ends of the values that a free-text query finds, in lower case: a part of a value begins one of them. */
+/** Suffixes of the values that a free-text query finds, in lower case: every part of a value is a prefix of one. */
 export interface AdvisorySuffixRow {
   root: string
   suffix: string
-  /** As in a posting. */
+  /** Key as in the inverted index. */
   value: Uint8Array
 }
 
@@ -423,36 +424,36 @@ export interface AdvisoryDocumentRow {
   parent: string
   format: string
   id: string
-  /** File name or address that it was last read from. */
+  /** File name or URL that it was last read from. */
   name: string
   /** SHA-256 of the document. */
   content_hash: Uint8Array
-  /** When this version of it was made; 0: it does not say. */
+  /** When this version was published, according to the document; 0: unknown. */
   revision_ms: number
   imported_ms: number
   /** Keys of its advisories: a JSON array, compressed (deflate). */
   keys: Uint8Array
-  /** What no field of an advisory holds: a JSON array. */
+  /** Fields of the document that no field of an advisory has: a JSON array. */
   unmapped: string
   /** Compressed (deflate). */
   content: Uint8Array
 }
 
-/** A group that advisories were imported into. Imports take it in turn. */
+/** A group with imported advisories. Imports lock it. */
 export interface AdvisoryGroupRow {
   root: string
   uid: string
-  /** Grows with every document that changes something. */
+  /** Increases with every document that changes the group. */
   revision: number
-  /** When that was. */
+  /** When it last increased. */
   changed_ms: number
-  /** 1: everybody may read what it publishes. */
+  /** 1: its published feeds are public. */
   public: number
-  /** How it publishes: JSON, '' for what nobody has changed. */
+  /** Publication settings: JSON, '' for the defaults. */
   publication: string
 }
 
-/** Which documents tell of an advisory. */
+/** The documents of an advisory. */
 export interface AdvisorySourceRow {
   root: string
   /** The group. */
@@ -464,7 +465,7 @@ export interface AdvisorySourceRow {
   id: string
 }
 
-/** What a document says of the severity of a vulnerability. */
+/** The severity of a vulnerability according to a document. */
 export interface AdvisoryScoreRow {
   root: string
   alias: string
@@ -473,60 +474,60 @@ export interface AdvisoryScoreRow {
   /** The document's. */
   format: string
   id: string
-  /** The component that it is about; '' for any. */
+  /** The component that it applies to; '' for any. */
   component: string
   /** JSON array. */
   severities: string
 }
 
-/** An address that documents are read from again and again. */
+/** A URL that documents are read from periodically. */
 export interface AdvisoryFeedRow {
   root: string
   uid: string
   /** The group. */
   parent: string
   url: string
-  /** '' for each document by its content. */
+  /** '' to detect the format of each document. */
   format: string
   interval_ms: number
   paused: number
-  /** When the next run begins. */
+  /** When the next run is due. */
   due_ms: number
-  /** When the last run began and when the last good one ended; 0 before the first. */
+  /** When the last run started and when the last successful one ended; 0 for none. */
   begun_ms: number
   succeeded_ms: number
-  /** Runs that failed one after the other, and why the last did. */
+  /** Consecutive failed runs, and the reason of the last. */
   failures: number
   error: string
-  /** The version that was read last, as its server names it. */
+  /** The version that was read last, as its server identifies it. */
   etag: string
   last_modified: string
   /** An ImportCounts message of the last run that read something; empty before the first. */
   counts: Uint8Array
-  /** The run that is under way, '' for none, and until when it is no other's unless it says that it lives. */
+  /** The lease for nodes of the previous release, which do not read `jobs` (ADR 26). */
   runner: string
   lease_ms: number
   created_ms: number
   updated_ms: number
 }
 
-/** Bytes in the blob store. Whoever links a repo to them holds this row, and so does whoever takes them away. */
+/** Bytes in the blob store. Transactions that link or delete them lock the row. */
 export interface BlobRow {
   digest: string
   size: number
-  /** Where the blob store has them: another one each time that they are stored anew. */
+  /** Location in the blob store; it changes every time the bytes are stored again. */
   location: string
   created_ms: number
 }
 
-/** That a repo has a blob: bytes are reached through this alone (R31). */
+/** A link from a repo to a blob: bytes can be read only through a link (R31). */
 export interface RepoBlobRow {
   root: string
   /** uid. */
   repo: string
   digest: string
   size: number
-  /** When it was pushed or mounted last. */
+  /** When it was last pushed or mounted. */
   linked_ms: number
 }
 
@@ -539,40 +540,40 @@ export interface ManifestRow {
   size: number
   /** Digest of the manifest that this one refers to; '' for none. */
   subject: string
-  /** As lists of referrers have it. */
+  /** As in lists of referrers. */
   artifact_type: string
   /** A JSON object; '' for none. */
   annotations: string
   created_ms: number
-  /** When it was pushed last, or last lost a tag. */
+  /** When it was last pushed or last lost a tag. */
   touched_ms: number
   /** The bytes that were pushed. */
   content: Uint8Array
 }
 
-/** What a manifest needs to be in its repo. */
+/** A blob or manifest that a manifest requires in its repo. */
 export interface ManifestReferenceRow {
   root: string
   repo: string
-  /** Of what is needed. */
+  /** Digest of the required blob or manifest. */
   digest: string
-  /** Digest of the manifest that needs it. */
+  /** Digest of the manifest that requires it. */
   manifest: string
   /** `blob` or `manifest`. */
   kind: string
 }
 
-/** A blob that is being pushed in several requests. */
+/** An upload of a blob in several requests. */
 export interface UploadRow {
   root: string
   /** uid. */
   repo: string
   id: string
-  /** uid of the identity that began it and that alone may go on with it. */
+  /** uid of the identity that started it; no other one may continue it. */
   identity: string
-  /** Bytes that are stored; a request that writes the upload, or died, may have stored more. */
+  /** Stored bytes; a request that writes the upload, or that died, may have stored more. */
   size: number
-  /** What the blob store remembers of it. */
+  /** State of the blob store for it. */
   state: string
   /** The request that writes it, '' for none. */
   writer: string
@@ -582,21 +583,38 @@ export interface UploadRow {
   expires_ms: number
 }
 
-/** Long work on the registry as a whole, which one process at a time does. */
-export interface RegistryRunRow {
-  /** Of the work. */
-  name: string
-  /** The run that does it, '' for none, and until when it is no other's unless it says that it lives. */
+/** A job that nodes run in the background; `storage/jobs/` leases it. */
+export interface JobRow {
+  /** Name of the kind, such as `retention`. */
+  kind: string
+  /** uid of the resource that it is for; '' for a kind with a single job. */
+  key: string
+  /** Identifies the run; '' while none has the job. */
   runner: string
+  /** When the lease of the run expires unless it is renewed. */
   lease_ms: number
   due_ms: number
-  /** When it was last done to its end; 0: never. */
+  /** End of the last successful run; 0: none. */
   succeeded_ms: number
-  /** Where the next run goes on; '' at the beginning. */
+  /** Where the next run continues; '' at the start. */
   position: string
 }
 
-/** What the repos of an organization hold together; of the digests that begin with one hex digit. */
+/** Jobs of the registry as a whole (registry/jobs.ts). */
+export interface RegistryRunRow {
+  /** Name of the kind of job. */
+  name: string
+  /** The lease for nodes of the previous release, which do not read `jobs` (ADR 26). */
+  runner: string
+  lease_ms: number
+  due_ms: number
+  /** When it last succeeded; 0: never. */
+  succeeded_ms: number
+  /** Where the next run continues; '' at the start. */
+  position: string
+}
+
+/** Storage usage of an organization; a row for the digests that start with one hex digit. */
 export interface RegistryUsageRow {
   root: string
   part: string
@@ -609,25 +627,25 @@ export interface RegistryUsageRow {
 export interface RepoPolicyRow {
   root: string
   uid: string
-  /** A RepoPolicy message that carries what was set. */
+  /** A RepoPolicy message with the fields that were set. */
   policy: Uint8Array
   updated_ms: number
   /** When retention runs next; 0 while it is not enabled. */
   due_ms: number
   /** A RetentionRun message; empty before the first. */
   run: Uint8Array
-  /** The run that is under way, '' for none, and until when it is no other's unless it says that it lives. */
+  /** The lease for nodes of the previous release, which do not read `jobs` (ADR 26). */
   runner: string
   lease_ms: number
 }
 
-/** Facts about the installation as a whole. */
+/** Values that belong to the installation as a whole. */
 export interface SettingRow {
   name: string
   value: string
 }
 
-/** Names of organizations, which differ over the whole installation. */
+/** Names of organizations, unique in the installation. */
 export interface OrganizationNameRow {
   name: string
   uid: string
@@ -680,6 +698,7 @@ export interface Tables {
   manifests: ManifestRow
   manifest_references: ManifestReferenceRow
   uploads: UploadRow
+  jobs: JobRow
   registry_runs: RegistryRunRow
   registry_usage: RegistryUsageRow
   repo_policies: RepoPolicyRow
@@ -689,5 +708,5 @@ export interface Tables {
 export const resourceTables = tables
 export type ResourceTable = (typeof resourceTables)[number]
 
-/** What can be listed: besides the resources the audit events, which are too many and too fast to be counted as they come. */
+/** Tables that can be listed: resources, and audit events, which are too many to be counted on insertion. */
 export type ListedTable = ResourceTable | 'audit_events'

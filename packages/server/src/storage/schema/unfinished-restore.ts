@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { Db } from '../db.ts'
 import { readTableNames, UNFINISHED_RESTORE } from './catalog.ts'
 
-/** A mark in the database while a restore fills it: a table of its own, which is there before any other. */
+/** Marks a database during a restore, with a table that is created before all others. */
 
 export interface UnfinishedRestore {
   /** Id of the backup. */
   readonly backup: string
-  /** `tables`: rows are missing; `blobs`: all rows are there, bytes of images are missing. */
+  /** `tables`: rows are missing; `blobs`: all rows are restored, bytes of images are missing. */
   readonly stage: 'tables' | 'blobs'
 }
 
@@ -19,7 +19,7 @@ export async function readUnfinishedRestore(db: Db): Promise<UnfinishedRestore |
   return rows[0] ?? { backup: '', stage: 'tables' }
 }
 
-/** Sets the mark, whether there is one or not. */
+/** Sets or replaces the mark. */
 export async function markRestore(db: Db, { backup, stage }: UnfinishedRestore): Promise<void> {
   await db.kysely.transaction().execute(async (tx) => {
     await sql`create table if not exists ${mark} (backup text not null, stage text not null)`.execute(tx)

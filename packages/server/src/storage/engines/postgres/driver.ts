@@ -14,7 +14,8 @@ import type pg from 'pg'
 import { ApiError } from '../../../api/errors.ts'
 import { limits } from '../../../config/limits.ts'
 import { currentContext } from '../../../pipeline/request-context.ts'
-import type { DatabaseMeter, Db, EngineRules, StatementOutcome } from '../../db.ts'
+import type { DatabaseMeter, Db, StatementOutcome } from '../../db.ts'
+import type { EngineRules } from '../engine.ts'
 import { cancelStatement } from './cancel-statement.ts'
 import {
   backgroundBounds,
@@ -27,16 +28,18 @@ import {
 } from './connection.ts'
 import { type Permits, withPermit } from './connection-permits.ts'
 import { sqlState } from './errors.ts'
+import { withMigrationLock } from './migration-lock.ts'
+import { postgresSql } from './sql.ts'
 
 /**
- * PostgreSQL under Kysely. Kysely's own driver sends unnamed statements, which the server plans anew each time; named ones
- * carry two and a half times as many.
+ * PostgreSQL driver for Kysely. Kysely's own driver sends unnamed statements, which the server plans every time; named statements allow two and
+ * a half times the throughput.
  */
 
-/** Distinct statements that get a name; the server keeps each of them on every connection. */
+/** Distinct statements that get a name; the server stores each of them for every connection. */
 const STATEMENTS_MAX = 300
 
-/** What statements are for: `background` has longer bounds (`limits.databaseLongStatementMs`). */
+/** The purpose of statements: `background` has longer timeouts (`limits.databaseLongStatementMs`). */
 export type Work = 'request' | 'background'
 
 const boundsOf: Readonly<Record<Work, StatementBounds>> = {
@@ -44,10 +47,10 @@ const boundsOf: Readonly<Record<Work, StatementBounds>> = {
   background: backgroundBounds,
 }
 
-/** Where a dialect or a reader gets its connections. */
+/** The connections of a dialect or a reader. */
 export interface ConnectionSource {
   readonly connections: PostgresConnections
-  /** Taken before a connection is. */
+  /** Acquired before a connection. */
   readonly permits: Permits
   readonly meter?: DatabaseMeter | undefined
 }
@@ -123,12 +126,12 @@ function postgresDriver({ connections, permits, meter }: ConnectionSource, bound
     },
     async commitTransaction(wrapper) {
       const { command } = await serverConnection(wrapper).run({ text: 'commit' }, ms, 'commit')
-      // The server's answer to the commit of a transaction in which a statement failed.
+      // The server responds so to the commit of a transaction with a failed statement.
       if (command === 'ROLLBACK') throw new Error('a transaction with a failed statement was committed')
     },
     async rollbackTransaction(wrapper) {
       const connection = serverConnection(wrapper)
-      // A broken connection has rolled back by itself, and what broke it is the error to report.
+      // The server rolls back a broken connection, and the caller gets the error that broke it.
       if (!connection.isBroken)
         await connection.run({ text: 'rollback' }, limits.databaseGraceMs).catch(() => connection.destroy())
     },
@@ -161,7 +164,7 @@ function wrap(
   }
 }
 
-/** Reads on any connection: what needs no transaction need not go through Kysely's bookkeeping either. */
+/** Returns a function that reads outside of transactions, without the overhead of Kysely. */
 export function postgresReader({ connections, permits, meter }: ConnectionSource): Db['read'] {
   const ms = requestBounds.statementMs + limits.databaseGraceMs
   return <R>(text: string, parameters: readonly unknown[]) => {
@@ -196,15 +199,15 @@ async function measured<T>(meter: DatabaseMeter | undefined, work: () => Promise
   }
 }
 
-/** Errors of the API are the database's failures, and those of a request that was aborted. */
+/** ApiErrors are failures of the database and aborted requests. */
 function outcomeOf(error: unknown): StatementOutcome {
   if (!(error instanceof ApiError)) return 'rejected'
   return error === currentContext()?.aborted ? 'cancelled' : 'failed'
 }
 
 /**
- * Runs one statement for the current request. If its caller goes away meanwhile, the statement is cancelled and the error is the
- * reason of that. Settles when the connection can be used again, or is destroyed.
+ * Runs one statement for the current request. If the client disconnects, cancels the statement and fails with the reason of the abort.
+ * Settles when the connection is usable again or destroyed.
  */
 async function runCancellable(
   connection: ServerConnection,
@@ -229,7 +232,7 @@ async function runCancellable(
   }
 }
 
-/** Named where the session is ours: behind a pooler the next statement may go to a session that does not know the name. */
+/** Names the statement if the connection is direct: behind a pooler the next one can go to a session without the name. */
 function statement(
   { isDirect }: ServerConnection,
   text: string,
@@ -243,12 +246,12 @@ function unnamed(text: string, parameters: readonly unknown[]) {
   return { text, values: parameters as unknown[] }
 }
 
-/** Whether a column that a newer version adds would be in the result. */
+/** Returns whether the result would include a column that a newer version adds. */
 function hasAllColumns(text: string): boolean {
   return /(?<!\bcount\()\*/.test(text)
 }
 
-/** A newer version added a column to the result of a named statement: `cached plan must not change result type`. */
+/** Returns whether a newer version added a column to the result of a named statement: `cached plan must not change result type`. */
 function isStalePlan(error: unknown): boolean {
   const cause = causeOf(error)
   return sqlState(cause) === '0A000' && (cause as { routine?: string }).routine === 'RevalidateCachedQuery'
@@ -256,7 +259,7 @@ function isStalePlan(error: unknown): boolean {
 
 const names = new LRUCache<string, string>({ max: STATEMENTS_MAX })
 
-/** A statement's name, or undefined once so many are named that the next one is likely a shape seen never again. */
+/** Returns the name of a statement; undefined beyond `STATEMENTS_MAX` statements, most of which are not repeated. */
 function statementName(text: string): string | undefined {
   let name = names.get(text)
   if (name === undefined && names.size < STATEMENTS_MAX) {
@@ -268,16 +271,17 @@ function statementName(text: string): string | undefined {
 
 /** By SQLSTATE (PostgreSQL manual, appendix A). */
 export const rules: EngineRules = {
+  ...postgresSql,
   isUniqueViolation: (error) => sqlState(error) === '23505',
   isTransient: (error) => /^(40001|40P01)$/.test(String(sqlState(causeOf(error)))),
   // Data exceptions, integrity constraints, and what is longer than an index takes.
   isUnstorable: (error) => /^(22|23|54)...$/.test(String(sqlState(error))),
-  lockForShare: ' for key share',
-  lockForUpdate: ' for update',
   concurrentChanges: 1,
+  isShared: true,
+  withMigrationLock,
 }
 
-/** The driver's errors have the server's as their cause. */
+/** Returns the server's error, which is the cause of the driver's. */
 function causeOf(error: unknown): unknown {
   return error instanceof ApiError ? error.cause : error
 }

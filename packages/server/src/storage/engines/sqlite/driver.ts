@@ -5,19 +5,23 @@ import {
   type Dialect,
   type Driver,
   type QueryResult,
+  type RootOperationNode,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
   type TransactionSettings,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import type { DatabaseMeter, Db, EngineRules } from '../../db.ts'
+import type { DatabaseMeter, Db } from '../../db.ts'
+import { touchesAccess } from '../../schema/access-writes.ts'
+import type { EngineRules } from '../engine.ts'
+import { sqliteSql } from './sql.ts'
 
 /**
- * SQLite under Kysely. Kysely's own driver prepares every statement anew, which costs more than a point read; this one keeps
- * prepared statements by their text. One connection serves reads and writes: statements run synchronously, so a transaction
- * holds the others up only for its own work, and they keep its page cache. Where a long transaction lets others have their turn
- * (core/turns.ts), they read through another connection, which sees what was committed.
+ * SQLite driver for Kysely. Kysely's own driver prepares every statement again, which costs more than a point read; this one caches prepared
+ * statements by their text. One connection serves reads and writes: statements run synchronously, so a transaction delays others only by its
+ * own work, and all share a page cache. While a long transaction yields to the event loop (runtime/event-loop.ts), others read committed data
+ * through a second connection.
  */
 
 const STATEMENTS_MAX = 500
@@ -27,7 +31,7 @@ export function openSqlite(file: string, options: { readonly?: boolean } = {}): 
   const database = new Database(file, { readonly: options.readonly ?? false, timeout: BUSY_TIMEOUT_MS })
   if (!options.readonly) {
     database.pragma('journal_mode = WAL')
-    // Acknowledged means on disk: also after a power loss.
+    // Acknowledged commits survive a power loss.
     database.pragma('synchronous = FULL')
     database.pragma('foreign_keys = ON')
   }
@@ -48,20 +52,13 @@ export function statementRunner(database: Database.Database) {
     }
     if (statement.reader) {
       const rows = statement.all(parameters)
-      // A write that returns rows is a write.
+      // RETURNING makes a write a reader.
       return statement.readonly ? { rows } : { rows, numAffectedRows: BigInt(rows.length) }
     }
     const { changes } = statement.run(parameters)
     return { rows: [], numAffectedRows: BigInt(changes) }
   }
 }
-
-/**
- * Writes that can change what somebody may do, or how much there may be. Of an identity only its existence counts, of an account
- * whether it is disabled; a session that begins is nobody's yet, and one that is used stays what it was.
- */
-const ACCESS_WRITE =
-  /^\s*(?:(?:insert into|delete from) "?(?:identities|roles|role_bindings|platform_bindings|resource_limits|external_group_role_mappings|session_groups)\b|delete from "?(?:sessions|identity_providers)\b|update "?(?:roles|role_bindings|platform_bindings|accounts)\b|update "groups" set "status"|update "identities" set "registered_through")/i
 
 /** The dialect, and the versions that move with the writes of this process or another (Db.version). */
 export function sqliteDialect(
@@ -72,7 +69,7 @@ export function sqliteDialect(
   readonly version: Db['version']
   /** Reads what is committed, without waiting. */
   readonly readNow: <R>(text: string, parameters: readonly unknown[]) => R[]
-  /** Whether the transactions from here on may be lost with the power: a commit that is waited for takes those before it along. */
+  /** Sets whether a power loss may undo the following transactions; a later synced commit makes them durable. */
   readonly unsynced: (mayBeLost: boolean) => void
 } {
   const execute = statementRunner(database)
@@ -90,15 +87,15 @@ export function sqliteDialect(
       throw error
     }
   }
-  const run = (text: string, parameters: readonly unknown[]) => {
+  const run: Run = (text, parameters, query) => {
     const result = measured(() => execute(text, parameters))
     if (result.numAffectedRows !== undefined) {
       writes.any++
-      if (ACCESS_WRITE.test(text)) {
+      if (query !== undefined && changesAccess(query, text)) {
         writes.access++
         isAccessWritten = true
       }
-      // What was read meanwhile under the number of the write was what had been before.
+      // Reads between the write and its commit saw the old rows under the new number.
       if (text === 'commit' && isAccessWritten) {
         writes.access++
         isAccessWritten = false
@@ -107,7 +104,16 @@ export function sqliteDialect(
     return result
   }
   let isAccessWritten = false
-  /** What others read while a transaction goes on; opened when that happens. */
+  const accessByText = new LRUCache<string, boolean>({ max: STATEMENTS_MAX })
+  const changesAccess = (query: RootOperationNode, text: string) => {
+    let known = accessByText.get(text)
+    if (known === undefined) {
+      known = touchesAccess(query, text)
+      accessByText.set(text, known)
+    }
+    return known
+  }
+  /** For reads of others during a transaction; opened when needed. */
   let committed: ReturnType<typeof statementRunner> | undefined
   let committedReader: Database.Database | undefined
   const readCommitted = (text: string, parameters: readonly unknown[]) => {
@@ -136,7 +142,7 @@ export function sqliteDialect(
           onBegin() {
             if (!mayBeLost) return () => undefined
             database.pragma('synchronous = NORMAL')
-            // What is written outside of transactions is always waited for.
+            // Writes outside of transactions are always synced.
             return () => database.pragma('synchronous = FULL')
           },
           close() {
@@ -152,8 +158,8 @@ export function sqliteDialect(
 }
 
 /**
- * SQLite has transactional DDL, although Kysely's adapter does not use it. With it a migration that is killed leaves nothing
- * behind, and of several processes that migrate at once the others wait.
+ * Enables transactional DDL, which SQLite has and Kysely's adapter does not use: a migration that is killed leaves no changes, and other
+ * processes that migrate wait.
  */
 class TransactionalDdlAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
@@ -161,7 +167,7 @@ class TransactionalDdlAdapter extends SqliteAdapter {
   }
 }
 
-/** One at a time: whoever holds the connection may be inside a transaction. */
+/** Guards the connection, which may be inside a transaction. */
 interface Mutex {
   isLocked(): boolean
   acquire(): Promise<void>
@@ -185,12 +191,13 @@ function createMutex(): Mutex {
   }
 }
 
-type Run = (text: string, parameters: readonly unknown[]) => QueryResult<unknown>
+/** `query`: the statement as Kysely's tree; undefined for those of the driver itself. */
+type Run = (text: string, parameters: readonly unknown[], query?: RootOperationNode) => QueryResult<unknown>
 
-/** Of a transaction, or of statements that are none. */
+/** A connection of a transaction, or of single statements. */
 class SqliteConnection implements DatabaseConnection {
   isInTransaction = false
-  /** The failure of a statement of the transaction, after which SQLite may have rolled back all of it (a full disk). */
+  /** A failed statement of the transaction, after which SQLite may have rolled all of it back (full disk). */
   failure: unknown
   readonly #access: DriverContext
 
@@ -198,25 +205,29 @@ class SqliteConnection implements DatabaseConnection {
     this.#access = access
   }
 
-  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+  async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<R>> {
     const { run, readCommitted, mutex: turn } = this.#access
-    if (this.isInTransaction) return this.#inTransaction(sql, parameters) as QueryResult<R>
-    if (!turn.isLocked()) return run(sql, parameters) as QueryResult<R>
+    if (this.isInTransaction) return this.#inTransaction(sql, parameters, query) as QueryResult<R>
+    if (!turn.isLocked()) return run(sql, parameters, query) as QueryResult<R>
     if (/^\s*select\b/i.test(sql)) return readCommitted(sql, parameters) as QueryResult<R>
     await turn.acquire()
     try {
-      return run(sql, parameters) as QueryResult<R>
+      return run(sql, parameters, query) as QueryResult<R>
     } finally {
       turn.release()
     }
   }
 
-  #inTransaction(sql: string, parameters: readonly unknown[]): QueryResult<unknown> {
+  #inTransaction(
+    sql: string,
+    parameters: readonly unknown[],
+    query: RootOperationNode,
+  ): QueryResult<unknown> {
     const { run, hasEnded: isOver } = this.#access
-    // Otherwise the statement would be a transaction of its own.
+    // The statement would run outside of the transaction.
     if (isOver()) throw this.failure
     try {
-      return run(sql, parameters)
+      return run(sql, parameters, query)
     } catch (error) {
       this.failure = error
       throw error
@@ -233,9 +244,9 @@ interface DriverContext {
   readonly run: Run
   readonly readCommitted: Run
   readonly mutex: Mutex
-  /** Whether the transaction that was begun has ended. */
+  /** Whether SQLite has ended the transaction. */
   readonly hasEnded: () => boolean
-  /** Before a transaction begins; returns what is to be done when it has ended. */
+  /** Called before a transaction; returns what to call after it. */
   readonly onBegin: () => () => void
   readonly close: () => void
 }
@@ -256,7 +267,7 @@ function sqliteDriver(database: Database.Database, context: DriverContext): Driv
       ;(connection as SqliteConnection).isInTransaction = true
       ended = began()
       try {
-        // IMMEDIATE: a transaction that would have to wait for another process waits here, not half-way.
+        // IMMEDIATE: waits for other processes here, not at the first write.
         run('begin immediate', [])
       } catch (error) {
         ended()
@@ -280,6 +291,7 @@ function sqliteDriver(database: Database.Database, context: DriverContext): Driv
 }
 
 export const rules: EngineRules = {
+  ...sqliteSql,
   isUniqueViolation: (error) => {
     const code = errorCode(error)
     return code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
@@ -289,10 +301,10 @@ export const rules: EngineRules = {
     return code === 'SQLITE_BUSY' || code === 'SQLITE_BUSY_SNAPSHOT'
   },
   isUnstorable: (error) => /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/.test(String(errorCode(error))),
-  // One writer at a time: a transaction holds every row.
-  lockForShare: '',
-  lockForUpdate: '',
   concurrentChanges: 16,
+  isShared: false,
+  // A migration holds the write lock of the file.
+  withMigrationLock: ({ kysely }, run) => run(kysely),
 }
 
 function errorCode(error: unknown): unknown {

@@ -1,0 +1,69 @@
+import type { RawBuilder } from 'kysely'
+import type { Db } from '../db.ts'
+import { postgresSql } from './postgres/sql.ts'
+import { sqliteSql } from './sqlite/sql.ts'
+
+/**
+ * What differs between the database engines. Code outside of this folder reads these members; it never compares names of engines, and a
+ * tidy test checks that.
+ */
+
+export type Engine = 'sqlite' | 'postgres'
+
+/** Differences in the text of statements. */
+export interface SqlRules {
+  /** As OpenTelemetry names the system. */
+  readonly systemName: 'sqlite' | 'postgresql'
+  /** The placeholder of the bound value at a position, counted from 1. */
+  placeholder(position: number): string
+  /** Precedes the rows in `(a, b) in (...)`. */
+  readonly rowListKeyword: string
+  /** Ends a SELECT: the row cannot be deleted until the transaction ends; other transactions may lock it the same way. */
+  readonly lockForShare: string
+  /** Ends a SELECT: no other transaction can lock or change the row until this one ends. */
+  readonly lockForUpdate: string
+  /** An expression that is true if a text contains another one. */
+  contains(text: string, part: string): string
+  /** A FROM clause with a row for each element of a JSON array of texts, as `alias.value`. */
+  jsonTexts(array: string, alias: string): string
+  /** A FROM clause with a row for each element of a JSON array of arrays, and the text at an index of such an element. */
+  jsonArrays(
+    array: string,
+    alias: string,
+  ): { readonly source: string; readonly element: (index: number) => string }
+  /** Whether the planner has no statistics, so that statements name the index or the sort that they need. */
+  readonly needsPlanHints: boolean
+  readonly columnTypes: ColumnTypes
+  /** Lists the columns of all tables that are written to disk, except generated ones: `table`, `column`, `type`. */
+  readonly columnsQuery: string
+  /** Lists the names of all tables as `name`. */
+  readonly tableNamesQuery: string
+}
+
+/** Types for new migrations. Text is compared by its bytes. */
+export interface ColumnTypes {
+  readonly text: RawBuilder<unknown>
+  readonly integer: RawBuilder<unknown>
+  readonly bytes: RawBuilder<unknown>
+}
+
+/** Differences in behavior. */
+export interface EngineRules extends SqlRules {
+  readonly isUniqueViolation: (error: unknown) => boolean
+  /** Failures that a new attempt of the transaction can avoid. */
+  readonly isTransient: (error: unknown) => boolean
+  /** Failures caused by the data to write, such as violated unique keys: another attempt fails, too. */
+  readonly isUnstorable: (error: unknown) => boolean
+  /** The number of changes of the same rows to start together: on SQLite they share a commit, on PostgreSQL they would wait for locks. */
+  readonly concurrentChanges: number
+  /** Whether several nodes can serve one database. */
+  readonly isShared: boolean
+  /** Runs migrations while no other node does. They use the database that `run` receives; it returns the names of those that ran. */
+  withMigrationLock(
+    background: Db,
+    run: (kysely: Db['kysely']) => Promise<readonly string[]>,
+  ): Promise<readonly string[]>
+}
+
+/** By the name of the engine, for code that has no database. */
+export const sqlRules: Readonly<Record<Engine, SqlRules>> = { sqlite: sqliteSql, postgres: postgresSql }

@@ -1,0 +1,26 @@
+import { sql } from 'kysely'
+import type { SqlRules } from '../engine.ts'
+
+export const postgresSql: SqlRules = {
+  systemName: 'postgresql',
+  placeholder: (position) => `$${position}`,
+  rowListKeyword: '',
+  lockForShare: ' for key share',
+  lockForUpdate: ' for update',
+  contains: (text, part) => `strpos(${text}, ${part}) > 0`,
+  jsonTexts: (array, alias) => `jsonb_array_elements_text(${array}::jsonb) as ${alias} (value)`,
+  jsonArrays: (array, alias) => ({
+    source: `jsonb_array_elements(${array}::jsonb) as ${alias} (ends)`,
+    element: (index) => `(${alias}.ends ->> ${index})`,
+  }),
+  needsPlanHints: false,
+  columnTypes: { text: sql`text collate "C"`, integer: sql`bigint`, bytes: sql`bytea` },
+  // Tables that are not logged are counters, which a crash may lose.
+  columnsQuery: `select c.table_name as "table", c.column_name as "column", c.data_type as type
+    from information_schema.columns as c
+    join pg_class as t on t.relname = c.table_name and t.relnamespace = current_schema()::regnamespace
+    where c.table_schema = current_schema() and t.relkind = 'r' and t.relpersistence = 'p' and c.is_generated = 'NEVER'
+    order by c.table_name collate "C", c.ordinal_position`,
+  tableNamesQuery:
+    'select tablename as name from pg_tables where schemaname = current_schema() order by tablename',
+}
