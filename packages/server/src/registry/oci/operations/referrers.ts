@@ -25,11 +25,11 @@ const ROWS_PER_STATEMENT = 1000
 /** Manifests of the repo that refer to another one, whether that is there or not: an index of them, a page at a time. */
 export async function listReferrers(
   { store }: OciServices,
-  { repoRef, query }: OciContext,
+  { authorization: { repository }, query }: OciContext,
   reference: string,
 ): Promise<HttpReply> {
   const { db } = store
-  const { repo } = repoRef
+  const { repo } = repository
   const { text: subject } = parseDigest(reference)
   const artifactType = query.get('artifactType') ?? ''
   // Where there is no repo nothing refers to anything: clients take a 404 here for a registry that cannot tell.
@@ -46,7 +46,7 @@ export async function listReferrers(
       ...(artifactType !== '' && { 'oci-filters-applied': 'artifactType' }),
       ...nextPageLink(
         found.length > entries.length,
-        `/v2/${repoRef.name.text}/referrers/${subject}`,
+        `/v2/${repository.name.text}/referrers/${subject}`,
         parameters,
       ),
     },

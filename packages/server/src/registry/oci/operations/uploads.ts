@@ -47,7 +47,7 @@ async function createUpload(registry: OciServices, context: OciContext): Promise
     root: rootOf(repo),
     repo,
     id,
-    identity: context.access.caller.identity,
+    identity: context.authorization.caller.identity,
     size: 0,
     state: '',
     writer: '',
@@ -58,7 +58,7 @@ async function createUpload(registry: OciServices, context: OciContext): Promise
   await inTransaction(
     db,
     async (tx) => {
-      await lockRepoForShare(db, tx, repo, context.repoRef)
+      await lockRepoForShare(db, tx, repo, context.authorization.repository)
       await tx.insertInto('uploads').values(row).execute()
     },
     UNFINISHED,
@@ -86,9 +86,9 @@ async function pushMonolithic(
     requireLength(context, upload.size)
     requireDigest(digest, `${digest.algorithm}:${hash.digest('hex')}`)
     await commitUpload(registry, upload, digest, async (tx, blob) => {
-      await lockRepoForShare(store.db, tx, repo, context.repoRef)
+      await lockRepoForShare(store.db, tx, repo, context.authorization.repository)
       await linkBlob(store.db, tx, repo, blob, store.clock())
-      await requireUnchangedRights(store, tx, { ...context.access, judgedMs: context.authorizedMs })
+      await requireUnchangedRights(store, tx, { ...context.authorization, judgedMs: context.authorizedMs })
     })
   } catch (error) {
     await blobs.discard(upload)
@@ -158,10 +158,10 @@ async function commitClaim(
     requireDigest(digest, actual)
     quota.requireBytes(written.size)
     await commitUpload(registry, written, digest, async (tx, blob) => {
-      await lockRepoForShare(store.db, tx, repo, context.repoRef)
+      await lockRepoForShare(store.db, tx, repo, context.authorization.repository)
       if (!(await deleteRow(tx))) throw uploadBusyError()
       await linkBlob(store.db, tx, repo, blob, store.clock())
-      await requireUnchangedRights(store, tx, { ...context.access, judgedMs: context.authorizedMs })
+      await requireUnchangedRights(store, tx, { ...context.authorization, judgedMs: context.authorizedMs })
     })
   } catch (error) {
     if (error instanceof ApiError && error.code === Code.RESOURCE_EXHAUSTED && !isStorageFull(error)) {
@@ -209,11 +209,11 @@ function newId(): string {
 /** An upload as its own identity sees it; for everybody else there is none. */
 async function readUpload(
   { store }: OciServices,
-  { repoRef, access }: OciContext,
+  { authorization: { caller, repository } }: OciContext,
   id: string,
 ): Promise<UploadRow> {
   const { db, clock } = store
-  const repo = requireRepo(repoRef)
+  const repo = requireRepo(repository)
   const row = await db.kysely
     .selectFrom('uploads')
     .selectAll()
@@ -221,7 +221,7 @@ async function readUpload(
     .where('repo', '=', repo)
     .where('id', '=', id)
     .executeTakeFirst()
-  if (row === undefined || row.identity !== access.caller.identity || Number(row.expires_ms) <= clock())
+  if (row === undefined || row.identity !== caller.identity || Number(row.expires_ms) <= clock())
     throw uploadUnknownError()
   return { ...row, size: Number(row.size), lease_ms: Number(row.lease_ms) }
 }
@@ -288,13 +288,13 @@ function parseChunkRange({
 /** Where an upload is, and how far. */
 function progressReply(
   status: number,
-  { repoRef }: OciContext,
+  { authorization: { repository } }: OciContext,
   { id, size }: Pick<UploadRow, 'id' | 'size'>,
 ): HttpReply {
   return {
     status,
     headers: {
-      location: `/v2/${repoRef.name.text}/blobs/uploads/${id}`,
+      location: `/v2/${repository.name.text}/blobs/uploads/${id}`,
       range: `0-${Math.max(0, size - 1)}`,
       'docker-upload-uuid': id,
     },
@@ -302,8 +302,8 @@ function progressReply(
   }
 }
 
-function blobCreatedReply({ repoRef }: OciContext, { text }: Digest): HttpReply {
-  const location = `/v2/${repoRef.name.text}/blobs/${text}`
+function blobCreatedReply({ authorization: { repository } }: OciContext, { text }: Digest): HttpReply {
+  const location = `/v2/${repository.name.text}/blobs/${text}`
   return { status: 201, headers: { location, 'docker-content-digest': text }, body: undefined }
 }
 
