@@ -39,7 +39,7 @@ export const rooms: readonly Room[] = [
     name: 'pipeline',
     holds: 'the request pipeline: rate limits, authentication, authorization, handler, observation',
     uses: ['config', 'runtime', 'api'],
-    libraries: ['better-sqlite3', 'ipaddr.js', 'kysely', 'lru-cache', 'rate-limiter-flexible'],
+    libraries: ['ipaddr.js', 'lru-cache', 'rate-limiter-flexible'],
   },
   {
     name: 'telemetry',
@@ -73,7 +73,7 @@ export const rooms: readonly Room[] = [
     name: 'storage',
     holds: 'the database: engines, lists, changes, counts, jobs, migrations; knows no resource by name',
     uses: ['config', 'runtime', 'api', 'pipeline'],
-    libraries: ['better-sqlite3', 'kysely', 'lru-cache', 'pg'],
+    libraries: ['better-sqlite3', 'kysely', 'lru-cache', 'pg', 'rate-limiter-flexible'],
   },
   {
     name: 'audit',
@@ -287,9 +287,6 @@ export const upward: readonly string[] = [
   'config -> telemetry',
   'config -> v1',
   'runtime -> api',
-  'api -> pipeline',
-  'pipeline -> port',
-  'pipeline -> storage',
   'telemetry -> port',
   'telemetry -> registry',
   'telemetry -> storage',

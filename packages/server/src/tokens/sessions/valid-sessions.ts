@@ -1,6 +1,6 @@
-import { depthOf, parseUid } from '../api/uid.ts'
-import type { SessionRow } from '../storage/schema/tables.ts'
-import type { OrganizationVoucher, SessionVoucher } from './vouching.ts'
+import { depthOf, parseUid } from '../../api/uid.ts'
+import type { OrganizationVoucher, SessionVoucher } from '../../pipeline/vouching.ts'
+import type { SessionRow } from '../../storage/schema/tables.ts'
 
 /**
  * What makes a row of sessions count besides that it is there and not expired, as a condition in SQL: its account is not disabled,
