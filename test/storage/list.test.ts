@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { everyCapability } from '@berth/contract/capabilities.ts'
 import {
   GroupsService,
   ListGroupsRequestSchema,
@@ -10,7 +11,7 @@ import {
 import { UIDPFilterSchema } from '@berth/contract/gen/platform/common/v1/uidp.platform_pb.js'
 import { timeSortFields } from '@berth/server/api/order-by.ts'
 import { createPageTokens } from '@berth/server/api/page-tokens.ts'
-import { type Authorization, newVisibleScopes } from '@berth/server/pipeline/authorization.ts'
+import { authorizeVisible } from '@berth/server/pipeline/authorization.ts'
 import type { Call } from '@berth/server/pipeline/call.ts'
 import { type Db, type Engine, openSqliteDb, postgresLikeDb } from '@berth/server/storage/db.ts'
 import { sqlRules } from '@berth/server/storage/engines/engine.ts'
@@ -145,18 +146,17 @@ async function statementsOf(
   { request = {}, name, scopes = [root], held = 1_000_000, next }: Case,
 ) {
   const { db, statements } = recorder(engine, held)
-  const access: Authorization = {
-    caller: { identity: root, scopes: undefined, capabilities: undefined, session: undefined },
-    grants: {
+  const access = authorizeVisible(
+    { identity: root, scopes: undefined, capabilities: undefined, session: undefined },
+    {
       voucher: { kind: 'direct' },
       hasUserAuthority: true,
       capabilitiesByScope: new Map(),
       at: () => assert.fail('lists do not ask'),
       scopesHolding: () => scopes,
     },
-    authorized: undefined,
-    visible: newVisibleScopes(scopes),
-  }
+    everyCapability,
+  )
   const call: Call = {
     protocol: 'grpc',
     requestId: 'r',

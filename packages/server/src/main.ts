@@ -1,19 +1,12 @@
-import { constants } from 'node:http2'
 import { join } from 'node:path'
 import { createDocumentReader } from './advisories/documents/document-reader.ts'
-import type { DownloadLimits } from './advisories/feeds/download.ts'
 import { readLastSuccesses } from './advisories/feeds/feed-job.ts'
-import { startFeedScheduler } from './advisories/feeds/feed-scheduler.ts'
 import { createFeedBuilder } from './advisories/publish/feed-builder.ts'
 import { createFeedCache } from './advisories/publish/feed-cache.ts'
 import { createPublishedFeeds } from './advisories/publish/published-feeds.ts'
-import { errorBody } from './api/error-body.ts'
-import { unavailable } from './api/errors.ts'
 import { createAuditRecorder } from './audit/recorder.ts'
 import { ADDRESS_SETTINGS, type Addresses, addressesOf } from './config/addresses.ts'
 import { limits } from './config/limits.ts'
-import type { ListenAddress } from './config/setting-values.ts'
-import { SetupError } from './config/setup-errors.ts'
 import { cloudProbes } from './iam/cloud/probes.ts'
 import { createLastSeen } from './iam/identities/last-seen.ts'
 import type { Config } from './installation/config.ts'
@@ -26,25 +19,20 @@ import {
   openInstallation,
   toSetupError,
 } from './installation/installation.ts'
-import {
-  createUntrustedProxyDetector,
-  type UntrustedProxyDetector,
-} from './installation/untrusted-proxies.ts'
+import { createUntrustedProxyDetector } from './installation/untrusted-proxies.ts'
 import { ensureFirstOrganization, isFirstStart } from './operator/bootstrap.ts'
 import { applyGeneralLimits } from './operator/organization-settings.ts'
 import { clientAddressResolver, createTrustedProxyTest } from './pipeline/limits/client-address.ts'
-import { type Counters, createMemoryCounters, createSharedCounters } from './pipeline/limits/rate-counters.ts'
+import { type Counters, createMemoryCounters } from './pipeline/limits/rate-counters.ts'
 import { createReloadableLimits } from './pipeline/limits/reloadable-limits.ts'
 import { createServerBodyBudget } from './port/bodies/body-budget.ts'
 import { createUnreadReplies } from './port/bodies/unread-replies.ts'
-import type { HttpHandler } from './port/http.ts'
-import { type Listener, type ListenOptions, listen } from './port/listen.ts'
-import { runShutdown, type ShutdownStep } from './port/shutdown.ts'
+import type { Listener, ListenOptions } from './port/listen.ts'
+import { runShutdown } from './port/shutdown.ts'
 import { watchTls } from './port/tls/tls-watcher.ts'
 import type { BlobStore } from './registry/blobs/blob-store.ts'
 import { measuredBlobs } from './registry/blobs/measured.ts'
 import { blobDirectory } from './registry/blobs/open.ts'
-import { gcScheduler } from './registry/gc/scheduler.ts'
 import { backupJob, gcJob } from './registry/jobs.ts'
 import {
   type ManifestReader,
@@ -52,15 +40,17 @@ import {
   manifestReader,
 } from './registry/manifests/manifest-reader.ts'
 import { readTotalUsage } from './registry/quota/usage.ts'
-import { retentionScheduler } from './registry/retention/scheduler.ts'
 import type { Log } from './runtime/log.ts'
 import { createOutbound } from './runtime/outbound/outbound.ts'
+import { type JobOverrides, startBackgroundJobs } from './serve/background-jobs.ts'
+import { listenForMetrics, listenPublic } from './serve/listeners.ts'
+import { inStopOrder, type StopStep } from './serve/stop-order.ts'
 import { type BerthServer, createServer } from './server.ts'
 import { readOperatorProviders } from './signin/providers/operator-provider-file.ts'
 import { type DiskSpace, diskSpace } from './storage/disk-space.ts'
 import { noBallast } from './storage/engines/sqlite/ballast.ts'
-import { startExpiryJob } from './storage/jobs/delete-expired.ts'
 import { readJob, scheduleJob } from './storage/jobs/job-leases.ts'
+import { createSharedCounters } from './storage/rate-counters.ts'
 import { writeSetting } from './storage/settings.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { warningCheck } from './telemetry/readiness.ts'
@@ -70,55 +60,39 @@ import { accountTokens } from './tokens/cloud-account-token.ts'
 import { createIssuerKeys } from './tokens/issuers/issuer-keys.ts'
 import { issSupport, pkceSupport } from './tokens/issuers/issuer-metadata.ts'
 
-/** The composition root: configuration in, a serving installation out. The only place that knows all parts. */
+/** Opens an installation and serves it: the only place that knows all parts. */
 
 export interface Berth {
   readonly addresses: Addresses
   readonly installation: Installation
   readonly blobs: BlobStore
   readonly manifests: ManifestReader
-  /** Where the operator's own listener serves metrics: `http://`, address and port; undefined without one. */
+  /** URL of the operator's own listener, for metrics: `http://`, address and port; undefined without one. */
   readonly metricsUrl: string | undefined
-  /** True when there was no organization yet. */
+  /** Whether there was no organization yet. */
   readonly firstStart: boolean
   /**
-   * Takes over what may change while the server runs: TLS files, rate limits and the sign-in providers of the operator. What cannot be
-   * used stays as it was; returns a sentence for each, which names the setting.
+   * Applies settings that can change while the server runs: TLS files, rate limits and the sign-in providers of the operator. Invalid
+   * ones keep their old value; returns a sentence for each, which names the setting.
    */
   reload(config: Config): Promise<readonly string[]>
-  /** Opens the file of the access log again, after a program that rotates logs has moved it. */
+  /** Reopens the file of the access log, after log rotation has moved it. */
   reopenAccessLog(): void
   /**
-   * Serves for `drainMs` (default 0) while it reports that it is not ready, finishes running requests, writes what waits and closes
+   * Serves for `drainMs` (default 0) while it reports that it is not ready, finishes running requests, writes queued data and closes
    * everything.
-   * @throws ShutdownTimeout if that is not done `stopClosingMs` after the time for running requests
+   * @throws ShutdownTimeout if that takes longer than `stopClosingMs` after the time for running requests
    */
   stop(options?: { readonly drainMs?: number }): Promise<void>
 }
 
-export interface BerthOverrides extends InstallationOverrides {
+export interface BerthOverrides extends InstallationOverrides, JobOverrides {
   readonly portLimits?: ListenOptions['limits']
-  /** Between two rounds of deleting what expired. */
-  readonly expiryIntervalMs?: number
-  /** Between two looks for signing keys that somebody else has changed. */
-  readonly keysIntervalMs?: number
-  /** How the node looks after feeds of advisories. */
-  readonly feeds?: {
-    readonly pollMs?: number
-    readonly leaseMs?: number
-    readonly bounds?: DownloadLimits
-  }
-  /** How often the node looks whether the registry is to be collected. */
-  readonly garbageCollection?: { readonly pollMs?: number; readonly leaseMs?: number }
-  /** How the node looks after retention in repos. */
-  readonly retention?: { readonly pollMs?: number; readonly leaseMs?: number }
   /** Between two reads of the TLS files. */
   readonly tlsPollMs?: number
   /** How manifests are read. */
   readonly manifests?: ManifestReaderOptions
 }
-
-const SECOND_MS = 1000
 
 export async function startBerth(
   config: Config,
@@ -132,12 +106,12 @@ export async function startBerth(
   let stopped: Promise<void> | undefined
   const stopAll = async (drainMs: number) => {
     const closed = listener?.stop(drainMs)
-    await runShutdown(shutdownSteps, { after: closed, timeoutMs: limits.stopClosingMs, log })
+    await runShutdown(inStopOrder(stopSteps), { after: closed, timeoutMs: limits.stopClosingMs, log })
   }
-  const shutdownSteps: ShutdownStep[] = [{ name: 'traces and access log', run: () => telemetry.close() }]
+  const stopSteps: StopStep[] = [{ name: 'traces and access log', run: () => telemetry.close() }]
   try {
     const metrics = createMetrics()
-    // Before anything is read or written: the database may belong to a running server.
+    // First: the database may belong to a running server.
     const lock = overrides.openDb === undefined ? await lockDatabase(config) : undefined
     const installation = await openInstallation(config, log, {
       meter: metrics.database,
@@ -147,17 +121,17 @@ export async function startBerth(
     })
     const { store, keys } = installation
     const background = { ...store, db: store.db.background }
-    shutdownSteps.unshift({ name: 'database', run: () => installation.close() })
+    stopSteps.push({ name: 'database', run: () => installation.close() })
     const blobs = measuredBlobs(await openBlobStore(config, store.db, log, { tracer }), metrics.blobStore)
-    shutdownSteps.splice(-1, 0, { name: 'blob store', run: () => blobs.close() })
-    // The port is bound first: an address that is taken is told at once, and the external addresses may follow from it.
+    stopSteps.push({ name: 'blob store', run: () => blobs.close() })
+    // Bound early: an address in use fails immediately, and the external addresses may depend on the port.
     let server: BerthServer | undefined
     const proxies = await createUntrustedProxyDetector(store, {
       trusted: config.trustedProxies,
       log,
       metrics,
     })
-    shutdownSteps.unshift({ name: 'untrusted proxies', run: () => proxies.stop() })
+    stopSteps.push({ name: 'untrusted proxies', run: () => proxies.stop() })
     const addressOf = clientAddressResolver(config.trustedProxies)
     const isTrustedProxy = createTrustedProxyTest(config.trustedProxies)
     const budget = createServerBodyBudget(overrides.portLimits, isTrustedProxy)
@@ -166,7 +140,7 @@ export async function startBerth(
     const tls =
       config.tls &&
       watchTls(config.tls, { log, pollMs: overrides.tlsPollMs, onChange: (files) => port?.setTls(files) })
-    shutdownSteps.unshift({ name: 'TLS files', run: () => tls?.stop() })
+    stopSteps.push({ name: 'TLS files', run: () => tls?.stop() })
     port = await listenPublic(config, log, () => server, {
       tls: tls?.current,
       addressOf,
@@ -178,27 +152,26 @@ export async function startBerth(
       limits: { stopGraceMs: config.stopGraceMs, ...overrides.portLimits },
     })
     listener = port
-    shutdownSteps.unshift({
+    stopSteps.push({
       name: 'requests',
       run: () => port.requests.whenIdle(),
       waitsFor: () => port.requests.describe(limits.unfinishedNamesMax),
     })
     const metricsPort = await listenForMetrics(config, log, () => server)
-    // Later than the public port: it tells how that is coming to its end.
-    shutdownSteps.splice(1, 0, { name: 'metrics listener', run: () => metricsPort?.stop() })
+    stopSteps.push({ name: 'metrics listener', run: () => metricsPort?.stop() })
 
     const addresses = addressesOf(config, port.url)
     const disk = diskSpaceOf(config, log, () => {
-      // Garbage collection may free space. A database on the same disk still takes writes, thanks to the reserve.
+      // Garbage collection may free space. The reserve lets a database on the same disk still write.
       if (config.gcIntervalMs !== undefined)
         void scheduleJob(store.db, gcJob, store.clock()).catch(() => undefined)
     })
-    shutdownSteps.splice(-1, 0, { name: 'free space', run: () => disk.stop() })
+    stopSteps.push({ name: 'free space', run: () => disk.stop() })
     const outbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
-    // A client of its own: a provider that somebody only sets up or tries out must not keep exchanges from their turn.
+    // Separate from exchanges: requests to a provider that a tenant tests must not delay them.
     const cloudOutbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
     const signInOutbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
-    // Its transfers take hours where an issuer's answer takes seconds.
+    // Its transfers take hours; responses of issuers take seconds.
     const feedOutbound = createOutbound({ privateNetworks: config.issuerPrivateNetworks, tracer })
     let operatorProviders = readOperatorProviders(config.signInProvidersFile)
     const lastSeenTimes = createLastSeen({
@@ -207,90 +180,28 @@ export async function startBerth(
     })
     const documents = createDocumentReader()
     const manifests = manifestReader(overrides.manifests)
-    const feeds = startFeedScheduler({
-      ...overrides.feeds,
-      store: background,
-      tracer,
-      reader: documents,
-      outbound: feedOutbound,
-      directory: join(config.dataDir, 'downloads'),
-      onRun({ feed, outcome, counts, error }) {
-        const { documents: accepted, rejected, skipped } = counts
-        metrics.recordFeedRun(outcome, { accepted, rejected, skipped })
-        metrics.recordJobRun('advisory_feeds', outcome === 'failed' ? 'failed' : 'succeeded')
-        if (outcome === 'failed') log.warn({ feed, error, ...counts }, 'reading a feed of advisories failed')
-        else log.info({ feed, outcome, ...counts }, 'a feed of advisories was read')
-      },
-      onError: (err, feed) => log.error({ err, feed }, 'feeds of advisories: it is tried again'),
-    })
     const processes = createFeedBuilder(store.db)
-    const retention = retentionScheduler({
-      ...overrides.retention,
-      store: background,
-      tracer,
-      onRun({ repo, outcome, counts }) {
-        metrics.recordRetentionRun(outcome, counts)
-        metrics.recordJobRun('retention', outcome)
-        log.info({ repo, outcome, ...counts }, 'retention ran in a repo')
-      },
-      onError: (err, repo) => log.error({ err, repo }, 'retention failed; it is tried again'),
-    })
     const audit = createAuditRecorder({
       db: store.db,
-      onError: (err) => log.error({ err }, 'writing audit events failed; what can be written is tried again'),
+      onError: (err) => log.error({ err }, 'writing audit events failed; retrying'),
       onWritten: metrics.recordAuditWritten,
       onDropped: auditDropReporter(metrics, log),
     })
-    const expiryJob = startExpiryJob({
-      ...background,
-      tracer,
-      auditRetentionMs: config.auditRetentionMs,
-      intervalMs: overrides.expiryIntervalMs,
-      onError(err) {
-        metrics.recordJobRun('expiry', 'failed')
-        log.error({ err }, 'deleting what expired failed; it is tried again')
-      },
-      onDone: () => metrics.recordJobRun('expiry', 'succeeded'),
-    })
     const ballastFile = overrides.openDb === undefined ? ballastOf(config) : noBallast
-    const garbageCollection = gcScheduler({
-      ...overrides.garbageCollection,
-      store: background,
-      tracer,
-      blobs,
-      ballast: ballastFile,
-      intervalMs: config.gcIntervalMs,
-      graceMs: config.gcGraceMs,
-      onRun(run) {
-        const seconds = run.durationMs / SECOND_MS
-        metrics.recordJobRun('collection', run.outcome)
-        if (run.outcome === 'failed') {
-          metrics.recordGarbageCollection(run.outcome, run.durationMs, {})
-          return log.error({ err: run.error, seconds }, 'collecting what the registry does not need failed')
-        }
-        const { organizations: _, ...taken } = run.report
-        metrics.recordGarbageCollection(run.outcome, run.durationMs, taken)
-        log.info({ ...taken, seconds }, 'what the registry did not need was collected')
-      },
-      onError: (err) => log.error({ err }, 'collections of the registry: it is tried again'),
-    })
-    const signingKeysWatcher = keys.watch({
-      intervalMs: overrides.keysIntervalMs,
-      onError(err) {
-        metrics.recordJobRun('signing_keys', 'failed')
-        log.warn({ err }, 'looking for other signing keys failed; it is tried again')
-      },
-      onDone: () => metrics.recordJobRun('signing_keys', 'succeeded'),
-    })
-    shutdownSteps.splice(
-      1,
-      0,
-      // Early: other nodes take over their leases.
-      { name: 'advisory feeds', run: () => feeds.stop(), early: true },
-      { name: 'garbage collection', run: () => garbageCollection.stop(), early: true },
-      { name: 'retention', run: () => retention.stop(), early: true },
-      { name: 'expiry', run: () => expiryJob.stop(), early: true },
-      { name: 'signing keys', run: () => signingKeysWatcher.stop() },
+    stopSteps.push(
+      ...startBackgroundJobs({
+        config,
+        overrides,
+        background,
+        keys,
+        blobs,
+        ballast: ballastFile,
+        documentReader: documents,
+        feedOutbound,
+        metrics,
+        tracer,
+        log,
+      }),
       { name: 'last-seen times', run: () => lastSeenTimes.stop() },
       { name: 'audit events', run: () => audit.stop() },
       { name: 'token issuers', run: () => outbound.close() },
@@ -306,7 +217,7 @@ export async function startBerth(
       metrics.recordRateLimited,
     )
     await reloadableRateLimits.apply(config.rateLimits)
-    shutdownSteps.splice(1, 0, { name: 'rate limits', run: () => reloadableRateLimits.close() })
+    stopSteps.push({ name: 'rate limits', run: () => reloadableRateLimits.close() })
 
     await ballastFile.fill()
     const firstStart = await isFirstStart(installation)
@@ -314,7 +225,8 @@ export async function startBerth(
     await writeSetting(store.db.kysely, ADDRESS_SETTINGS.baseUrl, addresses.baseUrl)
     await writeSetting(store.db.kysely, ADDRESS_SETTINGS.authUrl, addresses.authUrl)
     await applyGeneralLimits(installation, config.resourceLimits)
-    await keys.current() // there is one to publish before anybody asks
+    // Creates the first key, so that it is published from the start.
+    await keys.current()
     metrics.watchPool(store.db.pool)
     metrics.watchPort(() => port.traffic())
     if (tls !== undefined) metrics.watchCertificate(() => tls.current.expiresMs)
@@ -411,7 +323,7 @@ export async function startBerth(
   }
 }
 
-/** The disks of the data directory and of blobs in files. */
+/** Watches the disks of the data directory and of blobs in files. */
 function diskSpaceOf({ dataDir, blobs, diskReserveBytes }: Config, log: Log, onFull: () => void): DiskSpace {
   const dataDisk = { name: 'data', path: dataDir } as const
   return diskSpace({
@@ -420,7 +332,7 @@ function diskSpaceOf({ dataDir, blobs, diskReserveBytes }: Config, log: Log, onF
     reserveBytes: diskReserveBytes,
     onChange({ name, ...reading }, isFull) {
       if (isFull) {
-        log.warn({ disk: name, ...reading }, 'a disk is full: what needs space is refused')
+        log.warn({ disk: name, ...reading }, 'a disk is full: requests that need space are rejected')
         onFull()
       } else log.info({ disk: name, ...reading }, 'a disk has free space again')
     },
@@ -429,18 +341,18 @@ function diskSpaceOf({ dataDir, blobs, diskReserveBytes }: Config, log: Log, onF
 
 const WARNING_INTERVAL_MS = 60_000
 
-/** Counts what the audit log does not take, and warns of it now and then. */
+/** Counts events that the audit log drops, and warns at most once a minute. */
 function auditDropReporter(metrics: Metrics, log: Log): (events: number) => void {
   let warnedMs = Number.NEGATIVE_INFINITY
   return (events) => {
     metrics.recordAuditDropped(events)
     if (performance.now() - warnedMs < WARNING_INTERVAL_MS) return
     warnedMs = performance.now()
-    log.warn({}, 'refusals or exchanges are missing in the audit log; see berth_audit_dropped_total')
+    log.warn({}, 'denials or exchanges are missing in the audit log; see berth_audit_dropped_total')
   }
 }
 
-/** Where calls are counted. */
+/** Opens the counters of rate limits. */
 async function openCounters(
   { rateLimitStore, dataDir }: Config,
   { store }: Installation,
@@ -453,99 +365,6 @@ async function openCounters(
     metrics.recordLimitStoreFailure()
     if (performance.now() - warnedMs < WARNING_INTERVAL_MS) return
     warnedMs = performance.now()
-    log.warn({ err }, 'rate limits are counted by this node alone: the database does not count them')
+    log.warn({ err }, 'this node counts rate limits alone: the database cannot count them')
   })
-}
-
-/** Binds the port. Until the server is there, requests hear that it is starting. */
-async function listenPublic(
-  config: Config,
-  log: Log,
-  server: () => BerthServer | undefined,
-  {
-    proxies,
-    ...options
-  }: Pick<
-    ListenOptions,
-    'tls' | 'addressOf' | 'isTrustedProxy' | 'budget' | 'unread' | 'observer' | 'limits'
-  > & {
-    readonly proxies: UntrustedProxyDetector
-  },
-) {
-  const errorDomain = errorDomainAtStart(config)
-  return bindOrFail('BERTH_LISTEN', config.listen, () =>
-    listen({
-      ...config.listen,
-      http: (request) => {
-        proxies.inspect(request.headers, () => request.address)
-        return (server()?.http ?? startingHandler(errorDomain))(request)
-      },
-      grpc: {
-        handle(stream, headers, ...rest) {
-          proxies.inspect(headers, () => stream.session?.socket.remoteAddress ?? '')
-          const ready = server()
-          if (ready === undefined) stream.close(REFUSED_STREAM)
-          else ready.grpc.handle(stream, headers, ...rest)
-        },
-        stop: () => server()?.grpc.stop(),
-        abort: () => server()?.grpc.abort(),
-      },
-      errorDomain,
-      log,
-      ...options,
-    }),
-  )
-}
-
-/** Binds the operator's own listener, which speaks plain HTTP; undefined where the configuration has none. */
-async function listenForMetrics(config: Config, log: Log, server: () => BerthServer | undefined) {
-  const { metricsListen } = config
-  if (metricsListen === undefined) return undefined
-  const errorDomain = errorDomainAtStart(config)
-  const port = await bindOrFail('BERTH_METRICS_LISTEN', metricsListen, () =>
-    listen({
-      ...metricsListen,
-      http: (request) => (server()?.operator ?? startingHandler(errorDomain))(request),
-      grpc: { handle: (stream) => stream.close(REFUSED_STREAM), stop() {}, abort() {} },
-      errorDomain,
-      log,
-    }),
-  )
-  log.info({ url: port.url }, 'serving metrics')
-  return port
-}
-
-/** "Not processed, try again" (RFC 9113 section 8.7). */
-const REFUSED_STREAM = constants.NGHTTP2_REFUSED_STREAM
-
-/** Before the external addresses are known, which errors name later. */
-function errorDomainAtStart({ errorDomain, listen }: Config): string {
-  return errorDomain ?? listen.host
-}
-
-function startingHandler(errorDomain: string): HttpHandler {
-  return () => ({
-    status: 503,
-    headers: { 'content-type': 'application/json', 'retry-after': '1' },
-    body: errorBody(unavailable('the server is starting', SECOND_MS), errorDomain),
-  })
-}
-
-/** Runs `bind`. Throws a SetupError that names the setting where the address cannot be bound. */
-async function bindOrFail<T>(
-  setting: string,
-  { host, port }: ListenAddress,
-  bind: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await bind()
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    if (code === 'EADDRINUSE')
-      throw new SetupError(`${host}:${port} is in use; choose another address with ${setting}`)
-    if (code === 'EACCES') throw new SetupError(`${setting}: no permission to listen on ${host}:${port}`)
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-      throw new SetupError(`${setting}: ${host} is not an address of this machine`)
-    throw error
-  }
 }

@@ -1,5 +1,5 @@
 import type { Dispatch } from '@berth/server/pipeline/call.ts'
-import type { AuthorizeHeaders } from '@berth/server/pipeline/dispatch.ts'
+import type { AuthorizeHeaders } from '@berth/server/pipeline/methods.ts'
 
 /** A pipeline that admits every call. */
 export function allowAll(dispatch: Dispatch): AuthorizeHeaders {

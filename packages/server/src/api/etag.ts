@@ -3,7 +3,6 @@ import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { type DescMessage, type Message, toBinary } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { limits } from '../config/limits.ts'
-import type { Call } from '../pipeline/call.ts'
 import { ApiError, Code, invalidArgument } from './errors.ts'
 
 /**
@@ -59,7 +58,7 @@ export function matchesEtag(header: string, etag: string): boolean | undefined {
  * `current` undefined, has no version.
  */
 export function requireEtagMatch(
-  { ifMatch }: Call,
+  { ifMatch }: { readonly ifMatch: string | undefined },
   schema: DescMessage,
   current: Message | undefined,
   uid: string,

@@ -17,14 +17,14 @@ import { type ColumnCondition, listPage } from '../storage/list/list.ts'
 import type { AuditEventRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 
-/** The audit log as whoever may receive a group's events reads it. Nobody writes it through the API. */
+/** Reads the audit log, for callers who may receive the events of a group. The API has no method that writes it. */
 
 const TYPE = 'berth.dev/AuditEvent'
 
-/** Ids sort by time, and they are what the table is in the order of. */
+/** Ids sort by time, and the table is ordered by them. */
 const sortFields = { created_at: 'id', create_time: 'id', createTime: 'id' }
 
-/** `methods`: all there are, for filters by a method's own name. */
+/** `methods`: every method of the contract, for filters by a method's short name. */
 export function auditService(store: Store, methods: readonly DescMethod[]) {
   const fullNames = new Map<string, string[]>()
   for (const method of methods)
@@ -76,7 +76,7 @@ function toAuditEvent(row: AuditEventRow): AuditEvent {
 
 function timeConditions({ since, until }: ListAuditEventsRequest): ColumnCondition[] {
   const conditions: ColumnCondition[] = []
-  // What is finer than a millisecond was cut off when it was recorded.
+  // Events are recorded with milliseconds.
   if (since !== undefined)
     conditions.push({ column: 'id', comparison: '>=', value: firstEventId(timestampMs(since)) })
   if (until !== undefined)

@@ -18,17 +18,17 @@ import {
   withReplyHeaders,
 } from '../gateway/rest/handler.ts'
 import { createQueryReader } from '../gateway/rest/query-reader.ts'
-import type { RequestPipeline } from '../pipeline/dispatch.ts'
+import type { MethodPipeline } from '../pipeline/methods.ts'
 import type { BodyStream, HttpHandler } from '../port/http.ts'
 import type { Log } from '../runtime/log.ts'
 
 /**
- * The audit log to take elsewhere: all events that a list would page through, a line of JSON each, oldest first. Every page is a
- * call of its own, so whoever loses the right to read while it runs gets no more.
+ * Exports the audit log: every event that a list would return, a line of JSON each, oldest first. Each page is a call of
+ * ListAuditEvents, so a caller who loses the right to read it during the export gets no more.
  */
 export const AUDIT_EXPORT_PATH = '/audit/v1/events:export'
 
-export interface AuditExportOptions extends Pick<RequestPipeline, 'authorizeHeaders' | 'dispatch'> {
+export interface AuditExportOptions extends Pick<MethodPipeline, 'authorizeHeaders' | 'dispatch'> {
   readonly errorDomain: string
   readonly log: Log
 }
@@ -39,8 +39,8 @@ const writeEvent = createJsonWriter(AuditEventSchema)
 const headers = { 'content-type': 'application/x-ndjson', ...commonHeaders }
 
 /**
- * `GET /audit/v1/events:export`, with the filters of ListAuditEvents as parameters. What is wrong before the first page is there
- * is answered as an error of REST; later it cuts the answer off. What happens after the beginning is left to the next export.
+ * Serves `GET /audit/v1/events:export`, with the filters of ListAuditEvents as parameters. A failure before the first page is an error
+ * response as in REST; a later one cuts the response off. Events that are recorded after the start are left to the next export.
  */
 export function createAuditExportHandler(options: AuditExportOptions): HttpHandler {
   const { authorizeHeaders, dispatch } = options
@@ -77,10 +77,10 @@ function parseRequest(url: string): ListAuditEventsRequest {
 }
 
 function rejectParameter(field: string, given: boolean): FieldViolation | undefined {
-  return given ? { field, description: 'cannot be given: an export has everything, oldest first' } : undefined
+  return given ? { field, description: 'is not allowed: an export has every event, oldest first' } : undefined
 }
 
-/** A piece for each page. Ends with the events that there were at first, however fast others are added behind them. */
+/** Yields a piece for each page, up to the number of events at the start. */
 async function* linesOf(
   first: ListAuditEventsResponse,
   next: (pageToken: string) => Promise<ListAuditEventsResponse>,
@@ -93,7 +93,6 @@ async function* linesOf(
     if (remaining <= 0) return
     if (page.nextPageToken === '') break
   }
-  // Whoever lost the right to read some of them is answered a shorter list.
-  if (remaining < Number.POSITIVE_INFINITY)
-    throw new Error(`${remaining} of the events that there were are missing`)
+  // A caller who lost the right to read some of them gets a shorter list.
+  if (remaining < Number.POSITIVE_INFINITY) throw new Error(`${remaining} events are missing in the export`)
 }

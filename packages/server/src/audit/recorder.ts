@@ -13,26 +13,25 @@ import { type Db, inTransaction } from '../storage/db.ts'
 import { existingOrganizations } from '../storage/organizations.ts'
 
 /**
- * What is recorded without a change to go with: who was refused what, and who got a token. That must not cost whoever asks a wait
- * for the disk, nor give anybody a way to fill it: events wait in memory for a second, equal refusals become one, and there is a
- * bound to how many there may be. A crash loses what waits; changes have their record in their own transaction.
+ * Records denials and exchanges, which have no transaction of a change. They must neither delay the caller nor let callers fill the disk:
+ * events wait in memory for a second, equal denials become one, and their number is bounded. A crash loses the waiting events. Changes
+ * are recorded in their own transactions.
  */
 export interface AuditRecorder {
-  recordDenial(event: AuditEvent, refusal: Denial): void
+  recordDenial(event: AuditEvent, denial: Denial): void
   recordExchange(event: AuditEvent, token: ForeignToken): void
-  /** Writes what waits, and no more after that. */
+  /** Writes the waiting events, and stops. */
   stop(): Promise<void>
 }
 
 export interface Denial {
   /** RPC code. */
   readonly code: number
-  /** In words. */
   readonly reason: string
   readonly token?: ForeignToken | undefined
 }
 
-/** Of a workload's own token that was verified. */
+/** Claims of a workload's verified token. */
 export interface ForeignToken {
   readonly issuer: string
   readonly subject: string
@@ -41,15 +40,15 @@ export interface ForeignToken {
 export interface RecorderOptions {
   readonly db: Db
   readonly onError: (error: unknown) => void
-  /** Told how many events reached the log, or will not. */
+  /** Receive the number of events that were written, or dropped. */
   readonly onWritten: (events: number) => void
   readonly onDropped: (events: number) => void
 }
 
 const FLUSH_INTERVAL_MS = 1000
-/** So many exchanges do not wait for their second to pass. */
+/** This many exchanges are written before the interval ends. */
 const EARLY_FLUSH_ROWS = limits.auditExchangesMax / 2
-/** Events of one transaction: its statements hold up other requests for about a millisecond. */
+/** Events of one transaction: its statements delay other requests by about a millisecond. */
 const BATCH_ROWS = 96
 const ATTEMPTS_MAX = 5
 
@@ -67,23 +66,23 @@ export function createAuditRecorder({ db, onError, onWritten, onDropped }: Recor
     perActor = new Map()
     return rows
   }
-  /** Puts back what could not be written, as far as there is room. */
+  /** Requeues events that could not be written, up to the capacity. */
   const requeue = (rows: readonly NewAuditEventRow[]) => {
-    const room = Math.max(0, limits.auditExchangesMax - exchanges.length)
-    exchanges = [...rows.slice(0, room), ...exchanges]
-    if (rows.length > room) onDropped(rows.length - room)
+    const capacity = Math.max(0, limits.auditExchangesMax - exchanges.length)
+    exchanges = [...rows.slice(0, capacity), ...exchanges]
+    if (rows.length > capacity) onDropped(rows.length - capacity)
   }
 
   const insert = async (batch: readonly NewAuditEventRow[], attempts = ATTEMPTS_MAX): Promise<void> => {
     try {
       await inTransaction(db, (tx) => insertEvents(tx, db.engine, batch))
     } catch (error) {
-      // An identity in heavy use gets tokens so often that chance gives two of them one id.
+      // The random ids of two events of one identity can collide.
       if (attempts === 1 || !db.rules.isUniqueViolation(error)) throw error
       await insert(batch.map(withNewId), attempts - 1)
     }
   }
-  /** What came of it: the rows of a batch that is `refused` can never all be written. */
+  /** Writes a batch; `refused` means that at least one of its rows can never be written. */
   const tryBatch = async (batch: readonly NewAuditEventRow[]): Promise<'written' | 'refused' | 'failed'> => {
     try {
       await insert(await attributeToExisting(db, batch))
@@ -100,16 +99,16 @@ export function createAuditRecorder({ db, onError, onWritten, onDropped }: Recor
     for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
       const outcome = await tryBatch(batch)
       if (outcome === 'failed') return requeue([batch, ...batches].flat())
-      // One row is to blame, and is searched for: the others must not wait for it.
+      // One row causes it: halving the batch isolates it, so that the others are written.
       if (outcome === 'refused' && batch.length === 1) onDropped(1)
       else if (outcome === 'refused') batches.unshift(...inBatches(batch, Math.ceil(batch.length / 2)))
-      // Other requests first.
+      // Let other requests run.
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
   let running: Promise<void> | undefined
   const flush = async () => {
-    // Somebody else who waited may have begun to write again.
+    // Another flush that waited may have started to write.
     while (running !== undefined) await running
     if (exchanges.length === 0 && denials.size === 0) return
     running = runShared(write).finally(() => {
@@ -126,8 +125,8 @@ export function createAuditRecorder({ db, onError, onWritten, onDropped }: Recor
       else if (exchanges.push(rowOf(event, { code: Code.OK, reason: '', token })) === EARLY_FLUSH_ROWS)
         void flush()
     },
-    recordDenial(event, refusal) {
-      const row = rowOf(event, refusal)
+    recordDenial(event, denial) {
+      const row = rowOf(event, denial)
       const { actor, method, parent, address, code, reason, issuer, subject } = row
       const key = JSON.stringify([actor, method, parent, address, code, reason, issuer, subject])
       const known = denials.get(key)
@@ -152,13 +151,13 @@ export function createAuditRecorder({ db, onError, onWritten, onDropped }: Recor
     async stop() {
       clearInterval(timer)
       await flush()
-      // What came meanwhile.
+      // Events that arrived during the first flush.
       await flush()
     },
   }
 }
 
-/** Refusals about uids that somebody made up lie in no organization, where nobody would read them: they are about the actor. */
+/** Attributes denials about uids of unknown organizations to the actor: no one could read them otherwise. */
 async function attributeToExisting(
   db: Db,
   batch: readonly NewAuditEventRow[],
@@ -192,7 +191,7 @@ function rowOf(event: AuditEvent, { code, reason, token }: Denial): NewAuditEven
   }
 }
 
-/** Without control characters: some of this comes from strangers, who mean harm to whoever prints a log, and PostgreSQL stores no NUL. */
+/** Removes control characters: untrusted text must not control a terminal, and PostgreSQL stores no NUL. */
 function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '')
 }

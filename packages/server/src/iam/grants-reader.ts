@@ -12,11 +12,11 @@ import { LRUCache } from 'lru-cache'
 import { isWithin, pathOf, rootOf } from '../api/uid.ts'
 import { type Grants, isNarrowed, type ReadGrants } from '../pipeline/authorization.ts'
 import type { Caller } from '../pipeline/call.ts'
-import { readVoucher, type VoucherColumns, validSessionSql } from '../pipeline/valid-sessions.ts'
 import { hasUserAuthority, isBindingEffective, type Voucher } from '../pipeline/vouching.ts'
 import type { Tx } from '../storage/db.ts'
 import { runInTransaction, runText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
+import { readVoucher, type VoucherColumns, validSessionSql } from '../tokens/sessions/valid-sessions.ts'
 import { managedRoleByUid } from './managed-roles.ts'
 
 /**

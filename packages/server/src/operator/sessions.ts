@@ -1,11 +1,11 @@
 import { parseUid } from '../api/uid.ts'
 import { SetupError, UsageError } from '../config/setup-errors.ts'
 import type { Installation } from '../installation/installation.ts'
-import { readVoucher, type VoucherColumns } from '../pipeline/valid-sessions.ts'
 import type { SessionVoucher } from '../pipeline/vouching.ts'
 import { recordEvent } from '../storage/changes/audit-events.ts'
 import { inTransaction } from '../storage/db.ts'
 import { endSessions } from '../tokens/sessions/sessions.ts'
+import { readVoucher, type VoucherColumns } from '../tokens/sessions/valid-sessions.ts'
 
 /** Who is signed in, for the operator to see and to end, with access to the database and no token. */
 

@@ -3,7 +3,7 @@ import { type ApiError, unauthenticated } from '../api/errors.ts'
 import { limits } from '../config/limits.ts'
 import type { Caller } from './call.ts'
 
-/** Who is asking: the bearer token of a request becomes a Caller. */
+/** Authenticates a request: verifies its bearer token. */
 
 /** Verifies one of our own access tokens: signature, issuer, times. */
 export type VerifyAccessToken = (token: string) => Promise<VerifiedToken | ApiError>
@@ -16,22 +16,19 @@ export interface VerifiedToken {
   readonly keyId: string
 }
 
-/**
- * Rejects with code 16 for a missing, malformed, expired or foreign token, and for one made for another audience: that is not
- * merely useless here, it is someone else's (RFC 7519 section 4.1.3).
- */
+/** Rejects with code 16 for a missing, malformed, expired or foreign token, and for one for another audience (RFC 7519 section 4.1.3). */
 export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>
 
 const BEARER = /^bearer +([A-Za-z0-9._~+/=-]+)$/i
 
 export interface AuthenticatorOptions {
   readonly verify: VerifyAccessToken
-  /** Whether the key that signed a remembered token has not been withdrawn. */
+  /** Whether the key that signed a cached token is still published. */
   readonly isKeyPublished: (keyId: string) => boolean
   readonly clock: () => number
 }
 
-/** `audience`: what a token must be for, besides others. */
+/** `audience`: must be among the audiences of a token. */
 export function createAuthenticator(
   { verify, isKeyPublished, clock }: AuthenticatorOptions,
   audience: string,

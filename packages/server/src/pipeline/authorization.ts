@@ -5,6 +5,7 @@ import {
   capabilitySetOf,
   everyCapability,
   includesAll,
+  noCapabilities,
 } from '@berth/contract/capabilities.ts'
 import type { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
 import { permissionDenied } from '../api/errors.ts'
@@ -12,8 +13,8 @@ import type { Call, Caller } from './call.ts'
 import type { Voucher } from './vouching.ts'
 
 /**
- * What a caller may do, as values that only auth/authorize.ts can make. A handler that needs a permission takes one as an
- * argument, so that it cannot be reached without having asked.
+ * Proofs of authorization. Only the functions of the pipeline that check capabilities create them, and a handler takes one as an
+ * argument: without it, it has no scope to work on.
  */
 
 declare const brand: unique symbol
@@ -24,29 +25,29 @@ export interface AuthorizedScope {
   readonly [brand]: true
 }
 
-/** The groups at and below which the caller holds the method's capabilities; '' stands for the whole platform. */
+/** The groups in which, with their descendants, the caller holds the capabilities of the method; '' is the whole platform. */
 export interface VisibleScopes {
   readonly scopes: readonly string[]
   readonly [brand]: true
 }
 
-/** Capabilities of one caller, as far as who vouched for it counts, after the token's own narrowing. */
+/** The capabilities of one caller, after the rules about who vouched for it (vouching.ts) and the narrowing of its token. */
 export interface Grants {
   readonly voucher: Voucher
-  /** Whether the caller may act on the person as a whole (core/vouching.ts). */
+  /** Whether the caller may act on the user as a whole (vouching.ts). */
   readonly hasUserAuthority: boolean
-  /** What is held directly, by group; '' is the platform. */
+  /** Capabilities by the group of their bindings; '' is the platform. */
   readonly capabilitiesByScope: ReadonlyMap<string, CapabilitySet>
-  /** Everything held at the uid: bindings there and at every group above. */
+  /** Returns all capabilities at a uid: of bindings there and at every group above. */
   at(uid: string): CapabilitySet
-  /** The groups that hold all of `capabilities`, none below another; [''] for a platform administrator. */
+  /** Returns the groups where all of `capabilities` are held, without descendants of others; [''] for a platform administrator. */
   scopesHolding(capabilities: CapabilitySet): readonly string[]
 }
 
 /** Reads what a caller may do; undefined if its identity does not exist, or its session has ended. */
 export type ReadGrants = (caller: Caller) => Promise<Grants | undefined> | Grants | undefined
 
-/** What authorize() found for one request. */
+/** The proof that the caller of one request is authorized. */
 export interface Authorization {
   readonly caller: Caller
   readonly grants: Grants
@@ -56,51 +57,68 @@ export interface Authorization {
   readonly visible: VisibleScopes | undefined
 }
 
-/** For auth/authorize.ts alone. */
-export function newAuthorizedScope(scope: string): AuthorizedScope {
-  return { scope } as AuthorizedScope
+/** Authorizes a caller at a scope. Throws the error of `denied` (code 7 by default) unless it holds every one of `needed` there. */
+export function authorizeScope(
+  caller: Caller,
+  grants: Grants,
+  scope: string,
+  needed: CapabilitySet,
+  denied?: (missing: CapabilitySet) => Error,
+): Authorization {
+  if (denied === undefined) requireCapabilities(grants, scope, needed)
+  else {
+    const held = grants.at(scope)
+    if (!includesAll(held, needed)) throw denied((needed & ~held) as CapabilitySet)
+  }
+  return { caller, grants, authorized: { scope } as AuthorizedScope, visible: undefined }
 }
 
-/** For auth/authorize.ts alone. */
-export function newVisibleScopes(scopes: readonly string[]): VisibleScopes {
-  return { scopes } as VisibleScopes
+/** Authorizes a caller for the scopes where it holds every one of `needed`; for none of them if nothing is needed. */
+export function authorizeVisible(caller: Caller, grants: Grants, needed: CapabilitySet): Authorization {
+  const scopes = needed === noCapabilities ? [] : grants.scopesHolding(needed)
+  return { caller, grants, authorized: undefined, visible: { scopes } as unknown as VisibleScopes }
 }
 
-/** The proof that a scoped method's caller may do it. Fails on a method that the schema does not scope: a bug. */
+/** The scope of a group that publishes to anyone. For advisories/publish alone, which has read that it does. */
+export function publishedScope(group: string): AuthorizedScope {
+  return { scope: group } as AuthorizedScope
+}
+
+/** Returns the authorized scope of a scoped method. Throws on other methods: a bug. */
 export function requireScope(call: Call): AuthorizedScope {
   const authorized = call.authorization?.authorized
   if (authorized === undefined) throw new Error(`${call.method.name} is not scoped`)
   return authorized
 }
 
-/** What the caller of any method but an open one may do. */
+/** Returns the authorization of a call. Throws on open methods: a bug. */
 export function authorizationOf(call: Call): Authorization {
   if (call.authorization === undefined) throw new Error(`${call.method.name} has no caller`)
   return call.authorization
 }
 
-/** Whether the caller's rights come from above every organization, and its token does not narrow them away. */
+/** Whether the caller holds every capability on the platform, and its token does not narrow them. */
 export function isPlatformAdministrator(grants: Grants): boolean {
   return includesAll(grants.at(''), everyCapability)
 }
 
-/** Whether a token holds for less than all that its identity may do. */
+/** Whether a token grants less than all that its identity may do. */
 export function isNarrowed({ scopes, capabilities }: Caller): boolean {
   return scopes !== undefined || capabilities !== undefined
 }
 
-/** Throws code 7 for a caller who may not act on the person as a whole. `to` completes "Permission denied: to". */
+/** Throws code 7 for a caller who may not act on the user as a whole. `action` completes "Permission denied: to". */
 export function requireUserAuthority(
-  { hasUserAuthority: actsAsPerson }: Pick<Grants, 'hasUserAuthority'>,
+  { hasUserAuthority }: Pick<Grants, 'hasUserAuthority'>,
   action: string,
 ): void {
-  if (actsAsPerson) return
+  if (hasUserAuthority) return
   throw permissionDenied(
     `to ${action}, sign in with an account of this server, with a provider of its operator, or with the identity provider that registered you; this sign-in came through another one`,
   )
 }
 
-/** What an error calls a resource: its uid, for a caller who may see it, or else what every caller knows. */
+/** Returns what an error calls a resource: its uid for a caller who may see it, `fallback` for others. */
 export function describeResource(
   call: Call,
   uid: string | undefined,
@@ -116,8 +134,8 @@ export function describeResource(
 const MISSING_NAMED_MAX = 5
 
 /**
- * Throws code 7 unless the caller holds every one of `needed` at `scope`. Also the rule against escalation (R19): nobody hands
- * out what they do not hold there.
+ * Throws code 7 unless the caller holds every one of `needed` at `scope`. Also the rule against escalation (R19): a caller grants only
+ * what it holds there.
  */
 export function requireCapabilities(
   grants: Grants,
@@ -135,8 +153,8 @@ export function requireCapabilities(
 }
 
 /**
- * Throws code 7 unless there is a group at which the caller holds every one of `needed`. A caller who holds them at any uid holds them
- * at a group of the holdings.
+ * Throws code 7 unless the caller holds every one of `needed` in some group. A caller who holds them at any uid holds them at a group of
+ * `capabilitiesByScope`.
  */
 export function requireCapabilitiesAnywhere(grants: Grants, needed: CapabilitySet): void {
   for (const group of grants.capabilitiesByScope.keys()) if (includesAll(grants.at(group), needed)) return

@@ -11,15 +11,14 @@ import { invalidArgument } from '../api/errors.ts'
 import { parseUid, type Uid } from '../api/uid.ts'
 import {
   type Authorization,
+  authorizeScope,
+  authorizeVisible,
   type Grants,
-  newAuthorizedScope,
-  newVisibleScopes,
-  requireCapabilities,
   requireCapabilitiesAnywhere,
 } from './authorization.ts'
 import type { Caller } from './call.ts'
 
-/** What a method asks of its caller, read from its options in the schema. */
+/** Who may call a method, read from its options in the schema. */
 export type AccessRule =
   | { readonly kind: 'open' }
   | { readonly kind: 'unscoped'; readonly capabilities: CapabilitySet }
@@ -54,9 +53,9 @@ function scopePath(message: DescMessage): string[] | undefined {
 }
 
 /**
- * Decides as far as the headers of a request allow, before its body is read: returns the access that `authorize` would, or undefined
- * where the scope is in the message. Throws code 7 if the caller holds the capabilities of a scoped method not at `pathScope` or, where
- * the path has no scope, not anywhere. A path without a well-formed uid in the place of the scope is left to `authorize`.
+ * Decides as far as the headers of a request allow, before its body is read: returns the authorization that `authorize` would, or
+ * undefined if the message names the scope. Throws code 7 unless the caller holds the capabilities of a scoped method at `pathScope` or,
+ * if the path has no scope, anywhere. A path without a well-formed uid in the place of the scope is left to `authorize`.
  */
 export function authorizeHeaders(
   rule: AccessRule,
@@ -66,29 +65,19 @@ export function authorizeHeaders(
 ): Authorization | undefined {
   if (rule.kind !== 'scoped') return authorizeWithoutScope(rule, caller, grants)
   const scope = pathScope === undefined ? undefined : parseUid(pathScope)
-  if (scope !== undefined) return authorizeAt(rule, scope, caller, grants)
+  if (scope !== undefined) return authorizeScope(caller, grants, scope, rule.capabilities)
   requireCapabilitiesAnywhere(grants, rule.capabilities)
   return undefined
 }
 
 /**
- * Decides before anything is looked up (AIP-211): code 7 when the caller holds the capabilities nowhere on the way to the scope,
- * whether or not anything is there. A scope that is no uid at all is code 3, which tells nothing either.
+ * Decides before anything is looked up (AIP-211): code 7 if the caller holds the capabilities neither at the scope nor at a group above
+ * it, whether the scope exists or not. A scope that is not a uid is code 3, which discloses nothing either.
  */
 export function authorize(rule: AccessRule, request: Message, caller: Caller, grants: Grants): Authorization {
   return rule.kind === 'scoped'
-    ? authorizeAt(rule, scopeOf(request, rule.path), caller, grants)
+    ? authorizeScope(caller, grants, scopeOf(request, rule.path), rule.capabilities)
     : authorizeWithoutScope(rule, caller, grants)
-}
-
-function authorizeAt(
-  { capabilities }: AccessRule & { kind: 'scoped' },
-  scope: string,
-  caller: Caller,
-  grants: Grants,
-): Authorization {
-  requireCapabilities(grants, scope, capabilities)
-  return { caller, grants, authorized: newAuthorizedScope(scope), visible: undefined }
 }
 
 function authorizeWithoutScope(
@@ -96,9 +85,9 @@ function authorizeWithoutScope(
   caller: Caller,
   grants: Grants,
 ): Authorization {
-  if (rule.kind === 'open') return { caller, grants, authorized: undefined, visible: undefined }
-  const scopes = rule.capabilities === 0n ? [] : grants.scopesHolding(rule.capabilities)
-  return { caller, grants, authorized: undefined, visible: newVisibleScopes(scopes) }
+  return rule.kind === 'open'
+    ? { caller, grants, authorized: undefined, visible: undefined }
+    : authorizeVisible(caller, grants, rule.capabilities)
 }
 
 /** Returns the uid that a call is authorized at, if its request has a well-formed one. */

@@ -11,63 +11,68 @@ import type {
 import type { Authorization } from './authorization.ts'
 import type { RequestRecord } from './request-record.ts'
 
-/** What a codec knows of a request before anybody looked into it. */
+/** What an adapter knows of a request from its headers. */
 export interface IncomingCall {
   readonly protocol: 'rest' | 'grpc'
   /** Names this request in the log and in internal errors. */
   readonly requestId: string
-  /** The whole value of the Authorization header, not yet looked at. */
+  /** The whole value of the Authorization header, not verified. */
   readonly authorizationHeader: string | undefined
   /** IP address that the request came from. */
   readonly address: string
   /** The headers or metadata of these names, as sent. */
   readonly ifMatch: string | undefined
   readonly idempotencyKey: string | undefined
-  /** Aborted when the caller went away or its deadline passed; absent where a codec cannot tell. */
+  /** Aborted when the client disconnects or its deadline passes; absent if the adapter does not know. */
   readonly signal?: AbortSignal | undefined
   /** What is recorded of the request; undefined if nothing is. */
   readonly record?: RequestRecord | undefined
-  /** The codec sends answers in parts (parts.ts), each as soon as it is there; others are given them joined. */
+  /** The adapter sends responses in parts (response-parts.ts), each as soon as it is ready; others get them joined. */
   readonly acceptsParts?: boolean
-  /** Headers or metadata that the answer is to have, an error too; lower-case names. */
+  /** Headers or metadata of the response, of an error too; lower-case names. */
   replyHeaders?: Readonly<Record<string, string>> | undefined
+  /** Set by the pipeline: rate limits count a request once, however many operations it runs. */
+  isAddressCounted?: boolean
+  isIdentityCounted?: boolean
 }
 
-/** Who is asking, as proven by the token. */
+/** The caller, as its token proves. */
 export interface Caller {
   /** uid of the identity. */
   readonly identity: string
-  /** The token holds in these groups only (uids); undefined: wherever the identity is bound. */
+  /** The token is valid in these groups only (uids); undefined: wherever the identity is bound. */
   readonly scopes: readonly string[] | undefined
-  /** The token carries at most these capabilities; undefined: all the identity has. */
+  /** The token grants at most these capabilities; undefined: all that the identity holds. */
   readonly capabilities: CapabilitySet | undefined
-  /** Id of the client's session that the token came of and ends with; undefined for workloads. */
+  /** Id of the client's session that the token belongs to and ends with; undefined for workloads. */
   readonly session: string | undefined
-  /** What a token of the registry's token endpoint holds for, and nothing else; undefined for all other tokens. */
+  /** All that a token of the registry's token endpoint is valid for; undefined for other tokens. */
   readonly registryScopes?: readonly RegistryScope[]
+  /** Without a token, or with one that the registry's token endpoint issued without credentials. Not counted, not audited. */
+  readonly isAnonymous?: true
 }
 
-/** As Docker's token specification has it: `repository`, `acme/nginx`, `['pull']`. */
+/** As in Docker's token specification: `repository`, `acme/nginx`, `['pull']`. */
 export interface RegistryScope {
   readonly type: string
   readonly name: string
   readonly actions: readonly string[]
 }
 
-/** The facts about one request that a handler may read: never a service, never the database. */
+/** The facts about one request that a handler may read. */
 export interface Call extends IncomingCall {
   readonly method: DescMethod
-  /** The method as it was called, which is another one where version 1 asks a newer method: what the audit log names. */
+  /** The method that the client called, for the audit log: another one than `method` if version 1 is mapped to it. */
   readonly requestedMethod: DescMethod
   readonly request: Message
-  /** What authorize() found. Absent on methods whose authorization is disabled (ping, exchange). */
+  /** The proof that the caller is authorized. Undefined for open methods (ping, exchange). */
   readonly authorization: Authorization | undefined
 }
 
-/** Calls a method for a request of any protocol (gateway/dispatch.ts). Rejects with an ApiError; anything else is a bug. */
+/** Calls a method for a request of any protocol. Rejects with an ApiError; anything else is a bug. */
 export type Dispatch = (method: DescMethod, request: Message, incoming: IncomingCall) => Promise<Message>
 
-/** The handlers of one service; a method left out answers UNIMPLEMENTED. */
+/** The handlers of one service; a method without one responds with UNIMPLEMENTED. */
 export type Handlers<S extends DescService> = {
   readonly [K in keyof S['method']]?: (
     request: MessageShape<S['method'][K]['input']>,
@@ -75,7 +80,7 @@ export type Handlers<S extends DescService> = {
   ) => Promise<MessageShape<S['method'][K]['output']>>
 }
 
-/** A service and its handlers, as server.ts lists them. */
+/** A service and its handlers. */
 export interface ServiceImplementation {
   readonly service: DescService
   readonly handlers: Readonly<Record<string, Handler | undefined>>
@@ -83,23 +88,20 @@ export interface ServiceImplementation {
 
 export type Handler = (request: Message, call: Call) => Promise<Message>
 
-/** Calls a method for a caller who is known already, and judges it as if it had been called from outside. */
+/** Calls a method for the authenticated caller, and authorizes the call like one from outside. */
 export type InvokeMethod = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
 ) => Promise<MessageShape<O>>
 
-/**
- * The handler of a method that is only another way to say what methods of newer services do. It decides nothing: whatever it
- * answers it has asked for.
- */
+/** The handler of a method of version 1 that is mapped to methods of newer services. It decides nothing: the invoked methods authorize. */
 export type Translator = (
   request: Message,
-  ask: InvokeMethod,
+  invoke: InvokeMethod,
   access: Pick<Authorization, 'grants'>,
 ) => Promise<Message>
 
-/** A service and its translators; a method left out is answered like any other, by a handler or with UNIMPLEMENTED. */
+/** A service and its translators. A method without one has a handler, or responds with UNIMPLEMENTED. */
 export interface ServiceTranslation {
   readonly service: DescService
   readonly translators: Readonly<Record<string, Translator | undefined>>

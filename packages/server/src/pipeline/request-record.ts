@@ -1,6 +1,6 @@
 import type { Code } from '../api/errors.ts'
 
-/** What the access log and traces record of one request. The layers that learn something write it here. */
+/** What the access log and traces record of one request. Each layer writes what it learns. */
 export interface RequestRecord {
   /** Full RPC name, or operation of the registry, as in the audit log; undefined for pages and documents. */
   method: string | undefined

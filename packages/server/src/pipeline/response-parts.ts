@@ -1,27 +1,27 @@
 import type { Message } from '@bufbuild/protobuf'
 
 /**
- * Answers that are made in parts: a list of everything there is may be longer than ought to be held at once. Each part is a whole
- * message with some of the `items`, and knows how to ask for the one behind it; what nobody asks for is never made.
+ * Responses in parts, for lists that are too long for memory. Each part is a whole message with some of the `items`, and can read the
+ * next part; parts that are not requested are not read.
  */
 
-/** An answer that is all one list. */
+/** A response that consists of one list. */
 export type ItemsResponse = Message & { items: Message[] }
 
 const nextParts = new WeakMap<Message, () => Promise<Message>>()
 
-/** The part itself, now with another behind it. */
+/** Adds a next part to a part. Returns the part. */
 export function withNextPart<T extends ItemsResponse>(part: T, next: () => Promise<T>): T {
   nextParts.set(part, next)
   return part
 }
 
-/** Makes the part behind this one; undefined behind the last, and behind answers that have no parts. */
+/** Returns the function that reads the next part; undefined after the last one, and for responses without parts. */
 export function nextPart(part: Message): (() => Promise<ItemsResponse>) | undefined {
   return nextParts.get(part) as (() => Promise<ItemsResponse>) | undefined
 }
 
-/** All parts as one answer. Others have their turn between two of them; an aborted signal ends it with its reason. */
+/** Joins all parts. Yields to the event loop between two parts; fails with the reason of an aborted signal. */
 export async function joinParts(first: Message, getSignal: () => AbortSignal | undefined): Promise<Message> {
   let next = nextPart(first)
   if (next === undefined) return first

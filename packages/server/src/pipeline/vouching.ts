@@ -1,11 +1,11 @@
 import { rootOf, type Uid } from '../api/uid.ts'
 
 /**
- * Decides how far a session or a token counts, by who vouched that its bearer is the person (ADR 13). Every question about this is
- * answered here, from stored facts, at the time of the request.
+ * Decides where a session or a token is effective, by who vouched for the identity of its bearer (ADR 13), from stored facts at the time
+ * of the request.
  */
 
-/** Who vouched for the person of a session. */
+/** Who vouched for the user of a session. */
 export type SessionVoucher =
   /** A local account: password or passkey. */
   | { readonly kind: 'account' }
@@ -18,7 +18,7 @@ export interface OrganizationVoucher {
   readonly kind: 'organization'
   /** uid of the identity provider; its root is the organization. */
   readonly provider: Uid
-  /** The verified address in the provider's claims; '' if there is none. It counts in the provider's organization only. */
+  /** The verified address in the provider's claims; '' if there is none. It is trusted in the provider's organization only. */
   readonly email: string
 }
 
@@ -28,12 +28,12 @@ export type Voucher =
   | { readonly kind: 'direct' }
 
 /**
- * Through which organization's provider a binding was accepted, or a person was registered: the uid of the provider. '' means that no
- * such provider is on record, and matches no voucher.
+ * The uid of the organization's provider through which a binding was accepted, or a user was registered. '' means that none is recorded,
+ * and matches no voucher.
  */
 export type RecordedProvider = Uid | ''
 
-/** Whether a voucher counts in every organization and on the platform. */
+/** Whether a voucher is trusted in every organization and on the platform. */
 export function isTrustedEverywhere(voucher: Voucher): voucher is Exclude<Voucher, OrganizationVoucher> {
   switch (voucher.kind) {
     case 'account':
@@ -47,7 +47,7 @@ export function isTrustedEverywhere(voucher: Voucher): voucher is Exclude<Vouche
   }
 }
 
-/** Whether a role that is held at `scope` ('' for the platform) counts. */
+/** Whether a role binding at `scope` ('' for the platform) is effective. */
 export function isBindingEffective(
   voucher: Voucher,
   { scope, acceptedThrough }: { readonly scope: string; readonly acceptedThrough: string },
@@ -56,12 +56,12 @@ export function isBindingEffective(
   return scope !== '' && (rootOf(scope) === rootOf(voucher.provider) || acceptedThrough === voucher.provider)
 }
 
-/** Whether the bearer may act on the person as a whole: their account, sessions, profile, and organizations to create. */
+/** Whether the bearer may act on the user as a whole: account, sessions, profile, and new organizations. */
 export function hasUserAuthority(voucher: Voucher, registeredThrough: string): boolean {
   return isTrustedEverywhere(voucher) || registeredThrough === voucher.provider
 }
 
-/** A verified e-mail address of a person. */
+/** A verified e-mail address of a user. */
 export interface VerifiedEmail {
   /** '' if there is none. */
   readonly address: string
@@ -69,14 +69,14 @@ export interface VerifiedEmail {
   isTrustedIn(organization: string): boolean
 }
 
-/** `known` is the verified address of the identity, which only vouchers that count everywhere may use. */
+/** `identityEmail` is the verified address of the identity; only vouchers that are trusted everywhere may use it. */
 export function verifiedEmailOf(voucher: Voucher, identityEmail: string): VerifiedEmail {
   if (isTrustedEverywhere(voucher)) return { address: identityEmail, isTrustedIn: () => true }
   const own = rootOf(voucher.provider)
   return { address: voucher.email, isTrustedIn: (organization) => organization === own }
 }
 
-/** What a binding records that is made by accepting an invite, by a first sign-in, or by creating an organization. */
+/** Returns what a new binding records when a user accepts an invite, signs in for the first time, or creates an organization. */
 export function recordedProviderOf(voucher: Voucher): RecordedProvider {
   return isTrustedEverywhere(voucher) ? '' : voucher.provider
 }

@@ -51,13 +51,4 @@ export interface WholeReply extends HttpReply {
   readonly body: WholeBody
 }
 
-/**
- * The IP address that a request counts for, from the socket's and from what X-Forwarded-For says: who may be believed is a matter
- * of configuration (limits/client-address.ts).
- */
-export type ClientAddressOf = (
-  socketAddress: string | undefined,
-  forwardedFor: string | readonly string[] | undefined,
-) => string
-
 export type HttpHandler = (request: HttpRequest) => HttpReply | Promise<HttpReply>

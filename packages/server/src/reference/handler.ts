@@ -2,7 +2,7 @@ import type { DescFile } from '@bufbuild/protobuf'
 import { withCors } from '../gateway/rest/cors.ts'
 import type { HttpHandler } from '../port/http.ts'
 
-/** Describes the API to programs, at /openapi.json, and to people, at /docs. */
+/** Serves the description of the API: /openapi.json for programs, /docs for people. */
 
 export interface ReferencePagesOptions {
   /** The files whose services are described, in this order. */
@@ -13,12 +13,12 @@ export interface ReferencePagesOptions {
   readonly corsOrigins: readonly string[]
 }
 
-/** Which paths are `referenceHandler`'s. */
+/** Whether a path belongs to the reference. */
 export function isReferencePath(path: string): boolean {
   return path === '/openapi.json' || path === '/docs' || path.startsWith('/docs/')
 }
 
-/** Loads what it needs with the first request, so that a server nobody asks has neither the time nor the memory of it. */
+/** Loads the pages with the first request, which saves other servers their time and memory. */
 export function createReferenceHandler(options: ReferencePagesOptions): HttpHandler {
   let pages: Promise<HttpHandler> | undefined
   const handler: HttpHandler = async (request) => {

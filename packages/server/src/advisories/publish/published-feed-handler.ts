@@ -2,12 +2,8 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { osvRecord } from '@berth/advisory-formats/osv/write-osv.ts'
-import {
-  AdvisoryPublicationsService,
-  GetAdvisoryPublicationRequestSchema,
-} from '@berth/contract/gen/berth/vulnerabilities/v1/publications_pb.js'
-import { create } from '@bufbuild/protobuf'
-import { ApiError, Code } from '../../api/errors.ts'
+import { AdvisoryPublicationsService } from '@berth/contract/gen/berth/vulnerabilities/v1/publications_pb.js'
+import { ApiError, Code, notFound } from '../../api/errors.ts'
 import { matchesEtag } from '../../api/etag.ts'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
@@ -18,7 +14,10 @@ import {
   type RestOptions,
   withReplyHeaders,
 } from '../../gateway/rest/handler.ts'
-import type { RequestPipeline } from '../../pipeline/dispatch.ts'
+import { GROUP_TYPE } from '../../iam/groups/parent-group.ts'
+import { type AuthorizedScope, publishedScope } from '../../pipeline/authorization.ts'
+import type { MethodPipeline } from '../../pipeline/methods.ts'
+import type { Pipeline } from '../../pipeline/pipeline.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
 import type { Store } from '../../storage/store.ts'
 import { artifactOfFileName, documentFileName, type FullFeed, fullFeeds, jsonLine } from './build-feed.ts'
@@ -27,14 +26,15 @@ import type { PublishedFeedRequest, PublishedFeeds } from './published-feeds.ts'
 import { hasArtifact, hasRecord, readByAdvisoryId } from './read-advisories.ts'
 
 /**
- * What groups publish for scanners, below /vulnerabilities/feeds/. A public group's feeds are anybody's; for those of another
- * group whoever asks is judged as for reading its publication, before it is told whether there is such a group.
+ * Serves what groups publish for scanners, below /vulnerabilities/feeds/. Anyone may read the feeds of a public group. A caller of the
+ * feeds of another group is authorized as for reading its publication, before the response shows whether the group exists.
  */
 export const PUBLISHED_FEEDS_PATH = '/vulnerabilities/feeds/'
 
 export interface PublishedFeedHandlerOptions
   extends Pick<RestOptions, 'errorDomain' | 'log'>,
-    Pick<RequestPipeline, 'authorizeHeaders' | 'admit'> {
+    Pick<MethodPipeline, 'operationOf'> {
+  readonly pipeline: Pick<Pipeline, 'limitAddress' | 'run'>
   readonly store: Pick<Store, 'db' | 'clock'>
   readonly feeds: PublishedFeeds
   readonly baseUrl: string
@@ -48,52 +48,65 @@ const method = AdvisoryPublicationsService.method.getAdvisoryPublication
 const REPRESENTATION_VERSION = 2
 
 /** What lies under a path. */
-type FeedPath = { readonly group: Uid; readonly path: string } & (
+type FeedPath = { readonly path: string } & (
   | { readonly feed: PublishedFeedRequest['feed'] }
   | { readonly record: string }
   | { readonly manifest: true }
 )
 
 export function publishedFeedHandler(options: PublishedFeedHandlerOptions): HttpHandler {
-  const { store, authorizeHeaders, admit } = options
+  const { store, pipeline } = options
+  const operation = options.operationOf(method)
   return async (request) => {
     const incoming = new RestCall(request)
     try {
-      const feedPath = parseFeedPath(request.url)
-      if (feedPath === undefined) throw pathNotFound()
-      await admit(method, incoming)
-      const state = await readPublicationState(store.db.kysely, feedPath.group)
+      const { group, feedPath } = parseFeedUrl(request.url)
+      await pipeline.limitAddress(operation, incoming)
+      const state = await readPublicationState(store.db.kysely, group)
       const isPublic = state?.publicThrough !== undefined
-      if (!isPublic) {
-        const call = await authorizeHeaders(method, incoming, feedPath.group)
-        await call(create(GetAdvisoryPublicationRequestSchema, { uid: feedPath.group }))
-      }
-      if (state === undefined) throw pathNotFound()
-      return withReplyHeaders(await respond(options, request, { feedPath, state, isPublic }), incoming)
+      const scope = isPublic
+        ? publishedScope(group)
+        : await pipeline.run(
+            operation,
+            incoming,
+            async ({ authorized }) => {
+              if (state === undefined) throw notFound(GROUP_TYPE, group)
+              return authorized
+            },
+            group,
+          )
+      if (state === undefined || scope === undefined) throw pathNotFound()
+      return withReplyHeaders(await respond(options, request, { scope, feedPath, state, isPublic }), incoming)
     } catch (error) {
       return withReplyHeaders(errorReply(error, request, options), incoming)
     }
   }
 }
 
-function parseFeedPath(url: string): FeedPath | undefined {
+/** Throws NOT_FOUND for a path that no group has. */
+function parseFeedUrl(url: string): { readonly group: Uid; readonly feedPath: FeedPath } {
   const [path = ''] = url.slice(PUBLISHED_FEEDS_PATH.length).split('?', 1)
   const [, uid = '', rest = ''] = /^([0-9a-f]{40}(?:\/[0-9a-f]{16})*)\/(.+)$/.exec(path) ?? []
   const group = parseUid(uid)
-  if (group === undefined) return undefined
-  const whole = fullFeeds.find((feed): feed is FullFeed => feed === rest)
-  if (whole !== undefined) return { group, path: rest, feed: whole }
-  if (rest === MANIFEST) return { group, path: rest, manifest: true }
-  const [, format, file = ''] = /^(osv|openvex)\/([^/]+)$/.exec(rest) ?? []
+  const feedPath = parseFeedPath(rest)
+  if (group === undefined || feedPath === undefined) throw pathNotFound()
+  return { group, feedPath }
+}
+
+function parseFeedPath(path: string): FeedPath | undefined {
+  const whole = fullFeeds.find((feed): feed is FullFeed => feed === path)
+  if (whole !== undefined) return { path, feed: whole }
+  if (path === MANIFEST) return { path, manifest: true }
+  const [, format, file = ''] = /^(osv|openvex)\/([^/]+)$/.exec(path) ?? []
   if (format === 'openvex') {
     const artifact = artifactOfFileName(file)
     // One name, however it was encoded.
     return artifact === undefined
       ? undefined
-      : { group, path: `openvex/${documentFileName(artifact)}`, feed: { artifact } }
+      : { path: `openvex/${documentFileName(artifact)}`, feed: { artifact } }
   }
   const record = format === 'osv' ? /^([\w-]+)\.json$/.exec(file)?.[1] : undefined
-  return record === undefined ? undefined : { group, path: rest, record }
+  return record === undefined ? undefined : { path, record }
 }
 
 function pathNotFound(): ApiError {
@@ -101,9 +114,15 @@ function pathNotFound(): ApiError {
 }
 
 interface FeedContext {
+  /** The group whose feed the caller may read. */
+  readonly scope: AuthorizedScope
   readonly feedPath: FeedPath
   readonly state: PublicationState
   readonly isPublic: boolean
+}
+
+function groupOf({ scope }: FeedContext): Uid {
+  return scope.scope as Uid
 }
 
 async function respond(
@@ -112,14 +131,14 @@ async function respond(
   context: FeedContext,
 ): Promise<HttpReply> {
   const { store, baseUrl } = options
-  const { feedPath, state, isPublic } = context
+  const { scope, feedPath, state, isPublic } = context
   const { revision, groups, changedMs } = state
   const name = createHash('sha256')
     .update(
       JSON.stringify([
         REPRESENTATION_VERSION,
         baseUrl,
-        feedPath.group,
+        scope.scope,
         feedPath.path,
         revision,
         groups,
@@ -183,13 +202,11 @@ function acceptsGzip({ headers }: HttpRequest): boolean {
 const gzipAsync = promisify(gzip)
 
 /** Whether a condition may be judged: what is not there has no version that anybody could have. */
-async function exists(
-  { store }: PublishedFeedHandlerOptions,
-  { feedPath: asked }: FeedContext,
-): Promise<boolean> {
-  if ('record' in asked) return hasRecord(store.db, asked.group, asked.record)
-  if (!('feed' in asked) || typeof asked.feed === 'string') return true
-  return hasArtifact(store.db, asked.group, asked.feed.artifact)
+async function exists({ store }: PublishedFeedHandlerOptions, context: FeedContext): Promise<boolean> {
+  const { feedPath } = context
+  if ('record' in feedPath) return hasRecord(store.db, groupOf(context), feedPath.record)
+  if (!('feed' in feedPath) || typeof feedPath.feed === 'string') return true
+  return hasArtifact(store.db, groupOf(context), feedPath.feed.artifact)
 }
 
 function contentOf(
@@ -198,10 +215,10 @@ function contentOf(
   name: string,
   compressed: boolean,
 ) {
-  const { feedPath: asked } = context
-  if ('record' in asked) return osvRecordBytes(options, context, asked.record)
-  return 'manifest' in asked
-    ? vexManifest(options, asked.group)
+  const { feedPath } = context
+  if ('record' in feedPath) return osvRecordBytes(options, context, feedPath.record)
+  return 'manifest' in feedPath
+    ? vexManifest(options, groupOf(context))
     : serveFeed(options, context, name, compressed)
 }
 
@@ -217,23 +234,25 @@ function vexManifest({ baseUrl }: PublishedFeedHandlerOptions, group: Uid): Uint
 
 async function osvRecordBytes(
   { store }: PublishedFeedHandlerOptions,
-  { feedPath: asked, state }: FeedContext,
+  context: FeedContext,
   id: string,
 ): Promise<Uint8Array | undefined> {
-  for await (const { advisories } of readByAdvisoryId(store.db, asked.group, id))
-    return Buffer.from(jsonLine(osvRecord(advisories, state.publication.distribution)))
+  const { distribution } = context.state.publication
+  for await (const { advisories } of readByAdvisoryId(store.db, groupOf(context), id))
+    return Buffer.from(jsonLine(osvRecord(advisories, distribution)))
   return undefined
 }
 
 async function serveFeed(
   { feeds, baseUrl }: PublishedFeedHandlerOptions,
-  { feedPath: asked, state }: FeedContext,
+  context: FeedContext,
   name: string,
   compressed: boolean,
 ) {
-  const { group } = asked
-  if (!('feed' in asked)) return undefined
-  const { feed } = asked
+  const { feedPath, state } = context
+  if (!('feed' in feedPath)) return undefined
+  const { feed } = feedPath
+  const group = groupOf(context)
   const { publication, revision, changedMs } = state
   const { secdb, distribution } = publication
   const request: PublishedFeedRequest = {

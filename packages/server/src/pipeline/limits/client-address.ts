@@ -1,13 +1,18 @@
 import ipaddr from 'ipaddr.js'
-import type { ClientAddressOf } from '../../port/http.ts'
+
+/** Returns the IP address that a request counts for, from the address of its socket and its X-Forwarded-For. */
+export type ClientAddressOf = (
+  socketAddress: string | undefined,
+  forwardedFor: string | readonly string[] | undefined,
+) => string
 
 type Address = ReturnType<typeof ipaddr.process>
 
 /**
- * Whose address a request counts for. `X-Forwarded-For` is what anybody may write; only what a proxy of ours appended to it is
- * true (R39). So it is read from its right end, each entry only if the one who wrote it lies in `trustedProxies` (CIDRs), and the
- * first that is no such proxy is the client. An entry that is no address ends the walk at the proxy that wrote it. Addresses come
- * back in one spelling: IPv6 compressed, IPv4 inside IPv6 as IPv4. Throws when a network cannot be read.
+ * Resolves the address of clients behind `trustedProxies` (CIDRs). Any client can write `X-Forwarded-For`; only the entries that trusted
+ * proxies appended are true (R39). So it is read from its right end, each entry only if a trusted proxy wrote it, and the first address
+ * that is no trusted proxy is the client. An entry that is not an address ends the search at the proxy that wrote it. Addresses are
+ * normalized: IPv6 compressed, IPv4 inside IPv6 as IPv4. Throws if a network is invalid.
  */
 export function clientAddressResolver(trustedProxies: readonly string[]): ClientAddressOf {
   const networks = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr))
@@ -15,7 +20,7 @@ export function clientAddressResolver(trustedProxies: readonly string[]): Client
 
   return (socketAddress = '', forwardedFor) => {
     const isDirect = forwardedFor === undefined || networks.length === 0
-    // As nearly every request has it, and there is but one spelling.
+    // Nearly every request: an IPv4 address, which has one spelling.
     if (isDirect && !socketAddress.includes(':')) return socketAddress
     const peer = parseAddress(socketAddress)
     if (peer === undefined) return socketAddress
@@ -32,7 +37,7 @@ export function clientAddressResolver(trustedProxies: readonly string[]): Client
   }
 }
 
-/** Whether an address is one of `trustedProxies` (CIDRs): it stands for many clients. Throws if a network cannot be read. */
+/** Tests whether an address is one of `trustedProxies` (CIDRs), so that many clients share it. Throws if a network is invalid. */
 export function createTrustedProxyTest(
   trustedProxies: readonly string[],
 ): (address: string | undefined) => boolean {
@@ -50,8 +55,8 @@ function isInNetworks(networks: readonly Network[], address: Address): boolean {
 }
 
 /**
- * What one client is counted by: an IPv4 address, or the /64 of an IPv6 address, since that much is what one subscriber gets to
- * choose from. Text that is no address stands for itself.
+ * Returns the key that a client is counted by: an IPv4 address, or the /64 of an IPv6 address, because one subscriber has all of it. Text
+ * that is not an address is its own key.
  */
 export function clientAddressKey(address: string): string {
   const known = parseAddress(address)
@@ -60,7 +65,7 @@ export function clientAddressKey(address: string): string {
 }
 
 function parseAddress(text: string): Address | undefined {
-  // Shorter forms, such as a bare number, are addresses to the parser but to nobody else.
+  // The parser accepts shorter forms, such as a bare number.
   if (!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(text)) return undefined
   try {
     return ipaddr.process(text)
@@ -69,7 +74,7 @@ function parseAddress(text: string): Address | undefined {
   }
 }
 
-/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Removes the port that some proxies add: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(entry: string): string {
   const [, bracketed, four] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? []
   return bracketed ?? four ?? entry

@@ -1,10 +1,10 @@
 import { limits } from '../../config/limits.ts'
 
-/** What calls are counted as. A method belongs to one class at most (classOf in rate-limits.ts). */
+/** Classes of calls that are counted together. A method belongs to at most one (limit-class.ts). */
 export const limitClasses = ['read', 'write', 'exchange'] as const
 export type LimitClass = (typeof limitClasses)[number]
 
-/** So many calls in a window of so many seconds, which begins with the first of them. */
+/** The number of calls in a window of seconds, which starts with the first of them. */
 export interface Rate {
   readonly points: number
   readonly seconds: number
@@ -13,7 +13,7 @@ export interface Rate {
 /** Rates by class; a class that is absent is not limited. */
 export type LimitTable = Readonly<Partial<Record<LimitClass, Rate>>>
 
-/** What the parser below asks for, for messages. */
+/** Describes the syntax, for error messages. */
 export const limitSyntax = `rates such as read=100/1s,write=20/1s,exchange=10/1m: classes ${limitClasses.join(
   ', ',
 )}, each once; windows in s, m or h, at most 24h`
@@ -21,7 +21,7 @@ export const limitSyntax = `rates such as read=100/1s,write=20/1s,exchange=10/1m
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 }
 const ratePattern = /^(\w+)=(\d{1,9})\/(\d{1,6})([smh])$/
 
-/** Reads `read=100/1s,write=20/1s`; undefined when the text is no table of rates. */
+/** Parses `read=100/1s,write=20/1s`. Returns undefined if the text is invalid. */
 export function parseLimitTable(text: string): LimitTable | undefined {
   const table: Partial<Record<LimitClass, Rate>> = {}
   for (const item of text.split(',')) {

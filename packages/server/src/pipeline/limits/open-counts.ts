@@ -15,7 +15,7 @@ export class OpenCounts<Key> {
     return true
   }
 
-  /** Takes back one `add` that returned true. */
+  /** Reverts one `add` that returned true. */
   remove(key: Key): void {
     const count = this.#counts.get(key) ?? 0
     if (count > 1) this.#counts.set(key, count - 1)

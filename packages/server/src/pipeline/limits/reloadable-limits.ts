@@ -16,8 +16,9 @@ export function createReloadableLimits(
   let counters: Counters | undefined
   let current: RateLimits | undefined
   return {
-    countByAddress: (method, incoming) => current?.countByAddress(method, incoming),
-    countByIdentity: (method, incoming, identity) => current?.countByIdentity(method, incoming, identity),
+    countByAddress: (limitClass, incoming) => current?.countByAddress(limitClass, incoming),
+    countByIdentity: (limitClass, incoming, identity) =>
+      current?.countByIdentity(limitClass, incoming, identity),
     async apply(tables) {
       if (Object.values(tables).every((table) => Object.keys(table).length === 0)) {
         current = undefined

@@ -8,7 +8,7 @@ const documentMethods: ReadonlySet<DescMethod> = new Set([
   AdvisoryDocumentsService.method.importAdvisoryDocuments,
 ])
 
-/** Returns the bytes that a request of a method may have; `usual` for most. Methods that anyone may call read less (R28). */
+/** Returns the largest request of a method in bytes; `defaultMax` for most. Methods that anyone may call have a lower one (R28). */
 export function requestBytesMax(method: DescMethod, defaultMax: number): number {
   if (documentMethods.has(method)) return Math.max(defaultMax, limits.documentsRequestBytesMax)
   const isOpen = getOption(method, iam).mode.case === 'disabled'

@@ -3,31 +3,26 @@ import {
   capabilitiesIn,
   capabilityName,
   capabilitySetOf,
-  includesAll,
 } from '@berth/contract/capabilities.ts'
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
-import { unauthenticated } from '../../api/errors.ts'
 import { ANONYMOUS_IDENTITY } from '../../iam/identities/anonymous-uid.ts'
 import type { Authenticate } from '../../pipeline/authenticate.ts'
-import type { Grants, ReadGrants } from '../../pipeline/authorization.ts'
+import { type Authorization, authorizeScope, type Grants } from '../../pipeline/authorization.ts'
 import type { Caller } from '../../pipeline/call.ts'
-import { assignShare } from '../../pipeline/request-context.ts'
 import { ociError } from './errors.ts'
 import { type RepoReference, scopeOf } from './repo-names.ts'
 
-/** Who asks the registry, and whether they may: by the same grants as everywhere, an operation at a time. */
+/** Who calls the registry, and the proof that it may: by the same grants as everywhere, for each operation. */
 
-export interface OciAccess {
-  readonly caller: Caller
-  readonly grants: Grants
-  /** Without a token, or with one that the token endpoint gave to somebody without one. */
-  readonly isAnonymous: boolean
+/** The proof that the caller may run an operation on a repository. Operations have no other reference to one. */
+export interface RepoAuthorization extends Authorization {
+  readonly repository: RepoReference
 }
 
-/** What tokens of the token endpoint are asked for. */
+/** What a token of the token endpoint is requested for. */
 export type Action = 'pull' | 'push' | 'delete'
 
-/** Everything that each operation needs (the registry roles of core/managed-roles.ts hold them). */
+/** The capabilities that each operation requires (the registry roles of iam/managed-roles.ts hold them). */
 export const operationCapabilities = {
   pullBlob: capabilitySetOf([Capability.CAP_REPO_BLOBS_GET]),
   pullManifest: capabilitySetOf([Capability.CAP_MANIFEST_LIST]),
@@ -42,7 +37,7 @@ export const operationCapabilities = {
   createFolder: capabilitySetOf([Capability.CAP_IAM_GROUPS_CREATE]),
 } as const satisfies Readonly<Record<string, CapabilitySet>>
 
-/** What may be public, whatever else is bound to the anonymous identity by mistake. */
+/** The most that the anonymous identity may do, whatever is bound to it by mistake. */
 const publicCapabilities = capabilitySetOf(
   [
     operationCapabilities.pullBlob,
@@ -53,69 +48,49 @@ const publicCapabilities = capabilitySetOf(
   ].flatMap(capabilitiesIn),
 )
 
-const anonymousCaller: Caller = {
+export const anonymousCaller: Caller = {
   identity: ANONYMOUS_IDENTITY,
   scopes: undefined,
   capabilities: publicCapabilities,
   session: undefined,
+  isAnonymous: true,
 }
 
-export interface AccessOptions {
-  /** Rejects with code 16. */
-  readonly authenticate: Authenticate
-  readonly readGrants: ReadGrants
-}
-
-/** `authorization` is that of a bearer, or none. Throws code 16. */
-export async function authenticateAccess(
-  { authenticate, readGrants }: AccessOptions,
+/** Returns the caller of a bearer token, or the anonymous one if there is no token. Throws code 16. */
+export async function authenticateBearer(
+  authenticate: Authenticate,
   authorization: string | undefined,
-): Promise<OciAccess> {
-  if (authorization === undefined) return anonymousAccess(readGrants)
+): Promise<Caller> {
+  if (authorization === undefined) return anonymousCaller
   const caller = await authenticate(authorization)
-  return caller.identity === ANONYMOUS_IDENTITY
-    ? anonymousAccess(readGrants, caller.registryScopes)
-    : loadAccess(readGrants, caller)
-}
-
-export async function anonymousAccess(
-  readGrants: ReadGrants,
-  registryScopes?: Caller['registryScopes'],
-): Promise<OciAccess> {
-  const caller = registryScopes === undefined ? anonymousCaller : { ...anonymousCaller, registryScopes }
-  return { ...(await loadAccess(readGrants, caller)), isAnonymous: true }
-}
-
-export async function loadAccess(readGrants: ReadGrants, caller: Caller): Promise<OciAccess> {
-  if (caller.identity !== ANONYMOUS_IDENTITY) assignShare(caller.identity)
-  const grants = await readGrants(caller)
-  if (grants === undefined)
-    throw unauthenticated('the identity of this token does not exist any more, or its session has ended')
-  return { caller, grants, isAnonymous: false }
+  if (caller.identity !== ANONYMOUS_IDENTITY) return caller
+  const { registryScopes } = caller
+  return registryScopes === undefined ? anonymousCaller : { ...anonymousCaller, registryScopes }
 }
 
 /**
- * Throws UNAUTHORIZED where another token may help, and DENIED for somebody who is known and lacks something, before it is told
- * whether there is such a repo (R30, R35).
+ * Authorizes a caller for an operation on a repository, before anything shows whether it exists (R30, R35). Throws UNAUTHORIZED if
+ * another token may help, and DENIED for a known caller without the capabilities.
  */
-export function requireRepoAccess(
-  { caller, grants, isAnonymous }: OciAccess,
-  repoRef: RepoReference,
+export function authorizeRepo(
+  { caller, grants }: { readonly caller: Caller; readonly grants: Grants },
+  repository: RepoReference,
   required: CapabilitySet,
   action: Action,
-): void {
-  const { text } = repoRef.name
+): RepoAuthorization {
+  const { text } = repository.name
   if (!tokenAllows(caller, text, action))
-    throw ociError('UNAUTHORIZED', `the token is not for ${action} of ${text}; ask for one that is`)
-  const scope = scopeOf(repoRef)
-  const held = grants.at(scope)
-  if (includesAll(held, required)) return
-  if (isAnonymous) throw ociError('UNAUTHORIZED', `${action} of ${text} needs a token`)
-  const missing = capabilitiesIn((required & ~held) as CapabilitySet).map(capabilityName)
-  throw ociError('DENIED', `for this at ${text} you need ${missing.join(', ')}`, { about: scope })
+    throw ociError('UNAUTHORIZED', `the token is not for ${action} of ${text}; request one that is`)
+  const scope = scopeOf(repository)
+  const authorization = authorizeScope(caller, grants, scope, required, (missing) => {
+    if (caller.isAnonymous === true) return ociError('UNAUTHORIZED', `${action} of ${text} needs a token`)
+    const names = capabilitiesIn(missing).map(capabilityName)
+    return ociError('DENIED', `for this at ${text} you need ${names.join(', ')}`, { auditUid: scope })
+  })
+  return { ...authorization, repository }
 }
 
-/** Whether a token holds for the names of repos (R35). */
+/** Whether a token is valid for the catalog of repositories (R35). */
 export function tokenAllowsCatalog({ registryScopes }: Caller): boolean {
   return (
     registryScopes === undefined ||
@@ -123,7 +98,7 @@ export function tokenAllowsCatalog({ registryScopes }: Caller): boolean {
   )
 }
 
-/** Whether a token holds for a repo: any but those of the token endpoint do. */
+/** Whether a token is valid for a repository. Only tokens of the token endpoint are limited. */
 export function tokenAllows({ registryScopes }: Caller, name: string, action: Action): boolean {
   return (
     registryScopes === undefined ||

@@ -1,11 +1,12 @@
 import type { Uid } from '../../api/uid.ts'
+import type { Authorization } from '../../pipeline/authorization.ts'
 import type { HttpRequest } from '../../port/http.ts'
 import type { Mutator } from '../../storage/changes/mutation.ts'
 import type { DiskSpace } from '../../storage/disk-space.ts'
 import type { Store } from '../../storage/store.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { ManifestReader } from '../manifests/manifest-reader.ts'
-import type { OciAccess } from './access.ts'
+import type { RepoAuthorization } from './access.ts'
 import { ociError } from './errors.ts'
 import type { UploadHashes } from './operations/upload-hashes.ts'
 import type { RepoName, RepoReference } from './repo-names.ts'
@@ -19,14 +20,13 @@ export interface OciServices {
   readonly manifests: ManifestReader
 }
 
-/** A request, its caller and the repository that it names. */
-export interface OciContext {
+/** One authorized request. `A`: what it is authorized for. */
+export interface OciContext<A extends Authorization = RepoAuthorization> {
   readonly request: HttpRequest
   readonly query: URLSearchParams
-  readonly access: OciAccess
-  /** When the caller was authorized. The body of the request may arrive much later. */
+  readonly authorization: A
+  /** When the pipeline started to authorize the caller; the body may arrive much later. */
   readonly authorizedMs: number
-  readonly repoRef: RepoReference
 }
 
 /** Returns the full name of an OCI operation, in the form of RPC methods. */
@@ -36,10 +36,10 @@ export function operationName(operation: string): string {
 
 /** Returns the caller as an actor of the audit log. */
 export function mutatorOf(
-  { request, access, authorizedMs }: Omit<OciContext, 'repoRef' | 'query'>,
+  { request, authorization, authorizedMs }: Omit<OciContext<Authorization>, 'query'>,
   operation: string,
 ): Mutator {
-  const { caller, grants } = access
+  const { caller, grants } = authorization
   const method = operationName(operation)
   return { caller, grants, authorizedMs, method, requestId: request.id, address: request.address }
 }

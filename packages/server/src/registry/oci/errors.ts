@@ -48,10 +48,10 @@ const INSUFFICIENT_STORAGE = 507
 export function ociError(
   reason: OciCode,
   message: string,
-  options: { readonly status?: number; readonly about?: string } = {},
+  options: { readonly status?: number; readonly auditUid?: string } = {},
 ): ApiError {
-  const { status: httpStatus = statuses[reason], ...about } = options
-  return new ApiError(rpcCodes[httpStatus] ?? Code.UNKNOWN, message, { reason, httpStatus, ...about })
+  const { status: httpStatus = statuses[reason], ...rest } = options
+  return new ApiError(rpcCodes[httpStatus] ?? Code.UNKNOWN, message, { reason, httpStatus, ...rest })
 }
 
 /** OCI codes of errors from other parts of the server. */

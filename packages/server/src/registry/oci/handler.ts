@@ -1,17 +1,19 @@
+import { type CapabilitySet, noCapabilities } from '@berth/contract/capabilities.ts'
 import { retryAfter } from '../../api/error-body.ts'
-import { type ApiError, Code, isAudited } from '../../api/errors.ts'
+import type { ApiError } from '../../api/errors.ts'
 import { toApiError } from '../../api/storage-faults.ts'
-import { ANONYMOUS_IDENTITY } from '../../iam/identities/anonymous-uid.ts'
-import { assignShare, runToCompletion } from '../../pipeline/request-context.ts'
+import { RestCall } from '../../gateway/rest/handler.ts'
+import { type Authorization, authorizeVisible } from '../../pipeline/authorization.ts'
+import type { Caller } from '../../pipeline/call.ts'
+import type { Operation, Pipeline } from '../../pipeline/pipeline.ts'
+import { runToCompletion } from '../../pipeline/request-context.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
-import type { Tracer } from '../../runtime/tracer.ts'
 import {
-  type AccessOptions,
   type Action,
-  authenticateAccess,
-  type OciAccess,
+  authorizeRepo,
   operationCapabilities,
-  requireRepoAccess,
+  type RepoAuthorization,
+  tokenAllowsCatalog,
 } from './access.ts'
 import { type OciContext, type OciServices, operationName } from './context.ts'
 import { ociError, ociErrorBody, ociStatus } from './errors.ts'
@@ -28,56 +30,49 @@ import {
   startUpload,
   uploadStatus,
 } from './operations/uploads.ts'
-import { parseRepoName, resolveRepo, scopeOf } from './repo-names.ts'
+import { parseRepoName, resolveRepo } from './repo-names.ts'
 import { parseRoute, type RepoRoute, routeTemplates } from './routes.ts'
 
-/** The distribution protocol, below /v2/: who asks is known and allowed before anything is told or read. */
+/** The distribution protocol, below /v2/: the adapter between it and the request pipeline. */
 
-export interface OciOptions extends AccessOptions {
+export interface OciOptions {
   readonly registry: OciServices
-  /** The one challenge: where tokens are had, and for whom. */
+  readonly pipeline: Pick<Pipeline, 'run' | 'reject'>
+  /** Returns the caller of a bearer token or of Basic credentials, or the anonymous one. Throws code 16. */
+  readonly authenticate: (request: HttpRequest) => Promise<Caller>
+  /** For the challenge: where clients get tokens, and for which service. */
   readonly tokenUrl: string
   readonly service: string
-  /** A visitor with Basic credentials, which some clients send without having been asked for a token. */
-  readonly basicAccess: (request: HttpRequest) => Promise<OciAccess>
-  /** Counts a request; rejects with code 8. */
-  readonly admit: (
-    request: HttpRequest,
-    reads: boolean,
-    identity: string | undefined,
-  ) => Promise<void> | undefined
-  /** Told of what a known caller was denied. */
-  readonly onDenied: (request: HttpRequest, visitor: OciAccess, operation: string, error: ApiError) => void
-  /** Told of each request that was answered. */
-  readonly observe: (operation: string, code: Code, ms: number) => void
-  readonly tracer: Tracer | undefined
   readonly log: { error(fields: object, message: string): void }
 }
 
-interface Operation {
+interface RepoOperation {
   readonly name: string
-  readonly capabilities: (typeof operationCapabilities)[keyof typeof operationCapabilities]
+  readonly capabilities: CapabilitySet
   readonly action: Action
-  /** The bytes of an upload that have arrived are kept even if the client goes away. */
+  /** Received bytes of an upload are stored even if the client disconnects. */
   readonly runsToEnd?: true
-  run(registry: OciServices, visit: OciContext): Promise<HttpReply>
+  run(registry: OciServices, context: OciContext): Promise<HttpReply>
 }
 
-/** The table of who needs what for which method. */
-function operationsOf(route: RepoRoute): Record<string, Operation> {
-  const pull = (name: string, capabilities: Operation['capabilities'], run: Operation['run']): Operation => ({
+/** The operations of a path by HTTP method, with the capabilities that they require. */
+function operationsOf(route: RepoRoute): Record<string, RepoOperation> {
+  const pull = (name: string, capabilities: CapabilitySet, run: RepoOperation['run']): RepoOperation => ({
     name,
     capabilities,
     action: 'pull',
     run,
   })
-  const push = (name: string, run: Operation['run']): Operation => ({
+  const push = (name: string, run: RepoOperation['run']): RepoOperation => ({
     name,
     capabilities: operationCapabilities.push,
     action: 'push',
     run,
   })
-  const upload = (name: string, run: Operation['run']): Operation => ({ ...push(name, run), runsToEnd: true })
+  const upload = (name: string, run: RepoOperation['run']): RepoOperation => ({
+    ...push(name, run),
+    runsToEnd: true,
+  })
   switch (route.kind) {
     case 'tags':
       return { GET: pull('ListTags', operationCapabilities.listTags, listTags) }
@@ -145,153 +140,180 @@ const commonHeaders = {
 
 export function ociHandler(options: OciOptions): HttpHandler {
   return async (request) => {
-    const startMs = performance.now()
-    const state: RequestState = { operation: 'Unknown', reads: true, scope: undefined, visitor: undefined }
-    let code: Code = Code.OK
+    const call = new OciCall(request)
     let reply: HttpReply
     try {
-      reply = await handleRequest(options, request, state)
+      const serve = routeOrReject(options, call)
+      reply = await serve()
     } catch (failure) {
-      const error = toApiError(failure, request.id, options.log)
-      code = error.code
-      if (isAudited(error) && state.visitor !== undefined)
-        options.onDenied(request, state.visitor, state.operation, error)
-      reply = errorReply(options, request, state, error)
+      reply = errorReply(options, call, toApiError(failure, request.id, options.log))
     }
-    if (request.record !== undefined) request.record.code = code
-    options.observe(state.operation, code, performance.now() - startMs)
     return { ...reply, headers: { ...commonHeaders, ...reply.headers } }
   }
 }
 
-/** What is known of a request when it fails. */
-interface RequestState {
-  operation: string
-  /** Whether it counts as a read. */
-  reads: boolean
-  /** What a token for it would have to be for. */
-  scope: string | undefined
-  visitor: OciAccess | undefined
-  /** Methods of the path, where it was asked with another one. */
-  allowed?: readonly string[]
+/** A request of the protocol, and what its error response needs. */
+class OciCall extends RestCall {
+  readonly request: HttpRequest
+  readonly startMs = performance.now()
+  /** Until its path is parsed, the request is of no operation. */
+  operation: Operation = unknownOperation
+  /** What a token for the request would have to be for. */
+  tokenScope: string | undefined = undefined
+  isAuthenticated = false
+  /** Methods of the path, if the request has another one. */
+  allowed: readonly string[] | undefined = undefined
+
+  constructor(request: HttpRequest) {
+    super(request)
+    this.request = request
+  }
 }
 
-async function handleRequest(
-  options: OciOptions,
-  request: HttpRequest,
-  state: RequestState,
-): Promise<HttpReply> {
-  const { registry } = options
-  // PostgreSQL stores no such character, so nothing has it in its name.
-  if (request.url.includes('%00'))
-    throw ociError('NAME_INVALID', 'nothing here has a zero character in its name')
+const unknownOperation: Operation = {
+  name: operationName('Unknown'),
+  limitClass: undefined,
+  access: undefined,
+}
+
+/** Runs an operation in the pipeline. */
+type Serve = () => Promise<HttpReply>
+
+/** Finds the operation of a request from its method and path. */
+function routeOrReject(options: OciOptions, call: OciCall): Serve {
+  try {
+    return route(options, call)
+  } catch (failure) {
+    options.pipeline.reject(call.operation, call, failure, call.startMs)
+    throw failure
+  }
+}
+
+function route(options: OciOptions, call: OciCall): Serve {
+  const { request } = call
+  // PostgreSQL stores no such character, so no name has it.
+  if (request.url.includes('%00')) throw ociError('NAME_INVALID', 'a name cannot contain a zero character')
   const [path = '', search = ''] = request.url.split('?', 2)
-  const route = parseRoute(path)
+  const parsed = parseRoute(path)
   const query = new URLSearchParams(search)
-  if (request.record !== undefined) request.record.route = routeTemplates[route.kind]
-  if (!('name' in route)) return handleRegistryRequest(options, request, state, query, route.kind)
-  const name = parseRepoName(route.name)
-  const operations = operationsOf(route)
-  const operation = operations[request.method]
-  if (operation === undefined) throw methodNotAllowed(state, Object.keys(operations))
-  setOperation(request, state, operation.name)
-  const { from } = route.kind === 'uploads' ? uploadParameters(query) : {}
-  state.scope = `repository:${name.text}:${scopeActions[operation.action]}`
-  if (from !== undefined) state.scope += ` repository:${parseRepoName(from).text}:pull`
-  state.reads = operation.action === 'pull'
-  await options.admit(request, state.reads, undefined)
-  const authorizedMs = performance.now()
-  const access = await authenticateRequest(options, request, state)
-  const repoRef = await resolveRepo(registry.store.db, name)
-  requireRepoAccess(access, repoRef, operation.capabilities, operation.action)
-  assignShare(scopeOf(repoRef))
-  const context: OciContext = { request, query, access, authorizedMs, repoRef }
-  return operation.runsToEnd
-    ? runToCompletion(() => operation.run(registry, context))
-    : operation.run(registry, context)
+  if (request.record !== undefined) request.record.route = routeTemplates[parsed.kind]
+  return 'name' in parsed
+    ? routeRepo(options, call, parsed, query)
+    : routeRegistry(options, call, parsed.kind, query)
 }
 
-function setOperation(request: HttpRequest, state: RequestState, operation: string): void {
-  state.operation = operation
-  if (request.record !== undefined) request.record.method = operationName(operation)
+function routeRepo(options: OciOptions, call: OciCall, parsed: RepoRoute, query: URLSearchParams): Serve {
+  const { registry } = options
+  const { request, startMs: authorizedMs } = call
+  const name = parseRepoName(parsed.name)
+  const operations = operationsOf(parsed)
+  const repoOperation = operations[request.method]
+  if (repoOperation === undefined) throw methodNotAllowed(call, Object.keys(operations))
+  const { action, capabilities, runsToEnd } = repoOperation
+  const operation = setOperation(call, {
+    name: operationName(repoOperation.name),
+    limitClass: action === 'pull' ? 'read' : 'write',
+    access: {
+      authenticate: () => options.authenticate(request),
+      async authorize(caller, grants): Promise<RepoAuthorization> {
+        call.isAuthenticated = true
+        return authorizeRepo(
+          { caller, grants },
+          await resolveRepo(registry.store.db, name),
+          capabilities,
+          action,
+        )
+      },
+    },
+  })
+  const { from } = parsed.kind === 'uploads' ? uploadParameters(query) : {}
+  call.tokenScope = `repository:${name.text}:${scopeActions[action]}`
+  if (from !== undefined) call.tokenScope += ` repository:${parseRepoName(from).text}:pull`
+  const run = (authorization: RepoAuthorization) =>
+    repoOperation.run(registry, { request, query, authorization, authorizedMs })
+  return () =>
+    options.pipeline.run(
+      operation,
+      call,
+      runsToEnd ? (authorization) => runToCompletion(() => run(authorization)) : run,
+    )
 }
 
-/** What no repo is asked for. */
-async function handleRegistryRequest(
+/** Requests that name no repository. */
+function routeRegistry(
   options: OciOptions,
-  request: HttpRequest,
-  state: RequestState,
-  query: URLSearchParams,
+  call: OciCall,
   kind: 'base' | 'catalog',
-): Promise<HttpReply> {
-  if (request.method !== 'GET') throw methodNotAllowed(state, ['GET'])
-  setOperation(request, state, kind === 'base' ? 'CheckVersion' : 'ListCatalog')
-  if (kind === 'catalog') state.scope = 'registry:catalog:*'
-  await options.admit(request, state.reads, undefined)
-  const authorizedMs = performance.now()
-  const access = await authenticateRequest(options, request, state)
-  // This is where clients learn how to sign in, so nobody gets by without a token, not even one for everybody.
-  if (request.headers.authorization === undefined) throw ociError('UNAUTHORIZED', 'a token is needed')
-  if (kind === 'catalog') return listCatalog(options.registry, { request, query, access, authorizedMs })
-  return { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }
+  query: URLSearchParams,
+): Serve {
+  const { request, startMs: authorizedMs } = call
+  if (request.method !== 'GET') throw methodNotAllowed(call, ['GET'])
+  const isCatalog = kind === 'catalog'
+  const operation = setOperation(call, {
+    name: operationName(isCatalog ? 'ListCatalog' : 'CheckVersion'),
+    limitClass: 'read',
+    access: {
+      authenticate: () => options.authenticate(request),
+      authorize(caller, grants) {
+        call.isAuthenticated = true
+        // Clients learn here how to sign in, so every caller needs a token, an anonymous one too.
+        if (request.headers.authorization === undefined) throw ociError('UNAUTHORIZED', 'a token is required')
+        if (isCatalog && !tokenAllowsCatalog(caller))
+          throw ociError('UNAUTHORIZED', 'the token is not for the catalog; request one that is')
+        return authorizeVisible(caller, grants, isCatalog ? operationCapabilities.listRepos : noCapabilities)
+      },
+    },
+  })
+  if (!isCatalog) return () => options.pipeline.run(operation, call, async () => versionReply)
+  call.tokenScope = 'registry:catalog:*'
+  return () =>
+    options.pipeline.run(operation, call, (authorization) =>
+      listCatalog(options.registry, { request, query, authorization, authorizedMs }),
+    )
 }
 
-/** As clients ask for them: who pushes also looks what is there. */
+const versionReply: HttpReply = { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' }
+
+function setOperation<A extends Authorization>(call: OciCall, operation: Operation<A>): Operation<A> {
+  call.operation = operation
+  if (call.record !== undefined) call.record.method = operation.name
+  return operation
+}
+
+/** As clients request them: a client that pushes also reads. */
 const scopeActions: Readonly<Record<Action, string>> = {
   pull: 'pull',
   push: 'pull,push',
   delete: 'delete',
 }
 
-async function authenticateRequest(
-  options: OciOptions,
-  request: HttpRequest,
-  state: RequestState,
-): Promise<OciAccess> {
-  const { authorization } = request.headers
-  const isBasic = /^basic /i.test(authorization ?? '')
-  const identify = () => (isBasic ? options.basicAccess(request) : authenticateAccess(options, authorization))
-  const access = await (options.tracer?.span('authorize', {}, identify) ?? identify())
-  state.visitor = access
-  const { identity } = access.caller
-  if (request.record !== undefined) request.record.identity = identity
-  if (identity !== ANONYMOUS_IDENTITY) await options.admit(request, state.reads, identity)
-  return access
-}
-
-function methodNotAllowed(state: RequestState, methods: readonly string[]): ApiError {
+function methodNotAllowed(call: OciCall, methods: readonly string[]): ApiError {
   const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-  state.allowed = allowed
-  return ociError('UNSUPPORTED', `this path answers ${allowed.join(', ')}`)
+  call.allowed = allowed
+  return ociError('UNSUPPORTED', `this path supports ${allowed.join(', ')}`)
 }
 
-function errorReply(
-  options: OciOptions,
-  request: HttpRequest,
-  state: RequestState,
-  error: ApiError,
-): HttpReply {
+function errorReply(options: OciOptions, call: OciCall, error: ApiError): HttpReply {
   const status = ociStatus(error)
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     'cache-control': 'no-store',
     ...retryAfter(error),
   }
-  if (status === 401) headers['www-authenticate'] = challenge(options, request, state)
+  if (status === 401) headers['www-authenticate'] = challenge(options, call)
   // RFC 9110, section 15.5.6.
-  if (state.allowed !== undefined) headers['allow'] = state.allowed.join(', ')
+  if (call.allowed !== undefined) headers['allow'] = call.allowed.join(', ')
   return { status, headers, body: ociErrorBody(error) }
 }
 
-/** Exactly one, of Docker's token specification; RFC 6750 section 3 names the error only where a token was shown. */
+/** Exactly one challenge, by Docker's token specification; RFC 6750 section 3 names an error only if the request has a token. */
 function challenge(
   { tokenUrl, service }: OciOptions,
-  request: HttpRequest,
-  { scope, visitor: access }: RequestState,
+  { authorizationHeader, tokenScope, isAuthenticated }: OciCall,
 ): string {
   const parts = [`realm="${tokenUrl}"`, `service="${service}"`]
-  if (scope !== undefined) parts.push(`scope="${scope}"`)
-  if (request.headers.authorization !== undefined)
-    parts.push(`error="${access === undefined ? 'invalid_token' : 'insufficient_scope'}"`)
+  if (tokenScope !== undefined) parts.push(`scope="${tokenScope}"`)
+  if (authorizationHeader !== undefined)
+    parts.push(`error="${isAuthenticated ? 'insufficient_scope' : 'invalid_token'}"`)
   return `Bearer ${parts.join(',')}`
 }

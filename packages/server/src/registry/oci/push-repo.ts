@@ -13,19 +13,20 @@ import { mutateBy, recordChange } from '../../storage/changes/mutation.ts'
 import type { Db, Tx } from '../../storage/db.ts'
 import { lockResource } from '../../storage/resource-rows.ts'
 import { insertRepo } from '../resources/repos.ts'
-import { operationCapabilities, requireRepoAccess } from './access.ts'
+import { authorizeRepo, operationCapabilities } from './access.ts'
 import { mutatorOf, nameUnknownError, type OciContext, type OciServices } from './context.ts'
 import { type RepoReference, resolveRepo } from './repo-names.ts'
 
 /** Throws DENIED if the repo or one of its folders does not exist and the caller may not create it. */
-export function requireRepoCreate({ repoRef, access }: Pick<OciContext, 'repoRef' | 'access'>): void {
-  const { name, group, missingFolders, repo } = repoRef
+export function requireRepoCreate({ authorization }: Pick<OciContext, 'authorization'>): void {
+  const { repository } = authorization
+  const { name, group, missingFolders, repo } = repository
   if (repo !== undefined) return
   const needed =
     missingFolders.length === 0
       ? operationCapabilities.createRepo
       : union(operationCapabilities.createRepo, operationCapabilities.createFolder)
-  requireRepoAccess(access, repoRef, needed, 'push')
+  authorizeRepo(authorization, repository, needed, 'push')
   if (group === undefined) throw nameUnknownError(name)
 }
 
@@ -35,7 +36,7 @@ export function requireRepoCreate({ repoRef, access }: Pick<OciContext, 'repoRef
  */
 export async function getOrCreateRepo(registry: OciServices, context: OciContext): Promise<Uid> {
   const { store } = registry
-  const { name, group, missingFolders, repo } = context.repoRef
+  const { name, group, missingFolders, repo } = context.authorization.repository
   if (repo !== undefined) return repo
   requireRepoCreate(context)
   if (group === undefined) throw nameUnknownError(name)
@@ -64,7 +65,9 @@ export async function getOrCreateRepo(registry: OciServices, context: OciContext
   } catch (error) {
     if (!store.db.rules.isUniqueViolation(error)) throw error
     // A concurrent request created it or one of its folders.
-    return getOrCreateRepo(registry, { ...context, repoRef: await resolveRepo(store.db, name) })
+    const repository = await resolveRepo(store.db, name)
+    const authorization = authorizeRepo(context.authorization, repository, operationCapabilities.push, 'push')
+    return getOrCreateRepo(registry, { ...context, authorization })
   }
 }
 

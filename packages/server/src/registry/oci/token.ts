@@ -5,21 +5,18 @@ import { parseFormFields } from '../../api/form-fields.ts'
 import { toApiError } from '../../api/storage-faults.ts'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
+import { RestCall } from '../../gateway/rest/handler.ts'
+import { ANONYMOUS_IDENTITY } from '../../iam/identities/anonymous-uid.ts'
 import type { VerifyAccessToken } from '../../pipeline/authenticate.ts'
-import type { ReadGrants } from '../../pipeline/authorization.ts'
+import type { Grants } from '../../pipeline/authorization.ts'
 import type { Caller, RegistryScope } from '../../pipeline/call.ts'
+import type { Operation, Pipeline } from '../../pipeline/pipeline.ts'
+import { assignShare } from '../../pipeline/request-context.ts'
 import type { HttpHandler, HttpRequest } from '../../port/http.ts'
 import type { Db } from '../../storage/db.ts'
 import type { AccessTokens } from '../../tokens/access-token.ts'
 import { requireUsableLength } from '../../tokens/exchange/token-request.ts'
-import {
-  type Action,
-  anonymousAccess,
-  loadAccess,
-  type OciAccess,
-  operationCapabilities,
-  tokenAllows,
-} from './access.ts'
+import { type Action, anonymousCaller, operationCapabilities, tokenAllows } from './access.ts'
 import { ociErrorBody, ociStatus } from './errors.ts'
 import { parseRepoName, resolveRepo, scopeOf } from './repo-names.ts'
 
@@ -32,23 +29,26 @@ export interface TokenOptions {
   readonly db: Db
   readonly clock: () => number
   readonly tokens: Pick<AccessTokens, 'issue' | 'verify'>
-  readonly readGrants: ReadGrants
-  /** The registry's host: the audience of the tokens of this endpoint. */
+  readonly pipeline: Pick<Pipeline, 'start' | 'finish' | 'requireGrants'>
+  /** The registry's host: the audience of tokens of this endpoint. */
   readonly service: string
-  /** Accepted audiences of tokens that are presented as a password. */
+  /** Accepted audiences of a token that is used as a password. */
   readonly audiences: readonly string[]
-  /** Exchanges a third-party token or a pull token for a token of this server. */
+  /** Exchanges a token of another issuer, or a pull token, for one of ours. */
   readonly exchange: (token: string, identity: Uid, request: HttpRequest) => Promise<string>
-  readonly admit: (request: HttpRequest) => Promise<void> | undefined
   readonly log: { error(fields: object, message: string): void }
 }
 
-/** The caller of the token endpoint, and when its credentials expire. */
-interface TokenAccess extends OciAccess {
+/** Verified credentials, and when they expire. */
+interface Credentialed {
+  readonly caller: Caller
   readonly expiresMs: number
 }
 
-/** User name for a token of this server as the password. */
+/** The handler verifies the credentials, which may come in the form. */
+const operation: Operation = { name: undefined, limitClass: 'read', access: undefined }
+
+/** User name for a password that is a token of this server. */
 const TOKEN_USER = '_token'
 const FORM = 'application/x-www-form-urlencoded'
 const SECOND_MS = 1000
@@ -56,8 +56,9 @@ const SECOND_MS = 1000
 export function tokenHandler(options: TokenOptions): HttpHandler {
   return async (request) => {
     try {
-      await options.admit(request)
-      return { status: 200, headers: jsonHeaders, body: JSON.stringify(await issueToken(options, request)) }
+      const call = await options.pipeline.start(operation, new RestCall(request))
+      const token = await options.pipeline.finish(call, () => issueToken(options, request))
+      return { status: 200, headers: jsonHeaders, body: JSON.stringify(token) }
     } catch (failure) {
       const error = toUnauthenticated(toApiError(failure, request.id, options.log))
       const status = ociStatus(error)
@@ -82,23 +83,25 @@ function toUnauthenticated(error: ApiError): ApiError {
 
 async function issueToken(options: TokenOptions, request: HttpRequest) {
   requireTokenRequest(request)
-  // Credentials in the header are verified before the form is read, which may contain others.
-  const headerAccess = await accessFromHeader(options, request)
+  // Credentials in the header are verified before the form is read, which may have others.
+  const fromHeader = await authenticateHeader(options, request)
+  const headerGrants = fromHeader && (await options.pipeline.requireGrants(fromHeader.caller))
   const parameters = await readParameters(request)
-  const access = headerAccess ?? (await accessFromForm(options, request, parameters))
+  const { caller, expiresMs } = fromHeader ?? (await authenticateForm(options, request, parameters))
+  const grants = headerGrants ?? (await options.pipeline.requireGrants(caller))
   const requestedScopes = parseScopes(parameters)
   const registryScopes: RegistryScope[] = []
   for (const scope of requestedScopes) {
-    const granted = await grantScope(options.db, access, scope)
+    const granted = await grantScope(options.db, caller, grants, scope)
     if (granted.actions.length > 0) registryScopes.push(granted)
   }
-  const { scopes, capabilities, session, identity } = access.caller
+  const { scopes, capabilities, session, identity } = caller
   const issuedMs = Math.floor(options.clock() / SECOND_MS) * SECOND_MS
   const { token, expiresAtMs } = await options.tokens.issue({
     identity,
     audiences: [options.service],
     registryScopes,
-    notAfterMs: access.expiresMs,
+    notAfterMs: expiresMs,
     ...(scopes && { scopes }),
     ...(capabilities !== undefined && { capabilities }),
     ...(session !== undefined && { session }),
@@ -136,43 +139,42 @@ async function readParameters(request: HttpRequest): Promise<URLSearchParams> {
   )
 }
 
-/** Returns undefined for a request without an Authorization header. */
-async function accessFromHeader(
+/** Returns undefined for a request without credentials in its header. */
+async function authenticateHeader(
   options: TokenOptions,
   request: HttpRequest,
-): Promise<TokenAccess | undefined> {
+): Promise<Credentialed | undefined> {
   const { authorization } = request.headers
   if (authorization === undefined) return undefined
   const basic = parseBasic(authorization)
-  if (basic === undefined)
-    throw unauthenticated('the Authorization header must have the form: Basic <credentials>')
-  return accessWithCredentials(options, basic, request)
+  if (basic === undefined) throw unauthenticated('the Authorization header must be: Basic <credentials>')
+  return authenticateCredentials(options, basic, request)
 }
 
-/** Reads the credentials of the OAuth form, if any. */
-function accessFromForm(
+/** Verifies the credentials of an OAuth form; without any, the caller is anonymous. */
+function authenticateForm(
   options: TokenOptions,
   request: HttpRequest,
   parameters: URLSearchParams,
-): Promise<TokenAccess> {
-  if (request.method === 'GET') return accessWithCredentials(options, undefined, request)
+): Promise<Credentialed> {
+  if (request.method === 'GET') return authenticateCredentials(options, undefined, request)
   switch (parameters.get('grant_type')) {
     case 'password': {
       const credentials = {
         user: parameters.get('username') ?? '',
         password: parameters.get('password') ?? '',
       }
-      return accessWithCredentials(options, credentials, request)
+      return authenticateCredentials(options, credentials, request)
     }
     // Credential helpers without a user name send a token of this server.
     case 'refresh_token':
-      return accessWithCredentials(
+      return authenticateCredentials(
         options,
         { user: TOKEN_USER, password: parameters.get('refresh_token') ?? '' },
         request,
       )
     case null:
-      return accessWithCredentials(options, undefined, request)
+      return authenticateCredentials(options, undefined, request)
     default:
       throw invalidArgument('grant_type', 'must be password or refresh_token')
   }
@@ -191,46 +193,49 @@ function parseBasic(authorization: string): Credentials | undefined {
   return colon < 0 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) }
 }
 
-/** Authenticates Basic credentials that are sent to the registry itself. Throws code 16. */
-export async function basicAccess(options: TokenOptions, request: HttpRequest): Promise<OciAccess> {
+/** Verifies Basic credentials that a client sends to the registry itself. Throws code 16. */
+export async function authenticateBasic(options: TokenOptions, request: HttpRequest): Promise<Caller> {
   const credentials = parseBasic(request.headers.authorization ?? '')
   if (credentials === undefined)
     throw unauthenticated('the Authorization header must have the form: Basic <credentials>')
   try {
-    return await accessWithCredentials(options, credentials, request)
+    return (await authenticateCredentials(options, credentials, request)).caller
   } catch (error) {
     throw error instanceof ApiError ? toUnauthenticated(error) : error
   }
 }
 
-async function accessWithCredentials(
-  { tokens, audiences, exchange, readGrants }: TokenOptions,
+async function authenticateCredentials(
+  { tokens, audiences, exchange }: TokenOptions,
   credentials: Credentials | undefined,
   request: HttpRequest,
-): Promise<TokenAccess> {
+): Promise<Credentialed> {
   if (credentials === undefined || (credentials.user === '' && credentials.password === ''))
-    return { ...(await anonymousAccess(readGrants)), expiresMs: Number.POSITIVE_INFINITY }
+    return { caller: anonymousCaller, expiresMs: Number.POSITIVE_INFINITY }
   const { user, password } = credentials
   const identity = parseUid(user)
   if (user !== TOKEN_USER && identity === undefined)
     throw unauthenticated(`the user name must be ${TOKEN_USER} or the uid of an identity`)
   const token = identity === undefined ? password : await exchange(password, identity, request)
-  const { caller, endsMs } = await verifyToken(tokens.verify, audiences, token)
-  if (request.record !== undefined) request.record.identity = caller.identity
-  return { ...(await loadAccess(readGrants, caller)), expiresMs: endsMs }
+  const verified = await verifyToken(tokens.verify, audiences, token)
+  if (verified.caller.identity === ANONYMOUS_IDENTITY)
+    return { ...verified, caller: { ...verified.caller, isAnonymous: true } }
+  if (request.record !== undefined) request.record.identity = verified.caller.identity
+  assignShare(verified.caller.identity)
+  return verified
 }
 
 async function verifyToken(
   verify: VerifyAccessToken,
   audiences: readonly string[],
   token: string,
-): Promise<{ readonly caller: Caller; readonly endsMs: number }> {
+): Promise<Credentialed> {
   if (token.length > limits.bearerTokenCharsMax) throw unauthenticated('the token is too long')
   const result = await verify(token)
   if (result instanceof Error) throw result
   if (!result.audiences.some((audience) => audiences.includes(audience)))
-    throw unauthenticated(`the token has the wrong audience: request one with audience ${audiences[0]}`)
-  return { caller: result.caller, endsMs: result.expiresAtMs }
+    throw unauthenticated(`the token is for another audience; ask for one with the audience ${audiences[0]}`)
+  return { caller: result.caller, expiresMs: result.expiresAtMs }
 }
 
 /** Parses `scope=repository:acme/nginx:pull,push`, which may be repeated or contain several scopes separated by spaces. */
@@ -260,7 +265,8 @@ const actionCapabilities: Readonly<Record<Action, CapabilitySet>> = {
 /** Returns the permitted part of a scope. The result does not depend on whether the repo exists (R30). */
 async function grantScope(
   db: Db,
-  { caller, grants }: TokenAccess,
+  caller: Caller,
+  grants: Grants,
   { type, name, actions }: RegistryScope,
 ): Promise<RegistryScope> {
   const nothing = { type, name, actions: [] }

@@ -22,7 +22,7 @@ const unlimited: UploadQuota = { requireBytes() {}, limitBytes: (bytes) => bytes
  */
 export async function readUploadQuota(
   registry: Pick<OciServices, 'store' | 'disk'>,
-  context: Pick<OciContext, 'repoRef' | 'request'>,
+  context: Pick<OciContext, 'authorization' | 'request'>,
   digest?: string,
 ): Promise<UploadQuota> {
   const { disk } = registry
@@ -34,10 +34,10 @@ export async function readUploadQuota(
 
 async function readOrganizationQuota(
   { store: { db } }: Pick<OciServices, 'store'>,
-  { repoRef }: Pick<OciContext, 'repoRef'>,
+  { authorization: { repository } }: Pick<OciContext, 'authorization'>,
   digest: string | undefined,
 ): Promise<UploadQuota> {
-  const scope = repoRef.repo ?? repoRef.group
+  const scope = repository.repo ?? repository.group
   if (scope === undefined) return unlimited
   const root = rootOf(scope)
   const quota = await remainingStorage(db, root)

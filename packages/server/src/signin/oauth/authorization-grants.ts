@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { validSessionSql } from '../../pipeline/valid-sessions.ts'
 import type { Store } from '../../storage/store.ts'
 import { groupsOfSession, type Session, type SignedIn } from '../../tokens/sessions/sessions.ts'
+import { validSessionSql } from '../../tokens/sessions/valid-sessions.ts'
 import type { AuthorizationRequest } from './authorization-requests.ts'
 
 /**

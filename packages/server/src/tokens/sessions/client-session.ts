@@ -1,7 +1,6 @@
 import type { CapabilitySet } from '@berth/contract/capabilities.ts'
 import { sql } from 'kysely'
 import { limits } from '../../config/limits.ts'
-import { validSessionSql } from '../../pipeline/valid-sessions.ts'
 import { type AuditEvent, recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import { generateSecret, hashSecret } from '../../storage/pending-store.ts'
@@ -10,6 +9,7 @@ import type { AccessTokens } from '../access-token.ts'
 import { requireUsableLength } from '../exchange/token-request.ts'
 import { type RefreshToken, readRefreshToken, writeRefreshToken } from '../refresh/refresh-token.ts'
 import { endSessions, type SessionClientInfo, type SignedIn, startSession } from './sessions.ts'
+import { validSessionSql } from './valid-sessions.ts'
 
 /**
  * Sessions of clients that act on a user's behalf: an access token of one hour, and a refresh token for further ones until the session ends.

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
-import { readVoucher, validSessionSql, voucherColumns } from '../../pipeline/valid-sessions.ts'
 import type { SessionVoucher } from '../../pipeline/vouching.ts'
 import type { Tx } from '../../storage/db.ts'
 import { generateSecret, hashSecret } from '../../storage/pending-store.ts'
 import type { SessionRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
+import { readVoucher, validSessionSql, voucherColumns } from './valid-sessions.ts'
 
 /**
  * Sessions of users: of browsers, with their secret in a cookie, and of clients, with their secret in a refresh token. A session is a row;

@@ -9,7 +9,7 @@ import { findLinkedBlob, linkBlob, lockBlob, refreshLink } from '../../blobs/sto
 import { parseDigest } from '../../manifests/digests.ts'
 import { unlinkBlobs } from '../../quota/usage.ts'
 import { lockRepo } from '../../resources/parent-repo.ts'
-import { operationCapabilities, tokenAllows } from '../access.ts'
+import { authorizeRepo, operationCapabilities, tokenAllows } from '../access.ts'
 import { mutatorOf, type OciContext, type OciServices, requireRepo } from '../context.ts'
 import { ociError } from '../errors.ts'
 import { getOrCreateRepo, lockRepoForShare } from '../push-repo.ts'
@@ -22,9 +22,9 @@ export async function getBlob(
   context: OciContext,
   reference: string,
 ): Promise<HttpReply> {
-  const { repoRef, request } = context
+  const { request, authorization } = context
   const digest = parseDigest(reference)
-  const repo = requireRepo(repoRef)
+  const repo = requireRepo(authorization.repository)
   const blob = await findLinkedBlob(store.db, repo, digest.text)
   if (blob === undefined) throw blobUnknown(digest.text)
   const now = store.clock()
@@ -68,10 +68,10 @@ export async function getBlob(
 }
 
 /** Whether the caller may push: clients check for existing blobs and skip them. */
-function canPush({ access: { caller, grants }, repoRef }: OciContext): boolean {
+function canPush({ authorization: { caller, grants, repository } }: OciContext): boolean {
   return (
-    includesAll(grants.at(scopeOf(repoRef)), operationCapabilities.push) &&
-    tokenAllows(caller, repoRef.name.text, 'push')
+    includesAll(grants.at(scopeOf(repository)), operationCapabilities.push) &&
+    tokenAllows(caller, repository.name.text, 'push')
   )
 }
 
@@ -133,26 +133,25 @@ export function uploadParameters(query: URLSearchParams): { readonly from?: stri
  */
 export async function mountBlob(registry: OciServices, context: OciContext): Promise<HttpReply | undefined> {
   const { store } = registry
-  const { query, access, repoRef } = context
+  const { query, authorization } = context
   const { from } = uploadParameters(query)
   const digest = parseDigest(query.get('mount'))
   if (from === undefined) return undefined
   const source = await resolveRepo(store.db, parseRepoName(from))
-  const mayPull = includesAll(access.grants.at(scopeOf(source)), operationCapabilities.pullBlob)
+  const mayPull = includesAll(authorization.grants.at(scopeOf(source)), operationCapabilities.pullBlob)
   if (!mayPull || source.repo === undefined) return undefined
-  if (!tokenAllows(access.caller, from, 'pull'))
-    throw ociError('UNAUTHORIZED', `the token does not include pull of ${from}: request one that does`)
-  if ((await findLinkedBlob(store.db, source.repo, digest.text)) === undefined) return undefined
+  const { repository } = authorizeRepo(authorization, source, operationCapabilities.pullBlob, 'pull')
+  if ((await findLinkedBlob(store.db, requireRepo(repository), digest.text)) === undefined) return undefined
   const repo = await getOrCreateRepo(registry, context)
   const mounted = await inTransaction(store.db, async (tx) => {
-    await lockRepoForShare(store.db, tx, repo, repoRef)
+    await lockRepoForShare(store.db, tx, repo, authorization.repository)
     const blob = await lockBlob(store.db, tx, digest.text)
     if (blob === undefined) return false
     await linkBlob(store.db, tx, repo, blob, store.clock())
     return true
   })
   if (!mounted) return undefined
-  const location = `/v2/${repoRef.name.text}/blobs/${digest.text}`
+  const location = `/v2/${authorization.repository.name.text}/blobs/${digest.text}`
   return { status: 201, headers: { location, 'docker-content-digest': digest.text }, body: undefined }
 }
 
@@ -163,7 +162,7 @@ export async function deleteBlob(
   reference: string,
 ): Promise<HttpReply> {
   const digest = parseDigest(reference).text
-  const repo = requireRepo(context.repoRef)
+  const repo = requireRepo(context.authorization.repository)
   await mutateBy(store, mutatorOf(context, 'DeleteBlob'), async (tx) => {
     await lockRepo(store.db, tx, repo)
     const needed = await tx

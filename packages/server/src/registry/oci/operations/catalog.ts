@@ -1,12 +1,12 @@
 import { includesAll } from '@berth/contract/capabilities.ts'
 import { descendantRange, parentOf, pathOf, rootOf, type Uid } from '../../../api/uid.ts'
+import type { Authorization } from '../../../pipeline/authorization.ts'
 import type { HttpReply } from '../../../port/http.ts'
 import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
 import type { Db } from '../../../storage/db.ts'
 import { runText, sqlText } from '../../../storage/sql-text.ts'
-import { type OciAccess, operationCapabilities, tokenAllowsCatalog } from '../access.ts'
+import { operationCapabilities } from '../access.ts'
 import type { OciContext, OciServices } from '../context.ts'
-import { ociError } from '../errors.ts'
 import { parseRepoName, resolveRepo } from '../repo-names.ts'
 import { nextPageLink, parsePageSize } from './tags.ts'
 
@@ -21,14 +21,12 @@ interface RepoNamed {
  */
 export async function listCatalog(
   { store }: OciServices,
-  { query, access }: Omit<OciContext, 'repoRef'>,
+  { query, authorization }: OciContext<Authorization>,
 ): Promise<HttpReply> {
   const { db } = store
-  if (!tokenAllowsCatalog(access.caller))
-    throw ociError('UNAUTHORIZED', 'the token does not include the catalog: request one that does')
   const n = parsePageSize(query)
-  const after = query.get('after') ?? (await findRepoUid(store.db, access, query.get('last')))
-  const scopes = [...access.grants.scopesHolding(operationCapabilities.listRepos)].sort()
+  const after = query.get('after') ?? (await findRepoUid(store.db, authorization, query.get('last')))
+  const scopes = [...(authorization.visible?.scopes ?? [])].sort()
   const found: RepoNamed[] = []
   for (const scope of scopes) {
     if (found.length > n || n === 0) break
@@ -58,7 +56,7 @@ export async function listCatalog(
 }
 
 /** Returns the uid of a repo that the caller may list. The position of other repos must not be disclosed. */
-async function findRepoUid(db: Db, { grants }: OciAccess, name: string | null): Promise<string> {
+async function findRepoUid(db: Db, { grants }: Authorization, name: string | null): Promise<string> {
   if (name === null || name === '') return ''
   const { repo } = await resolveRepo(db, parseRepoName(name))
   return repo !== undefined && includesAll(grants.at(repo), operationCapabilities.listRepos) ? repo : ''

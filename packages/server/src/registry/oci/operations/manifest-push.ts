@@ -15,7 +15,7 @@ import { countManifest, quotaWarnings } from '../../quota/usage.ts'
 import { lockRepo } from '../../resources/parent-repo.ts'
 import { checkTagName } from '../../resources/tag-names.ts'
 import { lockTagNamed, requireTagUpdate, writeTag } from '../../resources/tags.ts'
-import { operationCapabilities, requireRepoAccess } from '../access.ts'
+import { authorizeRepo, operationCapabilities } from '../access.ts'
 import { mutatorOf, type OciContext, type OciServices } from '../context.ts'
 import { ociError } from '../errors.ts'
 import { getOrCreateRepo, lockRepoForShare, requireRepoCreate } from '../push-repo.ts'
@@ -31,7 +31,7 @@ export async function putManifest(
   context: OciContext,
   text: string,
 ): Promise<HttpReply> {
-  const { repoRef, request, access } = context
+  const { request, authorization } = context
   const reference = parseReference(text)
   const tags = 'tag' in reference ? [reference.tag] : context.query.getAll('tag')
   for (const tag of tags) {
@@ -44,7 +44,8 @@ export async function putManifest(
       `the request sets ${tags.length} tags, at most ${limits.manifestTagsMax} are allowed (manifestTagsMax)`,
       { status: 414 },
     )
-  if (tags.length > 0) requireRepoAccess(access, repoRef, operationCapabilities.pushTag, 'push')
+  if (tags.length > 0)
+    authorizeRepo(authorization, authorization.repository, operationCapabilities.pushTag, 'push')
   requireRepoCreate(context)
   const { algorithm } = 'digest' in reference ? reference.digest : { algorithm: DEFAULT_ALGORITHM }
   // A body of unknown length may be large.
@@ -68,15 +69,15 @@ export async function putManifest(
 }
 
 /** Owners whose large manifests are counted: the identity, and the organization that it pushes to. */
-function reservationOwners({ access, repoRef }: OciContext): string[] {
-  const { repo, group } = repoRef
+function reservationOwners({ authorization }: OciContext): string[] {
+  const { repo, group } = authorization.repository
   const scope = repo ?? group
-  return [access.caller.identity, ...(scope === undefined ? [] : [rootOf(scope)])]
+  return [authorization.caller.identity, ...(scope === undefined ? [] : [rootOf(scope)])]
 }
 
 async function pushedReply(
   registry: OciServices,
-  { repoRef }: OciContext,
+  { authorization: { repository } }: OciContext,
   {
     reference,
     repo,
@@ -92,7 +93,7 @@ async function pushedReply(
       ...(await retentionWarnings(registry, repo, tags)),
     ]),
     headers: {
-      location: `/v2/${repoRef.name.text}/manifests/${digest}`,
+      location: `/v2/${repository.name.text}/manifests/${digest}`,
       'docker-content-digest': digest,
       ...(parsed.subject !== '' && { 'oci-subject': parsed.subject }),
       ...('digest' in reference && tags.length > 0 && { 'oci-tag': tags.join(', ') }),
@@ -119,7 +120,7 @@ function storeManifest({ store }: OciServices, context: OciContext, pushed: Push
   return mutateBy(store, mutator, async (tx): Promise<MutationResult<void>> => {
     // Pushes of tags wait for each other; manifests without a tag are pushed concurrently.
     if (tags.length > 0) await lockRepo(db, tx, repo)
-    else await lockRepoForShare(db, tx, repo, context.repoRef)
+    else await lockRepoForShare(db, tx, repo, context.authorization.repository)
     const references = await requireDependencies(db, tx, repo, parsed)
     const now = store.clock()
     const row: ManifestRow = {

@@ -11,7 +11,7 @@ import { deleteManifests } from '../../quota/usage.ts'
 import { lockRepo } from '../../resources/parent-repo.ts'
 import { checkTagName } from '../../resources/tag-names.ts'
 import { lockTagNamed, removeTag } from '../../resources/tags.ts'
-import { operationCapabilities, requireRepoAccess } from '../access.ts'
+import { authorizeRepo, operationCapabilities } from '../access.ts'
 import { mutatorOf, type OciContext, type OciServices, requireRepo } from '../context.ts'
 import { ociError } from '../errors.ts'
 import { withWarnings } from '../warnings.ts'
@@ -58,7 +58,7 @@ export async function getManifest(
   text: string,
 ): Promise<HttpReply> {
   const { db } = store
-  const repo = requireRepo(context.repoRef)
+  const repo = requireRepo(context.authorization.repository)
   const at = { root: rootOf(repo), repo }
   const reference = parseReference(text)
   const [row] =
@@ -92,7 +92,7 @@ export async function deleteManifest(
   context: OciContext,
   text: string,
 ): Promise<HttpReply> {
-  const repo = requireRepo(context.repoRef)
+  const repo = requireRepo(context.authorization.repository)
   const reference = parseReference(text)
   await ('tag' in reference
     ? deleteTag(registry, context, repo, reference.tag)
@@ -123,7 +123,12 @@ function deleteByDigest(
     if (deleted.length === 0) throw manifestUnknown(digest)
     const tags = await listTagUids(tx, repo, digest)
     if (tags.length > 0)
-      requireRepoAccess(context.access, context.repoRef, operationCapabilities.deleteTag, 'delete')
+      authorizeRepo(
+        context.authorization,
+        context.authorization.repository,
+        operationCapabilities.deleteTag,
+        'delete',
+      )
     for (const { uid } of tags) {
       await yieldToEventLoop()
       const tag = await lockTag(store.db, tx, uid)

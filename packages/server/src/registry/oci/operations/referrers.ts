@@ -25,11 +25,11 @@ const ROWS_PER_STATEMENT = 1000
 /** Lists the manifests that refer to a subject, whether it exists or not, as an image index, a page at a time. */
 export async function listReferrers(
   { store }: OciServices,
-  { repoRef, query }: OciContext,
+  { authorization: { repository }, query }: OciContext,
   reference: string,
 ): Promise<HttpReply> {
   const { db } = store
-  const { repo } = repoRef
+  const { repo } = repository
   const { text: subject } = parseDigest(reference)
   const artifactType = query.get('artifactType') ?? ''
   // No repo, no referrers: clients treat a 404 as a registry without the referrers API.
@@ -46,7 +46,7 @@ export async function listReferrers(
       ...(artifactType !== '' && { 'oci-filters-applied': 'artifactType' }),
       ...nextPageLink(
         found.length > entries.length,
-        `/v2/${repoRef.name.text}/referrers/${subject}`,
+        `/v2/${repository.name.text}/referrers/${subject}`,
         parameters,
       ),
     },

@@ -6,16 +6,19 @@ import { type OciContext, type OciServices, requireRepo } from '../context.ts'
 import { ociError } from '../errors.ts'
 
 /** Lists the names of tags in byte order, a page at a time. */
-export async function listTags({ store }: OciServices, { repoRef, query }: OciContext): Promise<HttpReply> {
+export async function listTags(
+  { store }: OciServices,
+  { authorization: { repository }, query }: OciContext,
+): Promise<HttpReply> {
   const { db } = store
-  const repo = requireRepo(repoRef)
+  const repo = requireRepo(repository)
   const n = parsePageSize(query)
   const sql = sqlText(db.engine)
   const text = `select name from tags where root = ${sql.bind(rootOf(repo))} and parent = ${sql.bind(repo)}
     and name > ${sql.bind(query.get('last') ?? '')} order by name limit ${sql.bind(n + 1)}`
   const found = n === 0 ? [] : await runText<{ name: string }>(db, text, sql)
   const tags = found.slice(0, n).map(({ name }) => name)
-  const name = repoRef.name.text
+  const name = repository.name.text
   return {
     status: 200,
     headers: {

@@ -22,11 +22,11 @@ export function newId(): string {
 /** Returns an upload of the caller's identity; other identities get BLOB_UPLOAD_UNKNOWN. */
 export async function readUpload(
   { store }: OciServices,
-  { repoRef, access }: OciContext,
+  { authorization: { caller, repository } }: OciContext,
   id: string,
 ): Promise<UploadRow> {
   const { db, clock } = store
-  const repo = requireRepo(repoRef)
+  const repo = requireRepo(repository)
   const row = await db.kysely
     .selectFrom('uploads')
     .selectAll()
@@ -34,7 +34,7 @@ export async function readUpload(
     .where('repo', '=', repo)
     .where('id', '=', id)
     .executeTakeFirst()
-  if (row === undefined || row.identity !== access.caller.identity || Number(row.expires_ms) <= clock())
+  if (row === undefined || row.identity !== caller.identity || Number(row.expires_ms) <= clock())
     throw uploadUnknownError()
   return { ...row, size: Number(row.size), lease_ms: Number(row.lease_ms) }
 }

@@ -62,7 +62,7 @@ async function createUpload(registry: OciServices, context: OciContext): Promise
     root: rootOf(repo),
     repo,
     id,
-    identity: context.access.caller.identity,
+    identity: context.authorization.caller.identity,
     size: 0,
     state: '',
     writer: '',
@@ -73,7 +73,7 @@ async function createUpload(registry: OciServices, context: OciContext): Promise
   await inTransaction(
     db,
     async (tx) => {
-      await lockRepoForShare(db, tx, repo, context.repoRef)
+      await lockRepoForShare(db, tx, repo, context.authorization.repository)
       await tx.insertInto('uploads').values(row).execute()
     },
     UNFINISHED,
@@ -101,9 +101,9 @@ async function pushMonolithic(
     requireLength(context, upload.size)
     requireDigest(digest, `${digest.algorithm}:${hash.digest('hex')}`)
     await commitUpload(registry, upload, digest, async (tx, blob) => {
-      await lockRepoForShare(store.db, tx, repo, context.repoRef)
+      await lockRepoForShare(store.db, tx, repo, context.authorization.repository)
       await linkBlob(store.db, tx, repo, blob, store.clock())
-      await requireUnchangedRights(store, tx, { ...context.access, judgedMs: context.authorizedMs })
+      await requireUnchangedRights(store, tx, { ...context.authorization, judgedMs: context.authorizedMs })
     })
   } catch (error) {
     await blobs.discard(upload)
@@ -173,10 +173,10 @@ async function commitClaim(
     requireDigest(digest, actual)
     quota.requireBytes(written.size)
     await commitUpload(registry, written, digest, async (tx, blob) => {
-      await lockRepoForShare(store.db, tx, repo, context.repoRef)
+      await lockRepoForShare(store.db, tx, repo, context.authorization.repository)
       if (!(await deleteRow(tx))) throw uploadBusyError()
       await linkBlob(store.db, tx, repo, blob, store.clock())
-      await requireUnchangedRights(store, tx, { ...context.access, judgedMs: context.authorizedMs })
+      await requireUnchangedRights(store, tx, { ...context.authorization, judgedMs: context.authorizedMs })
     })
   } catch (error) {
     if (error instanceof ApiError && error.code === Code.RESOURCE_EXHAUSTED && !isStorageFull(error)) {
@@ -230,13 +230,13 @@ function checkChunkStart(context: OciContext, { stored, confirmed }: IdleUpload)
 /** Returns the location of an upload and its progress. */
 function progressReply(
   status: number,
-  { repoRef }: OciContext,
+  { authorization: { repository } }: OciContext,
   { id, size }: Pick<UploadRow, 'id' | 'size'>,
 ): HttpReply {
   return {
     status,
     headers: {
-      location: `/v2/${repoRef.name.text}/blobs/uploads/${id}`,
+      location: `/v2/${repository.name.text}/blobs/uploads/${id}`,
       range: `0-${Math.max(0, size - 1)}`,
       'docker-upload-uuid': id,
     },
@@ -244,8 +244,8 @@ function progressReply(
   }
 }
 
-function blobCreatedReply({ repoRef }: OciContext, { text }: Digest): HttpReply {
-  const location = `/v2/${repoRef.name.text}/blobs/${text}`
+function blobCreatedReply({ authorization: { repository } }: OciContext, { text }: Digest): HttpReply {
+  const location = `/v2/${repository.name.text}/blobs/${text}`
   return { status: 201, headers: { location, 'docker-content-digest': text }, body: undefined }
 }
 

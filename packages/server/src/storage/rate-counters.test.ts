@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { sql } from 'kysely'
-import { onEveryEngine } from '../../../../../test/support/database/storage.ts'
-import { limits } from '../../config/limits.ts'
-import { createMemoryCounters, createSharedCounters } from './rate-counters.ts'
+import { onEveryEngine } from '../../../../test/support/database/storage.ts'
+import { limits } from '../config/limits.ts'
+import { createMemoryCounters } from '../pipeline/limits/rate-counters.ts'
+import { createSharedCounters } from './rate-counters.ts'
 
 const HOUR = 3600
 

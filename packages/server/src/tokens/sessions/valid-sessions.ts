@@ -1,13 +1,13 @@
-import { depthOf, parseUid } from '../api/uid.ts'
-import type { SessionRow } from '../storage/schema/tables.ts'
-import type { OrganizationVoucher, SessionVoucher } from './vouching.ts'
+import { depthOf, parseUid } from '../../api/uid.ts'
+import type { OrganizationVoucher, SessionVoucher } from '../../pipeline/vouching.ts'
+import type { SessionRow } from '../../storage/schema/tables.ts'
 
 /**
- * What makes a row of sessions count besides that it is there and not expired, as a condition in SQL: its account is not disabled,
- * it is on record who vouched, and that identity provider has not been deleted. Both end the sessions when they happen; a sign-in that
- * was under way in that moment is caught here.
+ * Returns the SQL condition under which an unexpired row of sessions is valid: its account is not disabled, its voucher is recorded, and
+ * the identity provider that vouched still exists. Disabling and deleting also end the sessions; the condition covers a sign-in that
+ * finishes at the same moment.
  *
- * `sessions`: what the statement calls the table.
+ * `table`: the name of the table in the statement.
  */
 export function validSessionSql(table: string): string {
   return `not exists (select 1 from accounts a where a.identity_uid = ${table}.identity_uid and a.disabled <> 0)
@@ -24,7 +24,7 @@ export function voucherColumns(voucher: SessionVoucher): VoucherColumns {
   return { vouched_by: voucher.kind, provider_uid: provider, vouched_email: email }
 }
 
-/** Undefined where it is not on record who vouched: such a session counts nowhere. */
+/** Returns undefined if no voucher is recorded: such a session is valid nowhere. */
 export function readVoucher(row: VoucherColumns): SessionVoucher | undefined {
   const { vouched_by: kind, provider_uid, vouched_email: email } = row
   if (kind === 'account' || kind === 'operator') return { kind }
