@@ -10,12 +10,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { run as runFiles } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { createPostgresTemplate } from '../test/support/database/postgres-template.ts'
 import { findServerBinaries, startThrowAwayServer, type ThrowAwayServer } from './postgres.ts'
+import { groupFiles } from './test-groups.ts'
 
 /**
  * `npm test [-- [options] [part of a file's path]…]`: runs the test files with Node's own runner. Without options, suites run on SQLite, and
@@ -52,7 +53,8 @@ const SLOWEST_COUNT = 10
 const timeoutMs = (options.long ? 60 : 10) * MINUTE_MS
 /** Linux has a file system in memory here. */
 const MEMORY_FILES = '/dev/shm'
-const MEMORY_BYTES_MIN = 4 * 1024 ** 3
+/** Several times what a run takes. */
+const MEMORY_BYTES_MIN = 2 * 1024 ** 3
 
 const interrupt = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupt.abort())
@@ -158,9 +160,14 @@ async function run(files: readonly string[]): Promise<number> {
   const known = readDurations()
   // A file that never ran here: its size.
   const expectedMs = (file: string) => known[file] ?? statSync(file).size
-  const sorted = files.toSorted((a, b) => expectedMs(b) - expectedMs(a))
+  // Selected files run separately: what one of them needs from another would only show then.
+  const isWhole = filters.length === 0 && !options.long && !options.golden
+  const parts = isWhole
+    ? groupFiles(files, expectedMs, directory)
+    : files.map((file) => ({ file: resolve(file), expectedMs: expectedMs(file) }))
+  parts.sort((a, b) => b.expectedMs - a.expectedMs)
   const events = runFiles({
-    files: sorted.map((file) => resolve(file)),
+    files: parts.map(({ file }) => file),
     concurrency: CONCURRENCY,
     timeout: timeoutMs,
     signal: interrupt.signal,
@@ -170,9 +177,12 @@ async function run(files: readonly string[]): Promise<number> {
   events.on('test:fail', () => {
     isSuccess = false
   })
-  events.on('test:summary', ({ file, duration_ms }) => {
-    if (file !== undefined) durations.set(file.slice(process.cwd().length + 1), duration_ms)
-  })
+  const addDuration = ({ nesting, file, details }: TestEvent) => {
+    if (nesting > 0 || file === undefined || !file.endsWith('.test.ts')) return
+    const name = relative(process.cwd(), file)
+    durations.set(name, (durations.get(name) ?? 0) + details.duration_ms)
+  }
+  events.on('test:pass', addDuration).on('test:fail', addDuration)
   let text = ''
   for await (const chunk of events.compose(new spec())) {
     process.stdout.write(chunk)
@@ -180,12 +190,18 @@ async function run(files: readonly string[]): Promise<number> {
   }
   printSlowest(durations)
   printSummary(text)
+  if (interrupt.signal.aborted) return INTERRUPTED
   writeDurations({
     ...known,
     ...Object.fromEntries([...durations].map(([file, ms]) => [file, Math.round(ms)])),
   })
-  if (interrupt.signal.aborted) return INTERRUPTED
   return isSuccess ? 0 : 1
+}
+
+interface TestEvent {
+  readonly nesting: number
+  readonly file?: string | undefined
+  readonly details: { readonly duration_ms: number }
 }
 
 function printSlowest(durations: ReadonlyMap<string, number>): void {
