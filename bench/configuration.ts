@@ -1,5 +1,5 @@
-import { type Config, readConfig } from '@berth/server/config/config.ts'
-import type { Log } from '@berth/server/telemetry/log.ts'
+import { type Config, readConfig } from '@berth/server/installation/config.ts'
+import type { Log } from '@berth/server/runtime/log.ts'
 
 /** Where a Berth under measurement keeps its data. */
 export interface Place {

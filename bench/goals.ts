@@ -16,6 +16,8 @@ export const workNames = [
   'advisories',
   'registry',
   'traced',
+  'json',
+  'connect',
 ] as const
 export type WorkName = (typeof workNames)[number]
 
@@ -32,6 +34,8 @@ export const goals = {
   get: { unit: 'share', atLeast: 0.33, stretch: 0.45 },
   list: { unit: 'share', atLeast: 0.1, stretch: 0.25 },
   grpc: { unit: 'share', atLeast: 1, stretch: 1.5 },
+  connect: { unit: 'share', atLeast: 1, stretch: 2 },
+  json: { unit: 'share', atLeast: 2, stretch: 4 },
   create: { unit: 'share', atLeast: 0.6, stretch: 0.8 },
   exchange: { unit: 'share', atLeast: 0.45, stretch: 0.7 },
   pages: { unit: 'times', atLeast: 3, stretch: 1.5 },

@@ -8,9 +8,10 @@ import { help, type Options, readOptions, UsageError } from './options.ts'
 import { tableOf } from './report.ts'
 import { measureAdvisories } from './works/advisories.ts'
 import { measureAws } from './works/aws.ts'
+import { measureJson } from './works/codecs.ts'
 import { measureCreate } from './works/create.ts'
 import { measureExchange } from './works/exchange.ts'
-import { measureGrpc } from './works/grpc-get.ts'
+import { measureConnect, measureGrpc } from './works/grpc-get.ts'
 import { measurePages, measureSkip } from './works/pages.ts'
 import { measurePostgres } from './works/postgres.ts'
 import { measureRefresh } from './works/refresh.ts'
@@ -38,6 +39,8 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   advisories: measureAdvisories,
   registry: measureRegistry,
   traced: measureTraced,
+  json: measureJson,
+  connect: measureConnect,
 }
 
 const USAGE_EXIT_CODE = 2

@@ -108,7 +108,7 @@ function testFiles(): string[] {
   return all
     .filter((file) => file.startsWith('test/long/') === options.long)
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
-    .filter((file) => !options.golden || readFileSync(file, 'utf8').includes('assertGolden('))
+    .filter((file) => !options.golden || /assertGolden\(|BERTH_GOLDEN/.test(readFileSync(file, 'utf8')))
 }
 
 /**

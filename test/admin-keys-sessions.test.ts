@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { readConfig } from '@berth/server/config/config.ts'
+import { readConfig } from '@berth/server/installation/config.ts'
 import { openInstallation } from '@berth/server/installation/installation.ts'
 import { keyRotation } from '@berth/server/tokens/keys/signing-keys.ts'
 import { call } from './support/api/rest.ts'

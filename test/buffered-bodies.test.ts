@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
 import { createGrpcHandler } from '@berth/server/gateway/grpc/handler.ts'
-import { type BodyBudget, createBodyBudget } from '@berth/server/port/body-budget.ts'
+import { type BodyBudget, createBodyBudget } from '@berth/server/port/bodies/body-budget.ts'
 import type { HttpHandler } from '@berth/server/port/http.ts'
 import {
   http2Request,

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { properties } from '@berth/cli/config/settings.ts'
-import { readConfig } from '@berth/server/config/config.ts'
+import { readConfig } from '@berth/server/installation/config.ts'
 import { parse } from 'yaml'
 import { type CommandLine, commandLine } from './support/cli/command-line.ts'
 import { cleanups } from './support/server/process.ts'

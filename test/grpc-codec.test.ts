@@ -15,7 +15,7 @@ import { invalidArgument } from '@berth/server/api/errors.ts'
 import { encodeFrame } from '@berth/server/gateway/grpc/frame.ts'
 import { createGrpcHandler, type GrpcOptions } from '@berth/server/gateway/grpc/handler.ts'
 import type { IncomingCall } from '@berth/server/pipeline/call.ts'
-import { createUnreadReplies } from '@berth/server/port/unread-replies.ts'
+import { createUnreadReplies } from '@berth/server/port/bodies/unread-replies.ts'
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import {
   type CallOptions,

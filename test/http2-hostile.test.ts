@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
+import { createUnreadReplies } from '@berth/server/port/bodies/unread-replies.ts'
 import type { HttpHandler } from '@berth/server/port/http.ts'
 import type { ListenOptions } from '@berth/server/port/listen.ts'
-import { createUnreadReplies } from '@berth/server/port/unread-replies.ts'
 import { http2Request, http2Session, rawConnection, startPort } from './support/http/port.ts'
 import {
   END_HEADERS,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readConfig } from '@berth/server/config/config.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { readConfig } from '@berth/server/installation/config.ts'
 import { openInstallation } from '@berth/server/installation/installation.ts'
 import type { Berth } from '@berth/server/main.ts'
 import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'

@@ -17,7 +17,7 @@ import {
   clientAddressResolver,
   createTrustedProxyTest,
 } from '@berth/server/pipeline/limits/client-address.ts'
-import { createBodyBudget } from '@berth/server/port/body-budget.ts'
+import { createBodyBudget } from '@berth/server/port/bodies/body-budget.ts'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type Http2Reply, http2Request, http2Session, startPort } from './support/http/port.ts'
 import { eventually } from './support/registry/transfers.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GroupsService, OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { SetupError } from '@berth/server/installation/installation.ts'
+import { SetupError } from '@berth/server/config/setup-errors.ts'
 import { organizationSettings, type StatusName } from '@berth/server/operator/organization-settings.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import { insertResource } from '@berth/server/storage/resource-rows.ts'

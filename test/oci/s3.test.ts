@@ -11,7 +11,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3'
 import { limits } from '@berth/server/config/limits.ts'
-import { SetupError } from '@berth/server/installation/installation.ts'
+import { SetupError } from '@berth/server/config/setup-errors.ts'
 import { newLocation } from '@berth/server/registry/blobs/blob-locations.ts'
 import { collectGarbage } from '@berth/server/registry/gc/garbage-collection.ts'
 import { databases } from '../support/database/databases.ts'

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { constants } from 'node:http2'
 import { join } from 'node:path'
 import { createDocumentReader } from './advisories/documents/document-reader.ts'
@@ -11,11 +10,13 @@ import { createPublishedFeeds } from './advisories/publish/published-feeds.ts'
 import { errorBody } from './api/error-body.ts'
 import { unavailable } from './api/errors.ts'
 import { createAuditRecorder } from './audit/recorder.ts'
-import { type Addresses, addressesOf, type Config, type ListenAddress } from './config/config.ts'
+import { ADDRESS_SETTINGS, type Addresses, addressesOf } from './config/addresses.ts'
 import { limits } from './config/limits.ts'
-import { createUntrustedProxyDetector, type UntrustedProxyDetector } from './config/untrusted-proxies.ts'
+import type { ListenAddress } from './config/setting-values.ts'
+import { SetupError } from './config/setup-errors.ts'
 import { cloudProbes } from './iam/cloud/probes.ts'
 import { createLastSeen } from './iam/identities/last-seen.ts'
+import type { Config } from './installation/config.ts'
 import {
   ballastOf,
   type Installation,
@@ -23,20 +24,23 @@ import {
   lockDatabase,
   openBlobStore,
   openInstallation,
-  SetupError,
   toSetupError,
 } from './installation/installation.ts'
+import {
+  createUntrustedProxyDetector,
+  type UntrustedProxyDetector,
+} from './installation/untrusted-proxies.ts'
 import { ensureFirstOrganization, isFirstStart } from './operator/bootstrap.ts'
 import { applyGeneralLimits } from './operator/organization-settings.ts'
 import { clientAddressResolver, createTrustedProxyTest } from './pipeline/limits/client-address.ts'
 import { type Counters, createMemoryCounters, createSharedCounters } from './pipeline/limits/rate-counters.ts'
 import { createReloadableLimits } from './pipeline/limits/reloadable-limits.ts'
-import { createServerBodyBudget } from './port/body-budget.ts'
+import { createServerBodyBudget } from './port/bodies/body-budget.ts'
+import { createUnreadReplies } from './port/bodies/unread-replies.ts'
 import type { HttpHandler } from './port/http.ts'
 import { type Listener, type ListenOptions, listen } from './port/listen.ts'
 import { runShutdown, type ShutdownStep } from './port/shutdown.ts'
 import { watchTls } from './port/tls/tls-watcher.ts'
-import { createUnreadReplies } from './port/unread-replies.ts'
 import type { BlobStore } from './registry/blobs/blob-store.ts'
 import { measuredBlobs } from './registry/blobs/measured.ts'
 import { blobDirectory } from './registry/blobs/open.ts'
@@ -48,15 +52,15 @@ import {
 } from './registry/manifests/manifest-reader.ts'
 import { readTotalUsage } from './registry/quota/usage.ts'
 import { retentionScheduler } from './registry/retention/scheduler.ts'
+import type { Log } from './runtime/log.ts'
 import { createOutbound } from './runtime/outbound/outbound.ts'
 import { type BerthServer, createServer } from './server.ts'
-import { type OperatorProvider, parseOperatorProviders } from './signin/providers/operator-providers.ts'
+import { readOperatorProviders } from './signin/providers/operator-provider-file.ts'
 import { type DiskSpace, diskSpace } from './storage/disk-space.ts'
 import { noBallast } from './storage/engines/sqlite/ballast.ts'
 import { startExpiryJob } from './storage/jobs/delete-expired.ts'
 import { readJob, scheduleJob } from './storage/jobs/job-leases.ts'
 import { writeSetting } from './storage/settings.ts'
-import type { Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { warningCheck } from './telemetry/readiness.ts'
 import { createStorageFaultLog } from './telemetry/storage-fault-log.ts'
@@ -112,9 +116,6 @@ export interface BerthOverrides extends InstallationOverrides {
   /** How manifests are read. */
   readonly manifests?: ManifestReaderOptions
 }
-
-/** The settings under which `berth admin` finds the addresses that the server was last started with. */
-export const ADDRESS_SETTINGS = { baseUrl: 'base_url', authUrl: 'auth_url' } as const
 
 const SECOND_MS = 1000
 
@@ -425,21 +426,6 @@ function diskSpaceOf({ dataDir, blobs, diskReserveBytes }: Config, log: Log, onF
       } else log.info({ disk: name, ...reading }, 'a disk has free space again')
     },
   })
-}
-
-/** The operator's sign-in providers. Throws a SetupError that names the setting. */
-export function readOperatorProviders(file: string | undefined): readonly OperatorProvider[] {
-  if (file === undefined) return []
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new SetupError(`BERTH_SIGN_IN_PROVIDERS_FILE cannot be read: ${(error as Error).message}`)
-  }
-  const read = parseOperatorProviders(text)
-  if ('problems' in read)
-    throw new SetupError(`BERTH_SIGN_IN_PROVIDERS_FILE ${file}: ${read.problems.join('; ')}`)
-  return read.providers
 }
 
 const WARNING_INTERVAL_MS = 60_000

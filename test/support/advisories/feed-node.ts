@@ -1,5 +1,5 @@
-import { readConfig } from '@berth/server/config/config.ts'
 import { limits } from '@berth/server/config/limits.ts'
+import { readConfig } from '@berth/server/installation/config.ts'
 import { startBerth } from '@berth/server/main.ts'
 import { createLog } from '@berth/server/telemetry/log.ts'
 

@@ -51,7 +51,7 @@ let schema: Promise<DescMessage> | undefined
 async function loadSchema(): Promise<DescMessage> {
   const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   const { stdout } = await promisify(execFile)(
-    at('../../node_modules/.bin/buf'),
+    at('../../../node_modules/.bin/buf'),
     ['build', at('otlp'), '-o', '-'],
     { encoding: 'buffer' },
   )

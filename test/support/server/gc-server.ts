@@ -1,4 +1,4 @@
-import { readConfig } from '@berth/server/config/config.ts'
+import { readConfig } from '@berth/server/installation/config.ts'
 import { startBerth } from '@berth/server/main.ts'
 import { createLog } from '@berth/server/telemetry/log.ts'
 

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readConfig } from '@berth/server/config/config.ts'
+import { readConfig } from '@berth/server/installation/config.ts'
 import { type Berth, type BerthOverrides, startBerth } from '@berth/server/main.ts'
 import { bootstrap } from '@berth/server/operator/bootstrap.ts'
-import type { Log } from '@berth/server/telemetry/log.ts'
+import type { Log } from '@berth/server/runtime/log.ts'
 import type { TestDatabase } from '../database/databases.ts'
 
 /** A real server on a free port of loopback, for tests through the front door. */

@@ -20,7 +20,7 @@ import {
 import { createQueryReader } from '../gateway/rest/query-reader.ts'
 import type { RequestPipeline } from '../pipeline/dispatch.ts'
 import type { BodyStream, HttpHandler } from '../port/http.ts'
-import type { Log } from '../telemetry/log.ts'
+import type { Log } from '../runtime/log.ts'
 
 /**
  * The audit log to take elsewhere: all events that a list would page through, a line of JSON each, oldest first. Every page is a

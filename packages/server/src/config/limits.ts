@@ -13,7 +13,7 @@ export const limits = {
   pageSizeDefault: 50,
   pageSizeMax: 200,
   pageTokenMaxAgeMs: 3 * DAY_MS,
-  /** Longest page token that is looked at. */
+  /** Longest page token that is parsed. */
   pageTokenCharsMax: 4 * KIB,
   /** Sort keys in one `order_by`. */
   orderByKeysMax: 5,
@@ -22,44 +22,44 @@ export const limits = {
   advisoryFilterCharsMax: 4 * KIB,
   /** Architectures that a publication of advisories names. */
   publicationArchitecturesMax: 50,
-  /** Files that published feeds are kept in: their number, bytes, and how long one stays that nobody asks for. */
+  /** Files of published feeds: their number, their bytes, and how long an unrequested one stays. */
   feedFilesMax: 1000,
   feedBytesMax: 4 * 1024 * MIB,
   feedIdleMsMax: 7 * DAY_MS,
-  /** A published feed is made within this time and memory; so many may wait for their turn. */
+  /** Building a published feed: its time, its memory, and how many builds may wait. */
   feedBuildMsMax: 15 * MINUTE_MS,
   feedBuildMemoryMib: 512,
   feedBuildsQueuedMax: 100,
-  /** How long a start waits for the lock on a SQLite database that another process has. */
+  /** How long a start waits for a lock that another process has on the SQLite database. */
   serverLockWaitMs: 5 * SECOND_MS,
-  /** Until a process without work ends that reads advisory documents or makes feeds, and a thread that runs long reads of SQLite. */
+  /** Idle time after which a process that reads advisory documents or builds feeds ends, and a thread that runs long reads of SQLite. */
   workerProcessIdleMs: MINUTE_MS,
   readerThreadIdleMs: MINUTE_MS,
-  /** Between two reads of the TLS files, besides those after a change that the system reports. */
+  /** Interval of reading the TLS files, besides reads after a change that the system reports. */
   tlsPollMs: 10 * SECOND_MS,
-  /** A certificate that expires within this time, or within a fifth of its lifetime, is warned of, so often. */
+  /** A certificate that expires within this time, or within a fifth of its lifetime, is logged as a warning, at this interval. */
   tlsExpiryWarningMs: 14 * DAY_MS,
   tlsExpiryNoticeMs: DAY_MS,
-  /** Free space and inodes of the data directory: less than the first is low, fewer inodes fail `berth admin check`. */
+  /** Free space of the data directory that counts as low, and free inodes below which `berth admin check` fails. */
   diskFreeBytesLow: 2 * GIB,
   diskFreeFilesMin: 1000,
-  /** How long caches may give out a published feed without asking for it again. */
+  /** `max-age` of published feeds. */
   feedMaxAgeMs: MINUTE_MS,
-  /** A text that a list filters by: a longer one is longer than anything that is stored, and matches nothing. */
+  /** Text of a list filter. Stored values are shorter, so a longer text matches nothing. */
   filterCharsMax: 4 * KIB,
   /** Characters of the database queries whose results are cached. */
   cachedQueriesCharsMax: 8 * MIB,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
-  /** Results of a list of version 1, which knows no pages. */
+  /** Results of a list of version 1, which has no pages. */
   v1ListMax: 50_000,
   /** Pages of repos in one such list. */
   listedReadmesBytesMax: 32 * MIB,
-  /** Identities and methods that the metric of calls of version 1 tells apart; the rest count as one identity. */
+  /** Series of the metric of version 1 calls, by identity and method; further identities count as one. */
   v1MetricSeriesMax: 5000,
-  /** Digests of a tag that are kept: the latest. */
+  /** Latest digests of a tag that are stored. */
   tagHistoryMax: 1000,
-  /** Helm charts that deploy a repo, and each part of what names one. */
+  /** Helm charts that deploy a repo, and the length of each field that names one. */
   deploymentChartsMax: 100,
   chartFieldCharsMax: 1024,
 
@@ -68,13 +68,13 @@ export const limits = {
   databasePoolDefault: 16,
   databasePoolMin: 2,
   databasePoolMax: 1000,
-  /** One attempt to connect to one server, with TLS, authentication and the look at what kind of server it is. */
+  /** One attempt to connect to one server, including TLS, authentication and the query for its role. */
   databaseConnectMs: 3 * SECOND_MS,
-  /** A request waits this long for a connection: for one that becomes free, or for new ones to one server after the other. */
+  /** How long a request waits for a connection: for a free one, or for attempts to one server after the other. */
   databaseAcquireMs: 5 * SECOND_MS,
   /**
-   * One statement of a request, by the server's `statement_timeout`. With the waits before it and the grace after it shorter than
-   * `handlerTimeoutMs`, so that a caller reads that the database is slow.
+   * One statement of a request, by the server's `statement_timeout`. Together with the waits before it and the grace after it, it is shorter
+   * than `handlerTimeoutMs`, so that a caller learns that the database is slow.
    */
   databaseStatementMs: 15 * SECOND_MS,
   /** One statement of background work and of `berth admin`: migrations, garbage collection, imports. */
@@ -86,28 +86,28 @@ export const limits = {
   databaseIdleInTransactionMs: 10 * SECOND_MS,
   /** The same for background work and `berth admin`. */
   databaseLongIdleInTransactionMs: MINUTE_MS,
-  /** What this node waits longer than the server's own bound, before it gives up a statement itself. */
+  /** How much longer than the server's own bound this node waits before it gives up a statement. */
   databaseGraceMs: 2 * SECOND_MS,
-  /** A statement without a response for so long, and whose session does nothing, is on a connection that died without a sign. */
+  /** A statement without a response for this long, whose session is idle on the server, is on a dead connection. */
   databaseDeadAfterMs: 1500,
-  /** Between two looks for such statements. */
+  /** Interval of checks for such statements. */
   databaseDeadCheckMs: 500,
-  /** A connection that was idle for so long is tried before it is used, within databaseValidateMs. */
+  /** A connection that was idle for this long is validated before use, within databaseValidateMs. */
   databaseValidateAfterMs: SECOND_MS,
   databaseValidateMs: SECOND_MS,
-  /** An idle connection is closed after so long, and each one when it is so old. */
+  /** Idle time and age after which a connection is closed. */
   databaseIdleMs: 10 * SECOND_MS,
   databaseLifetimeMs: 30 * MINUTE_MS,
-  /** TCP asks a silent database after this long whether it is still there. */
+  /** TCP keepalive of connections to the database. */
   databaseKeepAliveMs: 5 * SECOND_MS,
-  /** Connections that are closed get so long to say goodbye. */
+  /** How long connections may take to close. */
   databaseCloseMs: 2 * SECOND_MS,
 
   // Fields.
   descriptionCharsMax: 512,
   /** The spec gives names no maximum; the database index does. */
   nameCharsMax: 1024,
-  /** A group may lie this deep below its root organization: uids stay short enough for an index key. */
+  /** Depth of a group below its organization: uids stay short enough for an index key. */
   groupDepthMax: 32,
   patternCharsMax: 1024,
   issuerCharsMax: 255,
@@ -120,13 +120,13 @@ export const limits = {
   /** Scopes that an identity provider is asked for, and the length of each. */
   oidcScopesMax: 50,
   oidcScopeCharsMax: 255,
-  /** Groups of an identity provider that one person is in. */
+  /** Groups of an identity provider that one user is in. */
   sessionGroupsMax: 1000,
   /** A group as an identity provider names it: part of an index key. */
   externalGroupIdCharsMax: 512,
   /** A subject, an audience, the name or the value of a claim, an ARN or user id of AWS. */
   claimCharsMax: 1024,
-  /** Addresses of pages in what people tell about themselves. */
+  /** Page URLs in a user profile. */
   pageUrlCharsMax: 2048,
   /** Entries of one batch (the public contract of BatchCreateRoleBindings). */
   batchEntriesMax: 25,
@@ -135,9 +135,9 @@ export const limits = {
   /** Mappings that one call deletes. */
   batchDeleteNamesMax: 100,
   staticKeyLifetimeMsMax: 365 * DAY_MS,
-  /** The life of those that come through version 1 without an end of their own (its public contract). */
+  /** Lifetime of static keys that come through version 1 without an expiry (its public contract). */
   v1StaticKeyLifetimeMs: 30 * DAY_MS,
-  /** An e-mail address (RFC 5321, section 4.5.3.1, less the angle brackets of a path). */
+  /** An email address (RFC 5321, section 4.5.3.1, less the angle brackets of a path). */
   emailCharsMax: 254,
   /** How long an invite may stay open; the public contract names no maximum. */
   inviteLifetimeMsMax: 365 * DAY_MS,
@@ -152,26 +152,26 @@ export const limits = {
   repoActiveTagsMax: 500,
   /** Each further destination of a repo that copies another one. */
   syncDestinationCharsMax: 512,
-  /** How long a repo copies another one (the public contract). */
+  /** How long a repo follows its source (the public contract). */
   syncLifetimeMs: 14 * DAY_MS,
   /** A whole overlay, and each list and map in it. */
   overlayBytesMax: 128 * KIB,
   overlayEntriesMax: 500,
-  /** A README, in UTF-8: the worst of this length takes half a second to check. */
+  /** A README, in UTF-8: the most expensive one of this length takes half a second to check. */
   readmeBytesMax: 64 * KIB,
   /** Addresses and titles of the links in a README, once for each reference to them. */
   readmeLinkCharsMax: 256 * KIB,
   /** Cells of all tables in a README, as many in each row as in the widest. */
   readmeTableCellsMax: 10_000,
-  /** READMEs are checked in worker threads: their number and heap, the longest check, and how long one without work stays. */
+  /** READMEs are checked in worker threads: their number, their heap, the longest check, and their idle time. */
   readmeThreadsMax: 1,
   readmeThreadHeapMib: 256,
   readmeCheckMsMax: 10 * SECOND_MS,
   readmeThreadIdleMs: MINUTE_MS,
-  /** READMEs that wait for their check, and `Retry-After` of those that are refused. */
+  /** READMEs that wait for their check, and `Retry-After` of refused ones. */
   readmesQueuedMax: 50,
   readmeRetryMs: SECOND_MS,
-  /** Sources that are gone through, one copying the next, for a README to show. */
+  /** Sources, each copying the next, that are followed to find a README. */
   readmeSourcesMax: 8,
 
   // The registry (the OCI distribution specification).
@@ -195,214 +195,214 @@ export const limits = {
   manifestInlineBytesMax: 64 * KIB,
   manifestThreadsMax: 2,
   manifestThreadHeapMib: 256,
-  /** Reading one takes no longer, and a thread without work ends after so long. */
+  /** Time to read one, and idle time of a thread. */
   manifestParseMsMax: 10 * SECOND_MS,
   manifestThreadIdleMs: MINUTE_MS,
-  /** Large manifests that are being pushed or read, from before the body is read; of one identity or organization. */
+  /** Large manifests that are pushed or read at a time, counted before the body is read; and those of one identity or organization. */
   largeManifestsMax: 64,
   largeManifestsPerCallerMax: 16,
-  /** `Retry-After` of a push that is refused because of these two. */
+  /** `Retry-After` of a push beyond these two limits. */
   largeManifestRetryMs: SECOND_MS,
-  /** Tags, repos and referrers in one answer, and bytes of one that lists referrers. */
+  /** Tags, repos and referrers in one response, and bytes of a referrers response. */
   registryListMax: 10_000,
   referrersBytesMax: 4 * MIB,
-  /** A token of the token endpoint, which holds for the repos that were asked for: their number. */
+  /** Lifetime of a registry token, and the number of its scopes. */
   registryTokenLifetimeMs: HOUR_MS,
   registryTokenScopesMax: 50,
   /** Body of a POST to the token endpoint. */
   registryTokenBodyBytesMax: 64 * KIB,
-  /** Names of tags in one list of a policy, characters of one, and how many of these are stars. */
+  /** Tag patterns in one list of a policy, characters of one, and its stars. */
   tagPatternsMax: 50,
   tagPatternCharsMax: 128,
   tagPatternStarsMax: 8,
   retentionRulesMax: 20,
-  /** Names of tags in all rules of retention together. */
+  /** Tag patterns in all retention rules together. */
   retentionPatternsMax: 100,
-  /** Tags that one rule of retention keeps for being the newest. */
+  /** Newest tags that one retention rule keeps. */
   retentionNewestMax: 1000,
-  /** The least and the most that a rule of retention may call young; manifests without a tag stay at least as long as the first. */
+  /** Bounds of the age in a retention rule; untagged manifests stay at least as long as the first. */
   retentionAgeMsMin: HOUR_MS,
   retentionAgeMsMax: 3650 * DAY_MS,
-  /** Between two runs of retention in a repo, after one that failed, and between two looks for what is due. */
+  /** Interval of retention in a repo, delay after a failed run, and interval of checks for due repos. */
   retentionIntervalMs: 6 * HOUR_MS,
   retentionRetryMs: 5 * MINUTE_MS,
   retentionPollMs: 10 * SECOND_MS,
-  /** A node that runs retention says so now and then, or else another one does. */
+  /** Lease of a node that runs retention; after it another node may run it. */
   retentionLeaseMs: 5 * MINUTE_MS,
   /** Tags or manifests that retention deletes in one transaction. */
   retentionBatchRows: 50,
-  /** Manifests without a tag that one run of retention deletes, or a preview tells of; the next goes on. */
+  /** Untagged manifests that one retention run deletes or a preview lists; the next run continues. */
   retentionManifestsMax: 100_000,
-  /** Warnings with one answer of the registry, and characters of one. */
+  /** Warnings in one registry response, and characters of one. */
   registryWarningsMax: 8,
   registryWarningCharsMax: 500,
-  /** An upload that nobody goes on with for so long is over. */
+  /** An upload that is not continued for this long expires. */
   uploadIdleMsMax: DAY_MS,
-  /** A request that writes an upload renews its claim while bytes come; otherwise another request may continue the upload. */
+  /** Lease of a request that writes an upload, renewed while bytes arrive; after it another request may continue the upload. */
   uploadLeaseMs: 5 * SECOND_MS,
-  /** A request that continues an upload waits so long for the one that writes it: at least the lease of one whose node died. */
+  /** How long a request waits for another one that writes the upload: at least the lease, in case its node died. */
   uploadLockWaitMsMax: 5 * SECOND_MS,
-  /** Uploads whose hash is remembered between two requests; of others the bytes are read again at their end. */
+  /** Uploads whose hash state is cached between requests; others are read again when they finish. */
   uploadHashesMax: 10_000,
-  /** Collection takes what nobody needs after this time, by default and at least. Pushes count on it. */
+  /** Age after which garbage collection deletes an unreferenced blob: the default and the minimum. Pushes rely on it. */
   gcGraceMsDefault: DAY_MS,
   gcGraceMsMin: HOUR_MS,
-  /** Who may push and is shown a blob may count on it anew, noted so often. */
+  /** A blob that a pusher was shown is not collected for the grace time; its time is updated at this interval. */
   linkRefreshMs: 10 * MINUTE_MS,
-  /** Bytes that no row knows may be about to get theirs: they are left alone for the one, and get it within the other or not at all. */
+  /** Stored bytes without a row may belong to a running commit: they stay for the first time, and a commit ends within the second. */
   untrackedBlobAgeMsMin: HOUR_MS,
   blobCommitMsMax: 30 * MINUTE_MS,
-  /** More bytes that no row knows than this, and than all others, are not taken unasked. */
+  /** Garbage collection asks for confirmation if more blobs than this, and more than all others, have no row. */
   untrackedBlobsUnconfirmedMax: 100,
-  /** More blobs that the store does not have than this, and than a tenth of all, are not forgotten unasked. */
+  /** Garbage collection asks for confirmation if more blobs than this, and more than a tenth of all, are missing in the store. */
   missingBlobsUnconfirmedMax: 10,
-  /** An upload that is over stays for a request that began before. */
+  /** How long an expired upload stays for requests that started before. */
   expiredUploadRetentionMs: HOUR_MS,
-  /** How often a node looks whether a collection is due, and when that of a node that died is anybody's. */
+  /** Interval of checks for a due garbage collection. */
   gcPollMs: MINUTE_MS,
-  /** A collection that failed is tried again after this, or after its interval where that is shorter. */
+  /** Delay after a failed garbage collection, or its interval if that is shorter. */
   gcRetryMs: HOUR_MS,
   registryRunLeaseMs: MINUTE_MS,
-  /** Repos that a scrub names for each blob, and what it lists of each kind. */
+  /** Repos that a scrub names for each blob, and findings that it lists of each kind. */
   scrubReposMax: 100,
   scrubFindingsMax: 10_000,
-  /** Blobs that a backup or a restore copies at a time. */
+  /** Blobs that a backup or restore copies at a time. */
   backupBlobConcurrency: 4,
-  /** How long a client may begin to fetch a blob from the bucket that it was sent to. */
+  /** How long the signed URL of a blob in the bucket is valid. */
   blobUrlLifetimeMs: 5 * MINUTE_MS,
-  /** Parts in which blobs go to S3: all but the last of one size, and as many as one object may have. */
+  /** Size of the parts in which blobs go to S3, and parts of one object. */
   s3PartBytes: 8 * MIB,
   s3PartsMax: 10_000,
-  /** Parts of one upload that are on their way at once. */
+  /** Parts of one upload that are sent at a time. */
   s3PartConcurrency: 2,
-  /** Larger blobs are copied within S3 in parts of this size, so many at once. */
+  /** Larger blobs are copied within S3 in parts of this size, this many at a time. */
   s3CopyPartBytes: 256 * MIB,
   s3CopyConcurrency: 4,
   s3ConnectionsMax: 1000,
-  /** Until a connection to S3 is made, an answer of it begins, and one that copies. */
+  /** Time to connect to S3, to the first byte of its response, and to that of a copy. */
   s3ConnectTimeoutMs: 5 * SECOND_MS,
   s3TimeoutMs: 20 * SECOND_MS,
   s3CopyTimeoutMs: 5 * MINUTE_MS,
-  /** `Retry-After` of what a full or failing disk refuses. */
+  /** `Retry-After` of requests that a full or failing disk refuses. */
   storageRetryMs: 30 * SECOND_MS,
-  /** Blobs leave this much of their disk free, or this share of a small one, unless BERTH_DISK_RESERVE says otherwise. */
+  /** Free space that blobs leave on their disk, and share of a small disk, unless BERTH_DISK_RESERVE sets it. */
   diskReserveBytes: 256 * MIB,
   diskReservePercent: 5,
-  /** A disk with less free space is full, whatever the reserve. */
+  /** A disk with less free space counts as full, whatever the reserve. */
   diskFullBytes: MIB,
   /** The file that is deleted for garbage collection on a full disk; at most `diskReservePercent` of the disk. */
   diskBallastBytes: 8 * MIB,
-  /** The free space of a disk is read again after this time, and after so many bytes of one upload. */
+  /** The free space of a disk is read again after this time, and after this many bytes of one upload. */
   diskSampleMaxAgeMs: SECOND_MS,
   diskSampleBytes: 8 * MIB,
-  /** How often a node looks whether a disk is full, or no longer. */
+  /** Interval of checks for a full disk. */
   diskPollMs: 10 * SECOND_MS,
-  /** Failures of a disk are logged once, until none came for this time. */
+  /** Disk failures are logged once, until there was none for this time. */
   storageFaultQuietMs: MINUTE_MS,
-  /** How often a request is made to S3 that fails in a way that may go away; and a read that breaks is taken up again. */
+  /** Attempts of a request to S3 after transient failures, and resumes of a read that breaks off. */
   s3AttemptsMax: 4,
-  /** Configuration of an image: it is read for its architecture. */
+  /** Configuration of an image, which is read for its architecture. */
   imageConfigBytesMax: 4 * MIB,
-  /** Values in all objects and lists of a configuration; one with more is read as none. */
+  /** Values in all objects and lists of a configuration; one with more is ignored. */
   imageConfigElementsMax: 20_000,
   /** Manifests and configurations that one request for an image's size or architectures reads: their number and bytes. */
   imageManifestsMax: 10_000,
   imageBytesMax: 64 * MIB,
 
-  /** An architecture that the size of an image is asked for. */
+  /** Name of an architecture in a request for the size of an image. */
   architectureCharsMax: 64,
   /** An `If-Match` or `If-None-Match` header. */
   etagHeaderCharsMax: 4 * KIB,
-  /** An `Idempotency-Key`, and how long the first answer is repeated for it. */
+  /** An `Idempotency-Key`, and how long its first response is repeated. */
   idempotencyKeyCharsMax: 255,
   idempotencyKeyMaxAgeMs: DAY_MS,
 
-  // Advisory documents: the largest that are published stay below, and reading the worst takes a few seconds.
+  // Advisory documents: published ones are smaller, and the most expensive takes a few seconds to read.
   advisoryDocumentBytesMax: 64 * MIB,
-  /** Of one request: its bytes, and how many documents. */
+  /** Bytes and documents of one request. */
   documentsRequestBytesMax: 8 * MIB,
   advisoryDocumentsMax: 1000,
-  /** Reading one document takes no longer, and no more memory. */
+  /** Time and memory to read one document. */
   documentParseMsMax: 30 * SECOND_MS,
   documentParseMemoryMib: 1024,
-  /** Documents that tell of the same advisories as one that comes in, and advisories of theirs that stay in memory. */
+  /** Documents with the same advisories as an imported one that are parsed again, and their advisories that stay in memory. */
   documentsReparsedMax: 100,
   recordsCachedMax: 50_000,
-  /** Files in an archive of documents, what they unpack to in all, and how many times more that is than the archive. */
+  /** Files in an archive of documents, their unpacked bytes, and the compression ratio. */
   archiveEntriesMax: 1_000_000,
   archiveBytesMax: 32 * GIB,
   archiveRatioMax: 100,
-  /** Archives in archives: one that lies deeper is not opened. */
+  /** Nesting of archives: a deeper one is not opened. */
   archiveNestingMax: 2,
-  /** A file of documents that is fetched, and how long that takes. */
+  /** Bytes and time of one download. */
   downloadBytesMax: 8 * GIB,
   downloadMsMax: 2 * HOUR_MS,
-  /** A transfer ends that brings less than so many bytes in so long. */
+  /** A download that receives fewer bytes in this window ends. */
   downloadWindowMs: 30 * SECOND_MS,
   downloadWindowBytesMin: 64 * KIB,
-  /** A transfer that breaks is taken up again so often, as long as each time brings something. */
+  /** How often a broken download is resumed, if each attempt brought bytes. */
   downloadResumesMax: 10,
   /** Address of a feed: part of an index key. */
   feedUrlCharsMax: 1024,
-  /** Between two runs of a feed. */
+  /** Poll interval of a feed. */
   feedIntervalMsMin: 5 * MINUTE_MS,
   feedIntervalMsMax: 30 * DAY_MS,
   feedIntervalMsDefault: HOUR_MS,
-  /** A feed that failed is tried again after this, which doubles each time, and at most after that. */
+  /** Delay after a failed run of a feed: the first, and the maximum; it doubles each time. */
   feedBackoffMsMin: MINUTE_MS,
   feedBackoffMsMax: 6 * HOUR_MS,
-  /** The longest that the server of a feed may ask to be left alone. */
+  /** Longest `Retry-After` of a feed's server that is honored. */
   feedRetryAfterMsMax: DAY_MS,
   /**
-   * Feeds that one node reads at a time, and of one organization; how often it looks for others, and when those of a node that died
-   * are free.
+   * Feeds that one node reads at a time, and those of one organization; interval of checks for due feeds; and the lease after which
+   * another node may take over.
    */
   feedConcurrencyMax: 3,
   feedConcurrencyPerOrganizationMax: 2,
   feedPollMs: 5 * SECOND_MS,
   feedLeaseMs: MINUTE_MS,
-  /** Documents that were not taken whose reasons a feed keeps. */
+  /** Rejected documents whose reasons a feed shows. */
   feedRejectionsMax: 20,
-  /** Feeds whose last success is among the metrics. */
+  /** Feeds whose last success is a metric. */
   feedsMeasuredMax: 1000,
-  /** A gauge of /metrics that the database has: time to read it, and how long its last value stands in for one that cannot be read. */
+  /** A gauge of /metrics that is read from the database: time to read it, and how long its last value is shown if that fails. */
   metricReadMsMax: 2 * SECOND_MS,
   metricCacheMsMax: 10 * MINUTE_MS,
   advisoryDepthMax: 64,
   /** Scalars, lists and maps of one document. */
   advisoryValuesMax: 2_000_000,
-  /** YAML takes more time and memory than JSON of the same size: characters, and what its grammar makes of them. */
+  /** YAML takes more time and memory than JSON of the same size: characters, tokens and aliases. */
   advisoryYamlCharsMax: 8 * MIB,
   advisoryYamlLexemesMax: 1_000_000,
   advisoryYamlAliasesMax: 1000,
-  /** Values that all aliases of a document stand for. */
+  /** Values that all aliases of a document expand to. */
   advisoryYamlRepeatedValuesMax: 10_000,
   advisoriesPerDocumentMax: 200_000,
-  /** Events of all advisories of a document, the characters of their notes, and their aliases, scores and remarks together. */
+  /** Events of all advisories of a document, the characters of their notes, and their aliases, scores and notes together. */
   advisoryDocumentEventsMax: 1_000_000,
   advisoryDocumentNoteCharsMax: 128 * MIB,
   advisoryDocumentNamesMax: 4_000_000,
-  /** Scores of one record by as many methods. */
+  /** Scores of one record. */
   advisoryScoresMax: 100,
   /** Events and aliases of one advisory: records of whole kernels name the most. */
   advisoryEventsMax: 1000,
   advisoryAliasesMax: 2000,
-  /** What an OSV record says of one package beyond the fields of advisories, as JSON. */
+  /** Data of an OSV record about one package without an advisory field, as JSON. */
   advisoryExtensionCharsMax: 4 * MIB,
-  /** Names, versions, paths and ids, and of everything that people say about them. */
+  /** Names, versions, paths and ids, and notes. */
   advisoryNameCharsMax: KIB,
   advisoryNoteCharsMax: 64 * KIB,
   /** Products of CSAF that are components of components. */
   advisoryProductChainMax: 16,
-  /** Parts of index keys, of which PostgreSQL takes some 2700 bytes together: the name of a record in its group, and of a document. */
+  /** Parts of index keys, which PostgreSQL limits to about 2700 bytes together: the key of a record in its group, and the id of a document. */
   advisoryKeyBytesMax: 768,
   advisoryDocumentIdBytesMax: 512,
-  /** Names of packages and components, and of vulnerabilities: found by every part of them. Published ones have up to 100 bytes. */
+  /** Names of packages and components, and of vulnerabilities, which substring search finds. Published ones have up to 100 bytes. */
   advisoryIndexedNameBytesMax: 512,
   advisoryAliasBytesMax: 256,
-  /** What finds the names of one document by their parts. */
+  /** Index entries for the names of one document. */
   advisoryDocumentSuffixBytesMax: 128 * MIB,
-  /** Different paths of what a document says and the schema has no field for. */
+  /** Different paths of fields in a document that the schema has no field for. */
   advisoryUnmappedPathsMax: 500,
 
   // Rate limits.
@@ -410,13 +410,13 @@ export const limits = {
   rateLimitWindowMsMax: DAY_MS,
   /** Addresses or identities of one rate limit that are counted in memory. */
   rateLimitKeysMax: 100_000,
-  /** Somebody may ask to be let into an organization again after so long. */
+  /** Interval after which a user may request access to an organization again. */
   accessRequestIntervalMs: DAY_MS,
 
   // Shares of the database connections of a node (ADR 18), in percent of its pool.
-  /** Connections of one organization, of one person without an organization, or of callers that are not known yet. */
+  /** Connections of one organization, of one user without an organization, or of unauthenticated callers. */
   databaseOrganizationPercentMax: 50,
-  /** Connections in transactions: all of them together wait for locks, and leave the rest to reads. */
+  /** Connections in transactions, which may wait for locks; the rest stays free for reads. */
   databaseTransactionsPercentMax: 75,
   databaseOrganizationTransactionsPercentMax: 25,
   /** Connections of background jobs: garbage collection, retention, feeds, expiry. */
@@ -425,81 +425,81 @@ export const limits = {
   /** Database operations that wait for a connection, and those of one share. */
   databaseWaitingMax: 4000,
   databaseWaitingPerOrganizationMax: 1000,
-  /** How long a request waits for its turn to use a connection. */
+  /** How long a request waits for its share of the connections. */
   databaseWaitMsMax: 5 * SECOND_MS,
   /** A connection whose statement cannot be cancelled within this time is closed. */
   databaseCancelMsMax: 2 * SECOND_MS,
 
-  /** A change that waited longer for others asks again what its caller may do. */
+  /** Grants older than this are read again before a change. */
   grantsMaxAgeMs: SECOND_MS,
 
   // Tokens.
-  /** Groups in the answer that says what a token allows. */
+  /** Groups in the response that describes what a token allows. */
   whoAmIGroupsMax: 1000,
-  /** A token of somebody else is not taken when it is older, however long its issuer lets it live (R14). */
+  /** Maximum age of a foreign token, whatever its own expiry (R14). */
   subjectTokenAgeMsMax: DAY_MS,
   accessTokenLifetimeMs: HOUR_MS,
-  /** Tokens that tell a client who signed in. */
+  /** ID tokens. */
   idTokenLifetimeMs: 10 * MINUTE_MS,
-  /** How long after a sign-in a client can renew its access token; renewing does not make it longer. */
+  /** How long after a sign-in a client can refresh its access token; refreshing does not extend it. */
   clientSessionMs: 30 * DAY_MS,
-  /** Tokens that cloud providers get to see. */
+  /** Tokens for cloud providers. */
   accountTokenLifetimeMs: 5 * MINUTE_MS,
   /** Tolerated difference between an issuer's clock and ours (R8). */
   clockSkewMs: 60 * SECOND_MS,
   bearerTokenCharsMax: 16 * KIB,
-  /** Verified tokens that are remembered, and the characters of all of them together. */
+  /** Verified tokens in the cache, and their characters in total. */
   verifiedTokensCachedMax: 10_000,
   verifiedTokensCharsMax: 16 * MIB,
 
   // Signing in for a client (RFC 6749, RFC 8628).
-  /** An address that an answer goes to, and any other parameter of an OAuth request. */
+  /** A redirect URI, and any other parameter of an OAuth request. */
   redirectCharsMax: 2 * KIB,
   oauthParameterCharsMax: 4 * KIB,
   /** A code must be redeemed within this time (RFC 6749, section 4.1.2, recommends at most ten minutes). */
   authorizationCodeMs: MINUTE_MS,
-  /** How long a device waits for somebody to confirm its code, and the least time between two of its questions. */
+  /** Lifetime of a device code, and the minimum poll interval (RFC 8628). */
   deviceCodeMs: 15 * MINUTE_MS,
   deviceIntervalMs: 5 * SECOND_MS,
-  /** What a headless sign-in came to waits so long for its client to fetch it. */
+  /** How long the result of a headless sign-in waits for its client. */
   headlessResultMs: 5 * MINUTE_MS,
 
-  // The pages of the sign-in.
+  // Sign-in pages.
   /** Fields of one form, and the length of each: an OAuth request carries tokens. */
   formFieldsMax: 50,
   formFieldCharsMax: 16 * KIB,
-  /** Of local accounts, in characters as people count them (NIST SP 800-63B: at least 8, and 64 must be possible). */
+  /** Passwords of local accounts, in Unicode characters (NIST SP 800-63B: at least 8, and 64 must be possible). */
   passwordCharsMin: 12,
   passwordCharsMax: 1024,
-  /** Of a password that somebody chooses, so much is looked at for whether it is easy to guess. */
+  /** Characters of a new password that its strength is estimated from. */
   passwordCharsScored: 32,
-  /** A password waits so long for its turn to be looked at. */
+  /** How long a password waits for its hash to be computed. */
   passwordHashWaitMs: 10 * SECOND_MS,
-  /** What somebody calls themselves, or a passkey. */
+  /** Name of an account or a passkey. */
   accountNameCharsMax: 100,
   passkeysMax: 20,
-  /** How long the link is good that makes the first account, and one to choose a password. */
+  /** Lifetime of the link that creates the owner account, and of a password link. */
   setupLinkMs: DAY_MS,
   /** Nodes that start within this time of each other print the same setup link. */
   setupLinkSharedMs: 10 * MINUTE_MS,
-  /** Adding and removing ways to sign in asks for a sign-in that is no older. */
+  /** Maximum age of the sign-in when a user adds or removes a sign-in method. */
   recentSignInMs: 15 * MINUTE_MS,
-  /** Between a page that asks for a passkey and its answer, and between a password and the passkey that goes with it. */
+  /** Time to use a passkey after its page is shown, and after the password that precedes it. */
   passkeyStepMs: 5 * MINUTE_MS,
-  /** Wrong guesses in a window: of one address at anything, of one address at one account, of all addresses at one account. */
+  /** Failed guesses in a window: from one address, from one address at one account, and from all addresses at one account. */
   guessesPerAddressMax: 50,
   guessesPerAccountAndAddressMax: 10,
   guessesPerAccountMax: 100,
   guessWindowMs: 15 * MINUTE_MS,
   guessAccountWindowMs: MINUTE_MS,
-  /** Steps of one kind that one address may begin in a window, none of which needs a sign-in: many people may share an address. */
+  /** Attempts of one kind that one address may start in a window without a sign-in; many users may share an address. */
   signInAttemptsPerAddressMax: 500,
   signInAttemptWindowMs: 15 * MINUTE_MS,
 
-  // The audit log: refusals and exchanges wait in memory for a second.
-  /** Exchanges that wait to be written; more are dropped while the database does not take them. */
+  // The audit log: denials and exchanges wait in memory for a second.
+  /** Exchanges that wait to be written; more are dropped while the database does not accept them. */
   auditExchangesMax: 10_000,
-  /** Different refusals in one second, of all, about one organization and of one caller; equal ones are counted as one. */
+  /** Different denials in one second: in total, about one organization, and of one caller; equal ones are counted as one. */
   auditDenialsMax: 1000,
   auditDenialsPerOrganizationMax: 100,
   auditDenialsPerActorMax: 25,
@@ -512,28 +512,28 @@ export const limits = {
   // Servers of one organization that hang leave the rest to others.
   outboundConcurrencyPerOrganizationMax: 16,
   issuerKeysMaxAgeMs: HOUR_MS,
-  /** An unknown `kid` makes us ask the issuer again, at most this often per issuer. */
+  /** An unknown `kid` makes the server fetch the keys again, at most once in this time per issuer. */
   issuerKeysRefetchIntervalMs: 30 * SECOND_MS,
   issuersCachedMax: 1000,
 
-  // The one port.
+  // The port.
   /** All headers of one HTTP/1 or HTTP/2 request together. */
   headerBytesMax: 32 * KIB,
   /** A body of the REST API and one gRPC message. */
   apiBodyBytesMax: MIB,
   /**
-   * Request bodies that wait in memory, of one connection and of all of them, until their requests are answered. One client address
-   * never holds more than what it leaves free.
+   * Request bodies in memory until their requests end: of one connection, and of all. One client address never holds more than what
+   * it leaves free.
    */
   bufferedBytesPerConnectionMax: 40 * MIB,
   bufferedBytesMax: 128 * MIB,
-  /** A body or message of a method that needs no token: a token of another issuer is the longest. */
+  /** A body or message of a method without authentication: a foreign token is the longest. */
   unauthenticatedBodyBytesMax: 64 * KIB,
   /** A message after decompression. */
   grpcMessageBytesMax: MIB,
   /** Longer JSON is parsed in steps, between which other requests run. */
   unslicedJsonBytesMax: MIB,
-  /** Between two warnings of a proxy that is not trusted. */
+  /** Interval of warnings about an untrusted proxy. */
   untrustedProxyNoticeMs: HOUR_MS,
   jsonDepthMax: 32,
   // The header or payload of a JWT.
@@ -548,29 +548,29 @@ export const limits = {
   /** Nested messages of a gRPC message; its fields in all messages together, values of packed fields included. */
   protobufDepthMax: 32,
   protobufElementsMax: 10_000,
-  /** Headers must have arrived by then (slow senders). */
+  /** Deadline of the headers (slow senders). */
   headersTimeoutMs: 10 * SECOND_MS,
-  /** A whole request, its body included, must have arrived by then. */
+  /** Deadline of a complete request, including its body. */
   requestTimeoutMs: 30 * SECOND_MS,
-  /** The first bytes of a connection, by which HTTP/1 and HTTP/2 are told apart, must have arrived by then. */
+  /** Deadline of the first bytes of a connection, which distinguish HTTP/1 from HTTP/2. */
   protocolTimeoutMs: 5 * SECOND_MS,
-  /** A kept-alive connection without a request is closed. */
+  /** Idle time after which a kept-alive connection is closed. */
   idleConnectionMs: 75 * SECOND_MS,
-  /** A handler that has not answered by then is given up with DEADLINE_EXCEEDED. */
+  /** Deadline of a handler; after it the call fails with DEADLINE_EXCEEDED. */
   handlerTimeoutMs: 30 * SECOND_MS,
   concurrentStreamsMax: 250,
   /** Bytes of one HTTP/2 stream that a client may send ahead of their reader. */
   streamWindowBytes: 64 * KIB - 1,
   /** Header fields of one request; HTTP/1.1 and HTTP/2. */
   headerFieldsMax: 128,
-  /** What the HTTP/2 library holds for one connection: streams, header tables, unsent frames. New streams are refused beyond it. */
+  /** Memory of the HTTP/2 library for one connection: streams, header tables, unsent frames. New streams are refused beyond it. */
   http2SessionMib: 10,
   /** Entries of one SETTINGS frame. */
   http2SettingsMax: 32,
   /** Frames of one connection that break the protocol, and streams that it opens beyond its limits: more end the connection. */
   http2InvalidFramesMax: 100,
   http2RejectedStreamsMax: 100,
-  /** Streams that a client of one connection resets: in one go, and each second. More end the connection (CVE-2023-44487). */
+  /** Streams that a client resets on one connection: in a burst, and per second. More end the connection (CVE-2023-44487). */
   http2ResetsBurst: 300,
   http2ResetsPerSecond: 30,
   /** PING and SETTINGS frames of one connection in a window; more end the connection. */
@@ -579,18 +579,18 @@ export const limits = {
   /** Open connections, and those of one address. Trusted proxies count for the first only. */
   connectionsMax: 10_000,
   connectionsPerAddressMax: 2000,
-  /** Connections that have not sent enough to know their protocol, or not shaken hands: the oldest is closed for a new one. */
+  /** Connections whose protocol is not known yet, or whose TLS handshake is not done: the oldest is closed for a new one. */
   undecidedConnectionsMax: 1000,
-  /** Connections of one address that are ended for breaking or flooding HTTP/2: after so many in a window it gets no new ones. */
+  /** Connections of one address that were ended for HTTP/2 violations or floods in a window; beyond it new ones are refused. */
   abusiveConnectionsPerAddressMax: 20,
   abuseWindowMs: 10 * SECOND_MS,
-  /** Requests that one HTTP/1.1 connection sends ahead of their replies. */
+  /** Requests that one HTTP/1.1 connection may pipeline. */
   pipelinedRequestsMax: 100,
-  /** A client that reads nothing of its response for so long is disconnected. */
+  /** A client that reads nothing of its response for this long is disconnected. */
   stalledReplyMs: MINUTE_MS,
-  /** Whole replies that their clients have not taken: beyond it those that wait the longest are cut off. */
+  /** Unread bytes of complete responses: beyond it the responses that wait the longest are cut off. */
   unreadReplyBytesMax: 64 * MIB,
-  /** A body that is streamed ends when its client sends less than so many bytes in so long while it is waited for. */
+  /** A streamed request body ends if its client sends fewer bytes than this in a window while they are awaited. */
   streamedBodyWindowMs: 30 * SECOND_MS,
   streamedBodyWindowBytesMin: 16 * KIB,
   /**
@@ -600,42 +600,42 @@ export const limits = {
   streamingCallsMax: 1000,
   streamingCallsPerAddressMax: 100,
   streamingCallsPerConnectionMax: 20,
-  /** A request message of `Health/Watch` and reflection, and of `Health/Check`, which no budget counts. */
+  /** A request message of `Health/Watch` and reflection; and of `Health/Check`, which no budget counts. */
   streamingMessageBytesMax: 16 * KIB,
   healthMessageBytesMax: KIB,
   /** Requests on one reflection stream. */
   reflectionRequestsMax: 1000,
   /**
-   * A connection whose request was refused half-way keeps swallowing what the client still sends for so long: closing at once
-   * would reset it, and a reset can overtake the reply that says why.
+   * How long a connection discards what the client still sends after its request was refused: closing it immediately would reset it,
+   * and a reset can overtake the response that gives the reason.
    */
   lingerMs: SECOND_MS,
-  /** TCP asks a silent peer after this long whether it is still there. */
+  /** TCP keepalive of client connections. */
   tcpKeepAliveDelayMs: MINUTE_MS,
-  /** A check of /readyz and gRPC health that takes longer has failed. */
+  /** Deadline of one check of /readyz and gRPC health. */
   readinessCheckMs: 3 * SECOND_MS,
-  /** Between two looks at readiness while `Health/Watch` calls are open. */
+  /** Interval of readiness checks while `Health/Watch` calls are open. */
   healthWatchMs: 5 * SECOND_MS,
-  /** Spans that wait for export when the server stops get this long. */
+  /** Time to export waiting spans when the server stops. */
   traceFlushMs: 2 * SECOND_MS,
-  /** Longer values of span attributes are cut. */
+  /** Span attribute values are truncated to this length. */
   spanAttributeCharsMax: 256,
   /** Lines of the access log that wait to be written; more are dropped. */
   accessLogBufferBytesMax: 4 * MIB,
-  /** Waiting lines of the access log get this long to be written when the server stops. */
+  /** Time to write waiting lines of the access log when the server stops. */
   accessLogFlushMs: SECOND_MS,
   /** Characters of a `user-agent` in the access log. */
   loggedUserAgentCharsMax: 120,
   /** A longer `x-request-id` of a client is replaced. */
   requestIdCharsMax: 128,
-  /** Running requests get this long to finish when the server stops. */
+  /** Time for running requests to finish when the server stops. */
   stopGraceMs: 10 * SECOND_MS,
-  /** After SIGTERM: how long the port serves while `/readyz` is false, until it stops accepting connections (default). */
+  /** How long the port serves after SIGTERM while `/readyz` is false (default). */
   drainDelayMs: 5 * SECOND_MS,
-  /** A connection that has sent nothing when the port stops accepting may still send its request. */
+  /** How long a connection without a request may still send one after the port stops accepting connections. */
   undecidedGraceMs: SECOND_MS / 2,
-  /** A shutdown ends so long after the grace of running requests, whatever has not finished. */
+  /** A shutdown ends at the latest this long after the grace time of running requests. */
   stopClosingMs: 10 * SECOND_MS,
-  /** Requests that the log names when a shutdown does not finish. */
+  /** Unfinished requests that the log names after a shutdown timed out. */
   unfinishedNamesMax: 20,
 } as const satisfies Record<string, number>

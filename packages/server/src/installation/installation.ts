@@ -2,8 +2,9 @@ import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path'
 import { createPageTokens } from '../api/page-tokens.ts'
 import { randomUids, type UidGenerator } from '../api/uid.ts'
-import type { Addresses, Config } from '../config/config.ts'
+import type { Addresses } from '../config/addresses.ts'
 import { limits } from '../config/limits.ts'
+import { NewerDatabaseError, SetupError, UnreachableError } from '../config/setup-errors.ts'
 import { grantsIn } from '../iam/grants-reader.ts'
 import { ensureAnonymousIdentity } from '../iam/identities/anonymous.ts'
 import { syncManagedRoles } from '../iam/roles.ts'
@@ -18,6 +19,7 @@ import {
   seal,
   unseal,
 } from '../runtime/encryption.ts'
+import type { Log } from '../runtime/log.ts'
 import type { Tracer } from '../runtime/tracer.ts'
 import {
   type DatabaseMeter,
@@ -32,9 +34,9 @@ import { migrate, migrationState, NewerDatabase } from '../storage/schema/migrat
 import { readUnfinishedRestore } from '../storage/schema/unfinished-restore.ts'
 import { readSetting, writeSetting } from '../storage/settings.ts'
 import type { Store } from '../storage/store.ts'
-import type { Log } from '../telemetry/log.ts'
 import { type AccessTokens, accessTokens } from '../tokens/access-token.ts'
 import { type SigningKeys, signingKeys } from '../tokens/keys/signing-keys.ts'
+import type { Config } from './config.ts'
 import { describeDatabaseError } from './database-errors.ts'
 import { adoptStore, ForeignStore, requireMatchingStore } from './store-identity.ts'
 
@@ -58,26 +60,6 @@ export interface InstallationOverrides {
   /** The lock on the SQLite database, which the installation releases when it closes; a server has it. */
   readonly lock?: ServerLock | undefined
   readonly tracer?: Tracer | undefined
-}
-
-/** A mistake that the operator can mend; its message says how. */
-export class SetupError extends Error {
-  override readonly name: string = 'SetupError'
-}
-
-/** A word on the command line that cannot be meant. */
-export class UsageError extends SetupError {
-  override readonly name = 'UsageError'
-}
-
-/** The database server does not answer. */
-export class UnreachableError extends SetupError {
-  override readonly name = 'UnreachableError'
-}
-
-/** The database was migrated by a newer version. */
-export class NewerDatabaseError extends SetupError {
-  override readonly name = 'NewerDatabaseError'
 }
 
 /**

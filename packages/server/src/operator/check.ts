@@ -1,28 +1,24 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sql } from 'kysely'
-import type { Config } from '../config/config.ts'
+import { ADDRESS_SETTINGS } from '../config/addresses.ts'
 import { limits } from '../config/limits.ts'
-import { readSeenUntrustedProxy } from '../config/untrusted-proxies.ts'
+import { SetupError } from '../config/setup-errors.ts'
+import type { Config } from '../installation/config.ts'
 import { describeDatabaseError } from '../installation/database-errors.ts'
-import {
-  databaseFile,
-  describeBlobStore,
-  findMasterKey,
-  openDatabase,
-  SetupError,
-} from '../installation/installation.ts'
+import { databaseFile, describeBlobStore, findMasterKey, openDatabase } from '../installation/installation.ts'
 import { readStoreIdentities } from '../installation/store-identity.ts'
-import { ADDRESS_SETTINGS, readOperatorProviders } from '../main.ts'
+import { readSeenUntrustedProxy } from '../installation/untrusted-proxies.ts'
 import { expiryWarning, readTlsFiles } from '../port/tls/tls-files.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'
 import { openBlobs } from '../registry/blobs/open.ts'
 import { deriveKey, type MasterKey } from '../runtime/encryption.ts'
+import type { Log } from '../runtime/log.ts'
+import { readOperatorProviders } from '../signin/providers/operator-provider-file.ts'
 import type { Db } from '../storage/db.ts'
 import { isFullDisk, reserveBytesOf } from '../storage/disk-space.ts'
 import { migrationState } from '../storage/schema/migrate.ts'
 import { readSetting } from '../storage/settings.ts'
-import type { Log } from '../telemetry/log.ts'
 import { readOtlpFiles } from '../telemetry/otlp-files.ts'
 import { decryptKeyRow } from '../tokens/keys/signing-key-rows.ts'
 

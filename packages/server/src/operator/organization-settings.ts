@@ -1,8 +1,9 @@
 import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import type { ResourceKind, ResourceLimits } from '../api/resource-limits.ts'
 import { depthOf, parseUid } from '../api/uid.ts'
+import { SetupError } from '../config/setup-errors.ts'
 import { updateOrganization } from '../iam/groups/organization.ts'
-import { createOnce, type Installation, SetupError } from '../installation/installation.ts'
+import { createOnce, type Installation } from '../installation/installation.ts'
 import { readUsage } from '../registry/quota/usage.ts'
 import { recordEvent } from '../storage/changes/audit-events.ts'
 import {

@@ -1,5 +1,6 @@
 import { parseUid } from '../api/uid.ts'
-import { type Installation, SetupError, UsageError } from '../installation/installation.ts'
+import { SetupError, UsageError } from '../config/setup-errors.ts'
+import type { Installation } from '../installation/installation.ts'
 import { readVoucher, type VoucherColumns } from '../pipeline/valid-sessions.ts'
 import type { SessionVoucher } from '../pipeline/vouching.ts'
 import { recordEvent } from '../storage/changes/audit-events.ts'

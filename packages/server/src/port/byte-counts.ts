@@ -1,5 +1,5 @@
 import type { RequestRecord } from '../pipeline/request-record.ts'
-import type { BufferedBody } from './body-budget.ts'
+import type { BufferedBody } from './bodies/body-budget.ts'
 
 /** Counting of request and response bodies; without a record nothing is wrapped. */
 

@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import { limits } from '../config/limits.ts'
 import { RequestContext, runInContext } from '../pipeline/request-context.ts'
-import type { ObservedRequest, RequestHead } from '../telemetry/request-observer.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from './byte-counts.ts'
 import type { HttpReply, HttpRequest, WholeBody, WholeReply } from './http.ts'
 import {
@@ -16,6 +15,7 @@ import {
 } from './port-context.ts'
 import { cancelStream, isStream, sendStream, sendWhole } from './reply-body.ts'
 import { readBodyStream, readWholeBody } from './request-body.ts'
+import type { ObservedRequest, RequestHead } from './request-observer.ts'
 import {
   bodyTooLarge,
   clientDisconnected,

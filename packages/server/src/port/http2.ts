@@ -8,7 +8,6 @@ import {
 } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { RequestContext, runInContext } from '../pipeline/request-context.ts'
-import type { ObservedRequest } from '../telemetry/request-observer.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from './byte-counts.ts'
 import type { BodyStream, HttpReply, HttpRequest } from './http.ts'
 import {
@@ -20,6 +19,7 @@ import {
 } from './port-context.ts'
 import { cancelStream, isStream, sendStream, sendWhole } from './reply-body.ts'
 import { readBodyStream, readWholeBody } from './request-body.ts'
+import type { ObservedRequest } from './request-observer.ts'
 import { bodyTooLarge, clientDisconnected, isGrpcContentType, requestTimedOut } from './transport-errors.ts'
 
 /** The HTTP/2 half of the port. */

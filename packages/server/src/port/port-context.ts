@@ -4,12 +4,12 @@ import { toApiError } from '../api/storage-faults.ts'
 import { limits as allLimits } from '../config/limits.ts'
 import type { RequestIdOf } from '../pipeline/request-ids.ts'
 import type { RequestRecord } from '../pipeline/request-record.ts'
-import type { RequestObserver } from '../telemetry/request-observer.ts'
-import type { BodyBudget } from './body-budget.ts'
+import type { BodyBudget } from './bodies/body-budget.ts'
+import type { UnreadReplies } from './bodies/unread-replies.ts'
 import type { ConnectionLimits } from './connections.ts'
 import type { ClientAddressOf, HttpHandler, WholeBody, WholeReply } from './http.ts'
+import type { RequestObserver } from './request-observer.ts'
 import type { TransportLog } from './transport-errors.ts'
-import type { UnreadReplies } from './unread-replies.ts'
 
 /** What the adapters of HTTP/1 and HTTP/2 share. */
 

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
+import type { UnreadReplies } from './bodies/unread-replies.ts'
 import type { BodyStream, HttpReply } from './http.ts'
 import type { PortContext } from './port-context.ts'
-import type { UnreadReplies } from './unread-replies.ts'
 
 /** Where a streamed body goes. */
 export interface StreamTarget {

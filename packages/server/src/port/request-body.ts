@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { ByteCollector } from '../runtime/byte-collector.ts'
-import type { BufferedBody } from './body-budget.ts'
+import type { BufferedBody } from './bodies/body-budget.ts'
 import type { PortLimits } from './port-context.ts'
 import { bodyTooLarge, clientDisconnected, requestTimedOut } from './transport-errors.ts'
 

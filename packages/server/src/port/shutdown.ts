@@ -1,4 +1,4 @@
-import type { Log } from '../telemetry/log.ts'
+import type { Log } from '../runtime/log.ts'
 
 /** Stops the parts of a process one after the other, each within its share of a deadline. */
 

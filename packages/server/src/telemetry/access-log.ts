@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { pino } from 'pino'
 import { limits } from '../config/limits.ts'
-import type { Log } from './log.ts'
+import type { Log } from '../runtime/log.ts'
 
 /** One JSON line for each request. */
 export interface AccessLog {

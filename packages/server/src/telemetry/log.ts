@@ -1,18 +1,6 @@
 import { pino } from 'pino'
-import type { LogLevel } from '../config/config.ts'
-
-/** The subset of a pino logger that the server uses. */
-export interface Log {
-  error(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  info(fields: object, message: string): void
-  debug(fields: object, message: string): void
-}
-
-/** A log whose level can change. */
-export interface AdjustableLog extends Log {
-  level: string
-}
+import type { AdjustableLog } from '../runtime/log.ts'
+import type { LogLevel } from './settings.ts'
 
 /** JSON lines on standard error; standard output is for what the operator asked for. Tokens and secrets are never logged. */
 export function createLog(level: LogLevel): AdjustableLog {

@@ -5,7 +5,6 @@ import { limits } from '../config/limits.ts'
 import { version } from '../config/version.ts'
 import { runShared } from '../pipeline/request-context.ts'
 import type { PortTraffic } from '../port/port-context.ts'
-import type { ObserveBlobs } from '../registry/blobs/measured.ts'
 import { withTimeout } from '../runtime/timeout.ts'
 import type { DatabaseMeter, Db } from '../storage/db.ts'
 import type { DiskReading, DiskSpace } from '../storage/disk-space.ts'
@@ -56,7 +55,7 @@ export interface Metrics {
   /** Read with each scrape: when the certificate of the port expires, in ms. */
   watchCertificate(expiresMs: () => number): void
   readonly database: DatabaseMeter
-  readonly blobStore: ObserveBlobs
+  readonly blobStore: (operation: string, outcome: 'ok' | 'failed', seconds: number) => void
   /** Asked with every look at the metrics: what clients do on the port. */
   watchPort(read: () => PortTraffic): void
   watchPool(pool: Db['pool']): void

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { SetupError } from '../installation/installation.ts'
+import { SetupError } from '../config/setup-errors.ts'
 import type { OtlpSettings } from './tracing-settings.ts'
 
 /** PEM texts for the connection to the collector. */

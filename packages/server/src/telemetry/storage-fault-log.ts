@@ -1,6 +1,6 @@
 import { storageFaultOf } from '../api/storage-faults.ts'
 import { limits } from '../config/limits.ts'
-import type { Log } from './log.ts'
+import type { Log } from '../runtime/log.ts'
 
 export interface StorageFaultLog {
   /** Reports a fault of a disk once per episode; everything else passes. */

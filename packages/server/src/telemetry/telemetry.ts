@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs'
-import type { Config } from '../config/config.ts'
-import { SetupError } from '../installation/installation.ts'
+import { SetupError } from '../config/setup-errors.ts'
+import { version } from '../config/version.ts'
+import type { RequestObserver } from '../port/request-observer.ts'
+import type { Log } from '../runtime/log.ts'
 import type { Tracer } from '../runtime/tracer.ts'
 import { openAccessLog } from './access-log.ts'
-import type { Log } from './log.ts'
-import { createRequestObserver, type RequestObserver } from './request-observer.ts'
+import { createRequestObserver } from './request-observer.ts'
+import type { TelemetrySettings } from './settings.ts'
 
 /** Traces and the access log of a server, as its configuration has them. */
 export interface Telemetry {
@@ -21,7 +22,12 @@ export interface Telemetry {
 
 /** Throws a SetupError for a file that cannot be opened. */
 export async function openTelemetry(
-  { tracing: settings, accessLog, traceOrigins, blobs }: Config,
+  {
+    tracing: settings,
+    accessLog,
+    traceOrigins,
+    blobs,
+  }: TelemetrySettings & { readonly blobs: { readonly endpoint: string | undefined } | undefined },
   log: Log,
 ): Promise<Telemetry> {
   const targets = [...traceOrigins, ...(blobs?.endpoint === undefined ? [] : [blobs.endpoint])]
@@ -51,9 +57,4 @@ async function withSettingName<T>(setting: string, open: () => Promise<T>): Prom
     if (error instanceof SetupError) throw error
     throw new SetupError(`${setting}: ${(error as Error).message}`)
   }
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }

@@ -44,7 +44,7 @@ export const tracingVariables = {
     'otlp, console or none (default: otlp with an endpoint, none without one, so tracing is off)',
   OTEL_EXPORTER_OTLP_ENDPOINT: 'address of an OpenTelemetry collector, such as http://127.0.0.1:4318',
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'whole URL for traces (default: the endpoint with /v1/traces)',
-  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf (default) or http/json',
+  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf or http/json (default http/protobuf)',
   OTEL_EXPORTER_OTLP_HEADERS: 'headers for the collector, such as api-key=secret,other=value (default none)',
   OTEL_EXPORTER_OTLP_TIMEOUT: 'milliseconds for one export (default 10000)',
   OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip or none (default none)',
@@ -56,7 +56,8 @@ export const tracingVariables = {
   OTEL_TRACES_SAMPLER:
     'always_on, always_off, traceidratio, or one of them after parentbased_ (default parentbased_always_on)',
   OTEL_TRACES_SAMPLER_ARG: 'share of traces for traceidratio, 0 to 1 (default 1)',
-  OTEL_PROPAGATORS: 'tracecontext: continue the traces of clients (default); none: start new ones',
+  OTEL_PROPAGATORS:
+    'tracecontext: continue the traces of clients; none: start new ones (default tracecontext)',
   OTEL_BSP_SCHEDULE_DELAY: 'milliseconds between two exports (default 5000)',
   OTEL_BSP_EXPORT_TIMEOUT: 'milliseconds after which an export is given up (default 30000)',
   OTEL_BSP_MAX_QUEUE_SIZE: 'spans that wait for export; more are dropped (default 2048)',

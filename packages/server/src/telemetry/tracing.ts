@@ -25,8 +25,8 @@ import {
 } from '@opentelemetry/sdk-trace'
 import { ApiError, Code, codeName } from '../api/errors.ts'
 import { limits } from '../config/limits.ts'
+import type { Log } from '../runtime/log.ts'
 import type { ActiveSpan, SpanAttributes, Tracer } from '../runtime/tracer.ts'
-import type { Log } from './log.ts'
 import { readOtlpFiles } from './otlp-files.ts'
 import type { SamplerSettings, TracingSettings } from './tracing-settings.ts'
 

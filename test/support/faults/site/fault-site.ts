@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { variables } from '@berth/server/config/config.ts'
+import { settings } from '@berth/server/installation/config.ts'
 import { bindRole, createIdentity, createResource } from '../../api/tenant.ts'
 import { freePort } from '../../database/postgres.ts'
 import { type FaultProxy, startFaultProxy } from '../../http/fault-proxy.ts'
@@ -115,7 +115,7 @@ export async function startSite(t: Cleanup, shape: Shape): Promise<Site> {
     BERTH_BASE_URL: 'http://berth.test',
     BERTH_LOG_LEVEL: 'warn',
     // Nodes leave no balancer here.
-    ...('BERTH_DRAIN_DELAY' in variables && { BERTH_DRAIN_DELAY: '0s' }),
+    ...(settings.some(({ name }) => name === 'BERTH_DRAIN_DELAY') && { BERTH_DRAIN_DELAY: '0s' }),
     ...(databaseUrl !== undefined && { BERTH_DATABASE_URL: databaseUrl }),
     ...(s3 && {
       ...(await s3.bucket()).env,

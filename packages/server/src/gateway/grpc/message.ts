@@ -12,7 +12,7 @@ import {
 } from '@bufbuild/protobuf'
 import { ApiError, Code, invalidArgument, unimplemented } from '../../api/errors.ts'
 import { limits } from '../../config/limits.ts'
-import type { BufferedBody } from '../../port/body-budget.ts'
+import type { BufferedBody } from '../../port/bodies/body-budget.ts'
 import { messageTooLarge } from '../../port/transport-errors.ts'
 import { encodeFrame, type Frame, type FrameFault } from './frame.ts'
 import { scanWire } from './wire-scan.ts'

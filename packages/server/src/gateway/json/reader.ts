@@ -14,13 +14,13 @@ import {
 } from '@bufbuild/protobuf'
 import { invalidArgument } from '../../api/errors.ts'
 import { fieldByName, isLeafMessage } from '../../api/field-mask.ts'
+import { limits } from '../../config/limits.ts'
 import {
   findDuplicateMember,
   hasDuplicateMember,
   type JsonScan,
   scanJson,
-} from '../../api/parsing/json-scan.ts'
-import { limits } from '../../config/limits.ts'
+} from '../../runtime/json/json-scan.ts'
 import {
   inFloatRange,
   integerRange,

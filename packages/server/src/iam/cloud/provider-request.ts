@@ -1,5 +1,5 @@
-import { parseUntrustedJson } from '../../api/parsing/untrusted-json.ts'
 import { rootOf } from '../../api/uid.ts'
+import { parseUntrustedJson } from '../../runtime/json/untrusted-json.ts'
 import { type Outbound, OutboundError, type OutboundResponse } from '../../runtime/outbound/outbound.ts'
 import type { AccountTokens } from '../../tokens/cloud-account-token.ts'
 import { notReady, type ProbeResult } from './probe.ts'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { limits } from '../../config/limits.ts'
-import { MASTER_KEY_CHECK, SetupError } from '../../installation/installation.ts'
+import { SetupError } from '../../config/setup-errors.ts'
+import { MASTER_KEY_CHECK } from '../../installation/installation.ts'
 import { type BlobStore, MissingBytes } from '../../registry/blobs/blob-store.ts'
 import type { MasterKey } from '../../runtime/encryption.ts'
 import { TaskGroup } from '../../runtime/task-group.ts'

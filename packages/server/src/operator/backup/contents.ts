@@ -1,5 +1,5 @@
 import { limits } from '../../config/limits.ts'
-import { SetupError } from '../../installation/installation.ts'
+import { SetupError } from '../../config/setup-errors.ts'
 import { TaskGroup } from '../../runtime/task-group.ts'
 import type { BackupManifest, StoredTable } from './manifest.ts'
 import { type BackupRepository, DamagedFile, isBackupId, type StoredBackup } from './repository.ts'

@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import { type Config, parseBucketUrl } from '../../config/config.ts'
-import { SetupError, UsageError } from '../../installation/installation.ts'
+import { SetupError, UsageError } from '../../config/setup-errors.ts'
+import type { Config } from '../../installation/config.ts'
 import type { BlobStore } from '../../registry/blobs/blob-store.ts'
 import { fileBlobs } from '../../registry/blobs/files/file-system.ts'
 import { openBlobs } from '../../registry/blobs/open.ts'
 import { UnusableStore } from '../../registry/blobs/s3/failures.ts'
-import type { Log } from '../../telemetry/log.ts'
+import { parseBucketUrl } from '../../registry/settings.ts'
+import type { Log } from '../../runtime/log.ts'
 
 /** Where backups are stored: a directory, or a bucket with a prefix. */
 

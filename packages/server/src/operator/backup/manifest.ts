@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { SetupError } from '../../installation/installation.ts'
+import { SetupError } from '../../config/setup-errors.ts'
 import type { Engine } from '../../storage/db.ts'
 import type { Table } from '../../storage/schema/catalog.ts'
 import type { SealedKey } from './sealed-key.ts'

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { SetupError } from '../../installation/installation.ts'
+import { SetupError } from '../../config/setup-errors.ts'
 import type { BlobStore, StoredBlob } from '../../registry/blobs/blob-store.ts'
 import { MissingBytes } from '../../registry/blobs/blob-store.ts'
 import type { Destination } from './destination.ts'

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import type { Config } from '../../config/config.ts'
 import { limits } from '../../config/limits.ts'
+import { SetupError } from '../../config/setup-errors.ts'
+import type { Config } from '../../installation/config.ts'
 import {
   configuredMasterKey,
   isKeyOfDatabase,
   masterKeyFile,
-  SetupError,
   writeKeyFile,
 } from '../../installation/installation.ts'
 import { adoptStore } from '../../installation/store-identity.ts'

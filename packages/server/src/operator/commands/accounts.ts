@@ -1,7 +1,8 @@
 import type { Column } from '@berth/cli/output/output.ts'
 import type { Command } from 'commander'
 import { parseUid, rootOf } from '../../api/uid.ts'
-import { type Installation, SetupError, UsageError } from '../../installation/installation.ts'
+import { SetupError, UsageError } from '../../config/setup-errors.ts'
+import type { Installation } from '../../installation/installation.ts'
 import {
   type Account,
   accountByEmail,

@@ -1,6 +1,6 @@
-import type { Config } from '../../config/config.ts'
+import { ADDRESS_SETTINGS } from '../../config/addresses.ts'
+import type { Config } from '../../installation/config.ts'
 import type { Installation } from '../../installation/installation.ts'
-import { ADDRESS_SETTINGS } from '../../main.ts'
 import { readSetting } from '../../storage/settings.ts'
 
 /** The environment's addresses; else those that the server was last started with; else the defaults. */

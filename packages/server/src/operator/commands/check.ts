@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readEnvironment } from '../../config/environment.ts'
+import { readEnvironment } from '../../installation/environment.ts'
 import { createLog } from '../../telemetry/log.ts'
 import { type CheckResult, checkInstallation } from '../check.ts'
 import { printResult } from './output.ts'

@@ -2,14 +2,17 @@ import { constants } from 'node:os'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { bestEffortWrite } from '../../api/storage-faults.ts'
-import { type Config, DEFAULT_DATA_DIR, variables } from '../../config/config.ts'
-import { readEnvironment } from '../../config/environment.ts'
-import { applyReloadableSettings, settingsNeedingRestart } from '../../config/reload.ts'
+import { plainText } from '../../config/setting.ts'
+import { type Config, settings } from '../../installation/config.ts'
+import { readEnvironment } from '../../installation/environment.ts'
+import { applyReloadableSettings, settingsNeedingRestart } from '../../installation/reload.ts'
+import { DEFAULT_DATA_DIR } from '../../installation/settings.ts'
 import { type Berth, startBerth } from '../../main.ts'
 import { ShutdownTimeout } from '../../port/shutdown.ts'
+import type { AdjustableLog, Log } from '../../runtime/log.ts'
 import { createStartupSetupLink } from '../../signin/accounts/one-time-links.ts'
 import { withoutPassword } from '../../storage/engines/postgres/address.ts'
-import { type AdjustableLog, createLog, type Log } from '../../telemetry/log.ts'
+import { createLog } from '../../telemetry/log.ts'
 import { readConfigOrExit, reportFailure } from './with-installation.ts'
 
 const loopback = ['127.0.0.0/8', '::1/128']
@@ -41,9 +44,12 @@ const examples = `  berth serve
 `
 
 function settingsHelp(): string {
-  const width = Math.max(...Object.keys(variables).map((name) => name.length))
-  return Object.entries(variables)
-    .map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}`)
+  const width = Math.max(...settings.map(({ name }) => name.length))
+  return settings
+    .map(({ name, help, defaultText }) => {
+      const text = plainText(defaultText === 'none' ? help : `${help} (default ${defaultText})`)
+      return `  ${name.padEnd(width)}  ${text}`
+    })
     .join('\n')
 }
 

@@ -1,6 +1,6 @@
 import type { Column } from '@berth/cli/output/output.ts'
 import type { Command } from 'commander'
-import { UsageError } from '../../installation/installation.ts'
+import { UsageError } from '../../config/setup-errors.ts'
 import { listSessions, revokeSessions, type SessionSummary } from '../sessions.ts'
 import { printResult, renderTable } from './output.ts'
 import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'

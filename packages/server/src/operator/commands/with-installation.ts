@@ -1,15 +1,8 @@
 import { existsSync } from 'node:fs'
-import type { Config } from '../../config/config.ts'
-import { readEnvironment } from '../../config/environment.ts'
-import {
-  type Installation,
-  NewerDatabaseError,
-  openBlobStore,
-  openInstallation,
-  SetupError,
-  UnreachableError,
-  UsageError,
-} from '../../installation/installation.ts'
+import { NewerDatabaseError, SetupError, UnreachableError, UsageError } from '../../config/setup-errors.ts'
+import type { Config } from '../../installation/config.ts'
+import { readEnvironment } from '../../installation/environment.ts'
+import { type Installation, openBlobStore, openInstallation } from '../../installation/installation.ts'
 import type { BlobStore } from '../../registry/blobs/blob-store.ts'
 import { createLog } from '../../telemetry/log.ts'
 

@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Config } from '../../config/config.ts'
 import { limits } from '../../config/limits.ts'
-import { SetupError } from '../../installation/installation.ts'
+import { SetupError } from '../../config/setup-errors.ts'
+import type { TlsSettings } from '../settings.ts'
 
 /** The certificate and key of the port, as PEM texts that belong together. */
 export interface TlsFiles {
@@ -12,8 +12,6 @@ export interface TlsFiles {
   readonly expiresMs: number
   readonly validFromMs: number
 }
-
-type TlsSettings = NonNullable<Config['tls']>
 
 const CERT = 'BERTH_TLS_CERT_FILE'
 const KEY = 'BERTH_TLS_KEY_FILE'

@@ -1,15 +1,15 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Config } from '../../config/config.ts'
 import { limits } from '../../config/limits.ts'
-import type { Log } from '../../telemetry/log.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { TlsSettings } from '../settings.ts'
 import { expiryWarning, readTlsFiles, type TlsFiles } from './tls-files.ts'
 
 /** Follows the TLS files: renewed ones are used for new connections. */
 export interface TlsWatcher {
   readonly current: TlsFiles
   /** Reads the files now, also those of other settings. Throws a SetupError and keeps the current ones if they cannot be used. */
-  reload(settings: NonNullable<Config['tls']>): void
+  reload(settings: TlsSettings): void
   stop(): void
 }
 
@@ -25,7 +25,7 @@ export interface TlsWatcherOptions {
  * changes, so the files are also read every `tlsPollMs`. Throws a SetupError for files that cannot be used.
  */
 export function watchTls(
-  settings: NonNullable<Config['tls']>,
+  settings: TlsSettings,
   { log, onChange, pollMs = limits.tlsPollMs }: TlsWatcherOptions,
 ): TlsWatcher {
   let files = settings

@@ -1,5 +1,5 @@
-import { scanJson } from '../../api/parsing/json-scan.ts'
 import { limits } from '../../config/limits.ts'
+import { scanJson } from '../../runtime/json/json-scan.ts'
 
 /** What stored manifests and image configurations say of images, read from their bytes within limits. Pure. */
 

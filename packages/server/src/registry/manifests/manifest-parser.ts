@@ -4,8 +4,8 @@ import {
   isManifest,
   manifestMediaTypes,
 } from '@berth/contract/image-media-types.ts'
-import { hasDuplicateMember, scanJson } from '../../api/parsing/json-scan.ts'
 import { limits } from '../../config/limits.ts'
+import { hasDuplicateMember, scanJson } from '../../runtime/json/json-scan.ts'
 import { ociError } from '../oci/errors.ts'
 import { checkDigest } from '../resources/tag-names.ts'
 

@@ -1,7 +1,7 @@
 import { type CapabilitySet, intersect, noCapabilities, union } from '@berth/contract/capabilities.ts'
 import { retryAfter } from '../../api/error-body.ts'
 import { ApiError, Code, invalidArgument, unauthenticated } from '../../api/errors.ts'
-import { parseFormFields } from '../../api/parsing/form-fields.ts'
+import { parseFormFields } from '../../api/form-fields.ts'
 import { toApiError } from '../../api/storage-faults.ts'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'

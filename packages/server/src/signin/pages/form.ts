@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { ApiError, Code, permissionDenied } from '../../api/errors.ts'
-import { parseFormFields } from '../../api/parsing/form-fields.ts'
+import { parseFormFields } from '../../api/form-fields.ts'
 import { type Browser, FORM_TOKEN_FIELD, isValidFormToken } from '../sessions/browser.ts'
 
 /** A form that a browser sent from a page it was shown. */

@@ -7,8 +7,8 @@ import type {
   WebAuthnCredential,
 } from '@simplewebauthn/server'
 import { ApiError, Code } from '../../api/errors.ts'
-import { parseUntrustedJson } from '../../api/parsing/untrusted-json.ts'
 import { limits } from '../../config/limits.ts'
+import { parseUntrustedJson } from '../../runtime/json/untrusted-json.ts'
 import { inTransaction, type Reader, type Tx } from '../../storage/db.ts'
 import { pendingStore } from '../../storage/pending-store.ts'
 import type { PasskeyRow } from '../../storage/schema/tables.ts'

@@ -1,5 +1,5 @@
-import { hasDuplicateMember, scanJson } from '../../api/parsing/json-scan.ts'
 import { limits } from '../../config/limits.ts'
+import { hasDuplicateMember, scanJson } from '../../runtime/json/json-scan.ts'
 
 /** Reads JSON that identifies a caller: bounded, and with each member once, so that all readers see the same. */
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { parseUntrustedJson } from '../../api/parsing/untrusted-json.ts'
 import { limits } from '../../config/limits.ts'
+import { parseUntrustedJson } from '../../runtime/json/untrusted-json.ts'
 import {
   importVerificationKey,
   type KeySource,

@@ -2,15 +2,10 @@ import { existsSync } from 'node:fs'
 import type { Column } from '@berth/cli/output/output.ts'
 import { formatSize } from '@berth/cli/output/sizes.ts'
 import type { Command } from 'commander'
-import type { Config } from '../../../config/config.ts'
+import { SetupError, UsageError } from '../../../config/setup-errors.ts'
 import { version } from '../../../config/version.ts'
-import {
-  findMasterKey,
-  openBlobStore,
-  openDatabase,
-  SetupError,
-  UsageError,
-} from '../../../installation/installation.ts'
+import type { Config } from '../../../installation/config.ts'
+import { findMasterKey, openBlobStore, openDatabase } from '../../../installation/installation.ts'
 import type { Db } from '../../../storage/db.ts'
 import { createLog } from '../../../telemetry/log.ts'
 import { backUp, requireBackupPossible, withBackupLease } from '../../backup/backup.ts'

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { type Config, parseOrigin } from '../../../config/config.ts'
 import { limits } from '../../../config/limits.ts'
-import { SetupError, UsageError } from '../../../installation/installation.ts'
-import type { Log } from '../../../telemetry/log.ts'
+import { parseOrigin } from '../../../config/setting-values.ts'
+import { SetupError, UsageError } from '../../../config/setup-errors.ts'
+import type { Config } from '../../../installation/config.ts'
+import type { Log } from '../../../runtime/log.ts'
 import { type Destination, openDestination, type S3Options } from '../../backup/destination.ts'
 
 /** Options that the commands for backups share. */

@@ -42,8 +42,8 @@ function takers(of: Permits) {
 
 test('a pool is divided by the named limits, and a transaction always leaves connections to reads', () => {
   assert.deepEqual(dividePool(16), {
-    connections: { all: 16, perShare: 8, jobs: 6 },
-    transactions: { all: 12, perShare: 4, jobs: 4 },
+    connections: { total: 16, perShare: 8, jobs: 6 },
+    transactions: { total: 12, perShare: 4, jobs: 4 },
   })
   for (let size = 2; size <= 200; size++) {
     const { connections, transactions } = dividePool(size)

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { addressesOf, readConfig, variables } from './config.ts'
-import { limits } from './limits.ts'
+import { addressesOf } from '../config/addresses.ts'
+import { limits } from '../config/limits.ts'
+import { readConfig, settings } from './config.ts'
 
 function read(env: Record<string, string>) {
   const result = readConfig(env)
@@ -36,119 +37,115 @@ test('nothing set is a server on this machine alone, with its data below', () =>
 })
 
 test('an empty variable is as good as none', () => {
-  assert.deepEqual(read(Object.fromEntries(Object.keys(variables).map((name) => [name, '']))), read({}))
+  assert.deepEqual(read(Object.fromEntries(settings.map(({ name }) => [name, '']))), read({}))
 })
 
 const key = randomBytes(32).toString('base64')
-const good: readonly [
-  name: keyof typeof variables,
-  value: string,
-  member: keyof ReturnType<typeof read>,
-  wanted: unknown,
-][] = [
-  ['BERTH_LISTEN', '0.0.0.0:0', 'listen', { host: '0.0.0.0', port: 0 }],
-  ['BERTH_LISTEN', '[::1]:65535', 'listen', { host: '::1', port: 65535 }],
-  ['BERTH_LISTEN', 'berth.local:80', 'listen', { host: 'berth.local', port: 80 }],
-  ['BERTH_METRICS_LISTEN', '127.0.0.1:9090', 'metricsListen', { host: '127.0.0.1', port: 9090 }],
-  ['BERTH_METRICS_LISTEN', '[::1]:0', 'metricsListen', { host: '::1', port: 0 }],
-  ['BERTH_BASE_URL', 'https://api.example.com', 'baseUrl', 'https://api.example.com'],
-  ['BERTH_BASE_URL', 'http://api.example.com:8080/', 'baseUrl', 'http://api.example.com:8080'],
-  ['BERTH_AUTH_URL', 'https://auth.example.com', 'authUrl', 'https://auth.example.com'],
-  ['BERTH_REGISTRY_HOST', 'CR.example.com:443', 'registryHost', 'cr.example.com:443'],
-  ['BERTH_DATABASE_URL', 'postgres://u:p@h:5432/d', 'databaseUrl', 'postgres://u:p@h:5432/d'],
-  ['BERTH_DATABASE_URL', 'postgresql://h/d', 'databaseUrl', 'postgresql://h/d'],
+const good: readonly [name: string, value: string, member: keyof ReturnType<typeof read>, wanted: unknown][] =
   [
-    'BERTH_DATABASE_URL',
-    'postgres://u@a:1,b:2/d?target_session_attrs=primary',
-    'databaseUrl',
-    'postgres://u@a:1,b:2/d?target_session_attrs=primary',
-  ],
-  ['BERTH_DATABASE_POOL_MAX', '40', 'databasePoolMax', 40],
-  ['BERTH_OPEN_ORGANIZATIONS', 'true', 'openOrganizations', true],
-  ['BERTH_OPEN_ORGANIZATIONS', '0', 'openOrganizations', false],
-  ['BERTH_DRAIN_DELAY', '30s', 'drainDelayMs', 30_000],
-  ['BERTH_DRAIN_DELAY', '0s', 'drainDelayMs', 0],
-  ['BERTH_DRAIN_DELAY', '', 'drainDelayMs', limits.drainDelayMs],
-  ['BERTH_STOP_GRACE', '2m', 'stopGraceMs', 120_000],
-  ['BERTH_STOP_GRACE', '', 'stopGraceMs', limits.stopGraceMs],
-  ['BERTH_SIGNING_KEY_ROTATION', '7d', 'signingKeyRotationMs', 7 * 24 * 3_600_000],
-  ['BERTH_SIGNING_KEY_ROTATION', '', 'signingKeyRotationMs', 30 * 24 * 3_600_000],
-  ['BERTH_AUDIT_RETENTION', '90d', 'auditRetentionMs', 90 * 24 * 3_600_000],
-  ['BERTH_AUDIT_RETENTION', '', 'auditRetentionMs', 400 * 24 * 3_600_000],
-  ['BERTH_AUDIT_RETENTION', 'forever', 'auditRetentionMs', undefined],
-  ['BERTH_RESOURCE_LIMITS', 'groups=100, idps=0', 'resourceLimits', { groups: 100, idps: 0 }],
-  [
-    'BERTH_BLOCKED_EMAIL_DOMAINS',
-    'Example.com,b.example',
-    'blockedEmailDomains',
-    ['example.com', 'b.example'],
-  ],
-  [
-    'BERTH_ISSUER_PRIVATE_NETWORKS',
-    '10.0.0.0/8, fd00::/8,',
-    'issuerPrivateNetworks',
-    ['10.0.0.0/8', 'fd00::/8'],
-  ],
-  [
-    'BERTH_PATTERN_ISSUERS',
-    'https://a.example,https://b.example',
-    'patternIssuers',
-    ['https://a.example', 'https://b.example'],
-  ],
-  ['BERTH_CORS_ORIGINS', 'https://console.example', 'corsOrigins', ['https://console.example']],
-  [
-    'BERTH_RATE_LIMITS',
-    'read=100/1s, exchange=5/2m',
-    'rateLimits',
-    { identity: { read: { points: 100, seconds: 1 }, exchange: { points: 5, seconds: 120 } }, address: {} },
-  ],
-  [
-    'BERTH_RATE_LIMITS_ADDRESS',
-    'write=1/24h',
-    'rateLimits',
-    { identity: {}, address: { write: { points: 1, seconds: limits.rateLimitWindowMsMax / 1000 } } },
-  ],
-  ['BERTH_RATE_LIMIT_STORE', 'database', 'rateLimitStore', 'database'],
-  ['BERTH_TRUSTED_PROXIES', '10.0.0.0/8,fd00::/8', 'trustedProxies', ['10.0.0.0/8', 'fd00::/8']],
-  [
-    'BERTH_OAUTH_CLIENTS',
-    'portal=https://portal.example.com/done, tool=http://127.0.0.1/cb',
-    'oauthClients',
+    ['BERTH_LISTEN', '0.0.0.0:0', 'listen', { host: '0.0.0.0', port: 0 }],
+    ['BERTH_LISTEN', '[::1]:65535', 'listen', { host: '::1', port: 65535 }],
+    ['BERTH_LISTEN', 'berth.local:80', 'listen', { host: 'berth.local', port: 80 }],
+    ['BERTH_METRICS_LISTEN', '127.0.0.1:9090', 'metricsListen', { host: '127.0.0.1', port: 9090 }],
+    ['BERTH_METRICS_LISTEN', '[::1]:0', 'metricsListen', { host: '::1', port: 0 }],
+    ['BERTH_BASE_URL', 'https://api.example.com', 'baseUrl', 'https://api.example.com'],
+    ['BERTH_BASE_URL', 'http://api.example.com:8080/', 'baseUrl', 'http://api.example.com:8080'],
+    ['BERTH_AUTH_URL', 'https://auth.example.com', 'authUrl', 'https://auth.example.com'],
+    ['BERTH_REGISTRY_HOST', 'CR.example.com:443', 'registryHost', 'cr.example.com:443'],
+    ['BERTH_DATABASE_URL', 'postgres://u:p@h:5432/d', 'databaseUrl', 'postgres://u:p@h:5432/d'],
+    ['BERTH_DATABASE_URL', 'postgresql://h/d', 'databaseUrl', 'postgresql://h/d'],
     [
-      { id: 'portal', redirect: 'https://portal.example.com/done' },
-      { id: 'tool', redirect: 'http://127.0.0.1/cb' },
+      'BERTH_DATABASE_URL',
+      'postgres://u@a:1,b:2/d?target_session_attrs=primary',
+      'databaseUrl',
+      'postgres://u@a:1,b:2/d?target_session_attrs=primary',
     ],
-  ],
-  ['BERTH_AWS_STS_ENDPOINT', 'https://sts.example/', 'clouds', { awsStsEndpoint: 'https://sts.example' }],
-  ['BERTH_AWS_ROLE', 'platform/berth+1', 'clouds', { awsRole: 'platform/berth+1' }],
-  [
-    'BERTH_GOOGLE_STS_ENDPOINT',
-    'http://127.0.0.1:81',
-    'clouds',
-    { googleStsEndpoint: 'http://127.0.0.1:81' },
-  ],
-  ['BERTH_GOOGLE_PROVIDER', 'pool/name', 'clouds', { googlePool: 'pool', googleProvider: 'name' }],
-  [
-    'BERTH_AZURE_LOGIN_ENDPOINT',
-    'https://login.example',
-    'clouds',
-    { azureLoginEndpoint: 'https://login.example' },
-  ],
-  ['BERTH_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
-  [
-    'BERTH_V1_DEPRECATED_AT',
-    '2027-01-31',
-    'deprecation',
-    { atMs: Date.UTC(2027, 0, 31), sunsetMs: undefined, migrationUrl: undefined },
-  ],
-  [
-    'BERTH_V1_DEPRECATED_AT',
-    '2027-01-31T12:00:00+01:00',
-    'deprecation',
-    { atMs: Date.UTC(2027, 0, 31, 11), sunsetMs: undefined, migrationUrl: undefined },
-  ],
-  ['BERTH_ERROR_DOMAIN', 'iam.example.com', 'errorDomain', 'iam.example.com'],
-]
+    ['BERTH_DATABASE_POOL_MAX', '40', 'databasePoolMax', 40],
+    ['BERTH_OPEN_ORGANIZATIONS', 'true', 'openOrganizations', true],
+    ['BERTH_OPEN_ORGANIZATIONS', '0', 'openOrganizations', false],
+    ['BERTH_DRAIN_DELAY', '30s', 'drainDelayMs', 30_000],
+    ['BERTH_DRAIN_DELAY', '0s', 'drainDelayMs', 0],
+    ['BERTH_DRAIN_DELAY', '', 'drainDelayMs', limits.drainDelayMs],
+    ['BERTH_STOP_GRACE', '2m', 'stopGraceMs', 120_000],
+    ['BERTH_STOP_GRACE', '', 'stopGraceMs', limits.stopGraceMs],
+    ['BERTH_SIGNING_KEY_ROTATION', '7d', 'signingKeyRotationMs', 7 * 24 * 3_600_000],
+    ['BERTH_SIGNING_KEY_ROTATION', '', 'signingKeyRotationMs', 30 * 24 * 3_600_000],
+    ['BERTH_AUDIT_RETENTION', '90d', 'auditRetentionMs', 90 * 24 * 3_600_000],
+    ['BERTH_AUDIT_RETENTION', '', 'auditRetentionMs', 400 * 24 * 3_600_000],
+    ['BERTH_AUDIT_RETENTION', 'forever', 'auditRetentionMs', undefined],
+    ['BERTH_RESOURCE_LIMITS', 'groups=100, idps=0', 'resourceLimits', { groups: 100, idps: 0 }],
+    [
+      'BERTH_BLOCKED_EMAIL_DOMAINS',
+      'Example.com,b.example',
+      'blockedEmailDomains',
+      ['example.com', 'b.example'],
+    ],
+    [
+      'BERTH_ISSUER_PRIVATE_NETWORKS',
+      '10.0.0.0/8, fd00::/8,',
+      'issuerPrivateNetworks',
+      ['10.0.0.0/8', 'fd00::/8'],
+    ],
+    [
+      'BERTH_PATTERN_ISSUERS',
+      'https://a.example,https://b.example',
+      'patternIssuers',
+      ['https://a.example', 'https://b.example'],
+    ],
+    ['BERTH_CORS_ORIGINS', 'https://console.example', 'corsOrigins', ['https://console.example']],
+    [
+      'BERTH_RATE_LIMITS',
+      'read=100/1s, exchange=5/2m',
+      'rateLimits',
+      { identity: { read: { points: 100, seconds: 1 }, exchange: { points: 5, seconds: 120 } }, address: {} },
+    ],
+    [
+      'BERTH_RATE_LIMITS_ADDRESS',
+      'write=1/24h',
+      'rateLimits',
+      { identity: {}, address: { write: { points: 1, seconds: limits.rateLimitWindowMsMax / 1000 } } },
+    ],
+    ['BERTH_RATE_LIMIT_STORE', 'database', 'rateLimitStore', 'database'],
+    ['BERTH_TRUSTED_PROXIES', '10.0.0.0/8,fd00::/8', 'trustedProxies', ['10.0.0.0/8', 'fd00::/8']],
+    [
+      'BERTH_OAUTH_CLIENTS',
+      'portal=https://portal.example.com/done, tool=http://127.0.0.1/cb',
+      'oauthClients',
+      [
+        { id: 'portal', redirect: 'https://portal.example.com/done' },
+        { id: 'tool', redirect: 'http://127.0.0.1/cb' },
+      ],
+    ],
+    ['BERTH_AWS_STS_ENDPOINT', 'https://sts.example/', 'clouds', { awsStsEndpoint: 'https://sts.example' }],
+    ['BERTH_AWS_ROLE', 'platform/berth+1', 'clouds', { awsRole: 'platform/berth+1' }],
+    [
+      'BERTH_GOOGLE_STS_ENDPOINT',
+      'http://127.0.0.1:81',
+      'clouds',
+      { googleStsEndpoint: 'http://127.0.0.1:81' },
+    ],
+    ['BERTH_GOOGLE_PROVIDER', 'pool/name', 'clouds', { googlePool: 'pool', googleProvider: 'name' }],
+    [
+      'BERTH_AZURE_LOGIN_ENDPOINT',
+      'https://login.example',
+      'clouds',
+      { azureLoginEndpoint: 'https://login.example' },
+    ],
+    ['BERTH_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
+    [
+      'BERTH_V1_DEPRECATED_AT',
+      '2027-01-31',
+      'deprecation',
+      { atMs: Date.UTC(2027, 0, 31), sunsetMs: undefined, migrationUrl: undefined },
+    ],
+    [
+      'BERTH_V1_DEPRECATED_AT',
+      '2027-01-31T12:00:00+01:00',
+      'deprecation',
+      { atMs: Date.UTC(2027, 0, 31, 11), sunsetMs: undefined, migrationUrl: undefined },
+    ],
+    ['BERTH_ERROR_DOMAIN', 'iam.example.com', 'errorDomain', 'iam.example.com'],
+  ]
 for (const [name, value, member, wanted] of good) {
   test(`${name}=${value} is read`, () => {
     const unset = read({})[member]
@@ -157,7 +154,7 @@ for (const [name, value, member, wanted] of good) {
   })
 }
 
-const bad: readonly [name: keyof typeof variables, value: string][] = [
+const bad: readonly [name: string, value: string][] = [
   ['BERTH_LISTEN', '8080'],
   ['BERTH_LISTEN', '127.0.0.1:65536'],
   ['BERTH_LISTEN', '::1:80'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../config/limits.ts'
-import { ApiError, Code } from '../errors.ts'
+import { limits } from '../config/limits.ts'
+import { ApiError, Code } from './errors.ts'
 import { parseFormFields } from './form-fields.ts'
 
 test('R28: a form with too many fields is refused, empty ones included (formFieldsMax)', () => {

@@ -1,5 +1,5 @@
-import { limits } from '../../config/limits.ts'
-import { invalidArgument } from '../errors.ts'
+import { limits } from '../config/limits.ts'
+import { invalidArgument } from './errors.ts'
 
 /**
  * Parses `application/x-www-form-urlencoded` text. Fails with code 3 if it has more than `fieldsMax` fields, before it makes

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { limits } from '../config/limits.ts'
+import type { Log } from '../runtime/log.ts'
 import type { Reader } from '../storage/db.ts'
 import { readSetting, writeSetting } from '../storage/settings.ts'
 import type { Store } from '../storage/store.ts'
-import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { limits } from './limits.ts'
 
 /**
  * Notices a proxy that the configuration does not trust: then all users behind it count as one address, and the limits on sign-in

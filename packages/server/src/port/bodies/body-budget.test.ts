@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { httpStatusOfError } from '../api/error-body.ts'
-import { ApiError, Code } from '../api/errors.ts'
-import { limits } from '../config/limits.ts'
+import { httpStatusOfError } from '../../api/error-body.ts'
+import { ApiError, Code } from '../../api/errors.ts'
+import { limits } from '../../config/limits.ts'
 import { createBodyBudget } from './body-budget.ts'
 
 describe('the budget of buffered request bodies', () => {

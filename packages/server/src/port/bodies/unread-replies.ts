@@ -1,4 +1,4 @@
-import { limits } from '../config/limits.ts'
+import { limits } from '../../config/limits.ts'
 
 /** Counts whole replies that their clients have not taken yet, so that clients that read nothing cannot fill the memory. */
 export interface UnreadReplies {

@@ -1,25 +1,15 @@
-import { type Config, variables } from './config.ts'
+import type { Environment } from '../config/setting.ts'
+import { type Config, settings } from './config.ts'
 
 /** Which settings a running server takes over, and which need a restart. */
 
-const reloadable = [
-  'BERTH_TLS_CERT_FILE',
-  'BERTH_TLS_KEY_FILE',
-  'BERTH_LOG_LEVEL',
-  'BERTH_RATE_LIMITS',
-  'BERTH_RATE_LIMITS_ADDRESS',
-  'BERTH_SIGN_IN_PROVIDERS_FILE',
-] as const
-
-type Environment = Readonly<Record<string, string | undefined>>
-
 /** Settings that differ between two environments and take effect with a restart only. */
 export function settingsNeedingRestart(running: Environment, next: Environment): readonly string[] {
-  const changed = Object.keys(variables).filter((name) => (running[name] ?? '') !== (next[name] ?? ''))
   const isTlsToggled = hasTls(running) !== hasTls(next)
-  return changed.filter(
-    (name) => !reloadable.some((one) => one === name) || (isTlsToggled && name.startsWith('BERTH_TLS_')),
-  )
+  return settings
+    .filter(({ name }) => (running[name] ?? '') !== (next[name] ?? ''))
+    .filter(({ name, reloads }) => !reloads || (isTlsToggled && name.startsWith('BERTH_TLS_')))
+    .map(({ name }) => name)
 }
 
 function hasTls(env: Environment): boolean {

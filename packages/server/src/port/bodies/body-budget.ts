@@ -1,6 +1,6 @@
-import { ApiError, Code } from '../api/errors.ts'
-import { limits } from '../config/limits.ts'
-import { clientAddressKey } from '../pipeline/limits/client-address.ts'
+import { ApiError, Code } from '../../api/errors.ts'
+import { limits } from '../../config/limits.ts'
+import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
 
 /** Counts the request bytes that wait in memory, so that unfinished requests cannot fill it. */
 export interface BodyBudget {

@@ -1,0 +1,68 @@
+import { type SettingGroup, setting } from './setting.ts'
+import { originExpected, parseHost, parseOrigin } from './setting-values.ts'
+
+/** The addresses under which an installation is known. No header of a request changes them. */
+export interface Addresses {
+  readonly baseUrl: string
+  readonly authUrl: string
+  readonly registryHost: string
+  readonly errorDomain: string
+}
+
+/** Each is undefined where it follows from another one. URLs have no slash at the end. */
+export interface AddressSettings {
+  readonly baseUrl: string | undefined
+  readonly authUrl: string | undefined
+  readonly registryHost: string | undefined
+  readonly errorDomain: string | undefined
+}
+
+const baseUrl = setting('BERTH_BASE_URL', {
+  help: 'address of the API as clients see it, and the audience of its tokens',
+  default: '`http://` or `https://` and the listen address',
+  expected: originExpected,
+  parse: parseOrigin,
+})
+const authUrl = setting('BERTH_AUTH_URL', {
+  help: 'address of the token service, and the issuer of its tokens',
+  default: 'the base URL',
+  expected: originExpected,
+  parse: parseOrigin,
+})
+const registryHost = setting('BERTH_REGISTRY_HOST', {
+  help: 'host name of the registry, the other audience that tokens may have',
+  default: "the base URL's host",
+  expected: 'a host name, with a port if need be',
+  parse: parseHost,
+})
+const errorDomain = setting('BERTH_ERROR_DOMAIN', {
+  help: '`domain` in the ErrorInfo of errors',
+  default: "the base URL's host name",
+  expected: 'a domain name',
+  parse: parseHost,
+})
+
+export const addressSettings: SettingGroup<AddressSettings> = {
+  settings: [baseUrl, authUrl, registryHost, errorDomain],
+  read: ({ read }) => ({
+    baseUrl: read(baseUrl),
+    authUrl: read(authUrl),
+    registryHost: read(registryHost),
+    errorDomain: read(errorDomain),
+  }),
+}
+
+/** `boundUrl`: where the port was bound, which the external addresses default to. */
+export function addressesOf(settings: AddressSettings, boundUrl: string): Addresses {
+  const baseUrl = settings.baseUrl ?? boundUrl
+  const { host, hostname } = new URL(baseUrl)
+  return {
+    baseUrl,
+    authUrl: settings.authUrl ?? baseUrl,
+    registryHost: settings.registryHost ?? host,
+    errorDomain: settings.errorDomain ?? hostname,
+  }
+}
+
+/** The settings under which `berth admin` finds the addresses that the server was last started with. */
+export const ADDRESS_SETTINGS = { baseUrl: 'base_url', authUrl: 'auth_url' } as const
