@@ -6,6 +6,8 @@ import { pathToFileURL } from 'node:url'
 export interface TestProcess {
   /** Absolute path of a test file, or of a file that imports several. */
   readonly file: string
+  /** Paths of the test files. */
+  readonly members: readonly string[]
   readonly expectedMs: number
 }
 
@@ -44,10 +46,12 @@ export function groupFiles(
       file,
       members.map((member) => `await import('${pathToFileURL(resolve(member))}')\n`).join(''),
     )
-    return { file, expectedMs }
+    return { file, members, expectedMs }
   })
-  return [
-    ...joined,
-    ...files.filter(isAlone).map((file) => ({ file: resolve(file), expectedMs: expectedMs(file) })),
-  ]
+  return [...joined, ...files.filter(isAlone).map((file) => separate(file, expectedMs))]
+}
+
+/** A process for one file. */
+export function separate(file: string, expectedMs: (file: string) => number): TestProcess {
+  return { file: resolve(file), members: [file], expectedMs: expectedMs(file) }
 }

@@ -10,13 +10,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join, relative, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { run as runFiles } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { createPostgresTemplate } from '../test/support/database/postgres-template.ts'
 import { findServerBinaries, startThrowAwayServer, type ThrowAwayServer } from './postgres.ts'
-import { groupFiles } from './test-groups.ts'
+import { groupFiles, separate, type TestProcess } from './test-groups.ts'
 
 /**
  * `npm test [-- [options] [part of a file's path]…]`: runs the test files with Node's own runner. Without options, suites run on SQLite, and
@@ -164,7 +164,7 @@ async function run(files: readonly string[]): Promise<number> {
   const isWhole = filters.length === 0 && !options.long && !options.golden
   const parts = isWhole
     ? groupFiles(files, expectedMs, directory)
-    : files.map((file) => ({ file: resolve(file), expectedMs: expectedMs(file) }))
+    : files.map((file) => separate(file, expectedMs))
   parts.sort((a, b) => b.expectedMs - a.expectedMs)
   const events = runFiles({
     files: parts.map(({ file }) => file),
@@ -172,42 +172,53 @@ async function run(files: readonly string[]): Promise<number> {
     timeout: timeoutMs,
     signal: interrupt.signal,
   })
-  const durations = new Map<string, number>()
+  const finished: Finished[] = []
   let isSuccess = true
   events.on('test:fail', () => {
     isSuccess = false
   })
-  const addDuration = ({ nesting, file, details }: TestEvent) => {
-    if (nesting > 0 || file === undefined || !file.endsWith('.test.ts')) return
-    const name = relative(process.cwd(), file)
-    durations.set(name, (durations.get(name) ?? 0) + details.duration_ms)
-  }
-  events.on('test:pass', addDuration).on('test:fail', addDuration)
+  events.on('test:summary', ({ file, duration_ms }) => {
+    const part = parts.find((one) => one.file === file)
+    if (part !== undefined) finished.push({ ...part, durationMs: duration_ms })
+  })
   let text = ''
   for await (const chunk of events.compose(new spec())) {
     process.stdout.write(chunk)
     text += chunk
   }
-  printSlowest(durations)
+  printSlowest(finished)
   printSummary(text)
   if (interrupt.signal.aborted) return INTERRUPTED
-  writeDurations({
-    ...known,
-    ...Object.fromEntries([...durations].map(([file, ms]) => [file, Math.round(ms)])),
-  })
+  writeDurations({ ...known, ...durationsOf(finished, expectedMs) })
   return isSuccess ? 0 : 1
 }
 
-interface TestEvent {
-  readonly nesting: number
-  readonly file?: string | undefined
-  readonly details: { readonly duration_ms: number }
+interface Finished extends TestProcess {
+  readonly durationMs: number
 }
 
-function printSlowest(durations: ReadonlyMap<string, number>): void {
-  if (durations.size < 2) return
-  const slowest = [...durations].toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_COUNT)
-  const lines = slowest.map(([file, ms]) => `${(ms / SECOND_MS).toFixed(1).padStart(7)} s  ${file}`)
+/** The time of a group, divided among its files as it was expected. */
+function durationsOf(
+  finished: readonly Finished[],
+  expectedMs: (file: string) => number,
+): Record<string, number> {
+  return Object.fromEntries(
+    finished.flatMap((part) =>
+      part.members.map((file) => [
+        file,
+        Math.round((part.durationMs * expectedMs(file)) / Math.max(part.expectedMs, 1)),
+      ]),
+    ),
+  )
+}
+
+function printSlowest(finished: readonly Finished[]): void {
+  if (finished.length < 2) return
+  const slowest = finished.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST_COUNT)
+  const lines = slowest.map(({ members, durationMs }) => {
+    const others = members.length > 1 ? ` and ${members.length - 1} more in its process` : ''
+    return `${(durationMs / SECOND_MS).toFixed(1).padStart(7)} s  ${members[0]}${others}`
+  })
   print(`\nslowest files:\n${lines.join('\n')}`)
 }
 
