@@ -40,9 +40,12 @@ function majorOf(directory: string): number {
  * Makes a cluster in a temporary directory and starts it on a free port of 127.0.0.1. It does not wait for the disk: what it
  * holds is worth nothing after the run. Throws an Error that says what went wrong.
  */
-export async function startThrowAwayServer(binaries: string): Promise<ThrowAwayServer> {
+export async function startThrowAwayServer(
+  binaries: string,
+  parent: string = tmpdir(),
+): Promise<ThrowAwayServer> {
   const owner = process.getuid?.() === 0 ? unprivilegedUser() : undefined
-  const home = mkdtempSync(join(tmpdir(), 'berth-postgres-'))
+  const home = mkdtempSync(join(parent, 'berth-postgres-'))
   const password = randomBytes(16).toString('hex')
   const data = join(home, 'data')
   const passwordFile = join(home, 'password')

@@ -1,115 +1,248 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { globSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import {
+  chmodSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { run as runFiles } from 'node:test'
+import { spec } from 'node:test/reporters'
 import { parseArgs, stripVTControlCharacters } from 'node:util'
+import { createPostgresTemplate } from '../test/support/database/postgres-template.ts'
 import { findServerBinaries, startThrowAwayServer, type ThrowAwayServer } from './postgres.ts'
+import { groupFiles, separate, type TestProcess } from './test-groups.ts'
 
 /**
- * `npm test [-- [options] [part of a file's path]…]`: runs the test files with Node's own runner, on a PostgreSQL of their own
- * where the machine has one.
+ * `npm test [-- [options] [part of a file's path]…]`: runs the test files with Node's own runner. Without options, suites run on SQLite, and
+ * those about what engines do differently also on PGlite.
  *
- *   --long              the long suites, test/long/, instead
+ *   --all               runs every suite on SQLite and PostgreSQL: on a server for the run, or on PGlite where the machine has no server
+ *   --long              runs the long suites, test/long/, on every database instead
  *   --golden            rewrites the golden files, by running the tests that have some
- *   --require-postgres  fails when there is no PostgreSQL
+ *   --require-postgres  fails when there is no PostgreSQL server
  */
 
 const { values: options, positionals: filters } = parseArgs({
   allowPositionals: true,
   options: {
+    all: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
     golden: { type: 'boolean', default: false },
     'require-postgres': { type: 'boolean', default: false },
   },
 })
 
-/** What shells answer for a program that Ctrl-C ended. */
+/** Exit code of a program that Ctrl-C ended. */
 const INTERRUPTED = 130
-/** One more than the cores of the smallest CI: many tests wait for processes and time limits. */
-const CONCURRENCY = 3
-const MINUTE_MS = 60_000
+/** More than cores: many tests wait for processes and time limits. */
+const CONCURRENCY = Math.min(2 * availableParallelism(), availableParallelism() + 2)
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
 /** Each test file, server and command is a process of its own; what one of them compiled, the next ones read. */
 const COMPILE_CACHE = 'node_modules/.cache/node-compile'
+/** Milliseconds that each test file took when it ran last. */
+const DURATIONS = 'node_modules/.cache/berth-test/durations.json'
+const SLOWEST_COUNT = 10
 /** A test that hangs must not hang the run; counts for a whole file as well. */
 const timeoutMs = (options.long ? 60 : 10) * MINUTE_MS
+/** Linux has a file system in memory here. */
+const MEMORY_FILES = '/dev/shm'
+/** Several times what a run takes. */
+const MEMORY_BYTES_MIN = 2 * 1024 ** 3
+
+const interrupt = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupt.abort())
 
 let server: ThrowAwayServer | undefined
-let runner: ChildProcess | undefined
-let interrupted = false
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    interrupted = true
-    runner?.kill(signal)
-  })
-}
-
+const directory = createRunDirectory()
 try {
   process.exitCode = await main()
 } finally {
   await server?.stop()
+  rmSync(directory, { recursive: true, force: true })
 }
 
 async function main(): Promise<number> {
   const files = testFiles()
   if (files.length === 0) {
-    say('no test file matches')
+    print('no test file matches')
     return 1
   }
-  const found = await postgres()
-  say(`PostgreSQL: ${found.told}`)
+  const found = await findPostgres()
+  print(found.text)
   if (found.url === undefined && options['require-postgres']) return 1
-  if (interrupted) return INTERRUPTED
-  return run(files, {
-    ...(found.url === undefined ? {} : { BERTH_TEST_POSTGRES_URL: found.url }),
-    ...(options.golden ? { BERTH_GOLDEN: 'write' } : {}),
+  if (interrupt.signal.aborted) return INTERRUPTED
+  const template = found.url === undefined ? undefined : await createPostgresTemplate(found.url)
+  const everyDatabase = `sqlite,${found.url === undefined ? 'pglite' : 'postgres'}`
+  setEnvironment({
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? resolve(COMPILE_CACHE),
+    TMPDIR: directory,
+    BERTH_TEST_RUN_DIRECTORY: directory,
+    BERTH_TEST_DATABASES:
+      process.env['BERTH_TEST_DATABASES'] ?? (options.all || options.long ? everyDatabase : undefined),
+    BERTH_TEST_POSTGRES_URL: found.url,
+    BERTH_TEST_POSTGRES_TEMPLATE: template?.name,
+    BERTH_GOLDEN: options.golden ? 'write' : undefined,
+    FORCE_COLOR: process.stdout.isTTY === true ? '1' : undefined,
   })
+  try {
+    return await run(files)
+  } finally {
+    await template?.drop()
+  }
+}
+
+/** Sets variables of this process, which those of the test files inherit. */
+function setEnvironment(variables: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(variables)) if (value !== undefined) process.env[name] = value
 }
 
 function testFiles(): string[] {
-  const all = globSync('{packages,test}/**/*.test.ts').sort()
+  const all = globSync('{packages,test}/**/*.test.ts', { exclude: ['**/node_modules/**'] })
   return all
     .filter((file) => file.startsWith('test/long/') === options.long)
     .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
-    .filter((file) => !options.golden || /expectGolden\(|BERTH_GOLDEN/.test(readFileSync(file, 'utf8')))
+    .filter((file) => !options.golden || /assertGolden\(|BERTH_GOLDEN/.test(readFileSync(file, 'utf8')))
 }
 
-/** Where the tests find a PostgreSQL, and a sentence about it. */
-async function postgres(): Promise<{ readonly url?: string; readonly told: string }> {
-  const given = process.env['BERTH_TEST_POSTGRES_URL']
-  if (given) return { url: given, told: 'the server in BERTH_TEST_POSTGRES_URL' }
-  const binaries = findServerBinaries()
-  if (binaries === undefined) return { told: 'no server found; its dialect is tested on PGlite' }
+/**
+ * Creates the directory for temporary files of the run: in memory where there is space, since servers of tests wait for the disk at each
+ * write. Other users, as which some programs run, may enter it.
+ */
+function createRunDirectory(): string {
+  const parent = hasMemoryFiles() ? MEMORY_FILES : tmpdir()
+  const created = mkdtempSync(join(parent, 'berth-test-run-'))
+  chmodSync(created, 0o755)
+  return created
+}
+
+function hasMemoryFiles(): boolean {
   try {
-    server = await startThrowAwayServer(binaries)
-    return { url: server.url, told: `a server of its own, version ${server.version}, from ${binaries}` }
-  } catch (error) {
-    const why = (error as Error).message
-    return { told: `the server in ${binaries} does not start; its dialect is tested on PGlite\n${why}` }
+    const { bavail, bsize } = statfsSync(MEMORY_FILES)
+    return bavail * bsize >= MEMORY_BYTES_MIN
+  } catch {
+    return false
   }
 }
 
-/** Node's runner; ends with its summary, also after the list of failures. */
-async function run(files: readonly string[], env: Readonly<Record<string, string>>): Promise<number> {
-  const color = process.stdout.isTTY === true ? { FORCE_COLOR: '1' } : {}
-  const flags = [`--test-concurrency=${CONCURRENCY}`, `--test-timeout=${timeoutMs}`, '--test-reporter=spec']
-  runner = spawn(process.execPath, ['--test', ...flags, ...files], {
-    env: { NODE_COMPILE_CACHE: resolve(COMPILE_CACHE), ...process.env, ...color, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let text = ''
-  runner.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-    process.stdout.write(chunk)
-    text += chunk
-  })
-  const [code, signal] = (await once(runner, 'close')) as [number | null, NodeJS.Signals | null]
-  const lines = stripVTControlCharacters(text).trimEnd().split('\n')
-  const isSummary = (line: string) =>
-    /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/.test(line)
-  const summary = lines.filter(isSummary).slice(-8)
-  if (!isSummary(lines.at(-1) ?? '')) say(`\n${summary.join('\n')}`)
-  return interrupted || signal !== null ? INTERRUPTED : (code ?? 1)
+/** Finds or starts the PostgreSQL server of the run, if one is needed; with a sentence about it. */
+async function findPostgres(): Promise<{ readonly url?: string; readonly text: string }> {
+  const selected = process.env['BERTH_TEST_DATABASES']?.split(',') ?? []
+  const isNeeded = options.all || options.long || options['require-postgres'] || selected.includes('postgres')
+  if (!isNeeded)
+    return { text: 'Databases: SQLite, and PGlite for what engines do differently; every database: --all' }
+  const given = process.env['BERTH_TEST_POSTGRES_URL']
+  if (given) return { url: given, text: 'PostgreSQL: the server in BERTH_TEST_POSTGRES_URL' }
+  const binaries = findServerBinaries()
+  if (binaries === undefined) return { text: 'PostgreSQL: no server found; its dialect is tested on PGlite' }
+  try {
+    server = await startThrowAwayServer(binaries, directory)
+    return {
+      url: server.url,
+      text: `PostgreSQL: a server for this run, version ${server.version}, from ${binaries}`,
+    }
+  } catch (error) {
+    const why = (error as Error).message
+    return {
+      text: `PostgreSQL: the server in ${binaries} does not start; its dialect is tested on PGlite\n${why}`,
+    }
+  }
 }
 
-function say(line: string): void {
+/** Runs the files with Node's runner, the slowest first, so that no slow one is left at the end. */
+async function run(files: readonly string[]): Promise<number> {
+  const known = readDurations()
+  // A file that never ran here: its size.
+  const expectedMs = (file: string) => known[file] ?? statSync(file).size
+  // Selected files run separately: what one of them needs from another would only show then.
+  const isWhole = filters.length === 0 && !options.long && !options.golden
+  const parts = isWhole
+    ? groupFiles(files, expectedMs, directory)
+    : files.map((file) => separate(file, expectedMs))
+  parts.sort((a, b) => b.expectedMs - a.expectedMs)
+  const events = runFiles({
+    files: parts.map(({ file }) => file),
+    concurrency: CONCURRENCY,
+    timeout: timeoutMs,
+    signal: interrupt.signal,
+  })
+  const finished: Finished[] = []
+  let isSuccess = true
+  events.on('test:fail', () => {
+    isSuccess = false
+  })
+  events.on('test:summary', ({ file, duration_ms }) => {
+    const part = parts.find((one) => one.file === file)
+    if (part !== undefined) finished.push({ ...part, durationMs: duration_ms })
+  })
+  let text = ''
+  for await (const chunk of events.compose(new spec())) {
+    process.stdout.write(chunk)
+    text += chunk
+  }
+  printSlowest(finished)
+  printSummary(text)
+  if (interrupt.signal.aborted) return INTERRUPTED
+  writeDurations({ ...known, ...durationsOf(finished, expectedMs) })
+  return isSuccess ? 0 : 1
+}
+
+interface Finished extends TestProcess {
+  readonly durationMs: number
+}
+
+/** The time of a group, divided among its files as it was expected. */
+function durationsOf(
+  finished: readonly Finished[],
+  expectedMs: (file: string) => number,
+): Record<string, number> {
+  return Object.fromEntries(
+    finished.flatMap((part) =>
+      part.members.map((file) => [
+        file,
+        Math.round((part.durationMs * expectedMs(file)) / Math.max(part.expectedMs, 1)),
+      ]),
+    ),
+  )
+}
+
+function printSlowest(finished: readonly Finished[]): void {
+  if (finished.length < 2) return
+  const slowest = finished.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST_COUNT)
+  const lines = slowest.map(({ members, durationMs }) => {
+    const others = members.length > 1 ? ` and ${members.length - 1} more in its process` : ''
+    return `${(durationMs / SECOND_MS).toFixed(1).padStart(7)} s  ${members[0]}${others}`
+  })
+  print(`\nslowest files:\n${lines.join('\n')}`)
+}
+
+/** Prints the counts of the run once more, where a list of failures or of slow files came after them. */
+function printSummary(text: string): void {
+  const isCount = (line: string) =>
+    /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/.test(line)
+  const counts = stripVTControlCharacters(text).split('\n').filter(isCount).slice(-8)
+  print(`\n${counts.join('\n')}`)
+}
+
+function readDurations(): Readonly<Record<string, number>> {
+  try {
+    return JSON.parse(readFileSync(DURATIONS, 'utf8'))
+  } catch {
+    return {}
+  }
+}
+
+function writeDurations(durations: Readonly<Record<string, number>>): void {
+  mkdirSync(join(DURATIONS, '..'), { recursive: true })
+  writeFileSync(DURATIONS, `${JSON.stringify(durations, undefined, 2)}\n`)
+}
+
+function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }

@@ -27,7 +27,7 @@ const sqlite = { name: 'sqlite', open: undefined } as const
 const DAY_MS = 24 * 60 * 60 * 1000
 const UID = /^[0-9a-f]{40}(\/[0-9a-f]{16})*\n$/
 
-describe('commands', { concurrency: 3 }, () => {
+describe('commands', () => {
   const cleanup = cleanups()
   let berth: TestBerth
   before(async () => {
@@ -461,7 +461,10 @@ describe('commands', { concurrency: 3 }, () => {
       await ok(...providers('list', '--parent', 'seven')),
       /^ID +NAME +ISSUER +CLIENT\n\S+ +okta +\S+ +berth\n$/,
     )
-    assert.equal(await ok(...providers('list', '-o', 'tree')), 'okta https://idp.example.com\n')
+    assert.equal(
+      await ok(...providers('list', '--parent', 'seven', '-o', 'tree')),
+      'okta https://idp.example.com\n',
+    )
     const changed = await json(
       ...providers('update', 'okta', '--oidc-pkce-enabled', 'true', '--default-role', 'editor', '-d', 'x'),
     )

@@ -31,7 +31,7 @@ import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 const sqlite = { name: 'sqlite', open: undefined } as const
 const MIB = 1024 * 1024
 
-describe('berth images copy', { concurrency: 3 }, () => {
+describe('berth images copy', () => {
   const cleanup = cleanups()
   let here: TestBerth
   let there: TestBerth

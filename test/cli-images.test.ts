@@ -27,7 +27,7 @@ import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 const sqlite = { name: 'sqlite', open: undefined } as const
 
-describe('berth images', { concurrency: 3 }, () => {
+describe('berth images', () => {
   const cleanup = cleanups()
   let berth: TestBerth
   let client: OciClient

@@ -92,7 +92,8 @@ test('every invalid setting is reported, unknown names with the one that was pro
     BERTH_COLOUR: 'blue',
   }
   for (const args of [['serve'], ['migrate'], ['admin', 'token'], ['admin', 'bootstrap']]) {
-    const finished = await runBerth(t, args, env)
+    // Problems are in the order of the variables, which a thread does not keep.
+    const finished = await runBerth(t, args, env, { ownProcess: true })
     assertRefused(
       finished,
       /^berth: BERTH_BASEURL is not a setting of berth; did you mean BERTH_BASE_URL\?$/,

@@ -9,7 +9,7 @@ import { hasRest, methods, requestAt, shortName } from './support/api/methods.ts
 import { call } from './support/api/rest.ts'
 import { createTenant, type Tenant } from './support/api/sample-requests.ts'
 import { bindRole, createIdentity, createOrganization } from './support/api/tenant.ts'
-import { databases } from './support/database/databases.ts'
+import { engineDatabases } from './support/database/databases.ts'
 import { assertGolden } from './support/golden.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
@@ -61,7 +61,7 @@ const otherwise = (path: string) =>
     .replace(/(?<=^\/iam\/v1\/)account_associations/, 'accountAssociations')
     .replace(/(?<=^\/iam\/v1\/)group_invites/, 'groupInvites')
 
-for (const database of databases) {
+for (const database of engineDatabases) {
   describe(`every method (${database.name})`, () => {
     let berth: TestBerth
     let client: GrpcClient

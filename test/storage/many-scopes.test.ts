@@ -4,13 +4,13 @@ import { inTransaction } from '@berth/server/storage/db.ts'
 import { insertResource } from '@berth/server/storage/resource-rows.ts'
 import { managedRole } from '../support/api/api-fixture.ts'
 import { call } from '../support/api/rest.ts'
-import { databases } from '../support/database/databases.ts'
+import { engineDatabases } from '../support/database/databases.ts'
 import { startTestBerth } from '../support/server/test-berth.ts'
 
 /** More than the depth that SQLite allows an expression. */
 const GROUPS = 1500
 
-for (const database of databases) {
+for (const database of engineDatabases) {
   describe(`a caller bound to ${GROUPS} groups (${database.name})`, () => {
     test('lists them like any other, in every order and with filters', async (t) => {
       const berth = await startTestBerth(database)

@@ -19,7 +19,7 @@ import type { Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { apiOf, managedRole } from '../support/api/api-fixture.ts'
 import { call } from '../support/api/rest.ts'
-import { databases } from '../support/database/databases.ts'
+import { engineDatabases } from '../support/database/databases.ts'
 import { startTestBerth } from '../support/server/test-berth.ts'
 
 /** A database that the first release filled, under the present one. */
@@ -163,10 +163,10 @@ function texts(rows: readonly Row[]): string[] {
   return rows.map((row) => JSON.stringify(text(row))).sort()
 }
 
-for (const database of databases) {
+for (const database of engineDatabases) {
   test(`a database that the first release filled is served as it was (${database.name})`, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
-    const db = await (database.open ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
+    const db = await (database.openEmpty ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
     const kysely = await fillFirst(db)
     assert.equal((await migrate(db))[0], '0002-management-api')
     assert.deepEqual(await migrate(db), [])
@@ -215,7 +215,7 @@ for (const database of databases) {
 
   test(`ADR 13: sessions of version 0.6 keep what counts, and its bindings have no record (${database.name})`, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
-    const db = await (database.open ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
+    const db = await (database.openEmpty ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
     const kysely = await fill(db, ofSixth)
     const other = 'c'.repeat(40)
     const person = 'd'.repeat(40)
@@ -304,7 +304,7 @@ for (const database of databases) {
 
   test(`R40: identity providers that exist before each has its own redirect URI keep the shared one (${database.name})`, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
-    const db = await (database.open ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
+    const db = await (database.openEmpty ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
     try {
       await migrate(db)
       const kysely = db.kysely as unknown as Kysely<AnyTables>

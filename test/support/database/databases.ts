@@ -4,59 +4,75 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Db, openPostgresDb, openSqliteDb, postgresLikeDb } from '@berth/server/storage/db.ts'
 import { rules } from '@berth/server/storage/engines/postgres/driver.ts'
-import pg from 'pg'
+import { loadPglite } from './pglite-template.ts'
+import { executeStatement } from './postgres-template.ts'
 
 /**
- * The databases that every contract suite runs on: SQLite, PostgreSQL's dialect in process (PGlite, nothing to install), and a
- * real PostgreSQL where there is one: BERTH_TEST_POSTGRES_URL, which the test runner sets when it finds server binaries.
+ * The databases that suites run on: SQLite, PostgreSQL's dialect in process (PGlite, nothing to install), and a real PostgreSQL where there
+ * is one: BERTH_TEST_POSTGRES_URL, which the test runner sets when it starts a server.
  */
 export interface TestDatabase {
   readonly name: 'sqlite' | 'pglite' | 'postgres'
-  /** Opens an empty database; undefined where the server's own default, SQLite in its data directory, is meant. */
+  /** Opens a new database whose schema is up to date; undefined for the server's own default, SQLite in its data directory. */
   readonly open: (() => Promise<Db>) | undefined
-  /** Makes an empty database for several nodes. */
+  /** Opens a new database without tables. */
+  readonly openEmpty: (() => Promise<Db>) | undefined
+  /** Creates a database for several nodes. */
   readonly share: () => Promise<SharedDatabase>
 }
 
 export interface SharedDatabase {
-  /** The way of one node to it: connections of its own, where that can be. */
+  /** Opens it for one node, with connections of its own where the engine has connections. */
   open(): Promise<Db>
-  /** Once all nodes have closed theirs. */
+  /** Removes it, when all nodes have closed theirs. */
   close(): Promise<void>
 }
 
-const sqlite: TestDatabase = { name: 'sqlite', open: undefined, share: shareFile }
-const pglite: TestDatabase = { name: 'pglite', open: openPglite, share: sharePglite }
-const serverUrl = process.env['BERTH_TEST_POSTGRES_URL']
+const {
+  BERTH_TEST_DATABASES: names,
+  BERTH_TEST_POSTGRES_URL: serverUrl,
+  BERTH_TEST_POSTGRES_TEMPLATE: template,
+} = process.env
 
-/** `BERTH_TEST_DATABASES=sqlite,postgres` narrows them, to save time. */
-export const databases: readonly TestDatabase[] = [
-  sqlite,
-  pglite,
-  ...(serverUrl === undefined
-    ? []
-    : [
-        {
-          name: 'postgres',
-          open: () => openServerDb(serverUrl),
-          share: () => shareServerDb(serverUrl),
-        } as const,
-      ]),
-].filter(({ name }) => process.env['BERTH_TEST_DATABASES']?.split(',').includes(name) ?? true)
+/** Whether suites run on this database. `BERTH_TEST_DATABASES=sqlite,postgres` selects them; `byDefault` applies without it. */
+export function isSelected(name: TestDatabase['name'], byDefault: readonly TestDatabase['name'][]): boolean {
+  return (names?.split(',') ?? byDefault).includes(name)
+}
+
+const sqlite: TestDatabase = { name: 'sqlite', open: undefined, openEmpty: undefined, share: shareFile }
+const pglite: TestDatabase = {
+  name: 'pglite',
+  open: () => openPglite(true),
+  openEmpty: () => openPglite(false),
+  share: sharePglite,
+}
+const known = [sqlite, pglite, ...(serverUrl === undefined ? [] : [postgresAt(serverUrl)])]
+
+/** For suites about what a caller sees, which is the same on every engine: SQLite, or all with `npm test -- --all`. */
+export const databases = known.filter(({ name }) => isSelected(name, ['sqlite']))
+
+/** For suites about what engines do differently: SQL, transactions, migrations. SQLite and PGlite, or all with `npm test -- --all`. */
+export const engineDatabases = known.filter(({ name }) => isSelected(name, ['sqlite', 'pglite']))
 
 /** For programs that talk to a server: what it keeps its data in they cannot see, and starting them takes long. */
 export const anyDatabase: readonly TestDatabase[] = databases.slice(0, 1)
 
-async function openPglite(): Promise<Db> {
-  const [{ PGlite }, { PGliteDialect }] = await Promise.all([
-    import('@electric-sql/pglite'),
-    import('kysely'),
-  ])
-  return postgresLikeDb(new PGliteDialect({ pglite: await PGlite.create() }), rules)
+function postgresAt(url: string): TestDatabase {
+  return {
+    name: 'postgres',
+    open: () => openServerDb(url, template),
+    openEmpty: () => openServerDb(url),
+    share: () => shareServerDb(url, template),
+  }
+}
+
+async function openPglite(migrated: boolean): Promise<Db> {
+  const [pglite, { PGliteDialect }] = await Promise.all([loadPglite(migrated), import('kysely')])
+  return postgresLikeDb(new PGliteDialect({ pglite }), rules)
 }
 
 async function sharePglite(): Promise<SharedDatabase> {
-  const db = await openPglite()
+  const db = await openPglite(true)
   return { open: async () => ({ ...db, close: async () => {} }), close: () => db.close() }
 }
 
@@ -69,8 +85,8 @@ async function shareFile(): Promise<SharedDatabase> {
 }
 
 /** A database of its own on the server, dropped when it is closed. */
-async function openServerDb(url: string): Promise<Db> {
-  const shared = await shareServerDb(url)
+async function openServerDb(url: string, from?: string): Promise<Db> {
+  const shared = await shareServerDb(url, from)
   const db = await shared.open()
   return {
     ...db,
@@ -81,23 +97,14 @@ async function openServerDb(url: string): Promise<Db> {
   }
 }
 
-async function shareServerDb(url: string): Promise<SharedDatabase> {
+/** `from`: the database to copy; without it, the new one is empty. */
+async function shareServerDb(url: string, from = 'template1'): Promise<SharedDatabase> {
   const name = `berth_test_${randomBytes(6).toString('hex')}`
-  await administer(url, `create database ${name}`)
+  await executeStatement(url, `create database ${name} template ${from}`)
   const target = new URL(url)
   target.pathname = `/${name}`
   return {
     open: () => openPostgresDb(target.href, { onError() {} }),
-    close: () => administer(url, `drop database if exists ${name} with (force)`),
-  }
-}
-
-async function administer(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
+    close: () => executeStatement(url, `drop database if exists ${name} with (force)`),
   }
 }

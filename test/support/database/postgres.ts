@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { findServerBinaries } from '../../../scripts/postgres.ts'
 import { type Cleanup, temporaryDirectory } from '../server/process.ts'
+import { isSelected } from './databases.ts'
 
 /** A PostgreSQL of its own, durable as in production: what it acknowledged survives its end. */
 export interface OwnPostgres {
@@ -28,8 +29,12 @@ const START_TIMEOUT_MS = 30_000
 const binaries = findServerBinaries()
 
 /** Why tests that need a PostgreSQL of their own are skipped; false where they are not. */
-export const withoutPostgres: string | false =
-  binaries === undefined ? 'no PostgreSQL server binaries on this machine' : false
+export const withoutPostgres: string | false = skipReason()
+
+function skipReason(): string | false {
+  if (!isSelected('postgres', [])) return 'runs with npm test -- --all'
+  return binaries === undefined ? 'no PostgreSQL server binaries on this machine' : false
+}
 
 /** A port of loopback that was free a moment ago. */
 export async function freePort(): Promise<number> {
@@ -62,7 +67,11 @@ function ownDirectory(t: Cleanup): string {
 export async function startPostgres(t: Cleanup): Promise<OwnPostgres> {
   const directory = ownDirectory(t)
   const data = join(directory, 'data')
-  run('initdb', ['-D', data, '-U', 'berth', '-A', 'trust', '-E', 'UTF8', '--no-locale'], directory)
+  run(
+    'initdb',
+    ['-D', data, '-U', 'berth', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
+    directory,
+  )
   return launch(t, directory, data)
 }
 

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { after, before, describe } from 'node:test'
 import { type Db, openSqliteDb, type Sizes } from '@berth/server/storage/db.ts'
 import { migrate } from '@berth/server/storage/schema/migrate.ts'
-import { databases } from './databases.ts'
+import { engineDatabases } from './databases.ts'
 
 /** One suite per database, on the bare tables: no server in front of them. */
 export function onEveryEngine(title: string, suite: (db: () => Db) => void, sizes?: Sizes): void {
-  for (const database of databases) {
+  for (const database of engineDatabases) {
     describe(`${title} (${database.name})`, () => {
       const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
       let db: Db | undefined

@@ -42,7 +42,7 @@ export interface Endpoint {
 }
 
 /** The other client is watched at least so long, a case however short it is. */
-const WATCHED_MS = 250
+const WATCHED_MS = 100
 const QUIET_MS = 2000
 const ALIVE_MS = 10_000
 const SETTLING_MS = 100

@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { runInThread } from '../cli/command-threads.ts'
 
-/** The program itself, in processes of its own. */
+/** The program itself: servers in processes, short commands in threads. */
 
 /** What a test, a suite or a file offers to clean up behind it. */
 export interface Cleanup {
@@ -45,6 +46,8 @@ export interface Running {
 const TIMEOUT_MS = 60_000
 
 export interface RunOptions {
+  /** Starts a process for a command that could run in a thread. */
+  readonly ownProcess?: boolean
   readonly cwd?: string
   readonly uid?: number
   /** What it reads; nothing when it is not given. */
@@ -62,11 +65,11 @@ export function spawnBerth(
   t: Cleanup,
   args: readonly string[],
   env: Environment = {},
-  { input, as = program, nodeArgs = [], under = [], ...options }: RunOptions = {},
+  { input, as = program, nodeArgs = [], under = [], ownProcess: _, ...options }: RunOptions = {},
 ): Running {
   const [command = '', ...rest] = [...under, process.execPath, ...nodeArgs, as, ...args]
   const child = spawn(command, rest, {
-    env: { PATH: process.env['PATH'], HOME: tmpdir(), ...env },
+    env: processEnvironment(env),
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...options,
   })
@@ -87,13 +90,35 @@ export function spawnBerth(
   return { child, output: () => ({ stdout, stderr }), finished }
 }
 
-/** Runs `berth` to its end. */
+function processEnvironment(env: Environment) {
+  return { PATH: process.env['PATH'], HOME: tmpdir(), ...env }
+}
+
+/**
+ * Whether a command does the same in a thread as in a process. A thread has no working directory, user, standard input or options of Node of
+ * its own, and its modules keep what a command sets.
+ */
+function fitsThread(args: readonly string[], env: Environment, options: RunOptions): boolean {
+  const { cwd, uid, input, as, nodeArgs, under, ownProcess } = options
+  return (
+    [cwd, uid, input, as, nodeArgs, under, ownProcess].every((option) => option === undefined) &&
+    args[0] !== 'serve' &&
+    !args.includes('--log-level') &&
+    !Object.keys(env).some((name) => name.startsWith('NODE_') || name === 'BERTH_ENV_FILE')
+  )
+}
+
+/** Runs `berth` to its end: in a thread where that makes no difference, since starting a process takes most of the time of a command. */
 export async function runBerth(
   t: Cleanup,
   args: readonly string[],
   env: Environment = {},
   options: RunOptions = {},
 ): Promise<Finished> {
+  if (fitsThread(args, env, options)) {
+    const command = { program, args, env: processEnvironment(env) }
+    return { ...(await runInThread(command, TIMEOUT_MS)), signal: null }
+  }
   const { child, finished } = spawnBerth(t, args, env, options)
   const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS)
   return finished.finally(() => clearTimeout(timer))

@@ -6,8 +6,8 @@ import { parseSettingsFile } from './settings-file.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the process was started with, before a file added to it. */
-const processEnvironment: Environment = { ...process.env }
+/** Names of the variables in `process.env` that come from a file. */
+const namesFromFile = new Set<string>()
 
 export type EnvironmentResult =
   | { readonly env: Environment; readonly config: Config }
@@ -15,18 +15,28 @@ export type EnvironmentResult =
 
 /** Reads the file again with each call. Returns the configuration, or everything that is wrong, a sentence each. */
 export function readEnvironment(): EnvironmentResult {
+  const processEnvironment = ownEnvironment()
   const file = processEnvironment['BERTH_ENV_FILE'] ?? ''
-  const env = file === '' ? processEnvironment : mergeSettingsFile(file)
+  const env = file === '' ? processEnvironment : mergeSettingsFile(file, processEnvironment)
   if (typeof env === 'string') return { problems: [env] }
   const read = readConfig(env)
   if ('problems' in read)
     return { problems: read.problems.map((problem) => (file === '' ? problem : `${problem} (${file})`)) }
   // Libraries read their own variables, such as AWS_REGION.
-  for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] ??= value
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || process.env[name] !== undefined) continue
+    process.env[name] = value
+    namesFromFile.add(name)
+  }
   return { env, config: read.config }
 }
 
-function mergeSettingsFile(file: string): Environment | string {
+/** The variables that the process was started with. */
+function ownEnvironment(): Environment {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !namesFromFile.has(name)))
+}
+
+function mergeSettingsFile(file: string, processEnvironment: Environment): Environment | string {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
