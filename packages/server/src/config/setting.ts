@@ -123,7 +123,7 @@ export function readSettings<T extends Readonly<Record<string, SettingGroup<unkn
   return { values: values as { [K in keyof T]: ReturnType<T[K]['read']> }, problems }
 }
 
-/** Markdown as plain text, for a terminal. */
+/** Markdown as plain text, for a terminal: a reference to a page (", see [tokens](tokens.md)") is left out. */
 export function plainText(markdown: string): string {
-  return markdown.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll('`', '')
+  return markdown.replace(/, see \[[^\]]+\]\([^)]*\)/g, '').replace(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll('`', '')
 }

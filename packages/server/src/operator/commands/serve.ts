@@ -45,7 +45,7 @@ function settingsHelp(): string {
   const width = Math.max(...settings.map(({ name }) => name.length))
   return settings
     .map(({ name, help, defaultText }) => {
-      const text = plainText(defaultText === 'none' ? help : `${help} (default ${defaultText})`)
+      const text = plainText(defaultText === 'none' ? help : `${help} (default: ${defaultText})`)
       return `  ${name.padEnd(width)}  ${text}`
     })
     .join('\n')
