@@ -14,7 +14,7 @@ if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
   } else if (args[0] !== 'auth' || args[1] !== 'token' || !(await printCachedToken(args.slice(2)))) {
     const { main } = await import('@berth/cli/main.ts')
     await main(args, {
-      operatorCommands: () => import('@berth/server/operator/commands/commands.ts'),
+      operatorCommands: () => import('@berth/server/commands/commands.ts'),
       fileFetcher: () => import('@berth/server/advisories/feeds/fetcher.ts'),
     })
   }

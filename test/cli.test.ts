@@ -494,7 +494,7 @@ test('wrong usage is exit code 2 and a line, help and version are exit code 0', 
 
 /** The modules of the server package, as bin/berth.js passes them in. */
 const serverPackage: ServerPackage = {
-  operatorCommands: () => import('@berth/server/operator/commands/commands.ts'),
+  operatorCommands: () => import('@berth/server/commands/commands.ts'),
   fileFetcher: () => import('@berth/server/advisories/feeds/fetcher.ts'),
 }
 

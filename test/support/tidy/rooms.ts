@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 export interface Room {
   readonly name: string
   readonly holds: string
-  /** Other rooms that it may import. Each stands before it in the list. */
+  /** Other rooms that it may import, each before it in the list; `main.ts` for the commands, one of which starts the server. */
   readonly uses: readonly string[]
   /** Packages that it may import besides those of Node, of the contract and `@bufbuild/protobuf`. */
   readonly libraries: readonly string[]
@@ -91,25 +91,13 @@ export const rooms: readonly Room[] = [
     name: 'iam',
     holds: 'a file per resource of access management',
     uses: ['config', 'runtime', 'api', 'pipeline', 'storage', 'tokens'],
-    libraries: ['kysely', 'lru-cache'],
+    libraries: ['lru-cache'],
   },
   {
     name: 'registry',
     holds:
       'repositories and images: resources, OCI protocol, blob stores, garbage collection, scrub, policies, quota',
-    uses: [
-      'config',
-      'runtime',
-      'api',
-      'pipeline',
-      'port',
-      'gateway',
-      'storage',
-      'telemetry',
-      'audit',
-      'tokens',
-      'iam',
-    ],
+    uses: ['config', 'runtime', 'api', 'pipeline', 'port', 'gateway', 'storage', 'tokens', 'iam'],
     libraries: [
       '@aws-sdk/client-s3',
       '@aws-sdk/s3-request-presigner',
@@ -191,7 +179,7 @@ export const rooms: readonly Room[] = [
       'signin',
       'installation',
     ],
-    libraries: ['@inquirer/prompts', 'kysely'],
+    libraries: ['kysely'],
   },
   {
     name: 'serve',
@@ -201,20 +189,37 @@ export const rooms: readonly Room[] = [
       'runtime',
       'api',
       'pipeline',
-      'telemetry',
       'port',
-      'gateway',
       'storage',
+      'telemetry',
       'audit',
       'tokens',
       'iam',
       'registry',
       'advisories',
-      'installation',
       'signin',
       'v1',
+      'installation',
     ],
     libraries: [],
+  },
+  {
+    name: 'commands',
+    holds: 'the commands of the operator: serve, migrate, admin',
+    uses: [
+      'config',
+      'runtime',
+      'api',
+      'port',
+      'storage',
+      'telemetry',
+      'registry',
+      'signin',
+      'installation',
+      'operator',
+      'main.ts',
+    ],
+    libraries: ['@inquirer/prompts'],
   },
 ]
 
@@ -311,9 +316,3 @@ export function roomTable(): string {
     ),
   ].join('\n')
 }
-
-/** Imports that still run upward. Each is to go. */
-export const upward: readonly string[] = ['operator -> main.ts']
-
-/** Imports between packages that are to go. */
-export const betweenPackages: readonly string[] = []

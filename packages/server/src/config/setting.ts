@@ -125,5 +125,8 @@ export function readSettings<T extends Readonly<Record<string, SettingGroup<unkn
 
 /** Markdown as plain text, for a terminal: a reference to a page (", see [tokens](tokens.md)") is left out. */
 export function plainText(markdown: string): string {
-  return markdown.replace(/, see \[[^\]]+\]\([^)]*\)/g, '').replace(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll('`', '')
+  return markdown
+    .replace(/, see \[[^\]]+\]\([^)]*\)/g, '')
+    .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
+    .replaceAll('`', '')
 }

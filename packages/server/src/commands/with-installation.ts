@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import { NewerDatabaseError, SetupError, UnreachableError, UsageError } from '../../config/setup-errors.ts'
-import type { Config } from '../../installation/config.ts'
-import { readEnvironment } from '../../installation/environment.ts'
-import { type Installation, openBlobStore, openInstallation } from '../../installation/installation.ts'
-import type { BlobStore } from '../../registry/blobs/blob-store.ts'
-import { createLog } from '../../telemetry/log.ts'
+import { NewerDatabaseError, SetupError, UnreachableError, UsageError } from '../config/setup-errors.ts'
+import type { Config } from '../installation/config.ts'
+import { readEnvironment } from '../installation/environment.ts'
+import { type Installation, openBlobStore, openInstallation } from '../installation/installation.ts'
+import type { BlobStore } from '../registry/blobs/blob-store.ts'
+import { createLog } from '../telemetry/log.ts'
 
 /** Helpers of commands that work on the installation itself instead of through its API. */
 

@@ -1,7 +1,7 @@
 import type { CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
 import type { View } from '@berth/cli/output/output.ts'
-import { UsageError } from '../../config/setup-errors.ts'
-import { listSessions, revokeSessions, type SessionSummary } from '../sessions.ts'
+import { UsageError } from '../config/setup-errors.ts'
+import { listSessions, revokeSessions, type SessionSummary } from '../operator/sessions.ts'
 import { jsonOption } from './options.ts'
 import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'
 

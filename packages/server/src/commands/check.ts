@@ -1,7 +1,7 @@
 import type { CommandDeclaration } from '@berth/cli/invocation/command-declaration.ts'
-import { readEnvironment } from '../../installation/environment.ts'
-import { createLog } from '../../telemetry/log.ts'
-import { type CheckResult, checkInstallation } from '../check.ts'
+import { readEnvironment } from '../installation/environment.ts'
+import { type CheckResult, checkInstallation } from '../operator/check.ts'
+import { createLog } from '../telemetry/log.ts'
 import { jsonOption } from './options.ts'
 import { reportFailure } from './with-installation.ts'
 

@@ -1,9 +1,9 @@
 import type { CommandDeclaration, CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
 import type { Invocation } from '@berth/cli/invocation/invocation.ts'
 import type { View } from '@berth/cli/output/output.ts'
-import { parseUid, rootOf } from '../../api/uid.ts'
-import { SetupError, UsageError } from '../../config/setup-errors.ts'
-import type { Installation } from '../../installation/installation.ts'
+import { parseUid, rootOf } from '../api/uid.ts'
+import { SetupError, UsageError } from '../config/setup-errors.ts'
+import type { Installation } from '../installation/installation.ts'
 import {
   type Account,
   accountByEmail,
@@ -12,10 +12,10 @@ import {
   deleteAccount,
   resetPassword,
   setAccountDisabled,
-} from '../../signin/accounts/accounts.ts'
-import { createPasswordLink, createSetupLink } from '../../signin/accounts/one-time-links.ts'
-import { recordEvent } from '../../storage/changes/audit-events.ts'
-import { inTransaction, type Tx } from '../../storage/db.ts'
+} from '../signin/accounts/accounts.ts'
+import { createPasswordLink, createSetupLink } from '../signin/accounts/one-time-links.ts'
+import { recordEvent } from '../storage/changes/audit-events.ts'
+import { inTransaction, type Tx } from '../storage/db.ts'
 import { resolveAddresses } from './addresses.ts'
 import { jsonOption } from './options.ts'
 import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'

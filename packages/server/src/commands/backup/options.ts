@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { OptionDeclaration } from '@berth/cli/invocation/command-declaration.ts'
 import type { Invocation } from '@berth/cli/invocation/invocation.ts'
-import { limits } from '../../../config/limits.ts'
-import { parseOrigin } from '../../../config/setting-values.ts'
-import { SetupError, UsageError } from '../../../config/setup-errors.ts'
-import type { Config } from '../../../installation/config.ts'
-import type { Log } from '../../../runtime/log.ts'
-import { type Destination, openDestination, type S3Options } from '../../backup/destination.ts'
+import { limits } from '../../config/limits.ts'
+import { parseOrigin } from '../../config/setting-values.ts'
+import { SetupError, UsageError } from '../../config/setup-errors.ts'
+import type { Config } from '../../installation/config.ts'
+import { type Destination, openDestination, type S3Options } from '../../operator/backup/destination.ts'
+import type { Log } from '../../runtime/log.ts'
 
 /** Options that the backup commands share. */
 

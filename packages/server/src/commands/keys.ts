@@ -1,7 +1,7 @@
 import type { CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
 import type { Invocation } from '@berth/cli/invocation/invocation.ts'
 import type { View } from '@berth/cli/output/output.ts'
-import { listSigningKeys, rotateSigningKeys, type SigningKeySummary } from '../signing-keys.ts'
+import { listSigningKeys, rotateSigningKeys, type SigningKeySummary } from '../operator/signing-keys.ts'
 import { jsonOption } from './options.ts'
 import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'
 

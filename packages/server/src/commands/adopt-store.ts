@@ -1,5 +1,5 @@
 import type { CommandDeclaration } from '@berth/cli/invocation/command-declaration.ts'
-import { describeBlobStore } from '../../installation/installation.ts'
+import { describeBlobStore } from '../installation/installation.ts'
 import { jsonOption } from './options.ts'
 import { readConfigOrExit, withBlobStore } from './with-installation.ts'
 

@@ -1,7 +1,7 @@
-import { ADDRESS_SETTINGS } from '../../config/addresses.ts'
-import type { Config } from '../../installation/config.ts'
-import type { Installation } from '../../installation/installation.ts'
-import { readSetting } from '../../storage/settings.ts'
+import { ADDRESS_SETTINGS } from '../config/addresses.ts'
+import type { Config } from '../installation/config.ts'
+import type { Installation } from '../installation/installation.ts'
+import { readSetting } from '../storage/settings.ts'
 
 /** Returns the addresses of the environment, or those of the last start of the server, or the defaults. */
 export async function resolveAddresses(

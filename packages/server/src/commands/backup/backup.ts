@@ -3,13 +3,11 @@ import type { CommandDeclaration } from '@berth/cli/invocation/command-declarati
 import type { Invocation } from '@berth/cli/invocation/invocation.ts'
 import type { View } from '@berth/cli/output/output.ts'
 import { formatSize } from '@berth/cli/output/sizes.ts'
-import { SetupError, UsageError } from '../../../config/setup-errors.ts'
-import { version } from '../../../config/version.ts'
-import type { Config } from '../../../installation/config.ts'
-import { findMasterKey, openBlobStore, openDatabase } from '../../../installation/installation.ts'
-import type { Db } from '../../../storage/db.ts'
-import { createLog } from '../../../telemetry/log.ts'
-import { backUp, requireBackupPossible, withBackupLease } from '../../backup/backup.ts'
+import { SetupError, UsageError } from '../../config/setup-errors.ts'
+import { version } from '../../config/version.ts'
+import type { Config } from '../../installation/config.ts'
+import { findMasterKey, openBlobStore, openDatabase } from '../../installation/installation.ts'
+import { backUp, requireBackupPossible, withBackupLease } from '../../operator/backup/backup.ts'
 import {
   chooseBackup,
   findDamagedBlobs,
@@ -17,10 +15,12 @@ import {
   type PruneReport,
   prune,
   verifyTables,
-} from '../../backup/contents.ts'
-import type { Destination } from '../../backup/destination.ts'
-import type { BackupManifest } from '../../backup/manifest.ts'
-import { openBackupRepository, type StoredBackup } from '../../backup/repository.ts'
+} from '../../operator/backup/contents.ts'
+import type { Destination } from '../../operator/backup/destination.ts'
+import type { BackupManifest } from '../../operator/backup/manifest.ts'
+import { openBackupRepository, type StoredBackup } from '../../operator/backup/repository.ts'
+import type { Db } from '../../storage/db.ts'
+import { createLog } from '../../telemetry/log.ts'
 import { dryRunOption, jsonOption } from '../options.ts'
 import { createByteProgress, interruptSignal } from '../progress.ts'
 import { EXIT_DAMAGE_FOUND, readConfigOrExit, reportFailure } from '../with-installation.ts'
