@@ -23,7 +23,7 @@ const { values: options, positionals: filters } = parseArgs({
   },
 })
 
-/** What shells answer for a program that Ctrl-C ended. */
+/** Exit code of shells for a program that Ctrl-C ended. */
 const INTERRUPTED = 130
 /** One more than the cores of the smallest CI: many tests wait for processes and time limits. */
 const CONCURRENCY = 3
@@ -56,7 +56,7 @@ async function main(): Promise<number> {
     return 1
   }
   const found = await postgres()
-  say(`PostgreSQL: ${found.told}`)
+  say(`PostgreSQL: ${found.description}`)
   if (found.url === undefined && options['require-postgres']) return 1
   if (interrupted) return INTERRUPTED
   return run(files, {
@@ -74,17 +74,22 @@ function testFiles(): string[] {
 }
 
 /** Where the tests find a PostgreSQL, and a sentence about it. */
-async function postgres(): Promise<{ readonly url?: string; readonly told: string }> {
+async function postgres(): Promise<{ readonly url?: string; readonly description: string }> {
   const given = process.env['BERTH_TEST_POSTGRES_URL']
-  if (given) return { url: given, told: 'the server in BERTH_TEST_POSTGRES_URL' }
+  if (given) return { url: given, description: 'the server in BERTH_TEST_POSTGRES_URL' }
   const binaries = findServerBinaries()
-  if (binaries === undefined) return { told: 'no server found; its dialect is tested on PGlite' }
+  if (binaries === undefined) return { description: 'no server found; its dialect is tested on PGlite' }
   try {
     server = await startThrowAwayServer(binaries)
-    return { url: server.url, told: `a server of its own, version ${server.version}, from ${binaries}` }
+    return {
+      url: server.url,
+      description: `a server of its own, version ${server.version}, from ${binaries}`,
+    }
   } catch (error) {
     const why = (error as Error).message
-    return { told: `the server in ${binaries} does not start; its dialect is tested on PGlite\n${why}` }
+    return {
+      description: `the server in ${binaries} does not start; its dialect is tested on PGlite\n${why}`,
+    }
   }
 }
 

@@ -24,7 +24,7 @@ export type ResourceLimits = Readonly<Partial<Record<ResourceKind, number>>>
 
 const INT32_MAX = 2 ** 31 - 1
 
-/** `identities=500`, or with `none` the taking away of a limit; undefined when the text is neither. */
+/** Parses `identities=500`, or `none` to remove a limit; undefined if the text is invalid. */
 export function parseResourceLimit(
   text: string,
 ): { readonly kind: ResourceKind; readonly n: number | undefined } | undefined {

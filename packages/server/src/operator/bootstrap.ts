@@ -13,8 +13,8 @@ import { readSetting, writeSetting } from '../storage/settings.ts'
 import type { Store } from '../storage/store.ts'
 
 /**
- * The first organization and its owner, who also administers the platform. Whoever can read the data directory or the database
- * is root of trust: there is no password.
+ * The first organization and its owner, who also administers the platform. Anyone who can read the data directory or the database
+ * has full access: there is no password.
  */
 
 export interface BootstrapResult {
@@ -27,21 +27,21 @@ export const FIRST_ORGANIZATION = 'first_organization'
 const DEFAULT_NAME = 'default'
 const OWNER_NAME = 'owner'
 
-/** What the setting remembers. `named`: the operator has chosen the name, or let it be. */
+/** The value of the setting. `named`: the operator has chosen or accepted the name. */
 interface FirstOrganizationSetting {
   readonly organization: string
   readonly identity: string
   readonly named: boolean
 }
 
-/** Makes the first organization and its owner where they are not there yet: on the first start. */
+/** Creates the first organization and its owner if they do not exist: on the first start. */
 export async function ensureFirstOrganization({
   store,
 }: Pick<Installation, 'store'>): Promise<BootstrapResult> {
   return createOnce(store.db, () => findOrCreate(store))
 }
 
-/** Whether nobody has made it yet. */
+/** Returns whether the first organization is still missing. */
 export async function isFirstStart({ store }: Pick<Installation, 'store'>): Promise<boolean> {
   return (await readFirstOrganization(store.db.kysely)) === undefined
 }
@@ -79,7 +79,7 @@ function findOrCreate(store: Store): Promise<BootstrapResult> {
       acceptedThrough: '',
     })
     const first: FirstOrganizationSetting = { organization, identity, named: false }
-    // Two nodes may start at once on an empty database: the name of the organization lets only one of them get here.
+    // Two nodes may start concurrently on an empty database: the name of the organization lets only one of them get here.
     await writeSetting(tx, FIRST_ORGANIZATION, JSON.stringify(first))
     await recordBootstrap(store, tx, organization)
     return describe(tx, first)
@@ -87,8 +87,8 @@ function findOrCreate(store: Store): Promise<BootstrapResult> {
 }
 
 /**
- * `berth admin bootstrap`: the same, and names the organization if nobody has done so yet. Throws a SetupError when the name is
- * not one, is taken, or another one was chosen before, or when the organization was deleted.
+ * `berth admin bootstrap`: the same, and names the organization if it has no chosen name. Throws a SetupError when the name is
+ * invalid or taken, when another one was chosen before, or when the organization was deleted.
  */
 export async function bootstrap(
   installation: Pick<Installation, 'store'>,
@@ -128,8 +128,8 @@ export async function nameFirstOrganization(store: Store, tx: Tx, name: string):
 }
 
 /**
- * The first organization and its owner, and whether the organization may still be named. They are the transaction's alone: of those
- * who want to be the first, one is.
+ * Returns the first organization and its owner, and whether the organization may still be named. Locks them for the transaction: of
+ * concurrent attempts to name the organization, one succeeds.
  */
 export async function lockFirstOrganization(
   { db }: Pick<Store, 'db'>,

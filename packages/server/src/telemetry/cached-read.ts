@@ -9,7 +9,7 @@ interface CachedReadBounds {
 /**
  * Makes a reading of the database safe for /metrics: the function that it returns never rejects and takes at most `readMsMax`. While the
  * reading fails or takes longer, it answers with the last result, for `keptMsMax`, and then with undefined. A reading that hangs
- * is not started again before it ends. `onFailure` hears of each answer that is not new.
+ * is not started again before it ends. `onFailure` is called for each result that is not new.
  */
 export function cachedRead<T>(
   read: () => Promise<T>,

@@ -19,7 +19,7 @@ export type OutboundFailure =
 
 /**
  * A fetch that did not give a document. The message is a fixed text per case: nothing of the URL, of the
- * headers or of the body is in it, because it may end up in an answer to whoever chose the URL.
+ * headers or of the body is in it, because it may end up in a response to the caller who chose the URL.
  */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
@@ -76,10 +76,10 @@ export interface StreamedResponse {
   readonly body: AsyncIterable<Uint8Array>
 }
 
-/** Fetches documents from servers that somebody else named. Rejects with an OutboundError and nothing else. */
+/** Fetches documents from servers that callers named. Rejects only with an OutboundError. */
 export interface OutboundRequests {
   /**
-   * The JSON value at `url`. A caller's abort counts as a timeout. The body is looked at only with status 200.
+   * The JSON value at `url`. A caller's abort counts as a timeout. The body is parsed only with status 200.
    */
   getJson(url: string, signal?: AbortSignal): Promise<unknown>
   /**
@@ -98,7 +98,7 @@ export interface OutboundRequests {
   send(url: string, request: OutboundRequest): Promise<OutboundResponse>
   /**
    * Fetches something large: `use` gets the answer, of any status but a redirect, and reads its body as it comes, for as long as
-   * `timeoutMs` allows from the beginning on. What `use` rejects with comes out as it is.
+   * `timeoutMs` allows from the start. Errors of `use` are passed on unchanged.
    */
   getStream<T>(url: string, request: StreamRequest, use: (answer: StreamedResponse) => Promise<T>): Promise<T>
   /** Runs `work`, whose requests follow each other, as one: it waits for the concurrency limit once. */
@@ -236,7 +236,7 @@ type Work<T> = (agent: Dispatcher, stop: AbortSignal) => Promise<T>
 
 /**
  * The next URL to fetch, or a reason against it: absolute, http or https, no credentials, and never from
- * https to http. Where the host lies is not looked at here: that is decided when the connection is made.
+ * https to http. The address of the host is not checked here, but when the connection is opened.
  */
 export function checkTarget(location: string, from?: URL): URL | { readonly error: string } {
   const url = URL.parse(location, from?.href)
@@ -289,7 +289,7 @@ async function useStream<T>(
   }
 }
 
-/** Carries what is none of our failures past the place that names them. */
+/** Passes errors of the caller through unchanged. */
 class ConsumerError extends Error {}
 
 /** The body, whose failures have names. */
@@ -503,7 +503,7 @@ function tracedAgent(agent: Dispatcher, tracer: Tracer): Dispatcher {
 type RequestPromise = Promise<Dispatcher.ResponseData>
 
 function addressNotAllowed(): OutboundError {
-  return new OutboundError('refused', 'the host lies in a network that may not be fetched from')
+  return new OutboundError('refused', 'the host is in a network that must not be fetched from')
 }
 
 async function resolveBySystem(hostname: string): Promise<readonly string[]> {
