@@ -6,7 +6,7 @@ import { parseSettingsFile } from './settings-file.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the process was started with, before a file added to it. */
+/** The variables of the process, before those of the file are added. */
 const processEnvironment: Environment = { ...process.env }
 
 export type EnvironmentResult =

@@ -292,7 +292,7 @@ async function useStream<T>(
 /** Passes errors of the caller through unchanged. */
 class ConsumerError extends Error {}
 
-/** The body, whose failures have names. */
+/** The body, with its failures as OutboundErrors. */
 async function* withOutboundErrors(body: Body, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
     yield* body as AsyncIterable<Uint8Array>
@@ -301,7 +301,7 @@ async function* withOutboundErrors(body: Body, signal: AbortSignal): AsyncGenera
   }
 }
 
-/** The first answer that does not lead elsewhere. */
+/** Follows redirects; returns the first response that is not one. */
 async function follow(
   agent: Dispatcher,
   start: string,
@@ -338,7 +338,7 @@ async function follow(
 
 const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
 
-/** One request whose answer may have any status, but does not lead elsewhere. */
+/** Sends one request, whose response may have any status but a redirect. */
 async function sendOnce(
   agent: Dispatcher,
   target: string,
@@ -373,7 +373,7 @@ async function sendOnce(
 
 type Body = Dispatcher.ResponseData['body']
 
-/** Refuses an answer whose size on arrival says nothing of the size that it would unpack to. */
+/** Rejects a compressed response, whose unpacked size is unknown. */
 function requireUncompressed({ headers, body }: Dispatcher.ResponseData): void {
   const encoding = headers['content-encoding']
   if (encoding === undefined || encoding === 'identity') return
@@ -408,8 +408,8 @@ async function readJson(body: Body, bytesMax: number): Promise<unknown> {
 }
 
 /**
- * Drops an unread body together with its connection: reading it to the end would be at the other side's
- * pleasure.
+ * Drops an unread body together with its connection: the other side decides how long reading it to the end
+ * would take.
  */
 function discard(body: Body): void {
   body.on('error', () => {}).destroy()
