@@ -17,7 +17,7 @@ export interface Result {
   readonly title: string
   readonly value: number
   readonly unit: Goal['unit']
-  /** Undefined: told for orientation. */
+  /** Undefined: reported for orientation. */
   readonly goal?: Goal | undefined
   readonly ours?: Measured | undefined
   readonly theirs?: Measured | undefined
@@ -35,7 +35,7 @@ export interface Bench extends Meter {
   }
   /** A directory of its own that goes when the run ends. */
   scratch(): string
-  /** A data set on SQLite. Shared: whoever writes takes a copy. */
+  /** A data set on SQLite. Shared: benchmarks that write use a copy. */
   dataSet(set: DataSet): Promise<Place>
   copyOf(place: Place): Place
   /** A data set on PostgreSQL; undefined where there is none to use. */

@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { type Load, medianOf } from './http-load.ts'
 
-/** Load over gRPC: unary calls as plain HTTP/2 streams, many at once on few connections. */
+/** Load over gRPC: unary calls as plain HTTP/2 streams, many concurrently on few connections. */
 
 export interface GrpcTarget {
   readonly port: number

@@ -72,7 +72,7 @@ export async function httpClient(port: number): Promise<HttpClient> {
   }
 }
 
-/** Makes a resource; returns its uid. */
+/** Creates a resource; returns its uid. */
 export async function createResource(
   port: number,
   token: string,

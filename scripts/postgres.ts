@@ -37,7 +37,7 @@ function majorOf(directory: string): number {
 }
 
 /**
- * Makes a cluster in a temporary directory and starts it on a free port of 127.0.0.1. It does not wait for the disk: what it
+ * Creates a cluster in a temporary directory and starts it on a free port of 127.0.0.1. It does not wait for the disk: what it
  * holds is worth nothing after the run. Throws an Error that says what went wrong.
  */
 export async function startThrowAwayServer(

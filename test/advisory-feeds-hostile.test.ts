@@ -186,7 +186,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
     ].map((target) => ({
       what: `redirect to ${target}`,
       answer: redirect(target),
-      told: /^the host lies in a network that may not be fetched from$/,
+      told: /^the host is in a network that must not be fetched from$/,
     })),
     {
       what: 'redirect to a file',

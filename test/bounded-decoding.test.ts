@@ -54,7 +54,7 @@ describe('what is decoded', () => {
       ['empty elements, packed', 900_000, true, `more%20than%20${limits.protobufElementsMax}%20fields`],
       ['more than the limit, packed', 20 * MIB, true, 'is%20larger%20than'],
     ] as const)
-      test(`R28: gRPC ${method.name} refuses ${what} by their number, before it makes objects`, async (t) => {
+      test(`R28: gRPC ${method.name} refuses ${what} by their number, before it creates objects`, async (t) => {
         const session = http2Session(t, berth.url)
         const elements = emptyElements(bytes)
         const message = compressed ? gzipSync(elements) : elements

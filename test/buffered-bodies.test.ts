@@ -28,7 +28,7 @@ const counting: HttpHandler = async (request) => ({
 const post = { ':path': '/', ':method': 'POST' }
 
 describe('bodies that wait in memory', () => {
-  test('R28: of one HTTP/2 connection stay within its budget, and the other requests on it go on', async (t) => {
+  test('R28: of one HTTP/2 connection stay within its budget, and the other requests on it continue', async (t) => {
     const budget = createBodyBudget({ perConnectionMax: 4 * MIB, totalMax: 64 * MIB })
     const server = await startPort(t, { http: counting, budget })
     const session = http2Session(t, server.url)

@@ -36,7 +36,7 @@ test('a first start that is killed at any moment leaves something that the next 
   )
 })
 
-test('several first starts at once on one data directory share the one master key that one of them makes', async (t) => {
+test('concurrent first starts on one data directory share the master key that one of them creates', async (t) => {
   const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
   const finished = await Promise.all(
     [1, 2, 3, 4].map(() => runBerth(t, ['admin', 'bootstrap', '--json'], env)),

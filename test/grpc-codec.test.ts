@@ -152,7 +152,7 @@ describe('unary calls', () => {
     assert.equal((await http2Request(http2Session(t, server.url), { ':path': '/' })).status, 200)
   })
 
-  test('run a thousand at once on one connection', async (t) => {
+  test('run a thousand concurrently on one connection', async (t) => {
     const server = await startGrpc(t, async (uid) => {
       await new Promise(setImmediate)
       return { uid }
@@ -332,7 +332,7 @@ describe('deadlines and cancellation', () => {
     return { answer, reason, began }
   }
 
-  test('a deadline that passes is told to client and handler', async (t) => {
+  test('a deadline that passes is reported to client and handler', async (t) => {
     const { answer, reason } = hanging()
     const server = await startGrpc(t, answer)
     // By hand: grpc-js gives up by itself and does not wait for the server's word.

@@ -88,7 +88,7 @@ function watch(client: Client, service: string) {
 }
 
 describe('health', () => {
-  test('Check tells the status of the server and its services', async (t) => {
+  test('Check returns the status of the server and its services', async (t) => {
     const { health, client } = await start(t)
     assert.equal((await check(client, '')).status, notServing)
     health.setServing(true)
@@ -97,7 +97,7 @@ describe('health', () => {
     await assert.rejects(check(client, 'no.Such'), { code: Status.NOT_FOUND })
   })
 
-  test('List tells all of them', async (t) => {
+  test('List returns all of them', async (t) => {
     const { client } = await start(t)
     const { statuses } = await unary<{ statuses: object }>(
       client,
@@ -109,7 +109,7 @@ describe('health', () => {
     assert.deepEqual(Object.keys(statuses).sort(), ['', groups])
   })
 
-  test('Watch tells the status now and whenever it changes', async (t) => {
+  test('Watch returns the current status and every change', async (t) => {
     const { health, client } = await start(t)
     const { call, failed, next } = watch(client, groups)
     assert.equal(await next(), notServing)
@@ -157,7 +157,7 @@ function reflection(client: Client, version: string) {
 
 describe('reflection', () => {
   for (const version of ['v1', 'v1alpha']) {
-    test(`${version} lists services and sends files that make a whole`, async (t) => {
+    test(`${version} lists services and sends a complete set of files`, async (t) => {
       const { client } = await start(t)
       const { call, ask, ended } = reflection(client, version)
       const listed = await ask({ case: 'listServices', value: '' })
@@ -221,7 +221,7 @@ describe('reflection', () => {
     await ended
   })
 
-  test('says what it does not find, and goes on', async (t) => {
+  test('reports what it does not find, and continues', async (t) => {
     const { client } = await start(t)
     const { call, ask, ended } = reflection(client, 'v1')
     for (const request of [

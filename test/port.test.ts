@@ -22,7 +22,7 @@ describe('one port', () => {
     assert.notEqual(second.headers['x-request-id'], first.headers.get('x-request-id'))
   })
 
-  test('tells HTTP/2 from HTTP/1 when bytes arrive one by one', async (t) => {
+  test('distinguishes HTTP/2 from HTTP/1 when bytes arrive one by one', async (t) => {
     const server = await startPort(t)
     const one = await rawConnection(t, server.port)
     for (const char of 'PROPFIND / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n') {
@@ -158,7 +158,7 @@ describe('replies', () => {
     ['rejects', () => Promise.reject(new Error('secret /etc/passwd'))],
     ['sends an impossible header', () => ({ status: 200, headers: { a: 'b\r\nc: d' }, body: 'x' })],
   ] as const) {
-    test(`a handler that ${kind} is an internal error that tells only the request id`, async (t) => {
+    test(`a handler that ${kind} is an internal error that reveals only the request id`, async (t) => {
       const server = await startPort(t, { http })
       const first = await fetch(server.url)
       const second = await http2Request(http2Session(t, server.url), { ':path': '/' })
@@ -190,7 +190,7 @@ describe('replies', () => {
     assert.ok(text.indexOf('/slow') < text.indexOf('/fast'))
   })
 
-  test('gRPC over HTTP/1 is told to use HTTP/2', async (t) => {
+  test('gRPC over HTTP/1 is rejected with a hint to HTTP/2', async (t) => {
     const server = await startPort(t)
     const reply = await fetch(server.url, { method: 'POST', headers: { 'content-type': 'application/grpc' } })
     assert.equal(reply.status, 505)
@@ -266,7 +266,7 @@ describe('bodies', () => {
     assert.deepEqual(await send(1001), { status: 413, continued: false })
   })
 
-  test('a body that nobody reads does not disturb the next request', async (t) => {
+  test('a body that is not read does not disturb the next request', async (t) => {
     const server = await startPort(t)
     const connection = await rawConnection(t, server.port)
     connection.socket.write('POST /1 HTTP/1.1\r\nhost: a\r\ncontent-length: 20\r\n\r\n0123456789')
@@ -424,7 +424,7 @@ describe('stop', () => {
     await assert.rejects(fetch(server.url))
   })
 
-  test('closes idle and undecided connections at once', async (t) => {
+  test('closes idle and undecided connections immediately', async (t) => {
     const server = await startPort(t, { limits: { stopGraceMs: 60_000 } })
     const silent = await rawConnection(t, server.port)
     const idle = await rawConnection(t, server.port)

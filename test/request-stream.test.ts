@@ -101,7 +101,7 @@ describe('bodies that are streamed', () => {
     assert.match(String(await failed.promise), /the client went away/)
   })
 
-  test('wait for a reader: what nobody takes stays with the client', async (t) => {
+  test('wait for a reader: what is not read stays with the client', async (t) => {
     let taken = 0
     const server = await startPort(t, {
       http: async (request) => {
@@ -157,7 +157,7 @@ describe('bodies that are streamed', () => {
     }
   })
 
-  test('begin when they are asked for', async (t) => {
+  test('start when they are requested', async (t) => {
     const server = await startPort(t, { http: swallowing })
     const { socket, until } = await rawConnection(t, server.port)
     socket.write('PUT / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\nexpect: 100-continue\r\n\r\n')

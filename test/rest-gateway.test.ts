@@ -99,7 +99,7 @@ function parsed(reply: HttpReply): any {
 // biome-ignore lint/suspicious/noExplicitAny: as above
 const violation = (json: any) => json.details[1].fieldViolations[0]
 
-test('a Get gives the resource as JSON that nobody stores', async () => {
+test('a Get returns the resource as JSON that is not cached', async () => {
   const { call, seen } = gateway()
   const reply = await call('GET /iam/v2beta1/groups/ab/cd', { headers: { authorization: 'Bearer x' } })
   assert.equal(reply.status, 200)
@@ -240,7 +240,7 @@ test('a wrong method is 405 with code 12 and the methods that are answered', asy
   assert.equal(reply.headers['allow'], 'DELETE, GET, HEAD, PATCH, POST')
 })
 
-test('the token is looked at after the route and before anything else', async () => {
+test('the token is checked after the route and before anything else', async () => {
   const order: string[] = []
   const authorizeHeaders = (method: DescMethod): never => {
     order.push(method.name)
@@ -327,7 +327,7 @@ test('violations of the mask and of lists name the parameter of the specificatio
   assert.equal(violation(page.json).field, 'page_size')
 })
 
-test('an unexpected failure is logged and tells the caller nothing but the request', async () => {
+test('an unexpected failure is logged and reveals only the request id to the caller', async () => {
   const secret = new Error('secret')
   const failures: Dispatch[] = [
     async () => Promise.reject(secret),
@@ -352,7 +352,7 @@ test('a handler that takes too long is given up with code 4 (handlerTimeoutMs)',
   assert.deepEqual([reply.status, reply.json.code], [504, 4])
 })
 
-test('pages of other origins are let in only when they are listed', async () => {
+test('pages of other origins are allowed only when they are listed', async () => {
   const { call } = gateway({ cors: { origins: ['https://console.example.com'] } })
   const from = (origin: string) => ({ headers: { origin, 'access-control-request-method': 'PATCH' } })
   const preflight = await call('OPTIONS /iam/v2beta1/groups', from('https://console.example.com'))

@@ -39,7 +39,7 @@ async function tokenOf(t: Parameters<typeof runBerth>[0], env: Readonly<Record<s
   return `Bearer ${(await runBerth(t, ['admin', 'token'], env)).stdout.trim()}`
 }
 
-test('after SIGTERM readiness is false first while the port serves, until BERTH_DRAIN_DELAY is over', async (t) => {
+test('after SIGTERM the server is not ready, and the port serves until BERTH_DRAIN_DELAY has passed', async (t) => {
   const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_DRAIN_DELAY: '4s' }
   const server = await serveBerth(t, env)
   const session = connectHttp2(server.url)

@@ -96,7 +96,7 @@ describe('calls that stay open', () => {
   for (const path of [WATCH, REFLECTION]) {
     const name = path.slice(path.lastIndexOf('/') + 1)
 
-    test(`${name}: beyond the limit of a connection are refused, and Check goes on (streamingCallsPerConnectionMax)`, async (t) => {
+    test(`${name}: beyond the limit of a connection are rejected, and Check still works (streamingCallsPerConnectionMax)`, async (t) => {
       const server = await start(t)
       const session = http2Session(t, server.url)
       const { open, refused } = await openMany(session, path, 60)
@@ -105,7 +105,7 @@ describe('calls that stay open', () => {
       for (let at = 0; at < 50; at++) await assertServing(session)
     })
 
-    test(`${name}: beyond the limit of an address are refused, and Check goes on (streamingCallsPerAddressMax)`, async (t) => {
+    test(`${name}: beyond the limit of an address are rejected, and Check still works (streamingCallsPerAddressMax)`, async (t) => {
       const server = await start(t)
       let all = 0
       for (let at = 0; at < 8; at++) all += (await openMany(http2Session(t, server.url), path, 20)).open

@@ -193,7 +193,7 @@ for (const [version, open] of [
       assert.deepEqual(server.log.errors, [])
     })
 
-    test('that waits for something hears at once that its client went away', async (t) => {
+    test('that waits for something is ended immediately when its client disconnects', async (t) => {
       const returned = Promise.withResolvers<void>()
       const body: BodyStream = {
         [Symbol.asyncIterator]: () => ({
@@ -211,7 +211,7 @@ for (const [version, open] of [
       await returned.promise
     })
 
-    test('is not begun for a HEAD, nor where a status has no body', async (t) => {
+    test('is not started for a HEAD, nor for a status without a body', async (t) => {
       const { seen, body } = endless()
       const server = await startPort(t, {
         http: ({ url }) => ({ status: url === '/204' ? 204 : 200, headers: { a: 'b' }, body: body() }),
@@ -292,7 +292,7 @@ for (const [version, open] of [
       await all
     })
 
-    test('keeps nobody else waiting', async (t) => {
+    test('does not delay other requests', async (t) => {
       const { seen, body } = endless()
       const server = await startPort(t, {
         http: (request) =>
@@ -306,7 +306,7 @@ for (const [version, open] of [
       await seen.ended
     })
 
-    test('answers a request whose body nobody reads', async (t) => {
+    test('answers a request whose body is not read', async (t) => {
       async function* body() {
         yield 'a'
         await pause(20)
@@ -337,7 +337,7 @@ for (const [version, open] of [
   })
 }
 
-test('HTTP/1.1 goes on with the connection after a streamed body', async (t) => {
+test('HTTP/1.1 keeps the connection open after a streamed body', async (t) => {
   const server = await startPort(t, {
     http: ({ url }) => ({
       status: 200,

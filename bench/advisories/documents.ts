@@ -170,7 +170,7 @@ function advisoryOf(name: string, number: number, taken: Set<number>): ToldAdvis
 }
 
 type Turn = ToldEvent['type']
-/** How a history goes on, each as often as in 100 real ones. */
+/** How a history continues, each as often as in 100 real ones. */
 const turns: readonly (readonly [of100: number, turns: readonly Turn[]])[] = [
   [39, ['detection', 'fixed']],
   [29, ['fixed']],

@@ -65,8 +65,8 @@ async function loadSome(
 ): Promise<number> {
   const root = rootOf(parent)
   const now = clock()
-  const told = documents.map(documentOf)
-  const all = told.map((document) => ({ document, records: recordsOf(document) }))
+  const texts = documents.map(documentOf)
+  const all = texts.map((document) => ({ document, records: recordsOf(document) }))
   const rows = all.flatMap(({ records }) =>
     records.map((record) =>
       toAdvisoryRow(uids.timeOrderedChild(parent, now), record, hashRecord(record), {

@@ -10,9 +10,11 @@ export function recordsOf({ package: origin, advisories }: ToldDocument): Adviso
   return advisories.map((advisory) => recordOf(advisory, origin))
 }
 
-function recordOf({ id, aliases, events: told }: ToldAdvisory, origin: string): AdvisoryRecord {
-  const events = told.map((event): EventRecord => ({ timeMs: event.timeMs, author: '', type: typeOf(event) }))
-  const scan = told.find((event) => event.type === 'detection')?.scan
+function recordOf({ id, aliases, events: history }: ToldAdvisory, origin: string): AdvisoryRecord {
+  const events = history.map(
+    (event): EventRecord => ({ timeMs: event.timeMs, author: '', type: typeOf(event) }),
+  )
+  const scan = history.find((event) => event.type === 'detection')?.scan
   return {
     ...emptyRecord,
     key: recordKey('wolfi', id),

@@ -28,7 +28,7 @@ export function serveParent(ready: unknown, handlers: Handlers): void {
     void (async () => {
       try {
         const handler = all[ask]
-        if (handler === undefined) throw new Error(`${ask} is no question for this process`)
+        if (handler === undefined) throw new Error(`${ask} is not a request for this process`)
         process.send?.({ id, answer: await handler(argument as never) })
       } catch (error) {
         process.send?.({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) })

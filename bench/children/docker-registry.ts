@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { serveParent } from './control.ts'
 
-/** Baseline: Debian's docker-registry on a directory, with the settings of its package, and nobody asked for a token. */
+/** Baseline: Debian's docker-registry on a directory, with the settings of its package, and without authentication. */
 
 export interface DockerRegistryReady {
   readonly port: number

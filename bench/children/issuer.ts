@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { serveParent } from './control.ts'
 
-/** A token issuer on this machine: discovery, keys, and subject tokens for whoever started it. */
+/** A token issuer on this machine: discovery, keys, and subject tokens for the process that started it. */
 
 const algorithms = ['RS256', 'ES256'] as const
 const pairs = new Map(

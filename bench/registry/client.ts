@@ -42,11 +42,11 @@ export function registryClient(
       throw new Error(`${method} ${path} was answered ${reply.status}: ${reply.body}`)
     return reply
   }
-  const begin = async () => locationOf(await ask(202, 'POST', 'blobs/uploads/'))
+  const startUpload = async () => locationOf(await ask(202, 'POST', 'blobs/uploads/'))
   const finish = (location: string, digest: string, body: readonly Buffer[] = []) =>
     ask(201, 'PUT', `${location}${location.includes('?') ? '&' : '?'}digest=${digest}`, body, [OCTETS])
   const pushInParts = async ({ digest, pieces, size }: Blob, parts: number) => {
-    let location = await begin()
+    let location = await startUpload()
     const bytes = parts === 1 ? [pieces] : partsOf(Buffer.concat(pieces), parts)
     let from = 0
     for (const part of bytes) {
@@ -71,12 +71,12 @@ export function registryClient(
       if (status !== 200) throw new Error(`GET ${path} was answered ${status}`)
     },
     async pushAtOnce({ digest, pieces }) {
-      await finish(await begin(), digest, pieces)
+      await finish(await startUpload(), digest, pieces)
     },
     pushInParts,
     async pushMissing(blob) {
       const { status } = await http.send(head('HEAD', `blobs/${blob.digest}`))
-      if (status !== 404) throw new Error(`a blob that nobody pushed was answered ${status}`)
+      if (status !== 404) throw new Error(`the response for a blob that does not exist was ${status}`)
       await pushInParts(blob, 1)
     },
     async putManifest({ bytes, mediaType }, reference) {
@@ -87,7 +87,7 @@ export function registryClient(
 
 const OCTETS = 'content-type: application/octet-stream'
 
-/** Where an upload goes on, as a path. */
+/** The path at which an upload continues. */
 function locationOf({ head }: HttpReply): string {
   const [, location = ''] = /\r\nlocation: *(?:http:\/\/[^/]*)?(\S+)/i.exec(head) ?? []
   if (location === '') throw new Error(`an upload without a location: ${head}`)

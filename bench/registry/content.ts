@@ -31,10 +31,10 @@ const TAIL_BYTES = 16
  */
 export function newBlobs(size: number): () => Blob {
   const shared = Buffer.alloc(size - TAIL_BYTES, 'layer ')
-  const begun = createHash('sha256').update(shared)
+  const sharedHash = createHash('sha256').update(shared)
   return () => {
     const tail = Buffer.from(String(++blobs).padStart(TAIL_BYTES, '0'))
-    return { digest: `sha256:${begun.copy().update(tail).digest('hex')}`, pieces: [shared, tail], size }
+    return { digest: `sha256:${sharedHash.copy().update(tail).digest('hex')}`, pieces: [shared, tail], size }
   }
 }
 

@@ -10,8 +10,8 @@ import { goals } from '../goals.ts'
 import { type HttpClient, httpClient, medianOf, request } from '../http-load.ts'
 
 /**
- * Half a million advisories: how fast more are imported, and the first page of every filter against a Get. A first page is told three
- * times: asked for after an import, when the answers of before do not hold any more; asked for again; and what it took when nobody
+ * Half a million advisories: how fast more are imported, and the first page of every filter against a Get. A first page is measured three
+ * times: asked for after an import, when cached results are invalid; requested again; and what it took when no one
  * had ever asked for it. All are times of one request at a time, since part of the work is done in other threads, or in PostgreSQL.
  */
 
@@ -52,8 +52,8 @@ function importerOf({ sizes: { advised } }: Bench, { ready }: Berth, client: Htt
   const [group] = parentsOf(advised)
   let next = documentsFor(advised.advisories ?? 0)
   return async (count) => {
-    const told = Array.from({ length: count }, () => documentOf(next++))
-    const documents = told.map((document) => ({
+    const histories = Array.from({ length: count }, () => documentOf(next++))
+    const documents = histories.map((document) => ({
       name: nameOf(document.package),
       content: Buffer.from(yamlOf(document)).toString('base64'),
     }))
@@ -62,7 +62,7 @@ function importerOf({ sizes: { advised } }: Bench, { ready }: Berth, client: Htt
       body: JSON.stringify({ documents }),
     })
     const { status, body } = await client.send(bytes)
-    const advisories = told.flatMap((document) => document.advisories).length
+    const advisories = histories.flatMap((document) => document.advisories).length
     const { documents: imported } = JSON.parse(body) as { documents: { created: number }[] }
     const created = imported?.reduce((sum, document) => sum + document.created, 0)
     if (status !== 200 || created !== advisories) throw new Error(`an import was answered ${status}: ${body}`)

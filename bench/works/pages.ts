@@ -20,7 +20,7 @@ function listSide(name: string, berth: Berth, query: string, connections = CONCU
   return { name, child: berth, load: (seconds) => httpLoad({ port, next }, connections, seconds) }
 }
 
-/** The query of the page that begins after `rows` rows, by its page token. */
+/** The query of the page that starts after `rows` rows, by its page token. */
 async function pageAfter(berth: Berth, rows: number, query = ''): Promise<string> {
   const { port, token } = berth.ready
   const skip = `skip=${rows - PAGE}&page_size=${PAGE}`

@@ -34,7 +34,7 @@ const CONCURRENT = 16
 /** Clients that fill the registries: what many push together is synced together. */
 const FILLERS = 32
 
-/** Somebody to ask: a registry, and the credentials that go along. */
+/** A registry, and the credentials for it. */
 interface Registry {
   readonly name: string
   readonly child: Child
@@ -67,7 +67,7 @@ export async function measureRegistry(bench: Bench): Promise<Result[]> {
   bench.say('  filling the registries')
   const filled = await fill(bench, registries)
   const results: Result[] = []
-  /** One flow, at each number of clients; `others` are told in the note. */
+  /** One flow, at each number of clients; the note reports `others`. */
   const compare = async (
     title: string,
     flow: (client: RegistryClient, registry: Registry) => Promise<void>,

@@ -11,7 +11,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { type Any, anyPack } from '@bufbuild/protobuf/wkt'
 import { type ApiError, Code, type Detail } from './errors.ts'
 
-/** The public mapping of google.rpc.Code to HTTP, as google/rpc/code.proto states it. FAILED_PRECONDITION is 400, not 412. */
+/** The public mapping of google.rpc.Code to HTTP, as in google/rpc/code.proto. FAILED_PRECONDITION is 400, not 412. */
 const httpStatuses: Readonly<Record<Code, number>> = {
   [Code.OK]: 200,
   [Code.CANCELLED]: 499,
@@ -32,17 +32,17 @@ const httpStatuses: Readonly<Record<Code, number>> = {
   [Code.UNAUTHENTICATED]: 401,
 }
 
-/** The HTTP status of an RPC code; 500 for a number that is no code. */
+/** Returns the HTTP status of an RPC code; 500 for an unknown number. */
 export function httpStatusOf(code: Code): number {
   return httpStatuses[code] ?? 500
 }
 
-/** The HTTP status of an error: its own where its code alone does not say it. */
+/** Returns the HTTP status of an error: its own if it has one, otherwise that of its code. */
 export function httpStatusOfError(error: ApiError): number {
   return error.httpStatus ?? httpStatusOf(error.code)
 }
 
-/** `retry-after` of an error that says when to try again (RFC 9110, section 10.2.3); otherwise no header. */
+/** Returns the header `retry-after` (RFC 9110, section 10.2.3) if the error has a retry delay. */
 export function retryAfter({ details }: Pick<ApiError, 'details'>): { 'retry-after'?: string } {
   const retry = details.find((detail) => detail.kind === 'RetryInfo')
   return retry === undefined
@@ -51,8 +51,8 @@ export function retryAfter({ details }: Pick<ApiError, 'details'>): { 'retry-aft
 }
 
 /**
- * The body of a failed REST call: the status object itself (the spec, "Errors"; AIP-193), ErrorInfo first and then the
- * error's own details. Members of a detail that hold nothing are left out.
+ * Returns the body of a failed REST call: the status object itself (the spec, "Errors"; AIP-193), ErrorInfo first and then the
+ * error's own details. Empty members of a detail are omitted.
  */
 export function errorBody(error: ApiError, domain: string): string {
   const info = { '@type': typeUrl('ErrorInfo'), ...withoutEmpty({ reason: error.reason, domain }) }
@@ -66,7 +66,7 @@ export function errorBody(error: ApiError, domain: string): string {
   })
 }
 
-/** The same error as a serialised google.rpc.Status, for `grpc-status-details-bin`: same details in the same order. */
+/** Returns the same error as a serialised google.rpc.Status, for `grpc-status-details-bin`: same details in the same order. */
 export function statusBytes(error: ApiError, domain: string): Uint8Array {
   const info = anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason: error.reason, domain }))
   const status = create(StatusSchema, {
@@ -151,7 +151,7 @@ function packDetail(detail: Detail): Any {
   }
 }
 
-/** A delay is told in whole milliseconds, rounded up so that nobody comes back too early, and is never negative. */
+/** Rounds a delay up to whole milliseconds, so that no client retries too early; never negative. */
 function ceilMs(ms: number): number {
   return Math.max(0, Math.ceil(ms))
 }

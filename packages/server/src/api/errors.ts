@@ -1,7 +1,7 @@
 /**
- * Every error that Berth answers with. A pure function that can say no returns `undefined` or a small union; whoever
- * stands at the boundary throws one of the constructors below, and the codecs (gateway/error-body.ts) turn it into an
- * AIP-193 body or into `grpc-status-details-bin`. docs/errors.md explains them to callers.
+ * Errors of the API. A pure function that can fail returns `undefined` or a small union; its caller at the boundary throws an error
+ * from one of the constructors below, and the codecs (api/error-body.ts) encode it as an AIP-193 body or as
+ * `grpc-status-details-bin`. docs/errors.md explains them to callers.
  */
 
 /** RPC codes (google.rpc.Code). The spec's `code` is this number, never the HTTP status. */
@@ -26,7 +26,7 @@ export const Code = {
 } as const
 export type Code = (typeof Code)[keyof typeof Code]
 
-/** The name of a code, which is also the default `reason` of an error: `INVALID_ARGUMENT`. */
+/** Returns the name of a code, which is also the default `reason` of an error: `INVALID_ARGUMENT`. */
 export const codeName = Object.fromEntries(
   Object.entries(Code).map(([name, code]) => [code, name]),
 ) as Record<Code, keyof typeof Code>
@@ -60,14 +60,14 @@ export type Detail =
       readonly violations: readonly { readonly subject: string; readonly description: string }[]
     }
 
-/** An answer that is an error. `message` and `details` reach the caller; `cause` goes to the log only, `about` to the audit log. */
+/** An error response. `message` and `details` reach the caller; `cause` goes to the log only, `about` to the audit log. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly code: Code
   /** `reason` of the ErrorInfo, UPPER_SNAKE_CASE. */
   readonly reason: string
   readonly details: readonly Detail[]
-  /** Only where HTTP is more exact than the code's own status: 405, 413. */
+  /** Only if HTTP is more exact than the code's own status: 405, 413. */
   readonly httpStatus: number | undefined
   /**
    * What the audit log records the error about: the uid at which the caller lacks a capability ('' for the platform), or the resource that
@@ -95,7 +95,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Code 3 with one violation per bad field; the message speaks of the first (the spec's wording). */
+/** Code 3 with one violation per bad field; the message describes the first (the spec's wording). */
 export function invalidArguments(violations: readonly FieldViolation[]): ApiError {
   const first = violations[0]
   if (first === undefined) throw new Error('an invalid argument needs a violation')
@@ -109,7 +109,7 @@ export function invalidArgument(field: string, description: string): ApiError {
   return invalidArguments([{ field, description }])
 }
 
-/** The same error with other words for the fields of its violations. */
+/** Returns the same error with other names for the fields of its violations. */
 export function withFieldNames(error: ApiError, renameField: (field: string) => string): ApiError {
   const badRequest = error.details.find((detail) => detail.kind === 'BadRequest')
   if (badRequest === undefined || badRequest.fieldViolations.length === 0) return error
@@ -131,7 +131,7 @@ export function withFieldNames(error: ApiError, renameField: (field: string) => 
   })
 }
 
-/** Code 9. `type` is what a program looks at, e.g. `RESOURCE_NOT_EMPTY`; `subject` is the uid it is about. */
+/** Code 9. `type` is for programs, such as `RESOURCE_NOT_EMPTY`; `subject` is the uid of the resource. */
 export function failedPrecondition(type: string, description: string, subject?: string): ApiError {
   const violation = { type, description, ...(subject === undefined ? {} : { subject }) }
   return new ApiError(Code.FAILED_PRECONDITION, `Precondition failed: ${description}`, {
@@ -150,7 +150,7 @@ export function isAudited({ code, auditUid: about }: ApiError): boolean {
   return code === Code.PERMISSION_DENIED || about !== undefined
 }
 
-/** Code 5, for a caller who may know that it is missing. `resourceType` is the schema's, e.g. `iam.chainguard.dev/Group`. */
+/** Code 5, for a caller who may know that the resource is missing. `resourceType` is the schema's, e.g. `iam.chainguard.dev/Group`. */
 export function notFound(
   resourceType: string,
   resourceName: string,
@@ -161,14 +161,14 @@ export function notFound(
   })
 }
 
-/** Code 6: a name or key is taken. */
+/** Code 6: a name or key is already in use. */
 export function alreadyExists(resourceType: string, resourceName: string, description: string): ApiError {
   return new ApiError(Code.ALREADY_EXISTS, `Already exists: ${description}`, {
     details: [{ kind: 'ResourceInfo', resourceType, resourceName, description }],
   })
 }
 
-/** Code 7. Says what is lacking, never whether the thing exists; `about`: the uid at which it is lacking. */
+/** Code 7. Names the missing capability, never whether the resource exists; `about`: the uid at which it is missing. */
 export function permissionDenied(description: string, auditUid?: string): ApiError {
   const message = `Permission denied: ${description}`
   return new ApiError(Code.PERMISSION_DENIED, message, auditUid === undefined ? {} : { auditUid })
@@ -179,32 +179,32 @@ export function unauthenticated(description: string, cause?: unknown): ApiError 
   return new ApiError(Code.UNAUTHENTICATED, `Unauthenticated: ${description}`, { cause })
 }
 
-/** Code 12: a method or HTTP verb that this server does not have. */
+/** Code 12: this server does not support the method or HTTP verb. */
 export function unimplemented(description: string): ApiError {
   return new ApiError(Code.UNIMPLEMENTED, `Unimplemented: ${description}`)
 }
 
-/** Code 8: an organization holds as many resources of a kind as it may. `subject` is its uid. */
+/** Code 8: an organization has reached a quota. `subject` is its uid. */
 export function quotaExceeded(subject: string, description: string): ApiError {
   return new ApiError(Code.RESOURCE_EXHAUSTED, `Resource exhausted: ${description}`, {
     details: [{ kind: 'QuotaFailure', violations: [{ subject, description }] }],
   })
 }
 
-/** Code 8: done too often; again after `retryDelayMs`. */
+/** Code 8: a rate limit was exceeded; retry after `retryDelayMs`. */
 export function rateLimited(description: string, retryDelayMs: number): ApiError {
   return new ApiError(Code.RESOURCE_EXHAUSTED, `Resource exhausted: ${description}`, {
     details: [{ kind: 'RetryInfo', retryDelayMs }],
   })
 }
 
-/** Code 10: a concurrent change won; the caller may try again, after `retryDelayMs` where that is given. */
+/** Code 10: a concurrent change won; the caller may retry, after `retryDelayMs` if it is given. */
 export function aborted(description: string, cause?: unknown, retryDelayMs?: number): ApiError {
   const details: Detail[] = retryDelayMs === undefined ? [] : [{ kind: 'RetryInfo', retryDelayMs }]
   return new ApiError(Code.ABORTED, `Aborted: ${description}`, { details, cause })
 }
 
-/** Code 14: try again after `retryDelayMs`. */
+/** Code 14: retry after `retryDelayMs`. */
 export function unavailable(description: string, retryDelayMs: number, cause?: unknown): ApiError {
   return new ApiError(Code.UNAVAILABLE, `Unavailable: ${description}`, {
     details: [{ kind: 'RetryInfo', retryDelayMs }],
@@ -219,7 +219,7 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof ApiError && error.reason === OUTCOME_UNKNOWN
 }
 
-/** Code 13: a bug. The caller learns the request id and nothing else; the cause is for the log. */
+/** Code 13: a bug. The caller receives the request id only; the cause is for the log. */
 export function internal(requestId: string, cause: unknown): ApiError {
   return new ApiError(Code.INTERNAL, `Internal error: the server failed on request ${requestId}`, { cause })
 }

@@ -6,23 +6,23 @@ import { limits } from '../config/limits.ts'
 import { ApiError, Code, invalidArgument } from './errors.ts'
 
 /**
- * Entity tags (RFC 9110, section 8.8.3): the version of a resource that its reader has seen. They are weak, since what changes by
- * itself, such as when an identity was last seen, makes no new version.
+ * Entity tags (RFC 9110, section 8.8.3): the version of a resource that its reader has seen. They are weak, because values that
+ * change without an update, such as when an identity was last seen, create no new version.
  */
 
-/** Fields that no version depends on, because one answer has them and the next has not. */
+/** Fields that are not part of a version, because only some responses include them. */
 export const shownOnceFields: Readonly<Record<string, string | undefined>> = {
   'chainguard.platform.iam.v2beta1.GroupInvite': 'code',
 }
 
-/** What an answer shows of other resources, which change by themselves. */
+/** Fields that are computed from other resources and change without an update. */
 const embeddedFields: Readonly<Record<string, readonly string[] | undefined>> = {
   'chainguard.platform.iam.v2beta1.RoleBinding': ['identity', 'group', 'role'],
   'chainguard.platform.iam.v2beta1.GroupInvite': ['role'],
 }
 
 /**
- * `W/"..."`. Every write moves a resource's update time, so that alone is its version; a resource that does not show one is
+ * Returns `W/"..."`. Every write changes a resource's update time, which therefore is its version; a resource without one is
  * hashed.
  */
 export function etagOf(schema: DescMessage, message: Message): string {
@@ -42,8 +42,8 @@ const NO_VERSION = ''
 const tagPattern = /^(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
 
 /**
- * Whether one of the tags in an If-Match or If-None-Match header is this one, by the weak comparison. Undefined when the header is
- * no list of tags.
+ * Returns whether a list in If-Match or If-None-Match contains this tag, by the weak comparison; undefined if the header is not a
+ * list of tags.
  */
 export function matchesEtag(header: string, etag: string): boolean | undefined {
   if (header.length > limits.etagHeaderCharsMax) return undefined
@@ -54,8 +54,8 @@ export function matchesEtag(header: string, etag: string): boolean | undefined {
 }
 
 /**
- * Throws code 9, over REST with status 412, when the caller asks for another version than this one (If-Match). What is not there,
- * `current` undefined, has no version.
+ * Throws code 9 (over REST status 412) if the caller requires another version than this one (If-Match). A resource that does not
+ * exist (`current` undefined) has no version.
  */
 export function requireEtagMatch(
   { ifMatch }: { readonly ifMatch: string | undefined },
@@ -68,7 +68,7 @@ export function requireEtagMatch(
   if (matches === undefined)
     throw invalidArgument('if-match', 'must be *, or entity tags such as W/"abc", separated by commas')
   if (matches && current !== undefined) return
-  const description = `${uid} was changed since; read it again and decide anew`
+  const description = `${uid} was changed in the meantime; read it again and retry with its new etag`
   throw new ApiError(Code.FAILED_PRECONDITION, `Precondition failed: ${description}`, {
     httpStatus: 412,
     details: [

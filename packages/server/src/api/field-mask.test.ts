@@ -62,12 +62,12 @@ for (const path of [
   })
 }
 
-test('a star stands alone', () => {
+test('a star must be the only path', () => {
   assert.deepEqual(maskOf(allFieldKinds, ['*']), { all: true, paths: [] })
   assert.ok('violation' in resolveMask(allFieldKinds, ['*', 'text'], create(allFieldKinds)))
 })
 
-test('without paths the populated leaves of the patch are meant', () => {
+test('without paths the populated leaves of the patch apply', () => {
   const patch = kinds({
     text: 'a',
     flag: false,
@@ -87,14 +87,14 @@ test('without paths the populated leaves of the patch are meant', () => {
 
 const rows: readonly [name: string, mask: string[], current: object, patch: object, result: object][] = [
   [
-    'a listed field is taken',
+    'a listed field is set',
     ['text'],
     { text: 'a', small: 1 },
     { text: 'b', small: 2 },
     { text: 'b', small: 1 },
   ],
   [
-    'a listed field that is missing goes to its default',
+    'a listed field that is missing is reset to its default',
     ['text', 'inner', 'nick_name'],
     { text: 'a', inner: {}, nickName: 'n', small: 1 },
     {},
@@ -108,23 +108,23 @@ const rows: readonly [name: string, mask: string[], current: object, patch: obje
     { inner: { name: 'c' } },
   ],
   [
-    'of a sub-field only the leaf changes',
+    'a path to a sub-field changes only that leaf',
     ['inner.name'],
     { inner: { name: 'a', subName: 'b' } },
     { inner: { name: 'c', subName: 'd' } },
     { inner: { name: 'c', subName: 'b' } },
   ],
   ['a sub-field makes its message', ['inner.name'], {}, { inner: { name: 'c' } }, { inner: { name: 'c' } }],
-  ['a sub-field that nobody has makes nothing', ['inner.name', 'as_inner.name'], {}, {}, {}],
+  ['a sub-field that neither message has creates nothing', ['inner.name', 'as_inner.name'], {}, {}, {}],
   [
-    'a sub-field is reset in the message that is there',
+    'a sub-field is reset in an existing message',
     ['inner.name'],
     { inner: { name: 'a', subName: 'b' } },
     {},
     { inner: { subName: 'b' } },
   ],
   [
-    'the whole outweighs its part',
+    'a whole message takes precedence over its sub-field',
     ['inner.name', 'inner'],
     { inner: { name: 'a', subName: 'b' } },
     { inner: { name: 'c' } },
@@ -183,7 +183,7 @@ for (const [name, paths, current, patch, result] of rows) {
   })
 }
 
-test('what only the server sets is never taken from a patch', () => {
+test('output-only fields are never copied from a patch', () => {
   const current = create(GroupSchema, { uid: 'u', name: 'n', description: 'd', createTime: { seconds: 1n } })
   const patch = create(GroupSchema, {
     uid: 'x',
@@ -201,7 +201,7 @@ test('what only the server sets is never taken from a patch', () => {
   assert.ok(equals(GroupSchema, implied, create(GroupSchema, { ...expected, description: 'd' })))
 })
 
-test('a mask touches a field by naming it, something in it, or what holds it', () => {
+test('a mask touches a field by naming it, a part of it, or its parent', () => {
   const mask = maskOf(allFieldKinds, ['text', 'inner.name', 'self'])
   const touched = ['text', 'inner', 'inner.name', 'self', 'self.inner']
   const untouched = ['tex', 'inner.sub_name', 'small', 'self_x']
@@ -242,15 +242,15 @@ for (const desc of [allFieldKinds, GroupSchema, IdentitySchema, RepoSchema] as D
     )
   })
 
-  test(`${desc.name}: a star takes the writable part of the patch and keeps the rest`, () => {
+  test(`${desc.name}: a star replaces the writable part and keeps the rest`, () => {
     fc.assert(
       fc.property(message, message, (current, patch) => {
         const star = maskOf(desc, ['*'])
         const result = applyMask(desc, current, patch, star)
-        // The writable part of a message is what it leaves on an empty one.
+        // The writable part of a message is what is set when it is applied to an empty one.
         const writable = (of: Message) => applyMask(desc, create(desc), of, star)
         assert.ok(equals(desc, writable(result), writable(patch)))
-        // And what is not writable comes out of the current message, whatever the patch says.
+        // Fields that are not writable come from the current message, whatever the patch contains.
         const bare = applyMask(desc, current, create(desc), star)
         assert.ok(equals(desc, applyMask(desc, result, create(desc), star), bare))
       }),

@@ -10,22 +10,22 @@ import {
 import type { FieldViolation } from './errors.ts'
 
 /**
- * Which fields an update changes (AIP-134, AIP-161). A field that is OUTPUT_ONLY or an IDENTIFIER is never changed, also when
- * a mask names it or is `*`; that is no error (AIP-203).
+ * Which fields an update changes (AIP-134, AIP-161). An OUTPUT_ONLY or IDENTIFIER field is never changed, even if a mask names it or
+ * is `*`; that is not an error (AIP-203).
  */
 export interface Mask {
-  /** `*`: everything writable is replaced. */
+  /** `*`: every writable field is replaced. */
   readonly all: boolean
-  /** Proto names with dots, each once, relative to the resource. Empty with `*`. */
+  /** Proto names with dots, each once, relative to the resource. Empty for `*`. */
   readonly paths: readonly string[]
 }
 
-/** A mask, or what is wrong with the paths; the violation names `update_mask`. */
+/** A mask, or a violation of `update_mask`. */
 export type ResolvedMask = { readonly mask: Mask } | { readonly violation: FieldViolation }
 
 /**
- * Reads the paths of an update mask against the resource's type. Each part of a path is a proto name or its camelCase. No
- * paths mean: every populated field of `patch`, down to the leaves, so that an update without a mask clears nothing.
+ * Parses the paths of an update mask for the resource's type. Each part of a path is a proto name or its camelCase. Without paths
+ * the mask is every populated field of `patch`, down to the leaves, so that an update without a mask clears nothing.
  */
 export function resolveMask<D extends DescMessage>(
   desc: D,
@@ -50,7 +50,7 @@ export function resolveMask<D extends DescMessage>(
   return { mask: { all: false, paths: [...known] } }
 }
 
-/** Whether an update under this mask may change the field at `path` (proto names), something in it, or all around it. */
+/** Returns whether an update with this mask may change the field at `path` (proto names), a part of it, or a message that contains it. */
 export function touches(mask: Mask, path: string): boolean {
   if (mask.all) return true
   return mask.paths.some(
@@ -59,9 +59,9 @@ export function touches(mask: Mask, path: string): boolean {
 }
 
 /**
- * `current` with the fields of the mask taken from `patch`; one that `patch` lacks goes to its default. A message named as a
- * whole, a list or a map is replaced; of a sub-field only that leaf changes; a oneof member that gets a value clears its
- * siblings. The result is a new message and may share parts with both arguments, which stay as they are.
+ * Returns `current` with the fields of the mask copied from `patch`; a field that `patch` lacks is reset to its default. A message
+ * named as a whole, a list or a map is replaced; a path to a sub-field changes only that leaf; setting a oneof member clears the other
+ * members. The result is a new message and may share parts with both arguments, which do not change.
  */
 export function applyMask<D extends DescMessage>(
   desc: D,
@@ -73,17 +73,17 @@ export function applyMask<D extends DescMessage>(
   return applyTree(desc, current, patch, treeOf(mask.paths)) as MessageShape<D>
 }
 
-/** The lowerCamelCase spelling of a path: `claim_match.issuer` is `claimMatch.issuer`. */
+/** Returns the lowerCamelCase spelling of a path: `claim_match.issuer` is `claimMatch.issuer`. */
 export function camelCasePath(path: string): string {
   return path.includes('_') ? path.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : path
 }
 
-/** The field that a member of JSON, of a query or of a mask names: JSON name, proto name or its camelCase. */
+/** Returns the field with this JSON name, proto name, or camelCase of the proto name. */
 export function fieldByName(desc: DescMessage, name: string): DescField | undefined {
   let names = fieldsByName.get(desc)
   if (names === undefined) {
     names = new Map()
-    // Exact names win over the derived spelling.
+    // Exact names take precedence over the derived spelling.
     for (const field of desc.fields) names.set(camelCasePath(field.name), field)
     for (const field of desc.fields) names.set(field.jsonName, field)
     for (const field of desc.fields) names.set(field.name, field)
@@ -94,7 +94,7 @@ export function fieldByName(desc: DescMessage, name: string): DescField | undefi
 
 const fieldsByName = new WeakMap<DescMessage, Map<string, DescField>>()
 
-/** Messages that are one value in JSON, so that nothing inside can be named. */
+/** Returns whether a message is a single value in JSON, so that a path cannot name a part of it. */
 export function isLeafMessage(desc: DescMessage): boolean {
   return desc.typeName.startsWith('google.protobuf.') && desc.typeName !== 'google.protobuf.Empty'
 }
@@ -106,18 +106,18 @@ function resolvePath(desc: DescMessage, path: string): string | { readonly probl
   for (const part of parts) {
     if (at === undefined) {
       return {
-        problem: `${JSON.stringify(path)} goes into ${parts.slice(0, names.length).join('.')}, which can only be named as a whole`,
+        problem: `${JSON.stringify(path)} names a part of ${parts.slice(0, names.length).join('.')}, which can only be named as a whole`,
       }
     }
     const field = fieldByName(at, part)
-    if (field === undefined) return { problem: `${JSON.stringify(path)} names no field of ${desc.name}` }
+    if (field === undefined) return { problem: `${JSON.stringify(path)} is not a field of ${desc.name}` }
     names.push(field.name)
     at = field.fieldKind === 'message' && !isLeafMessage(field.message) ? field.message : undefined
   }
   return names.join('.')
 }
 
-/** A message whose fields are read and written by name; the names come from its own descriptor. */
+/** A message whose fields are read and written by name; the names come from its descriptor. */
 type Fields = Message & Record<string, unknown>
 
 interface OneofValue {
@@ -129,14 +129,14 @@ function isSet(message: Fields, field: DescField): boolean {
   return fieldValue(message, field) !== undefined
 }
 
-/** The value of a field; undefined for what is unset: a message, an optional field or a oneof member. */
+/** Returns the value of a field; undefined for an unset message, optional field or oneof member. */
 function fieldValue(message: Fields, field: DescField): unknown {
   if (field.oneof === undefined) return message[field.localName]
   const oneof = message[field.oneof.localName] as OneofValue
   return oneof.case === field.localName ? oneof.value : undefined
 }
 
-/** Sets a field, or unsets it when the value is undefined. A oneof is left alone when another member holds it. */
+/** Sets a field, or unsets it if the value is undefined. Does not change a oneof in which another member is set. */
 function setValue(message: Fields, field: DescField, value: unknown): void {
   if (field.oneof === undefined) {
     if (value === undefined) delete message[field.localName]
@@ -168,7 +168,7 @@ function populatedPaths(desc: DescMessage, message: Message, prefix = ''): strin
     const path = prefix + field.name
     if (field.fieldKind !== 'message' || isLeafMessage(field.message)) return [path]
     const inside = populatedPaths(field.message, value as Message, `${path}.`)
-    // A message that is there and empty says something by being there.
+    // The presence of an empty message has a meaning.
     return inside.length === 0 ? [path] : inside
   })
 }
@@ -176,14 +176,14 @@ function populatedPaths(desc: DescMessage, message: Message, prefix = ''): strin
 function isDefault(field: DescField, value: unknown): boolean {
   if (field.fieldKind === 'list') return (value as unknown[]).length === 0
   if (field.fieldKind === 'map') return Object.keys(value as object).length === 0
-  // Where presence is kept, a value that is there is populated even when it is the default.
+  // A field with explicit presence is populated even if it has its default value.
   if (field.fieldKind === 'message' || field.oneof !== undefined) return false
   if (value instanceof Uint8Array) return value.length === 0
   const empty = create(field.parent) as Fields
   return empty[field.localName] === value
 }
 
-/** The listed paths as a tree; an empty map is a field named as a whole, which outweighs its sub-fields. */
+/** The listed paths as a tree; an empty map is a field named as a whole, which takes precedence over its sub-fields. */
 type Tree = Map<string, Tree>
 
 function treeOf(paths: readonly string[]): Tree {
@@ -222,7 +222,7 @@ function applyTree(desc: DescMessage, current: Message, patch: Message, tree: Tr
   return result
 }
 
-/** `patch` with what a caller cannot write taken from `current`. */
+/** Returns `patch` with the fields that callers cannot write copied from `current`. */
 function replaceWritable(desc: DescMessage, current: Message, patch: Message): Message {
   const result = { ...current } as Fields
   for (const member of desc.members) {
@@ -242,7 +242,7 @@ function replaceWritable(desc: DescMessage, current: Message, patch: Message): M
   return result
 }
 
-/** The value that a field gets when it is replaced as a whole. */
+/** Returns the value of a field that is replaced as a whole. */
 function writableValue(field: DescField, current: unknown, next: unknown): unknown {
   if (next === undefined) return undefined
   if (field.message === undefined || isLeafMessage(field.message)) return next
@@ -250,7 +250,7 @@ function writableValue(field: DescField, current: unknown, next: unknown): unkno
   if (field.fieldKind === 'message') {
     return replaceWritable(message, (current as Message | undefined) ?? create(message), next as Message)
   }
-  // Elements have no counterpart in the current value: what callers cannot write is at its default.
+  // Elements have no counterpart in the current value: fields that callers cannot write have their default.
   const fresh = (value: Message) => replaceWritable(message, create(message), value)
   if (field.fieldKind === 'list') return (next as Message[]).map(fresh)
   return Object.fromEntries(

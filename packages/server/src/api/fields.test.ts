@@ -4,7 +4,7 @@ import { limits } from '../config/limits.ts'
 import { ApiError } from './errors.ts'
 import { checkDescription, checkEmail, checkName, isSameEmail, requireValid } from './fields.ts'
 
-test('names match the pattern, all of them', () => {
+test('names match the whole pattern', () => {
   for (const name of [
     'a',
     '0',
@@ -34,7 +34,7 @@ test('descriptions are one line of at most 512 characters, not bytes', () => {
   assert.match(checkDescription('a'.repeat(513))?.description ?? '', /at most 512/)
 })
 
-test('an e-mail address is bare, ASCII, and no longer than RFC 5321 has it (emailCharsMax)', () => {
+test('an e-mail address is bare, ASCII, and no longer than RFC 5321 allows (emailCharsMax)', () => {
   const label = 'a'.repeat(63)
   const longest = `${'l'.repeat(64)}@${label}.${label}.${'a'.repeat(limits.emailCharsMax - 65 - 2 * 64)}`
   for (const email of [
@@ -84,13 +84,13 @@ test('an e-mail address is bare, ASCII, and no longer than RFC 5321 has it (emai
   assert.equal(checkEmail('', 'contact')?.field, 'contact')
 })
 
-test('e-mail addresses are the same whatever the case of their ASCII letters, and only of those', () => {
+test('e-mail addresses are equal regardless of the case of ASCII letters only', () => {
   assert.ok(isSameEmail('Ada@Example.com', 'aDA@eXAMPLE.COM'))
   for (const [a, b] of [
     ['ada@example.com', 'adb@example.com'],
     ['ada@example.com', ''],
     ['ada@example.com', 'ada@example.com '],
-    // The Kelvin sign is a k in lower case, the long s an S in upper case.
+    // The Kelvin sign is k in lower case, the long s is S in upper case.
     ['kay@example.com', '\u212Aay@example.com'],
     ['sue@example.com', '\u017Fue@example.com'],
     ['ada.l@example.com', 'adal@example.com'],
@@ -98,7 +98,7 @@ test('e-mail addresses are the same whatever the case of their ASCII letters, an
     assert.ok(!isSameEmail(a, b), `${a} ${b}`)
 })
 
-test('every violation is told in one error, whose message speaks of the first', () => {
+test('one error reports every violation; its message describes the first', () => {
   requireValid()
   requireValid(undefined, undefined)
   const one = { field: 'a', description: 'is bad' }

@@ -1,9 +1,9 @@
 import { limits } from '../config/limits.ts'
 import { type FieldViolation, invalidArguments } from './errors.ts'
 
-/** Rules that fields of several resources share. Each returns the violation, or undefined when the value is fine. */
+/** Rules for fields of several resources. Each returns a violation, or undefined if the value is valid. */
 
-/** Names of groups (the spec), and of everything else that has one (decision 18). */
+/** Names of groups (the spec) and of all other resources with a name (decision 18). */
 const namePattern = /^[a-z0-9 ._-]{1,}$/
 
 /** Descriptions: one line of at most 512 characters. */
@@ -43,8 +43,8 @@ export function checkEmail(email: string, field = 'email'): FieldViolation | und
 }
 
 /**
- * One form of an address for all cases of its letters. Only ASCII letters have two cases here: there are others whose lower case
- * is an ASCII letter, and another mailbox.
+ * Returns the canonical form of an address, independent of case. Only ASCII letters are folded: the lower case of some other letters
+ * is an ASCII letter, and those are different mailboxes.
  */
 export function normalizeEmail(email: string): string {
   return email.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
@@ -54,7 +54,7 @@ export function isSameEmail(a: string, b: string): boolean {
   return normalizeEmail(a) === normalizeEmail(b)
 }
 
-/** Throws one error with every violation among the checks; does nothing when there is none. */
+/** Throws one error with every violation among the checks, if there are any. */
 export function requireValid(...checks: readonly (FieldViolation | undefined)[]): void {
   const violations = checks.filter((check) => check !== undefined)
   if (violations.length > 0) throw invalidArguments(violations)

@@ -2,8 +2,8 @@ import { limits } from '../config/limits.ts'
 import { invalidArgument } from './errors.ts'
 
 /**
- * Parses `application/x-www-form-urlencoded` text. Fails with code 3 if it has more than `fieldsMax` fields, before it makes
- * any, or one that is longer than `formFieldCharsMax`.
+ * Parses `application/x-www-form-urlencoded` text. Fails with code 3 if it has more than `fieldsMax` fields, before it creates
+ * any, or a field longer than `formFieldCharsMax`.
  */
 export function parseFormFields(text: string, fieldsMax: number = limits.formFieldsMax): URLSearchParams {
   let fields = 1

@@ -7,7 +7,7 @@ import { DurationSchema } from '@bufbuild/protobuf/wkt'
 import { ApiError } from './errors.ts'
 import { applyUpdate, durationMs, timestampOf } from './messages.ts'
 
-test('a time keeps its milliseconds, before 1970 too', () => {
+test('a time keeps its milliseconds, also before 1970', () => {
   for (const ms of [0, 1, 999, 1000, 1_735_787_045_678, -1, -1000, -1001]) {
     const timestamp = timestampOf(ms)
     assert.equal(timestampMs(timestamp), ms)
@@ -15,11 +15,11 @@ test('a time keeps its milliseconds, before 1970 too', () => {
   }
 })
 
-test('what is finer than a millisecond is cut off', () => {
+test('fractions of a millisecond are truncated', () => {
   assert.equal(timestampMs({ ...timestampOf(1001), nanos: 1_999_999 }), 1001)
 })
 
-test('a duration is cut to milliseconds, and one of two signs or too many nanoseconds is none', () => {
+test('a duration is truncated to milliseconds; one with two signs or too many nanoseconds is invalid', () => {
   const cases: readonly [seconds: bigint, nanos: number, ms: number | undefined][] = [
     [0n, 0, 0],
     [1n, 1_999_999, 1001],
@@ -35,7 +35,7 @@ test('a duration is cut to milliseconds, and one of two signs or too many nanose
     assert.equal(durationMs(create(DurationSchema, { seconds, nanos })), ms, `${seconds} ${nanos}`)
 })
 
-test('an update takes what the mask names from the patch and leaves both as they were', () => {
+test('an update copies the fields of the mask from the patch and changes neither message', () => {
   const current = create(GroupSchema, { uid: 'u', name: 'n', description: 'd' })
   const patch = create(GroupSchema, { name: 'm', description: 'e' })
   const next = applyUpdate(GroupSchema, current, patch, ['description'])

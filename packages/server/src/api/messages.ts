@@ -3,7 +3,7 @@ import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt'
 import { invalidArguments } from './errors.ts'
 import { applyMask, resolveMask } from './field-mask.ts'
 
-/** Small things that every resource does with messages. */
+/** Helpers for messages of all resources. */
 
 /** A Timestamp of whole milliseconds since 1970. */
 export function timestampOf(ms: number): Timestamp {
@@ -15,14 +15,14 @@ export function timestampOf(ms: number): Timestamp {
   }
 }
 
-/** Milliseconds; what is finer is cut off. Undefined for what no Duration may hold. */
+/** Milliseconds, truncated; undefined for an invalid Duration. */
 export function durationMs({ seconds, nanos }: Duration): number | undefined {
   const sameSign = seconds === 0n || nanos === 0 || seconds > 0n === nanos > 0
   if (!sameSign || Math.abs(nanos) > 999_999_999) return undefined
   return Number(seconds) * 1000 + Math.trunc(nanos / 1_000_000)
 }
 
-/** What an update makes of a resource, still to be checked. Throws code 3 for a bad mask. */
+/** Returns a resource after an update, not yet validated. Throws code 3 for an invalid mask. */
 export function applyUpdate<D extends DescMessage>(
   desc: D,
   current: MessageShape<D>,

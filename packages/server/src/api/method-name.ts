@@ -2,7 +2,7 @@ import type { DescMethod } from '@bufbuild/protobuf'
 
 const names = new Map<DescMethod, string>()
 
-/** `chainguard.platform.iam.v2beta1.GroupsService/GetGroup`, made once per method: metrics and the audit log name it on every call. */
+/** `chainguard.platform.iam.v2beta1.GroupsService/GetGroup`, cached for each method: metrics and the audit log use it on every call. */
 export function fullMethodName(method: DescMethod): string {
   let name = names.get(method)
   if (name === undefined) {

@@ -47,7 +47,7 @@ const problems: readonly [text: string, problem: RegExp][] = [
   ['uid,name,created_at,updated_at,uid,name', /^must have at most 5 keys/],
 ]
 for (const [text, problem] of problems) {
-  test(`R27: "${text}" is no order`, () => {
+  test(`R27: "${text}" is not an order`, () => {
     const parsed = parseOrderBy(text, fields)
     assert.ok('problem' in parsed)
     assert.match(parsed.problem, problem)

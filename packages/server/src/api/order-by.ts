@@ -1,15 +1,15 @@
 import { limits } from '../config/limits.ts'
 
-/** One key of an order, by the column it sorts on. */
+/** One key of an order: the column to sort by. */
 export interface OrderKey {
   readonly column: string
   readonly descending: boolean
 }
 
-/** The names a caller may sort by, each with its column: the only way from text to a column (R27). */
+/** The names that a caller may sort by, each with its column: no other text becomes a column (R27). */
 export type SortFields = Readonly<Record<string, string>>
 
-/** The spellings of the two times (the spec says `created_at`, the schema `create_time`). */
+/** The spellings of the two timestamps (the spec says `created_at`, the schema `create_time`). */
 export const timeSortFields = {
   created_at: 'created_ms',
   create_time: 'created_ms',
@@ -20,8 +20,8 @@ export const timeSortFields = {
 } as const satisfies SortFields
 
 /**
- * Reads `name desc, created_at` (AIP-132). The uid ascending is always the last key, so that the order is total and cursors are
- * stable. Returns what is wrong instead, as a sentence for the caller.
+ * Parses `name desc, created_at` (AIP-132). The uid, ascending, is always the last key, so that the order is total and cursors are
+ * stable. Returns a problem, as a sentence for the caller, if the text is invalid.
  */
 export function parseOrderBy(
   text: string,
@@ -47,7 +47,7 @@ export function parseOrderBy(
       keys.push({ column, descending: direction === 'desc' })
     }
   }
-  // What stands behind the uid cannot change the order any more.
+  // Keys after the uid cannot change the order.
   const uidAt = keys.findIndex((key) => key.column === 'uid')
   if (uidAt >= 0) return keys.slice(0, uidAt + 1)
   return [...keys, { column: 'uid', descending: false }]

@@ -10,7 +10,7 @@ let nowMs = 1_700_000_000_000
 const tokens = createPageTokens(key, () => nowMs)
 const cursor = { after: ['name', 12, 'uid'], skip: 3, skipped: 4 }
 
-test('a token gives back its cursor to the same question', () => {
+test('a token returns its cursor for the same query', () => {
   const value = fc.oneof(fc.string(), fc.integer())
   const cursors = fc.record(
     { after: fc.array(value), skip: fc.nat(), skipped: fc.nat(), totalCount: fc.nat() },
@@ -26,13 +26,13 @@ test('a token gives back its cursor to the same question', () => {
   )
 })
 
-test('R26: a token shows nothing of what it holds, and no two are alike', () => {
+test('R26: a token reveals nothing of its content, and no two tokens are equal', () => {
   const [one, two] = [tokens.issue(cursor, 'q'), tokens.issue(cursor, 'q')]
   assert.notEqual(one, two)
   assert.doesNotMatch(Buffer.from(one, 'base64url').toString('latin1'), /name|uid/)
 })
 
-test('R26: a token that was changed, cut or made with another key is forged', () => {
+test('R26: a token that was changed, truncated or created with another key is forged', () => {
   const token = tokens.issue(cursor, 'q')
   const foreign = createPageTokens(randomBytes(32), () => nowMs).issue(cursor, 'q')
   for (const bad of [
@@ -55,7 +55,7 @@ test('R26: a token that was changed, cut or made with another key is forged', ()
   }
 })
 
-test('a token lives for three days, and then restarts the query whatever it asked', () => {
+test('a token expires after three days, and then restarts any query', () => {
   const token = tokens.issue(cursor, 'q')
   nowMs += limits.pageTokenMaxAgeMs
   assert.deepEqual(tokens.read(token, 'q'), cursor)
@@ -76,6 +76,6 @@ test('the longest sort keys fit into a token', () => {
   assert.notEqual(tokens.read(token, 'q'), 'forged')
 })
 
-test('a page has 50 rows unless it is told, and 200 at most', () => {
+test('a page has 50 rows by default and 200 at most', () => {
   assert.deepEqual([0, 1, 50, 200, 201, 2 ** 31 - 1].map(effectivePageSize), [50, 1, 50, 200, 200, 200])
 })

@@ -10,27 +10,27 @@ import { limits } from '../config/limits.ts'
 
 /**
  * Page tokens: encrypted and authenticated with a key of this installation (AES-256-GCM), so that they can be neither read nor
- * forged (R26), dated, and bound to the question they continue.
+ * forged (R26), with a time of issue, and bound to the query that they continue.
  */
 
-/** A value that a sort key can have. */
+/** The value of a sort key. */
 export type CursorValue = string | number
 
 export interface Cursor {
-  /** Sort keys of the last row that was returned, in the order's sequence. */
+  /** Sort keys of the last row that was returned, in the sequence of the order. */
   readonly after: readonly CursorValue[]
-  /** The `skip` of the request that the token answered. */
+  /** The `skip` of the request whose response contained the token. */
   readonly skip: number
-  /** All results passed over by `skip` so far. */
+  /** The number of results skipped by `skip` so far. */
   readonly skipped: number
-  /** The total, where counting it again would cost a scan. */
+  /** The total, if counting it again would cost a scan. */
   readonly totalCount?: number
 }
 
 export interface PageTokens {
-  /** Opaque text for the page after `cursor`. */
+  /** Returns the opaque token of the page after `cursor`. */
   issue(cursor: Cursor, question: string): string
-  /** 'forged': not ours or not for this question. 'expired': older than three days, so the query starts anew (the spec, "Limits"). */
+  /** 'forged': not from this server or not for this query. 'expired': older than three days, so the query restarts (the spec, "Limits"). */
   read(token: string, question: string): Cursor | 'forged' | 'expired'
 }
 
@@ -38,9 +38,9 @@ const FORMAT = 1
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** `keyBytes`: 32 of them. `clock`: milliseconds since 1970. */
+/** `keyBytes`: 32 bytes. `clock`: milliseconds since 1970. */
 export function createPageTokens(keyBytes: Uint8Array, clock: () => number): PageTokens {
-  const key = createSecretKey(keyBytes) // once: making one costs more than the encryption
+  const key = createSecretKey(keyBytes) // once: creating a key costs more than the encryption
   return {
     issue(cursor, question) {
       const plain = JSON.stringify([
@@ -86,7 +86,7 @@ function decrypt(token: string, key: KeyObject): string | undefined {
   if (token.length > limits.pageTokenCharsMax || !/^[A-Za-z0-9_-]+$/.test(token)) return undefined
   const body = Buffer.from(token, 'base64url')
   if (body.length <= IV_BYTES + TAG_BYTES) return undefined
-  // Trailing bits that decoding drops would let two texts stand for one token.
+  // Otherwise two texts that differ in trailing bits would be the same token.
   if (body.toString('base64url') !== token) return undefined
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, body.subarray(0, IV_BYTES))
@@ -96,11 +96,11 @@ function decrypt(token: string, key: KeyObject): string | undefined {
       decipher.final('utf8')
     )
   } catch {
-    return undefined // the tag does not fit: not a token of ours
+    return undefined // the authentication tag does not match
   }
 }
 
-/** The size of a page: 0 or absent is the default, more than the maximum is the maximum (decision 6). The caller refuses negatives. */
+/** Returns the size of a page: the default for 0 or undefined, at most the maximum. The caller rejects negative sizes (decision 6). */
 export function effectivePageSize(requested: number): number {
   return requested === 0 ? limits.pageSizeDefault : Math.min(requested, limits.pageSizeMax)
 }

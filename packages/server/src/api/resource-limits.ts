@@ -48,7 +48,7 @@ export type ResourceLimits = Readonly<Partial<Record<ResourceKind, number>>>
 
 const INT32_MAX = 2 ** 31 - 1
 
-/** Parses `identities=500`; `none` removes a limit. Undefined if the text is neither. */
+/** Parses `identities=500`, or `none` to remove a limit; undefined if the text is invalid. */
 export function parseResourceLimit(
   text: string,
 ): { readonly kind: ResourceKind; readonly n: number | undefined } | undefined {

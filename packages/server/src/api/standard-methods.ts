@@ -2,7 +2,7 @@ import { mcp } from '@berth/contract/gen/annotations/mcp_pb.js'
 import { resource } from '@berth/contract/gen/google/api/resource_pb.js'
 import { type DescMethod, getOption, hasOption } from '@bufbuild/protobuf'
 
-/** What a method does to a resource, where it is one of the standard ones (AIP-131 to AIP-135, AIP-233). */
+/** The operation of a standard method on a resource (AIP-131 to AIP-135, AIP-233). */
 export type StandardMethod = 'get' | 'list' | 'create' | 'batchCreate' | 'update' | 'delete' | 'custom'
 
 const kinds = new WeakMap<DescMethod, StandardMethod>()
@@ -16,19 +16,19 @@ export function standardMethod(method: DescMethod): StandardMethod {
   return kind
 }
 
-/** Whether the answer is one resource as it is now, which has an entity tag. */
+/** Returns whether the response is one resource in its current state, which has an entity tag. */
 export function returnsEtag(method: DescMethod): boolean {
   const kind = standardMethod(method)
   return kind === 'get' || kind === 'create' || kind === 'update'
 }
 
-/** Whether the method changes a resource that its caller may have read: such calls take If-Match. A create that may be repeated is an upsert. */
+/** Returns whether the method changes a resource that its caller may have read: such calls accept If-Match. An idempotent create is an upsert. */
 export function acceptsIfMatch(method: DescMethod): boolean {
   const kind = standardMethod(method)
   return kind === 'update' || kind === 'delete' || (kind === 'create' && getOption(method, mcp).idempotent)
 }
 
-/** Whether the method makes something that a second call would make again. Version 1 does not mark what is a resource. */
+/** Returns whether a second call of the method would create a second object. Version 1 does not mark resources. */
 export function isCreate(method: DescMethod): boolean {
   const kind = standardMethod(method)
   return kind === 'create' || kind === 'batchCreate' || method.name === `Create${method.output.name}`
@@ -41,7 +41,7 @@ function kindOf({ name, output }: DescMethod): StandardMethod {
   if (returnsResource && name === `Update${output.name}`) return 'update'
   if (name.startsWith('List') && output.name === `${name}Response`) return 'list'
   if (name.startsWith('BatchCreate')) return 'batchCreate'
-  // A method that is called Delete and no more is about no resource of the tree.
+  // A method that is named just Delete does not concern a resource of the tree.
   if (/^Delete./.test(name) && output.typeName === 'google.protobuf.Empty') return 'delete'
   return 'custom'
 }

@@ -2,8 +2,8 @@ import { limits } from '../config/limits.ts'
 import { ApiError, Code, type Detail, internal } from './errors.ts'
 
 /**
- * Failures of disks, whichever engine, file system or bucket reports them: what callers learn of them, and what is no bug. What is full
- * is named in words; paths are for the log.
+ * Failures of disks, whichever engine, file system or bucket reports them: what callers receive, and which failures are not bugs.
+ * Errors name the storage, not its path, which is for the log.
  */
 
 export type StorageFault = 'full' | 'read-only' | 'failing' | 'out of memory'
@@ -21,7 +21,7 @@ const faults = Object.keys(storageReasons) as StorageFault[]
 const DATABASE = 'the database'
 const DISK = 'the data directory'
 
-/** Codes of Node (errno(3)), of SQLite (sqlite.org/rescode.html) and of PostgreSQL (manual, appendix A); the first that fits counts. */
+/** Codes of Node (errno(3)), of SQLite (sqlite.org/rescode.html) and of PostgreSQL (manual, appendix A); the first match counts. */
 const codes: readonly (readonly [RegExp, StorageFault, place: string])[] = [
   [/^(ENOSPC|EDQUOT|EFBIG)$/, 'full', DISK],
   [/^EROFS$/, 'read-only', DISK],
@@ -34,7 +34,7 @@ const codes: readonly (readonly [RegExp, StorageFault, place: string])[] = [
   [/^(58030|SQLITE_(IOERR|CANTOPEN).*)$/, 'failing', DATABASE],
 ]
 
-/** PostgreSQL has no code of its own for these; it reports the text of strerror(3) under another one. */
+/** PostgreSQL has no codes for these; it reports the text of strerror(3) with another code. */
 const postgresTexts: readonly (readonly [RegExp, StorageFault])[] = [
   [/No space left on device|Disk quota exceeded|File too large/, 'full'],
   [/Read-only file system/, 'read-only'],
@@ -46,10 +46,10 @@ interface LocatedFault {
   readonly place: string
 }
 
-/** The longest chain of causes that is followed. */
+/** The longest chain of causes that is searched. */
 const CAUSES_MAX = 4
 
-/** The fault of a disk behind a failure, or undefined for anything else. */
+/** Returns the fault of a disk that caused a failure; undefined for anything else. */
 export function storageFaultOf(failure: unknown): LocatedFault | undefined {
   let error = failure
   for (let depth = 0; depth < CAUSES_MAX && error instanceof Error; depth++) {
@@ -72,19 +72,19 @@ function faultOf(error: Error): LocatedFault | undefined {
   return known && { fault: known[1], place: known[2] }
 }
 
-/** Code 8: there is no space left at `place`. What was there stays, and can be read. */
+/** Code 8: no space is left at `place`. Existing data can still be read. */
 export function storageFull(place: string, cause?: unknown): ApiError {
   return faultError('full', place, cause)
 }
 
-/** Whether an error says that a disk is full: a quota of an organization is another matter. */
+/** Returns whether an error reports a full disk, not the quota of an organization. */
 export function isStorageFull(error: unknown): boolean {
   return error instanceof ApiError
     ? error.reason === storageReasons.full
     : storageFaultOf(error)?.fault === 'full'
 }
 
-/** Whether an error is that of a disk. */
+/** Returns whether an error is a fault of a disk. */
 export function isStorageError({ reason }: ApiError): boolean {
   return Object.values(storageReasons).some((known) => known === reason)
 }
@@ -112,7 +112,7 @@ function faultError(fault: StorageFault, place: string, cause: unknown): ApiErro
   )
 }
 
-/** The result of a write that a read must not depend on, or `otherwise` while the storage takes no writes. */
+/** Returns the result of a write on which a read must not depend, or `otherwise` while the storage rejects writes. */
 export async function bestEffortWrite<T>(write: Promise<T>, fallback: T): Promise<T> {
   try {
     return await write
@@ -123,21 +123,21 @@ export async function bestEffortWrite<T>(write: Promise<T>, fallback: T): Promis
   }
 }
 
-/** What a caller learns of a failure: an ApiError as it is, the fault of a disk with its reason, anything else as code 13. */
+/** Returns the error for the caller: an ApiError unchanged, the fault of a disk with its reason, anything else as code 13. */
 export function asApiError(failure: unknown, requestId: string): ApiError {
   if (failure instanceof ApiError) return failure
   const found = storageFaultOf(failure)
   return found === undefined ? internal(requestId, failure) : faultError(found.fault, found.place, failure)
 }
 
-/** Where causes are logged that callers must not see. */
+/** Logs causes that callers must not see. */
 interface FailureLog {
   error(fields: object, message: string): void
 }
 
 /**
- * What the caller learns of a failure: an ApiError as it is, the fault of a disk with its reason, anything else as code 13 with the
- * request id. The cause of a code 13 and of a disk's fault goes to the log.
+ * Returns the error for the caller: an ApiError unchanged, the fault of a disk with its reason, anything else as code 13 with the
+ * request id. Logs the cause of a code 13 and of a disk's fault.
  */
 export function toApiError(failure: unknown, requestId: string, log: FailureLog): ApiError {
   const error = asApiError(failure, requestId)

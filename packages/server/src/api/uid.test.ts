@@ -19,7 +19,7 @@ const child = `${root}/0123456789abcdef`
 const grandchild = `${child}/fedcba9876543210`
 
 const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`))
-/** Uids that are often below, beside and above each other. */
+/** Uids that are often descendants, siblings and ancestors of each other. */
 const uids = fc
   .tuple(
     fc.constantFrom('a'.repeat(40), `${'a'.repeat(39)}b`),
@@ -56,7 +56,7 @@ test('the path is the tree', () => {
   assert.deepEqual([root, child, grandchild].map(depthOf), [0, 1, 2])
 })
 
-test('within means the same uid or one below it; the platform holds everything', () => {
+test('within means equal or a descendant; the platform contains everything', () => {
   fc.assert(
     fc.property(uids, uids, (uid, scope) => {
       assert.equal(isWithin(uid, scope), pathOf(uid).includes(scope as never))
@@ -66,7 +66,7 @@ test('within means the same uid or one below it; the platform holds everything',
   assert.ok(!isWithin(`${root.slice(0, 39)}x`, root.slice(0, 39)))
 })
 
-test('the ranges hold exactly what lies below', () => {
+test('the ranges contain exactly the descendants', () => {
   const holds = ({ from, to }: { from: string; to: string }, uid: string) => uid >= from && uid < to
   fc.assert(
     fc.property(uids, uids, (uid, scope) => {
@@ -77,7 +77,7 @@ test('the ranges hold exactly what lies below', () => {
   )
 })
 
-test('an intersection holds what both ranges hold, and is nothing when they share nothing', () => {
+test('an intersection contains what both ranges contain, and is empty if they share nothing', () => {
   const range = fc.tuple(uids, uids).map(([a, b]) => (a < b ? { from: a, to: b } : { from: b, to: `${a}0` }))
   fc.assert(
     fc.property(range, range, uids, (a, b, uid) => {
@@ -96,7 +96,7 @@ test('new uids are well-formed and differ', () => {
   assert.equal(new Set([...roots, ...below]).size, 100)
 })
 
-test('random hex is no uid unless it has the length', () => {
+test('random hex is a uid only if it has the right length', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60 }).chain(hex),

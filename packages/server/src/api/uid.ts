@@ -1,13 +1,13 @@
 import { randomBytes, randomInt } from 'node:crypto'
 
 /**
- * Identifiers. A uid is a path: 40 hex digits for a root, then one segment of 16 hex digits for every level below
- * (the spec, "Identifiers"). The path is the tree: what lies below a uid is one range of text, because `/` is the byte before
- * `0` and no hex digit comes between.
+ * Identifiers. A uid is a path: 40 hex digits for a root, then a segment of 16 hex digits for each level
+ * (the spec, "Identifiers"). The descendants of a uid are one range of text, because `/` is the byte before
+ * `0` and no hex digit is between them.
  */
 
 declare const brand: unique symbol
-/** A well-formed uid. Says nothing about whether something has it. */
+/** Returns whether a uid is well-formed, not whether it exists. */
 export type Uid = string & { readonly [brand]: 'Uid' }
 
 export const ROOT_CHARS = 40
@@ -17,23 +17,23 @@ export function parseUid(text: string): Uid | undefined {
   return uidPattern.test(text) ? (text as Uid) : undefined
 }
 
-/** The organization, or the user identity or managed role, that a uid starts with. */
+/** Returns the organization, user identity or managed role at the root of a uid. */
 export function rootOf(uid: string): Uid {
   return uid.slice(0, ROOT_CHARS) as Uid
 }
 
-/** The part of a uid after its root, '' for a root. */
+/** Returns the part of a uid after its root, '' for a root. */
 export function pathBelowRoot(uid: string): string {
   return uid.slice(ROOT_CHARS)
 }
 
-/** The uid without its last segment; '' for a root. */
+/** Returns the uid without its last segment; '' for a root. */
 export function parentOf(uid: string): Uid | '' {
   const cut = uid.lastIndexOf('/')
   return cut < 0 ? '' : (uid.slice(0, cut) as Uid)
 }
 
-/** From the root down to the uid itself. */
+/** Returns the uids from the root to the uid itself. */
 export function pathOf(uid: string): Uid[] {
   const path: Uid[] = []
   for (let cut = uid.indexOf('/'); cut >= 0; cut = uid.indexOf('/', cut + 1))
@@ -42,12 +42,12 @@ export function pathOf(uid: string): Uid[] {
   return path
 }
 
-/** Segments below the root: 0 for a root. */
+/** Returns the number of segments after the root: 0 for a root. */
 export function depthOf(uid: string): number {
   return uid.length <= ROOT_CHARS ? 0 : (uid.length - ROOT_CHARS) / 17
 }
 
-/** Whether `uid` is `scope` or lies below it. The scope '' is the platform and holds everything. */
+/** Returns whether `uid` is `scope` or a descendant of it. The scope '' is the platform and contains everything. */
 export function isWithin(uid: string, scope: string): boolean {
   return (
     scope === '' ||
@@ -62,35 +62,35 @@ export interface UidRange {
   readonly to: string
 }
 
-/** Everything below a uid, at any depth, without itself. */
+/** Returns the range of all descendants of a uid, without itself. */
 export function descendantRange(uid: string): UidRange {
   return { from: `${uid}/`, to: `${uid}0` }
 }
 
-/** A uid and everything below it; '' means every uid there is. */
+/** Returns the range of a uid and all its descendants; '' is the range of all uids. */
 export function subtreeRange(uid: string): UidRange {
   return uid === '' ? { from: '', to: 'g' } : { from: uid, to: `${uid}0` }
 }
 
-/** The uids that lie in both. */
+/** Returns the uids in both ranges. */
 export function intersectRanges(a: UidRange, b: UidRange): UidRange | undefined {
   const from = a.from > b.from ? a.from : b.from
   const to = a.to < b.to ? a.to : b.to
   return from < to ? { from, to } : undefined
 }
 
-/** Makes new uids; a dependency so that tests can have their own. */
+/** Creates uids; a dependency so that tests can replace it. */
 export interface UidGenerator {
   root(): Uid
   child(parent: Uid): Uid
-  /** For what comes thousands at a time: in the order of time, so that an index grows at its end. */
+  /** For rows that are created by the thousands: in order of time, so that an index grows at its end. */
   timeOrderedChild(parent: Uid, nowMs: number): Uid
 }
 
 const TIME_DIGITS = 11
 const SEQUENCE_DIGITS = 5
 
-/** Goes on from anywhere, so that uids of one millisecond differ in one process and hardly ever meet those of another. */
+/** Starts at a random value: uids of one millisecond differ in one process, and rarely collide with those of another. */
 let lastSequence = randomInt(16 ** SEQUENCE_DIGITS)
 
 export const randomUids: UidGenerator = {

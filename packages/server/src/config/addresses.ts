@@ -1,7 +1,7 @@
 import { type SettingGroup, setting } from './setting.ts'
 import { originExpected, parseHost, parseOrigin } from './setting-values.ts'
 
-/** The addresses under which an installation is known. No header of a request changes them. */
+/** The addresses of an installation. No header of a request changes them. */
 export interface Addresses {
   readonly baseUrl: string
   readonly authUrl: string
@@ -9,7 +9,7 @@ export interface Addresses {
   readonly errorDomain: string
 }
 
-/** Each is undefined where it follows from another one. URLs have no slash at the end. */
+/** Each is undefined if it is derived from another one. URLs have no trailing slash. */
 export interface AddressSettings {
   readonly baseUrl: string | undefined
   readonly authUrl: string | undefined
@@ -30,9 +30,9 @@ const authUrl = setting('BERTH_AUTH_URL', {
   parse: parseOrigin,
 })
 const registryHost = setting('BERTH_REGISTRY_HOST', {
-  help: 'host name of the registry, the other audience that tokens may have',
+  help: 'host name of the registry, the second audience that tokens may have',
   default: "the base URL's host",
-  expected: 'a host name, with a port if need be',
+  expected: 'a host name, with a port if needed',
   parse: parseHost,
 })
 const errorDomain = setting('BERTH_ERROR_DOMAIN', {
@@ -52,7 +52,7 @@ export const addressSettings: SettingGroup<AddressSettings> = {
   }),
 }
 
-/** `boundUrl`: where the port was bound, which the external addresses default to. */
+/** `boundUrl`: the address on which the port listens, the default of the external addresses. */
 export function addressesOf(settings: AddressSettings, boundUrl: string): Addresses {
   const baseUrl = settings.baseUrl ?? boundUrl
   const { host, hostname } = new URL(baseUrl)
@@ -64,5 +64,5 @@ export function addressesOf(settings: AddressSettings, boundUrl: string): Addres
   }
 }
 
-/** The settings under which `berth admin` finds the addresses that the server was last started with. */
+/** The settings in which `berth admin` finds the addresses of the last start of the server. */
 export const ADDRESS_SETTINGS = { baseUrl: 'base_url', authUrl: 'auth_url' } as const

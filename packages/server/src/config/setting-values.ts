@@ -4,7 +4,7 @@ import { parseDurationSeconds } from '@berth/contract/durations.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** An address to listen on. `port`: 0 takes a free one. */
+/** An address to listen on. `port`: 0 selects a free port. */
 export interface ListenAddress {
   readonly host: string
   readonly port: number

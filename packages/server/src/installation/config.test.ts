@@ -17,7 +17,7 @@ function problems(env: Record<string, string>): readonly string[] {
   return 'problems' in result ? result.problems : []
 }
 
-test('nothing set is a server on this machine alone, with its data below', () => {
+test('without settings the server listens on this machine only, with its data in the working directory', () => {
   const config = read({})
   assert.deepEqual(config.listen, { host: '127.0.0.1', port: 8080 })
   assert.equal(config.dataDir, resolve('data'))
@@ -36,7 +36,7 @@ test('nothing set is a server on this machine alone, with its data below', () =>
   assert.deepEqual([config.issuerPrivateNetworks, config.patternIssuers, config.corsOrigins], [[], [], []])
 })
 
-test('an empty variable is as good as none', () => {
+test('an empty variable counts as unset', () => {
   assert.deepEqual(read(Object.fromEntries(settings.map(({ name }) => [name, '']))), read({}))
 })
 
@@ -218,18 +218,18 @@ test('a master key never shows in a problem', () => {
   assert.equal(read({ BERTH_MASTER_KEY: key }).masterKey?.length, 32)
 })
 
-test('all mistakes are told at once', () => {
+test('all mistakes are reported together', () => {
   assert.equal(problems({ BERTH_LISTEN: 'x', BERTH_LOG_LEVEL: 'x', BERTH_TLS_CERT_FILE: 'c' }).length, 3)
 })
 
-test('version 1 ends after it is deprecated, and tells where to read of it', () => {
+test('version 1 ends after its deprecation, and links to documentation', () => {
   const BERTH_V1_DEPRECATED_AT = '2027-01-31'
-  const told = {
+  const configured = {
     BERTH_V1_DEPRECATED_AT,
     BERTH_V1_SUNSET_AT: '2027-01-31',
     BERTH_V1_MIGRATION_URL: 'https://a.example/<b>',
   }
-  assert.deepEqual(read(told).deprecation, {
+  assert.deepEqual(read(configured).deprecation, {
     atMs: Date.UTC(2027, 0, 31),
     sunsetMs: Date.UTC(2027, 0, 31),
     migrationUrl: 'https://a.example/%3Cb%3E',
@@ -244,7 +244,7 @@ test('version 1 ends after it is deprecated, and tells where to read of it', () 
     assert.equal(problems({ BERTH_V1_DEPRECATED_AT, ...wrong }).length, 1, JSON.stringify(wrong))
 })
 
-test('a bucket is told with where it is and how it is used', () => {
+test('a bucket has settings for its location and its use', () => {
   const BERTH_BLOBS_S3_BUCKET = 'images.example'
   assert.equal(read({}).blobs, undefined)
   assert.deepEqual(read({ BERTH_BLOBS_S3_BUCKET }).blobs, {
@@ -255,14 +255,14 @@ test('a bucket is told with where it is and how it is used', () => {
     pathStyle: false,
     redirect: false,
   })
-  const told = {
+  const configured = {
     BERTH_BLOBS_S3_BUCKET,
     BERTH_BLOBS_S3_ENDPOINT: 'http://127.0.0.1:9000/',
     BERTH_BLOBS_S3_REGION: 'eu-central-1',
     BERTH_BLOBS_S3_PREFIX: '/berth/images/',
     BERTH_BLOBS_REDIRECT: 'https://images.example',
   }
-  assert.deepEqual(read(told).blobs, {
+  assert.deepEqual(read(configured).blobs, {
     bucket: BERTH_BLOBS_S3_BUCKET,
     endpoint: 'http://127.0.0.1:9000',
     region: 'eu-central-1',
@@ -270,9 +270,13 @@ test('a bucket is told with where it is and how it is used', () => {
     pathStyle: true,
     redirect: { endpoint: 'https://images.example' },
   })
-  const others = read({ ...told, BERTH_BLOBS_S3_PATH_STYLE: 'false', BERTH_BLOBS_REDIRECT: 'true' }).blobs
+  const others = read({
+    ...configured,
+    BERTH_BLOBS_S3_PATH_STYLE: 'false',
+    BERTH_BLOBS_REDIRECT: 'true',
+  }).blobs
   assert.deepEqual([others?.pathStyle, others?.redirect], [false, { endpoint: undefined }])
-  assert.equal(read({ ...told, BERTH_BLOBS_REDIRECT: 'false' }).blobs?.redirect, false)
+  assert.equal(read({ ...configured, BERTH_BLOBS_REDIRECT: 'false' }).blobs?.redirect, false)
   for (const wrong of [
     { BERTH_BLOBS_S3_ENDPOINT: 'minio:9000' },
     { BERTH_BLOBS_S3_ENDPOINT: 'https://minio/path' },
@@ -302,7 +306,7 @@ test('a setting that does not exist is refused with the one that was meant', () 
   assert.deepEqual(problems({ BERTH_TOKEN: 't', BERTH_TEST_X: 'x', HOME: '/', berth_listen: 'x' }), [])
 })
 
-test('the addresses follow from where the port is, unless they are told', () => {
+test('the addresses are derived from the port unless they are set', () => {
   const at = 'http://127.0.0.1:8080'
   assert.deepEqual(addressesOf(read({}), at), {
     baseUrl: at,
@@ -316,12 +320,12 @@ test('the addresses follow from where the port is, unless they are told', () => 
     registryHost: 'api.example.com',
     errorDomain: 'api.example.com',
   })
-  const told = read({
+  const configured = read({
     BERTH_AUTH_URL: 'https://auth.example.com',
     BERTH_REGISTRY_HOST: 'cr.example.com',
     BERTH_ERROR_DOMAIN: 'iam.example.com',
   })
-  assert.deepEqual(addressesOf(told, at), {
+  assert.deepEqual(addressesOf(configured, at), {
     baseUrl: at,
     authUrl: 'https://auth.example.com',
     registryHost: 'cr.example.com',

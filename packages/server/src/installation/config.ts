@@ -90,7 +90,7 @@ export function readConfig(
   return { config: Object.assign({}, ...Object.values(values)) as Config }
 }
 
-/** The setting that was probably meant: one that differs in few letters. */
+/** Suggests the setting that was probably meant: one that differs in few letters. */
 function suggestion(name: string): string {
   const letters = (text: string) => [...text].sort().join('')
   const near = [...names].find(

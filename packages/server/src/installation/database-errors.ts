@@ -10,7 +10,7 @@ export interface DatabaseProblem {
 
 const SETTING = 'BERTH_DATABASE_URL'
 
-/** Undefined for what is no failure of the connection, such as a bug. Looks through the causes. `url`: of the database; no password is repeated. */
+/** Returns undefined if the failure is not one of the connection, such as a bug. Searches the causes. `url`: of the database; its password is not repeated. */
 export function describeDatabaseError(error: unknown, url: string): DatabaseProblem | undefined {
   for (let at = error; at instanceof Error; at = causeOf(at)) {
     const problem = describeByCode(at, url)

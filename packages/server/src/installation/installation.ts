@@ -40,7 +40,7 @@ import type { Config } from './config.ts'
 import { describeDatabaseError } from './database-errors.ts'
 import { adoptStore, ForeignStore, requireMatchingStore } from './store-identity.ts'
 
-/** An installation: its database and its secrets, open. The server and the operator's own commands both begin here. */
+/** An open installation: its database and its secrets. The server and the admin commands both start with it. */
 export interface Installation {
   readonly store: Store
   readonly keys: SigningKeys
@@ -79,7 +79,7 @@ export async function lockDatabase({ dataDir, databaseUrl }: Config): Promise<Se
   }
 }
 
-/** Opens the database, brings its schema up to date and checks that the master key is the one it was made with. */
+/** Opens the database, migrates its schema and checks that the master key is the one that encrypted it. */
 export async function openInstallation(
   config: Config,
   log: Log,
@@ -129,7 +129,7 @@ export async function openInstallation(
   }
 }
 
-/** What an operator can mend, as a SetupError. */
+/** Returns what an operator can correct as a SetupError. */
 export function toSetupError({ databaseUrl }: Config, error: unknown): unknown {
   if (error instanceof SetupError) return error
   if (error instanceof NewerDatabase) return new NewerDatabaseError(error.message)
@@ -162,7 +162,7 @@ async function requireNoUnfinishedRestore(db: Db): Promise<void> {
     )
 }
 
-/** Nodes that start at once make the same things: whoever comes second looks again and finds what the first one made. */
+/** Nodes that start at the same time create the same objects: a node that loses the race reads again what the other one created. */
 export async function createOnce<T>(db: Db, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -246,8 +246,8 @@ function dataDirectoryError(dataDir: string, error: unknown): SetupError {
 export const MASTER_KEY_CHECK = 'master_key_check'
 
 /**
- * The master key from the environment, or from a file that only this user can read and that the first start makes. A value in
- * the database proves that it is the key which everything there was encrypted with.
+ * The master key from the environment, or from a file that only this user can read and that the first start creates. A value in
+ * the database proves that everything in it was encrypted with this key.
  */
 async function loadOrCreateMasterKey(config: Config, db: Db): Promise<MasterKey> {
   const key = (await findMasterKey(config, db)) ?? writeKeyFile(masterKeyFile(config))
@@ -277,7 +277,7 @@ export function masterKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'master.key')
 }
 
-/** Makes the key file, whole and on disk before anything is encrypted with it. Of several starts at once one makes it. */
+/** Creates the key file, complete and on disk before anything is encrypted with it. Of several concurrent starts one creates it. */
 export function writeKeyFile(file: string, key: MasterKey = newMasterKey()): MasterKey {
   const draft = `${file}.${process.pid}`
   makePrivateDirectory(dirname(file))
@@ -314,13 +314,13 @@ async function verifyOrRecordMasterKey(
   return key
 }
 
-/** `check`: the proof in the database of the key that it was made with. */
+/** `check`: the proof in the database of its master key. */
 function requireSameKey(key: MasterKey, check: string): void {
   if (!isKeyOfDatabase(key, check))
     throw new SetupError('the database was made with another master key; set BERTH_MASTER_KEY to that one')
 }
 
-/** Whether a proof from a database was made with this key. */
+/** Returns whether a proof from a database matches this key. */
 export function isKeyOfDatabase(key: MasterKey, check: string): boolean {
   const secretsKey = deriveKey(key, 'secrets at rest')
   return unseal(secretsKey, Buffer.from(check, 'base64'), MASTER_KEY_CHECK) !== undefined

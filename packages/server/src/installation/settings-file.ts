@@ -1,8 +1,8 @@
 import { parseEnv } from 'node:util'
 
 /**
- * A file of settings: lines NAME=VALUE as in .env files, with comments and quotes; a value is on one line. Returns them by name, or each
- * line that is none as a sentence.
+ * Parses a file of settings: lines NAME=VALUE as in .env files, with comments and quotes; a value is on one line. Returns them by name,
+ * or a sentence for each invalid line.
  */
 export function parseSettingsFile(
   text: string,

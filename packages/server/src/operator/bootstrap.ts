@@ -19,21 +19,21 @@ import { insertResource } from '../storage/resource-rows.ts'
 import type { Store } from '../storage/store.ts'
 
 /**
- * The first organization and its owner, who also administers the platform. Whoever can read the data directory or the database
- * is root of trust: there is no password.
+ * The first organization and its owner, who also administers the platform. Anyone who can read the data directory or the database
+ * has full access: there is no password.
  */
 
 const DEFAULT_NAME = 'default'
 const OWNER_NAME = 'owner'
 
-/** Makes the first organization and its owner where they are not there yet: on the first start. */
+/** Creates the first organization and its owner if they do not exist: on the first start. */
 export async function ensureFirstOrganization({
   store,
 }: Pick<Installation, 'store'>): Promise<FirstOrganization> {
   return createOnce(store.db, () => findOrCreate(store))
 }
 
-/** Whether nobody has made it yet. */
+/** Returns whether the first organization is still missing. */
 export async function isFirstStart({ store }: Pick<Installation, 'store'>): Promise<boolean> {
   return (await readFirstOrganization(store.db.kysely)) === undefined
 }
@@ -71,7 +71,7 @@ function findOrCreate(store: Store): Promise<FirstOrganization> {
       acceptedThrough: '',
     })
     const first = { organization, identity, named: false }
-    // Two nodes may start at once on an empty database: the name of the organization lets only one of them get here.
+    // Two nodes may start concurrently on an empty database: the name of the organization lets only one of them get here.
     await storeFirstOrganization(tx, first)
     await recordBootstrap(store, tx, organization)
     return describeFirstOrganization(tx, first)
@@ -79,8 +79,8 @@ function findOrCreate(store: Store): Promise<FirstOrganization> {
 }
 
 /**
- * `berth admin bootstrap`: the same, and names the organization if nobody has done so yet. Throws a SetupError when the name is
- * not one, is taken, or another one was chosen before, or when the organization was deleted.
+ * `berth admin bootstrap`: the same, and names the organization if it has no chosen name. Throws a SetupError when the name is
+ * invalid or taken, when another one was chosen before, or when the organization was deleted.
  */
 export async function bootstrap(
   installation: Pick<Installation, 'store'>,

@@ -18,7 +18,7 @@ import { lockResource } from '../storage/resource-rows.ts'
 import type { GroupRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 
-/** What the operator decides about organizations, with access to the database and no token. */
+/** Settings of organizations for the operator, with access to the database and no token. */
 
 const MIB = 1024 * 1024
 
@@ -30,9 +30,9 @@ export interface OrganizationSettings {
   readonly uid: string
   readonly name: string
   readonly status: string
-  /** Those that hold: its own, and the installation's where it has none. */
+  /** Effective limits: the organization's own, otherwise those of the installation. */
   readonly resourceLimits: ResourceLimits
-  /** How many of each kind it holds. */
+  /** Number of resources of each kind. */
   readonly usage: ResourceLimits
 }
 
@@ -45,7 +45,7 @@ export async function organizationSettings(
   uidOrName: string,
   changes: {
     readonly status?: StatusName | undefined
-    /** undefined takes a limit away. */
+    /** undefined removes a limit. */
     readonly limits: ReadonlyMap<ResourceKind, number | undefined>
   },
 ): Promise<OrganizationSettings> {
@@ -66,13 +66,13 @@ export async function organizationSettings(
   })
 }
 
-/** At the start of a server: what its configuration says holds on all nodes from now on. */
+/** Stores the configuration of a starting server as the effective one of all nodes. */
 export async function applyGeneralLimits(
   { store: { db } }: Pick<Installation, 'store'>,
   limits: ResourceLimits,
 ): Promise<void> {
   if (await hasDefaultLimits(db.kysely, limits)) return
-  // Nodes that start at once write the same.
+  // Nodes that start concurrently write the same.
   await createOnce(db, () => inTransaction(db, (tx) => setDefaultLimits(tx, limits)))
 }
 

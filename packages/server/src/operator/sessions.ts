@@ -7,7 +7,7 @@ import { inTransaction } from '../storage/db.ts'
 import { endSessions } from '../tokens/sessions/sessions.ts'
 import { readVoucher, type VoucherColumns } from '../tokens/sessions/valid-sessions.ts'
 
-/** Who is signed in, for the operator to see and to end, with access to the database and no token. */
+/** Active sessions, for the operator to list and end, with access to the database and no token. */
 
 export interface SessionSummary {
   readonly id: string
@@ -16,7 +16,7 @@ export interface SessionSummary {
   /** Proven e-mail address of the person, else the name of the identity. */
   readonly person: string
   readonly method: string
-  /** Who vouched for the person (ADR 13); '' if that is not on record, and the session counts nowhere. */
+  /** Who vouched for the person (ADR 13); '' if that is not recorded, and the session counts for no organization. */
   readonly vouchedBy: SessionVoucher['kind'] | ''
   /** uid of the organization's identity provider that vouched; '' for any other voucher. */
   readonly identityProvider: string
@@ -28,10 +28,10 @@ export interface SessionSummary {
   readonly expireTime: string
 }
 
-/** How many sessions are listed; of more those that were used last. */
+/** How many sessions are listed, the most recently used. */
 const LISTED_SESSIONS_MAX = 1000
 
-/** The sessions of an identity, or of everybody, the one used last first. */
+/** Lists the sessions of an identity, or of all users, the most recently used first. */
 export async function listSessions(
   { store: { db, clock } }: Pick<Installation, 'store'>,
   identity: string | undefined,
@@ -76,7 +76,7 @@ function vouchedBy(row: VoucherColumns): Pick<SessionSummary, 'vouchedBy' | 'ide
   }
 }
 
-/** Ends one session, or all of an identity; returns how many. Throws a SetupError when there is no session of this id. */
+/** Ends one session, or all of an identity; returns how many. Throws a SetupError if the session does not exist. */
 export async function revokeSessions(
   { store: { db, clock } }: Pick<Installation, 'store'>,
   which: { readonly id: string } | { readonly identity: string },

@@ -2,11 +2,11 @@ import type { Installation } from '../installation/installation.ts'
 import { recordEvent } from '../storage/changes/audit-events.ts'
 import { ensureFirstOrganization } from './bootstrap.ts'
 
-/** The signing keys, for the operator to see and to replace, with access to the database and no token. */
+/** The signing keys, for the operator to list and replace, with access to the database and no token. */
 
 export interface SigningKeySummary {
   readonly kid: string
-  /** `next`: published, signs later. `signing`: signs now. `published`: signs no more. */
+  /** `next`: published, signs later. `signing`: signs now. `published`: no longer signs. */
   readonly state: 'next' | 'signing' | 'published'
   readonly createTime: string
   readonly signsFromTime: string
@@ -25,7 +25,7 @@ export async function listSigningKeys({ keys }: Pick<Installation, 'keys'>): Pro
   }))
 }
 
-/** Makes the next key; `now`: withdraws all others at once. What was done is recorded with the first organization. */
+/** Creates the next key; `now`: withdraws all others immediately. The audit log of the first organization records it. */
 export async function rotateSigningKeys(
   installation: Installation,
   { now }: { readonly now: boolean },

@@ -1,7 +1,7 @@
 import type { RequestRecord } from '../pipeline/request-record.ts'
 import type { BufferedBody } from './bodies/body-budget.ts'
 
-/** Counting of request and response bodies; without a record nothing is wrapped. */
+/** Counts the bytes of request and response bodies; without a record nothing is wrapped. */
 
 export function countBodyBytes(body: BufferedBody, record: RequestRecord | undefined): BufferedBody {
   if (record === undefined) return body

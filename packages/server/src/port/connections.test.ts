@@ -35,7 +35,7 @@ describe('connections', () => {
     for (let at = 0; at < 4; at++) assert.ok(all.add(from('10.0.0.1')))
   })
 
-  test('of an address that has too many close none of others, however many are open', () => {
+  test('of an address that has too many do not close those of others, however many are open', () => {
     const { all, dropped, from } = setUp()
     for (let at = 0; at < 3; at++) {
       const one = from('192.0.2.1')
@@ -50,7 +50,7 @@ describe('connections', () => {
     assert.equal(dropped.length, 1)
   })
 
-  test('that have sent nothing make way for new ones, the oldest first', () => {
+  test('that have sent nothing are closed for new ones, the oldest first', () => {
     const { all, dropped, from } = setUp()
     const silent = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'].map(from)
     for (const one of silent) assert.ok(all.add(one))
@@ -71,7 +71,7 @@ describe('connections', () => {
     assert.equal(all.open, 6)
   })
 
-  test('of an address that abuses its connections are refused for a while', () => {
+  test('of an address that abuses its connections are refused for a time', () => {
     let nowMs = 0
     const { all, from } = setUp(() => nowMs)
     for (let at = 0; at < 2; at++) {

@@ -17,20 +17,20 @@ export type ConnectionLimits = Readonly<
   >
 >
 
-/** A connection, as far as its admission is concerned. */
+/** A connection, as admission sees it. */
 interface Connection {
   readonly remoteAddress?: string | undefined
   destroy(): unknown
 }
 
-/** Decides which connections the port takes. None of the limits concerns addresses of trusted proxies, except the total. */
+/** Decides which connections the port accepts. The limits do not apply to addresses of trusted proxies, except the total. */
 export interface ConnectionAdmission {
   /** Counts a new connection until `remove`. Returns false, and counts nothing, if there are too many. */
   add(connection: Connection): boolean
-  /** The connection has sent enough to know its protocol, and shaken hands. */
+  /** The connection has sent enough to detect its protocol, and completed its handshake. */
   markDecided(connection: Connection): void
   remove(connection: Connection): void
-  /** The connection is ended for breaking or flooding its protocol. */
+  /** The connection was closed for violating or flooding its protocol. */
   reportAbuse(address: string | undefined): void
   dropUndecided(): void
   readonly open: number

@@ -32,7 +32,7 @@ export interface HttpRequest {
 export type WholeBody = string | Uint8Array | undefined
 
 /**
- * A body that is sent as it comes, as fast as its client reads. It is not begun for a HEAD. A client that goes away ends it
+ * A body that is sent as it is produced, as fast as its client reads. It is not started for a HEAD. A client that disconnects ends it
  * (`return()`); when it fails, the client can tell that the rest is missing. A piece may change once the next one is asked for: by
  * then it has left.
  */

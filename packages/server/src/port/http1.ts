@@ -30,7 +30,7 @@ import {
 
 /**
  * The HTTP/1.1 half of the port. The server never listens: it is given sockets through its 'connection' event. Close
- * it with `close()`, which ends idle connections at once.
+ * it with `close()`, which ends idle connections immediately.
  */
 export function createHttp1Server(context: PortContext): Server {
   const { limits } = context
@@ -56,7 +56,7 @@ export function createHttp1Server(context: PortContext): Server {
 /** Sockets whose request takes longer than `requestTimeoutMs`. */
 interface SocketStates {
   readonly timedOut: WeakSet<Duplex>
-  /** Those whose body is streamed: whoever reads it sees to its progress, and the whole may take long. */
+  /** Sockets whose body is streamed: its reader enforces progress, and the whole body may take long. */
   readonly streaming: WeakSet<Duplex>
   /** Requests of a socket that came before the reply to the one ahead of them had left; only while there is one ahead. */
   readonly pipelined: WeakMap<Duplex, Http1Request[]>
@@ -120,7 +120,7 @@ class Http1Request implements HttpRequest {
 
   async *stream(): AsyncGenerator<Uint8Array> {
     const { req, slow } = this
-    this.refused = true // what is left when nobody reads on
+    this.refused = true // anything left after reading has stopped
     slow.streaming.add(req.socket)
     sendContinue(this)
     try {
@@ -247,7 +247,7 @@ function handle(request: Http1Request): void {
   }
 }
 
-/** RFC 9112, section 3.2.2: a server accepts the absolute form too. What it says about the host is not looked at. */
+/** RFC 9112, section 3.2.2: a server accepts the absolute form too. The host in it is ignored. */
 function originForm(url: string): string {
   if (url.startsWith('/') || url === '*') return url
   const authority = url.indexOf('://')

@@ -119,7 +119,7 @@ export function createHttp2Adapter(context: PortContext): Http2Adapter {
       const oldest = Date.now() - limits.idleConnectionMs
       for (const [session, { socket, streams, idleSince }] of sessions) {
         if (streams.size > 0 || idleSince > oldest) continue
-        // The first visit says goodbye. A client that does not answer by closing its side is cut off by the next.
+        // The first check sends GOAWAY. A client that does not close its side is disconnected by the next.
         if (session.closed || session.destroyed) socket?.destroy()
         else session.close()
       }
@@ -211,7 +211,7 @@ const highestStreamId = 2 ** 31 - 1
 /**
  * RFC 9113, section 6.8: first a GOAWAY that refuses nothing, then, one round trip later, the one that names the last
  * stream. Requests that were on their way when the server decided to stop are still answered. A session without
- * streams gets the second kind at once: after any GOAWAY node:http2 reads only while a stream is open.
+ * streams gets the second kind immediately: after any GOAWAY node:http2 reads only while a stream is open.
  */
 function sendGoaway(session: Http2Session, sessionState: SessionState): void {
   if (sessionState.isLeaving) return

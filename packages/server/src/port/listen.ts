@@ -38,7 +38,7 @@ export interface ListenOptions {
   readonly unread?: UnreadReplies | undefined
   /** Records requests; default: none are recorded. */
   readonly observer?: RequestObserver | undefined
-  /** Replaces single limits of core/limits.ts. */
+  /** Replaces single limits of config/limits.ts. */
   readonly limits?: Partial<PortLimits> | undefined
 }
 
@@ -48,7 +48,7 @@ export interface Listener {
   readonly port: number
   /** `http://` or `https://`, address and port, no slash at the end. */
   readonly url: string
-  /** Whose replies have not begun yet, also of clients that are gone. */
+  /** Requests whose replies have not started, also of clients that have disconnected. */
   readonly requests: Pick<RunningRequests, 'whenIdle' | 'describe'>
   traffic(): PortTraffic
   /**
@@ -57,7 +57,7 @@ export interface Listener {
    * closed; a second call waits for the first.
    */
   stop(delayMs?: number): Promise<void>
-  /** New connections get this certificate; others go on. For a port that speaks TLS. */
+  /** Uses this certificate for new connections; open ones continue. For a port that speaks TLS. */
   setTls(tls: NonNullable<ListenOptions['tls']>): void
 }
 
@@ -237,7 +237,7 @@ function createListeningServer(
   return server
 }
 
-/** `PRI * HTTP/2.0`: no HTTP/1 method begins like this. */
+/** `PRI * HTTP/2.0`: no HTTP/1 method starts like this. */
 const preface = Buffer.from('PRI')
 
 /** Waits for as many bytes as it takes to know the version; a network may deliver them one by one. */

@@ -14,7 +14,7 @@ import type { TransportLog } from './transport-errors.ts'
 
 /** What the adapters of HTTP/1 and HTTP/2 share. */
 
-/** The limits of core/limits.ts that the port enforces. */
+/** The limits of config/limits.ts that the port enforces. */
 export type PortLimits = Readonly<
   Record<
     keyof typeof allLimits &
@@ -94,7 +94,7 @@ export interface PortContext {
   stopping: boolean
 }
 
-/** The structured reply to whatever a handler threw; see `toApiError` for what is told and what is logged. */
+/** The structured reply to an error of a handler; see `toApiError` for what it contains and what is logged. */
 export function portErrorReply(context: PortContext, requestId: string, failure: unknown): WholeReply {
   const error = toApiError(failure, requestId, context.log)
   return {

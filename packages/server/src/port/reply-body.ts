@@ -11,7 +11,7 @@ export interface StreamTarget {
   readonly written?: ((bytes: number) => void) | undefined
   /** Ends the reply as a whole one. */
   readonly end: () => void
-  /** Ends it in such a way that nobody can take it for a whole one. */
+  /** Ends it so that the client detects that it is incomplete. */
   readonly abort: () => void
 }
 
@@ -19,7 +19,7 @@ export function isStream(body: HttpReply['body']): body is BodyStream {
   return typeof body === 'object' && !(body instanceof Uint8Array)
 }
 
-/** Ends a body that nobody will read; it may have been begun. */
+/** Ends a body that will not be read; it may have started. */
 export function cancelStream(body: HttpReply['body']): void {
   if (isStream(body))
     body[Symbol.asyncIterator]()
@@ -78,7 +78,7 @@ export async function sendStream(
   let state: 'open' | 'ended' | 'gone' = 'open'
   let wake = () => {}
 
-  /** Nobody reads any more. The iterator hears of it at once: it may be waiting for something. */
+  /** The client has disconnected. The iterator is ended immediately: it may be waiting for something. */
   const onClientGone = () => {
     if (state === 'open') {
       state = 'gone'
@@ -89,7 +89,7 @@ export async function sendStream(
     wake()
   }
   const resume = () => wake()
-  /** Until what was written has left, or nobody wants it any more. */
+  /** Resolves when everything written has been sent, or the client has disconnected. */
   const waitUntilTaken = () =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(() => {

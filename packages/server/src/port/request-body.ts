@@ -52,7 +52,7 @@ export function readWholeBody(
     settled = true
     resolve(received.take())
   })
-  // A client that went away before this was asked for: the events that say so are over.
+  // The client disconnected before this call: its events were emitted already.
   if (source.destroyed && !source.readableEnded) fail(clientDisconnected())
   return { body, fail }
 }
@@ -66,8 +66,8 @@ function isCutOff(source: Readable): boolean {
 }
 
 /**
- * Reads a body as fast as it is taken, and no faster than it comes. A slow client is told by its progress: only the time counts in
- * which nothing of its body was there to be taken.
+ * Reads a body as fast as it is consumed. A slow client is detected by its progress: only the time counts in
+ * which nothing of its body was available.
  */
 export async function* readBodyStream(
   source: Readable,

@@ -65,7 +65,7 @@ export function deadlineExceeded(): ApiError {
   return new ApiError(Code.DEADLINE_EXCEEDED, 'Deadline exceeded: the call took too long')
 }
 
-/** Nobody reads this one: the client closed the connection or reset the stream. */
+/** This one is not sent: the client closed the connection or reset the stream. */
 export function clientDisconnected(): ApiError {
   return new ApiError(Code.CANCELLED, 'Cancelled: the client went away')
 }

@@ -52,7 +52,7 @@ export class ByteCollector {
     }
   }
 
-  /** Returns everything that was pushed, in one piece, and starts anew. */
+  /** Returns everything that was pushed, in one piece, and resets the collector. */
   take(): Buffer {
     const all = joined(this.#blocks, this.#length)
     this.#blocks = []

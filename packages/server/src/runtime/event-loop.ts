@@ -1,11 +1,11 @@
 /** Long work on the event loop lets others have their turn. */
 
-/** Work goes on for so long before somebody else may. */
+/** Milliseconds that work continues before it yields. */
 const TIME_SLICE_MS = 10
 
 let sliceStartMs = 0
 
-/** Called again and again in the middle of long work; fulfils after what waits was heard, or at once where nobody has waited long. */
+/** Yields to the event loop in long work; resolves immediately if the last yield was less than that time ago. */
 export async function yieldToEventLoop(): Promise<void> {
   const now = performance.now()
   if (now - sliceStartMs < TIME_SLICE_MS) return

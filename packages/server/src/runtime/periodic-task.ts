@@ -1,12 +1,12 @@
-/** Work that comes round again, until it is stopped. */
+/** Work that is repeated until it is stopped. */
 export interface PeriodicTask {
-  /** Begins no more rounds; fulfils once the one that runs has ended. */
+  /** Starts no more rounds; resolves when the running one has ended. */
   stop(): Promise<void>
 }
 
 /**
- * Repeats work, never two rounds at the same time: a round that is due while one runs is left out. It keeps no process alive. `onDone`
- * follows each round that did not fail.
+ * Repeats work, never two rounds at the same time: a round that is due while one runs is skipped. It keeps no process running. `onDone`
+ * is called after each round that succeeded.
  */
 export function startPeriodicTask(
   intervalMs: number,

@@ -1,4 +1,4 @@
-/** Work that is done a few pieces at a time. The first failure calls the rest off. */
+/** Work with a concurrency limit. The first failure cancels the rest. */
 export class TaskGroup {
   readonly #most: number
   readonly #running = new Set<Promise<void>>()
@@ -9,7 +9,7 @@ export class TaskGroup {
     this.#most = most
   }
 
-  /** Fulfils when the piece was begun. Rejects with what made an earlier one fail. */
+  /** Resolves when the work has started. Rejects with the failure of earlier work. */
   async start(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     while (this.#running.size >= this.#most) await Promise.race(this.#running)
     this.#requireNoFailure()
@@ -22,13 +22,13 @@ export class TaskGroup {
     this.#running.add(piece)
   }
 
-  /** Fulfils when all is done. */
+  /** Resolves when all work is done. */
   async wait(): Promise<void> {
     await Promise.all(this.#running)
     this.#requireNoFailure()
   }
 
-  /** Fulfils when nothing of it runs any more. */
+  /** Resolves when no work runs any more. */
   async cancel(): Promise<void> {
     this.#calledOff.abort()
     await Promise.all(this.#running)

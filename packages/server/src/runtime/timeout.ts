@@ -1,4 +1,4 @@
-/** The result of `work`; rejects with a TimeoutError if there is none after `ms` milliseconds. The work itself goes on. */
+/** Returns the result of `work`; rejects with a TimeoutError if there is none after `ms` milliseconds. The work itself continues. */
 export async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   const { promise: timeout, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new DOMException(`no result within ${ms} ms`, 'TimeoutError')), ms)

@@ -5,11 +5,11 @@ import type { Log } from '../runtime/log.ts'
 
 /** One JSON line for each request. */
 export interface AccessLog {
-  /** Never blocks. A line that finds too many waiting is dropped. */
+  /** Never blocks. A line is dropped if too many are buffered. */
   write(line: AccessLine): void
   /** Opens the file again, after a program that rotates logs has moved it. */
   reopen(): void
-  /** Writes what waits, for at most `limits.accessLogFlushMs`. Never rejects. */
+  /** Writes what is buffered, for at most `limits.accessLogFlushMs`. Never rejects. */
   close(): Promise<void>
 }
 

@@ -4,7 +4,7 @@ import { cachedRead } from './cached-read.ts'
 
 const hour = 3_600_000
 
-test('a reading that fails is answered with the last result, and counted', async () => {
+test('a read that fails returns the last result, and is counted', async () => {
   let fails = false
   let failures = 0
   const read = cachedRead(
@@ -21,7 +21,7 @@ test('a reading that fails is answered with the last result, and counted', async
   assert.equal(failures, 1)
 })
 
-test('a result stands in for later ones for a while only', async () => {
+test('a cached result expires', async () => {
   let now = 0
   let fails = false
   const read = cachedRead(
@@ -43,7 +43,7 @@ test('a result stands in for later ones for a while only', async () => {
   assert.equal(await read(), 7)
 })
 
-test('a reading that hangs is answered in time and not started again before it ends', async () => {
+test('a read that hangs times out and is not started again before it ends', async () => {
   let started = 0
   let end = (_: number) => {}
   const read = cachedRead(
@@ -67,7 +67,7 @@ test('a reading that hangs is answered in time and not started again before it e
   assert.equal(started, 2)
 })
 
-test('a reading that ends late is the next answer while the one after it hangs', async () => {
+test('a read that ends late is the next result while the one after it hangs', async () => {
   const ends: ((value: number) => void)[] = []
   const read = cachedRead(
     () => new Promise<number>((resolve) => ends.push(resolve)),

@@ -1,15 +1,15 @@
 import { withTimeout } from '../runtime/timeout.ts'
 
-/** How long a reading may take, and how long its last result stands in for it, milliseconds. */
+/** How long a read may take, and how long its last result replaces it, in milliseconds. */
 interface CachedReadBounds {
   readonly readMsMax: number
   readonly cacheMsMax: number
 }
 
 /**
- * Makes a reading of the database safe for /metrics: the function that it returns never rejects and takes at most `readMsMax`. While the
- * reading fails or takes longer, it answers with the last result, for `keptMsMax`, and then with undefined. A reading that hangs
- * is not started again before it ends. `onFailure` hears of each answer that is not new.
+ * Makes a read of the database safe for /metrics: the function that it returns never rejects and takes at most `readMsMax`. If the
+ * read fails or takes longer, it returns the last result, for `keptMsMax`, and then undefined. A read that hangs
+ * is not started again before it ends. `onFailure` is called for each result that is not new.
  */
 export function cachedRead<T>(
   read: () => Promise<T>,

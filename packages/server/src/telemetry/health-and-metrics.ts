@@ -21,7 +21,7 @@ export interface HealthAndMetricsOptions {
 
 /** The handlers of health and metrics. */
 export interface HealthAndMetricsHandlers {
-  /** By path, for the public port: /healthz (the process responds), /readyz (its checks pass; 200 with remarks, a line each). */
+  /** By path, for the public port: /healthz (the process responds), /readyz (its checks pass; 200 with warnings, a line each). */
   readonly health: Readonly<Record<string, HttpHandler>>
   /** /metrics without anything that names a tenant. */
   readonly aggregateMetrics: HttpHandler

@@ -10,53 +10,53 @@ import type { DatabaseMeter, Db } from '../storage/db.ts'
 import type { DiskReading, DiskSpace } from '../storage/disk-space.ts'
 import { cachedRead } from './cached-read.ts'
 
-/** What the server measures of itself, in the form of Prometheus. docs/operating.md explains each metric. */
+/** The metrics of the server, in the format of Prometheus. docs/operating.md explains each metric. */
 export interface Metrics {
   /** A call that ended. `method`: full name; `ms`: how long it took. */
   recordCall(method: string, protocol: 'rest' | 'grpc', code: Code, ms: number): void
   /** A call of version 1 by an authenticated identity. */
   recordV1Call(method: string, identity: string): void
-  /** A call that a rate limit refused, and what was counted: its address or its identity. */
+  /** A call that a rate limit rejected, and the key of the limit: its address or its identity. */
   recordRateLimited(limitClass: string, by: string): void
   /** A request with X-Forwarded-For although no proxy is trusted. */
   recordUntrustedForwarded(): void
   /** A count in the database that failed. */
   recordLimitStoreFailure(): void
-  /** Refusals and exchanges that reached the audit log, or were too many for it. */
+  /** Denials and exchanges that were written to the audit log, or dropped because there were too many. */
   recordAuditWritten(events: number): void
   recordAuditDropped(events: number): void
-  /** A run of a feed that ended, and what became of its documents. */
+  /** A completed run of a feed, and the outcomes of its documents. */
   recordFeedRun(
     outcome: string,
     documents: Readonly<Record<'accepted' | 'rejected' | 'skipped', number>>,
   ): void
   /** A run of background work on this node that ended. */
   recordJobRun(name: MetricJobName, outcome: 'succeeded' | 'failed'): void
-  /** Asked with every look at the metrics: when feeds were last read, in ms, by their uids. */
+  /** Read with each scrape: when feeds were last read, in ms, by their uids. */
   watchFeeds(read: () => Promise<ReadonlyMap<string, number>>): void
-  /** A collection of the registry on this node that ended, and what it took. */
+  /** A completed garbage collection of the registry on this node, and what it deleted. */
   recordGarbageCollection(
     outcome: string,
     ms: number,
     taken: Readonly<Record<string, { readonly count: number; readonly bytes: number }>>,
   ): void
-  /** Asked with every look at the metrics: when the registry was last collected, in ms; 0: never. */
+  /** Read with each scrape: when the registry was last collected, in ms; 0: never. */
   watchGarbageCollection(read: () => Promise<number>): void
   /** Reads when the last backup was complete, in ms; 0: never. */
   watchBackup(read: () => Promise<number>): void
   /** A run of retention in a repo that ended, and what it deleted. */
   recordRetentionRun(outcome: string, deleted: Readonly<Record<'tags' | 'manifests', number>>): void
-  /** Asked with every look at the metrics: what all organizations have stored. */
+  /** Read with each scrape: what all organizations have stored. */
   watchRegistry(read: () => Promise<{ readonly manifests: number; readonly bytes: number }>): void
-  /** Asked with every look at the metrics: the free space of the disks that this node writes to. */
+  /** Read with each scrape: the free space of the disks that this node writes to. */
   watchDisks(read: DiskSpace['readings']): void
-  /** Asked with every look at the metrics: request bytes that wait in memory. */
+  /** Read with each scrape: request bytes that wait in memory. */
   watchBufferedBytes(read: () => number): void
   /** Read with each scrape: when the certificate of the port expires, in ms. */
   watchCertificate(expiresMs: () => number): void
   readonly database: DatabaseMeter
   readonly blobStore: (operation: string, outcome: 'ok' | 'failed', seconds: number) => void
-  /** Asked with every look at the metrics: what clients do on the port. */
+  /** Read with each scrape: what clients do on the port. */
   watchPort(read: () => PortTraffic): void
   watchPool(pool: Db['pool']): void
   /**
@@ -372,7 +372,7 @@ export function createMetrics(): Metrics {
           'Bytes of blobs that organizations have, counted for each that has them.',
         ],
       } as const
-      // One look at the database for both.
+      // One read of the database for both.
       const readKept = cached(gauges.manifests[0], read)
       for (const [key, [name, help]] of Object.entries(gauges) as [keyof typeof gauges, [string, string]][])
         new Gauge({
@@ -387,7 +387,7 @@ export function createMetrics(): Metrics {
         })
     },
     watchDisks(read) {
-      // A network file system may hang; its disks are missing then.
+      // A network file system may hang; its disks are omitted then.
       const readInTime = () => withTimeout(limits.metricReadMsMax, read()).catch(() => [])
       const gauge = (name: string, help: string, bytesOf: (reading: DiskReading) => number) =>
         new Gauge({
@@ -485,7 +485,7 @@ export function createMetrics(): Metrics {
 }
 
 /**
- * Runs work that costs much, once at a time: calls that arrive meanwhile share the run after it, so that no result is older than its
+ * Runs expensive work, one run at a time: calls that arrive during a run share the next one, so that no result is older than its
  * call. Other requests run in between.
  */
 export function coalesceCalls<T>(work: () => Promise<T>): () => Promise<T> {

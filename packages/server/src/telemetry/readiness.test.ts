@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { limits } from '../config/limits.ts'
 import { createReadiness } from './readiness.ts'
 
-test('a failed check makes the server not ready, a remark does not', async () => {
+test('a failed check makes the server not ready, a warning does not', async () => {
   const disk = { name: 'disk', run: () => ({ state: 'warning', message: 'full' }) as const }
   const database = { name: 'database', run: () => ({ state: 'failed', message: 'read-only' }) as const }
   const good = { name: 'good', run: async () => ({ state: 'ok' }) as const }

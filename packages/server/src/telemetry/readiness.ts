@@ -4,7 +4,7 @@ import type { Db } from '../storage/db.ts'
 /** Readiness: what /readyz and gRPC health report. */
 
 /**
- * What a check found. `failed`: the server cannot serve, so balancers should send requests elsewhere. `remark`: it serves, and its
+ * What a check found. `failed`: the server cannot serve, so balancers should send requests elsewhere. `warning`: it serves, and its
  * operator should read the message.
  */
 export type ReadinessResult =

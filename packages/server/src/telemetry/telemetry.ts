@@ -16,7 +16,7 @@ export interface Telemetry {
   /** The log that was given; with traces its lines name theirs. */
   readonly log: Log
   reopen(): void
-  /** Writes and exports what waits, for a bounded time. Never rejects. */
+  /** Writes and exports what is buffered, for a bounded time. Never rejects. */
   close(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export async function openTelemetry(
 ): Promise<Telemetry> {
   const targets = [...traceOrigins, ...(blobs?.endpoint === undefined ? [] : [blobs.endpoint])]
   const lines = accessLog && (await withSettingName('BERTH_ACCESS_LOG', () => openAccessLog(accessLog, log)))
-  // Takes time and memory, which servers without traces do not pay.
+  // Takes time and memory, so only servers with traces load it.
   const otel = settings && (await import('./tracing.ts'))
   const tracing =
     settings &&

@@ -15,7 +15,7 @@ function urlOf(env: Readonly<Record<string, string>>): string | undefined {
   return settings === undefined || settings.exporter === 'console' ? undefined : settings.exporter.url
 }
 
-test('tracing is off unless an endpoint or an exporter is set, and then no other variable is looked at', () => {
+test('tracing is off unless an endpoint or an exporter is set, and then no other variable is checked', () => {
   for (const env of [
     {},
     { OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'nonsense' },

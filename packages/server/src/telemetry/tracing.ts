@@ -40,7 +40,7 @@ export interface Tracing extends Tracer {
   startRequestSpan(name: string, headers: Headers): RequestSpan
   /** `trace_id` and `span_id` of the active span, for log lines; undefined outside of traces. */
   activeIds(): TraceIds | undefined
-  /** Exports what waits, for at most `limits.traceFlushMs`. Never rejects. */
+  /** Exports what is buffered, for at most `limits.traceFlushMs`. Never rejects. */
   stop(): Promise<void>
 }
 
@@ -187,7 +187,7 @@ function idsOf({ traceId, spanId }: SpanContext): TraceIds {
   return { trace_id: traceId, span_id: spanId }
 }
 
-/** Ends a span whose work failed. Messages stay out of traces: they may quote what users sent. */
+/** Ends a span whose work failed. Messages are not part of traces: they may quote user input. */
 function endFailedSpan(span: Span, error: unknown): void {
   span.setAttribute('error.type', errorTypeOf(error))
   span.setStatus({ code: SpanStatusCode.ERROR })
@@ -230,7 +230,7 @@ async function exporterOf(exporter: TracingSettings['exporter']): Promise<SpanEx
   })
 }
 
-/** Logs why spans are lost, at most once a minute: a collector that does not answer fails every few seconds. */
+/** Logs why spans are lost, at most once a minute: a collector that is down fails every few seconds. */
 function reportFailures(log: Log): void {
   let warnedMs = Number.NEGATIVE_INFINITY
   const warn = (problem: unknown) => {

@@ -18,7 +18,7 @@ export type FrameFault = 'too-large' | 'bad-flag'
 export interface FrameReader {
   /** Takes the next bytes; returns the frames they complete, or the fault, after which it must not be used again. */
   push(chunk: Buffer): readonly Frame[] | FrameFault
-  /** Whether a frame has begun and not ended. */
+  /** Returns whether a frame has started and not ended. */
   isMidFrame(): boolean
 }
 

@@ -16,7 +16,7 @@ import { serveUnary } from './unary.ts'
 
 const GZIP_ABOVE_BYTES = 32 * 1024
 
-/** The limits of core/limits.ts that the codec enforces. */
+/** The limits of config/limits.ts that the codec enforces. */
 export type GrpcLimits = Readonly<
   Record<
     | 'apiBodyBytesMax'
@@ -58,7 +58,7 @@ export interface GrpcOptions {
   readonly gzipAboveBytes?: number | undefined
   /** What every answer of a method has in its initial metadata, or an error in its trailers. */
   readonly headersOf?: HeadersOf | undefined
-  /** Replaces single limits of core/limits.ts. */
+  /** Replaces single limits of config/limits.ts. */
   readonly limits?: Partial<GrpcLimits> | undefined
 }
 

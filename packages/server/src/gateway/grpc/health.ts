@@ -14,12 +14,12 @@ import type { StreamingCall, StreamingMethod } from './streaming.ts'
 /** https://github.com/grpc/grpc/blob/master/doc/health-checking.md */
 export interface HealthService {
   readonly methods: readonly StreamingMethod[]
-  /** What Check answers from now on, for the server and each of its services alike; watchers learn of it at once. */
+  /** Sets the response of Check for the server and all its services; watchers receive it immediately. */
   setServing(serving: boolean): void
 }
 
 /**
- * The service grpc.health.v1.Health. It begins as NOT_SERVING. It knows `''`, the server as a whole, and the services
+ * The service grpc.health.v1.Health. It starts as NOT_SERVING. It knows `''`, the server as a whole, and the services
  * named; for any other name Check is NOT_FOUND and Watch says SERVICE_UNKNOWN. `isReady` must not reject: Check and List ask it for each
  * call, and Watch every `limits.healthWatchMs` while calls are open.
  */

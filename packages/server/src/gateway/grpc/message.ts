@@ -36,7 +36,7 @@ export function acceptsGzip(header: string | string[] | undefined): boolean {
 /** The error for a frame that was refused. */
 export function frameError(fault: FrameFault, bytesMax: number): ApiError {
   if (fault === 'too-large') return tooLarge(bytesMax)
-  return protocolError('a message begins with neither 0 nor 1')
+  return protocolError('a message starts with neither 0 nor 1')
 }
 
 /** INTERNAL, as gRPC has it for bytes that break its protocol; there is nothing to log. */

@@ -35,7 +35,7 @@ export interface StreamingReceiver {
   message(request: Message): void
   /** The client has sent its last message. */
   halfClosed?(): void
-  /** The call is over, for whatever reason. */
+  /** The call has ended, for any reason. */
   closed?(): void
 }
 
@@ -178,7 +178,7 @@ function serveStreaming(
   try {
     const encoding = requestEncoding(headers['grpc-encoding'])
     const deadlineMs = deadlineOf(headers)
-    // setTimeout cannot wait longer than this; such a deadline is as good as none.
+    // setTimeout cannot wait longer than this; such a deadline is ignored.
     const leftMs = endless ? deadlineMs : Math.min(deadlineMs, context.limits.requestTimeoutMs)
     if (leftMs < 2 ** 31) timer = setTimeout(() => fail(deadlineExceeded()), leftMs)
     receiver = openReceiver(call)

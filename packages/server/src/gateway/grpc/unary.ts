@@ -104,7 +104,7 @@ export function serveUnary(
   let timer: NodeJS.Timeout | undefined
 
   const fail = (failure: unknown) => {
-    // Unpacking goes on, and counts, for a moment after the call has ended.
+    // Unpacking continues, and counts, for a moment after the call has ended.
     buffered.release()
     if (phase === 'answered') return
     phase = 'answered'

@@ -10,7 +10,7 @@ import { scanWire, type WireLimits } from './wire-scan.ts'
 
 const unlimited: WireLimits = { depthMax: 100, elementsMax: 1_000_000 }
 
-/** Bytes of a field: `tag(19, 2)` begins a message or text of number 19. */
+/** Bytes of a field: `tag(19, 2)` starts a message or text of number 19. */
 const varint = (value: number): number[] =>
   value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)]
 const tag = (number: number, wireType: number) => varint((number << 3) | wireType)

@@ -207,7 +207,7 @@ function createMessageReader(desc: DescMessage, defaultUnknown: UnknownMembers):
   }
   const members = new Map<string, Member>()
   const read: ValueReader = (json, at) => readMessage(desc, members, unknown, json, at)
-  // Before the fields are looked at, because a type may contain itself.
+  // Before the fields are built, because a type may contain itself.
   readers.set(desc, read)
   try {
     for (const field of desc.fields) {

@@ -13,7 +13,7 @@ function isBase64(text: string): boolean {
 
 const characters = fc.constantFrom(...'ABYZaz019+/-_== \n.é\u0141\u0100𝒳\0')
 
-test('R28: base64 is told from other text by its lengths alone', () => {
+test('R28: base64 is distinguished from other text by its lengths alone', () => {
   fc.assert(
     fc.property(fc.array(characters, { maxLength: 12 }), (parts) => {
       const text = parts.join('')

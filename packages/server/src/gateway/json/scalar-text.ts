@@ -40,7 +40,7 @@ export function integerRange(scalar: ScalarType): IntegerRange | undefined {
 const INTEGER_CHARS_MAX = 32
 const integerText = /^[+-]?\d+$/
 
-/** A decimal integer as number (32 bits) or bigint (64 bits); undefined when the text is none or out of range. */
+/** Parses a decimal integer as number (32 bits) or bigint (64 bits); undefined if the text is invalid or out of range. */
 export function parseInteger(range: IntegerRange, text: string): number | bigint | undefined {
   if (text.length > INTEGER_CHARS_MAX || !integerText.test(text)) return undefined
   const value = text.startsWith('+') ? BigInt(text.slice(1)) : BigInt(text)
@@ -66,12 +66,12 @@ export function inFloatRange(scalar: ScalarType, value: number): number | undefi
   return Number.isFinite(single) ? single : undefined
 }
 
-/** Base64, standard or URL-safe, with or without padding; undefined when the text is none. */
+/** Decodes base64, standard or URL-safe, with or without padding; undefined if the text is invalid. */
 export function parseBytes(text: string): Uint8Array | undefined {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   const digits = text.length - padding
   if (digits % 4 === 1 || (padding > 0 && text.length % 4 !== 0)) return undefined
-  // The decoder skips what is no digit, and takes other characters for their last byte: either shows in the lengths.
+  // The decoder skips invalid characters and truncates others to their last byte: the lengths reveal both.
   if (Buffer.byteLength(text) !== text.length) return undefined
   const bytes = Buffer.from(text, 'base64')
   return bytes.length === Math.floor((digits * 3) / 4) ? new Uint8Array(bytes) : undefined

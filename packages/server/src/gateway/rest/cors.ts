@@ -1,7 +1,7 @@
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
 
 const PREFLIGHT_SECONDS = 600
-/** What a page may read of an answer besides its body. */
+/** Headers of a response that a page may read. */
 const EXPOSED_HEADERS =
   'deprecation, etag, link, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, sunset, www-authenticate, x-request-id'
 
@@ -43,7 +43,7 @@ function preflightReply(origin: string): HttpReply {
 }
 
 function withCorsHeaders(reply: HttpReply, origin: string | undefined): HttpReply {
-  // A cache must not give one origin what another was answered.
+  // A cache must not return the response for one origin to another.
   const { vary } = reply.headers
   const headers: Record<string, string> = {
     ...reply.headers,

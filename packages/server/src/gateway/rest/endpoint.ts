@@ -28,7 +28,7 @@ export interface DecodedRequest {
   readonly json: unknown
 }
 
-/** A route made ready: from the parts of a request to its message, and from the reply to text. */
+/** A compiled route: from the parts of a request to its message, and from the reply to text. */
 export interface Endpoint {
   readonly method: DescMethod
   /** Index of the path's variable that is the scope; undefined if none is. */
@@ -97,7 +97,7 @@ export function compileEndpoint(
       else if (query !== '') readQuery(message, [query])
     }
     if (maskField !== undefined && (message as Fields)[maskField.localName] === undefined) {
-      // What the body holds is what changes; nothing in it changes nothing, which no mask says as well.
+      // The mask is what the body contains; an empty body changes nothing, which an empty mask cannot express.
       const paths = presentPaths(body!, given.json)
       if (paths.length > 0) {
         const mask = Object.assign(create(maskField.message!), { paths })

@@ -196,7 +196,7 @@ function render(
   const etag = etagOf(method.output, message)
   const headers = { ...jsonHeaders, etag }
   const ifNoneMatch = isGet ? request.headers['if-none-match'] : undefined
-  // A header that is no list of tags matches nothing: the whole answer is never wrong.
+  // An invalid list of tags matches nothing: the complete response is always correct.
   if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))
     return { status: 304, headers: { ...commonHeaders, etag }, body: undefined }
   return { status: 200, headers, body: write(message) }

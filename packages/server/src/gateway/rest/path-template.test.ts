@@ -54,7 +54,7 @@ for (const template of [
   '/v1/a b',
   '/v1/{A}',
 ]) {
-  test(`${JSON.stringify(template)} is no template`, () => {
+  test(`${JSON.stringify(template)} is not a template`, () => {
     assert.throws(() => parsePathTemplate(template), /malformed/)
   })
 }

@@ -32,7 +32,7 @@ const verbText = /:([A-Za-z][A-Za-z0-9]*)$/
 export function parsePathTemplate(text: string): PathTemplate {
   const verb = verbText.exec(text)?.[1] ?? ''
   const path = verb === '' ? text : text.slice(0, -verb.length - 1)
-  if (!path.startsWith('/')) throw malformed(text, 'it must begin with /')
+  if (!path.startsWith('/')) throw malformed(text, 'it must start with /')
   const segments: Segment[] = []
   const variables: Variable[] = []
   for (const part of splitOutsideBraces(path.slice(1))) {

@@ -22,7 +22,7 @@ export type QueryReader = (message: Message, texts: readonly string[]) => void
 
 /**
  * The reader of a request type. `bound` are the proto paths that path and body fill: parameters for those, and for what
- * lies below them, are ignored. Undefined when they leave nothing to read.
+ * their descendants, are ignored. Undefined if no field is left to read.
  */
 export function createQueryReader(desc: DescMessage, bound: readonly string[]): QueryReader | undefined {
   if (bound.includes('*') || desc.fields.every((field) => bound.includes(field.name))) return undefined
@@ -185,7 +185,7 @@ function readMessage(desc: DescMessage, text: string, displayName: string): unkn
       return Object.assign(create(desc), requireParsed(parseDuration(text), displayName, refusal))
     }
     case 'google.protobuf.FieldMask':
-      // As they were written, for what is told of them: either spelling of a field is known where they are looked at.
+      // As the caller wrote them, for error messages: readers of a mask accept both spellings of a field.
       return text === ''
         ? undefined
         : Object.assign(create(desc), {

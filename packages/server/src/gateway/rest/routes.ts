@@ -57,7 +57,7 @@ interface Candidate {
   readonly routes: Map<string, Route>
 }
 
-/** One literal prefix. Children are literal segments; candidates are the templates that go on with a wildcard or end here. */
+/** One literal prefix. Children are literal segments; candidates are the templates that continue with a wildcard or end here. */
 interface Node {
   readonly children: Map<string, Node>
   exact: Candidate | undefined

@@ -21,7 +21,7 @@ import { sealKey } from './sealed-key.ts'
 
 /**
  * Backs up an installation while it serves: all tables in one snapshot, then the bytes of images that the snapshot refers to. While
- * it runs, collections remove no stored bytes (oci/collection/hold.ts).
+ * it runs, collections remove no stored bytes (registry/gc).
  */
 
 export interface BackupOptions {
@@ -137,7 +137,7 @@ async function writeBackup(
   return manifest
 }
 
-/** Uploads that are in progress have no bytes in a backup: their clients start anew. */
+/** Uploads that are in progress have no bytes in a backup: their clients restart them. */
 const tablesWithoutRows = new Set(['uploads'])
 
 async function writeTables(
@@ -247,7 +247,7 @@ async function copyBlob(
       `${digest} was removed while the backup was running, by a node of an older version, or because the backup was suspended: run the backup again`,
     )
   if (now.location === location) return false
-  // It was pushed anew, as a scrub that repairs lets it be.
+  // It was pushed again, which a scrub with repair allows.
   return repository.writeBlob(digest, bytesAt(now.location)).catch((error: unknown) => {
     if (error instanceof MissingBytes) return false
     throw error

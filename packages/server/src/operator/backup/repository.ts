@@ -171,7 +171,7 @@ function createBackupRepository(files: BlobStore, name: string): BackupRepositor
 
     async remove({ id, files: all }) {
       const manifest = `${BACKUPS}/${id}/${MANIFEST}`
-      // First: without it the rest is no backup.
+      // First: without the manifest the rest is not a backup.
       await files.remove(manifest)
       for (const file of all) if (file !== manifest) await files.remove(file)
     },

@@ -172,7 +172,7 @@ async function firstBlob(blobs: BlobStore): Promise<StoredBlob | undefined> {
   return undefined
 }
 
-/** The key of the backup. Throws a SetupError where it is not to be had. */
+/** Returns the key of the backup. Throws a SetupError if it is not available. */
 async function resolveMasterKey({
   config,
   manifest,
@@ -218,7 +218,7 @@ async function loadTables(options: RestoreOptions, key: MasterKey): Promise<void
   const { config, db, manifest, repository, signal, onProgress } = options
   await markRestore(db, { backup: manifest.id, stage: 'tables' })
   storeKey(config, key)
-  // Published files are numbered by revisions, which a restored database counts anew.
+  // Published files are numbered by revisions, which a restored database counts from the start.
   rmSync(join(config.dataDir, 'feeds'), { recursive: true, force: true })
   for (const name of await readTableNames(db))
     if (name !== UNFINISHED_RESTORE) await sql`drop table ${sql.table(name)}`.execute(db.kysely)

@@ -12,7 +12,7 @@ describe('the budget of buffered request bodies', () => {
   /** Each step: which connection asks for how many bytes, and whether it gets them. */
   const cases: [string, [object, number, boolean][]][] = [
     ['a request may use all of its connection', [[first, 40, true]]],
-    ['not a byte more', [[first, 41, false]]],
+    ['no byte more', [[first, 41, false]]],
     [
       'requests of one connection share its budget',
       [
@@ -29,7 +29,7 @@ describe('the budget of buffered request bodies', () => {
       ],
     ],
     [
-      'other connections have their own',
+      'other connections have their own budget',
       [
         [first, 40, true],
         [second, 30, true],
@@ -46,7 +46,7 @@ describe('the budget of buffered request bodies', () => {
       ],
     ],
     [
-      'nothing costs nothing',
+      'an empty body counts nothing',
       [
         [first, 40, true],
         [first, 0, true],
@@ -84,7 +84,7 @@ describe('the budget of buffered request bodies', () => {
     assert.deepEqual([holds('192.0.2.1'), holds('192.0.2.1'), holds('192.0.2.1')], [20, 20, 'refused'])
     assert.equal(holds('2001:db8::1'), 20)
     assert.equal(holds('2001:db8::2'), 'refused', 'the same /64')
-    // A proxy stands for many clients: each connection of it counts for itself.
+    // A proxy serves many clients: each connection of it counts for itself.
     budget.open({}, '10.0.0.1').grow(5)
     budget.open({}, '10.0.0.1').grow(5)
   })
@@ -116,7 +116,7 @@ describe('the budget of buffered request bodies', () => {
     assert.equal(budget.buffered, 0)
   })
 
-  test('a refusal is 503 with the time after which to try again', () => {
+  test('a rejection is 503 with a retry delay', () => {
     const body = createBodyBudget({ perConnectionMax: 1, totalMax: 10 }).open(first)
     assert.throws(
       () => body.grow(2),

@@ -83,7 +83,7 @@ export function createBodyBudget({
   }
 }
 
-/** The budget of a server; `replaced` replaces single limits of core/limits.ts. */
+/** The budget of a server; `replaced` replaces single limits of config/limits.ts. */
 export function createServerBodyBudget(
   overrides: Partial<Record<'bufferedBytesPerConnectionMax' | 'bufferedBytesMax', number>> = {},
   isTrustedProxy?: (address: string | undefined) => boolean,

@@ -1,10 +1,10 @@
 import { limits } from '../../config/limits.ts'
 
-/** Counts whole replies that their clients have not taken yet, so that clients that read nothing cannot fill the memory. */
+/** Counts whole replies that their clients have not read yet, so that clients that do not read cannot fill the memory. */
 export interface UnreadReplies {
   /**
    * Counts a reply of `bytes` until the returned function is called. Cuts off the replies that wait the longest if all of them hold too
-   * much: a client that reads is never refused for those that do not.
+   * much: a client that reads is never rejected because of those that do not.
    */
   add(bytes: number, cut: () => void): () => void
   readonly bytes: number

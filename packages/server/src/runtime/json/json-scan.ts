@@ -103,7 +103,7 @@ interface OpenContainer {
 
 /**
  * Returns the path of the first member that an object in well-formed JSON has twice (`a.b[2].c`), undefined if there is none. Slower
- * than `hasRepeatedMember`, which decides; this is for the error message.
+ * than `hasDuplicateMember`, which decides; this is for the error message.
  */
 export function findDuplicateMember(json: string): string | undefined {
   const open: OpenContainer[] = []

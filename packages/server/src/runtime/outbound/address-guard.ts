@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 type Address = ReturnType<typeof ipaddr.process>
 type Network = ReturnType<typeof ipaddr.parseCIDR>
 
-/** Says which addresses may be connected to. */
+/** Decides which addresses may be connected to. */
 export interface AddressGuard {
   /**
    * Whether a connection to this address is allowed. Encrypted ones may go to globally reachable unicast

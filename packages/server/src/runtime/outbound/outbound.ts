@@ -19,7 +19,7 @@ export type OutboundFailure =
 
 /**
  * A fetch that did not give a document. The message is a fixed text per case: nothing of the URL, of the
- * headers or of the body is in it, because it may end up in an answer to whoever chose the URL.
+ * headers or of the body is in it, because it may end up in a response to the caller who chose the URL.
  */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
@@ -76,10 +76,10 @@ export interface StreamedResponse {
   readonly body: AsyncIterable<Uint8Array>
 }
 
-/** Fetches documents from servers that somebody else named. Rejects with an OutboundError and nothing else. */
+/** Fetches documents from servers that callers named. Rejects only with an OutboundError. */
 export interface OutboundRequests {
   /**
-   * The JSON value at `url`. A caller's abort counts as a timeout. The body is looked at only with status 200.
+   * The JSON value at `url`. A caller's abort counts as a timeout. The body is parsed only with status 200.
    */
   getJson(url: string, signal?: AbortSignal): Promise<unknown>
   /**
@@ -98,7 +98,7 @@ export interface OutboundRequests {
   send(url: string, request: OutboundRequest): Promise<OutboundResponse>
   /**
    * Fetches something large: `use` gets the answer, of any status but a redirect, and reads its body as it comes, for as long as
-   * `timeoutMs` allows from the beginning on. What `use` rejects with comes out as it is.
+   * `timeoutMs` allows from the start. Errors of `use` are passed on unchanged.
    */
   getStream<T>(url: string, request: StreamRequest, use: (answer: StreamedResponse) => Promise<T>): Promise<T>
   /** Runs `work`, whose requests follow each other, as one: it waits for the concurrency limit once. */
@@ -236,7 +236,7 @@ type Work<T> = (agent: Dispatcher, stop: AbortSignal) => Promise<T>
 
 /**
  * The next URL to fetch, or a reason against it: absolute, http or https, no credentials, and never from
- * https to http. Where the host lies is not looked at here: that is decided when the connection is made.
+ * https to http. The address of the host is not checked here, but when the connection is opened.
  */
 export function checkTarget(location: string, from?: URL): URL | { readonly error: string } {
   const url = URL.parse(location, from?.href)
@@ -289,10 +289,10 @@ async function useStream<T>(
   }
 }
 
-/** Carries what is none of our failures past the place that names them. */
+/** Passes errors of the caller through unchanged. */
 class ConsumerError extends Error {}
 
-/** The body, whose failures have names. */
+/** The body, with its failures as OutboundErrors. */
 async function* withOutboundErrors(body: Body, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
     yield* body as AsyncIterable<Uint8Array>
@@ -301,7 +301,7 @@ async function* withOutboundErrors(body: Body, signal: AbortSignal): AsyncGenera
   }
 }
 
-/** The first answer that does not lead elsewhere. */
+/** Follows redirects; returns the first response that is not one. */
 async function follow(
   agent: Dispatcher,
   start: string,
@@ -338,7 +338,7 @@ async function follow(
 
 const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
 
-/** One request whose answer may have any status, but does not lead elsewhere. */
+/** Sends one request, whose response may have any status but a redirect. */
 async function sendOnce(
   agent: Dispatcher,
   target: string,
@@ -373,7 +373,7 @@ async function sendOnce(
 
 type Body = Dispatcher.ResponseData['body']
 
-/** Refuses an answer whose size on arrival says nothing of the size that it would unpack to. */
+/** Rejects a compressed response, whose unpacked size is unknown. */
 function requireUncompressed({ headers, body }: Dispatcher.ResponseData): void {
   const encoding = headers['content-encoding']
   if (encoding === undefined || encoding === 'identity') return
@@ -408,8 +408,8 @@ async function readJson(body: Body, bytesMax: number): Promise<unknown> {
 }
 
 /**
- * Drops an unread body together with its connection: reading it to the end would be at the other side's
- * pleasure.
+ * Drops an unread body together with its connection: the other side decides how long reading it to the end
+ * would take.
  */
 function discard(body: Body): void {
   body.on('error', () => {}).destroy()
@@ -503,7 +503,7 @@ function tracedAgent(agent: Dispatcher, tracer: Tracer): Dispatcher {
 type RequestPromise = Promise<Dispatcher.ResponseData>
 
 function addressNotAllowed(): OutboundError {
-  return new OutboundError('refused', 'the host lies in a network that may not be fetched from')
+  return new OutboundError('refused', 'the host is in a network that must not be fetched from')
 }
 
 async function resolveBySystem(hostname: string): Promise<readonly string[]> {

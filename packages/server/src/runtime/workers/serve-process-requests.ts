@@ -14,7 +14,7 @@ export function serveProcessRequests<Request, Reply>(
     }
   })
   process.on('disconnect', () => process.exit())
-  // Ctrl-C and service managers signal all processes at once: the server decides when this one is done.
+  // Ctrl-C and service managers signal all processes together: the server decides when this one ends.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   sendMessage('ready')
 }

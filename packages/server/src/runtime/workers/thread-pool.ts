@@ -47,7 +47,7 @@ interface Thread<Request, Reply> {
   timer: NodeJS.Timeout | undefined
 }
 
-/** Threads that run a module (which calls `answerThreadRequests`), started with the first requests. */
+/** Threads that run a module (which calls `serveThreadRequests`), started with the first requests. */
 export function createThreadPool<Request, Reply>(
   module: URL,
   { threadsMax, msMax, heapMib, idleMs }: ThreadBounds,

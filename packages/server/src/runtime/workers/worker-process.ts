@@ -7,7 +7,7 @@ import { type ChildProcess, fork, type Serializable } from 'node:child_process'
 export interface WorkerProcess<Request, Reply> {
   /** One request after the other. Rejects with a WorkerFailure; the next request is met by a new process. */
   run(request: Request): Promise<Reply>
-  /** Ends what is being worked on. */
+  /** Ends the process, and the request that it runs. */
   close(): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export type WorkerMessage<Reply> = 'ready' | { readonly reply: Reply } | { reado
 /** V8 aborts when a heap is full. */
 const HEAP_FULL = 'SIGABRT'
 
-/** A process that runs a module (which calls `answerRequests`), started with the first request. */
+/** A process that runs a module (which calls `serveProcessRequests`), started with the first request. */
 export function createWorkerProcess<Request extends Serializable, Reply>(
   module: URL,
   { msMax, memoryMib, idleMs }: WorkerBounds,
@@ -75,7 +75,7 @@ function startProcess<Request extends Serializable, Reply>(module: URL, memoryMi
   const child = fork(module, {
     execArgv: [`--max-old-space-size=${memoryMib}`],
     serialization: 'advanced',
-    // What V8 prints about a full heap belongs in nobody's log.
+    // V8's report about a full heap does not belong in the log.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
   keepAlive(child, false)
@@ -122,7 +122,7 @@ function startProcess<Request extends Serializable, Reply>(module: URL, memoryMi
           reply.reject(new WorkerFailure('time', `the worker process takes longer than ${msMax / 1000} s`))
           kill()
         }, msMax)
-        // That it could not be sent, the end of the process tells.
+        // If it could not be sent, the end of the process reports it.
         child.send(request, () => undefined)
         return await reply.promise
       } finally {
