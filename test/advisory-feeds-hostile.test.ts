@@ -161,7 +161,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
     {
       what: 'one line of 60 MB',
       answer: buildZip([{ name: 'line.json', content: `{"id":"${'x'.repeat(60 * MIB)}"}` }, good]),
-      told: /is no Wolfi, OSV|id/,
+      told: /is not a Wolfi, OSV|id/,
       taken: 1,
     },
     ...(

@@ -388,7 +388,7 @@ describe('commands', () => {
     await refused(2, /no changes given: specify --identity or --role/, ...bindings('update', uid))
     await refused(
       2,
-      /"nonsense" is not a uid; see berth iam role-bindings list/,
+      /"nonsense" is not a uid; list them with berth iam role-bindings list/,
       ...bindings('delete', 'nonsense', '--yes'),
     )
     await refused(2, /Revoke viewer in five from worker\? Confirm with --yes/, ...bindings('delete', uid))
@@ -405,7 +405,7 @@ describe('commands', () => {
     )
     assert.match(
       stderr,
-      /not shown again:\n\n {2}\S{100,}\n\nTo accept it, run berth auth login --invite-code CODE/,
+      /not shown again\):\n\n {2}\S{100,}\n\nTo accept it, run berth auth login --invite-code CODE/,
     )
     const made = await json(
       ...invites('create', 'six', '--role', 'viewer', '--email', 'bob@example.com', '--ttl', '1d12h'),
@@ -527,7 +527,7 @@ describe('commands', () => {
     )
     assert.equal((await json(...accounts('describe', 'eight'))).google, undefined)
     for (const cloud of ['aws', 'azure']) await told(...accounts('unset', cloud, 'eight', '--yes'))
-    await refused(1, /eight has no accounts/, ...accounts('describe', 'eight'))
+    await refused(1, /eight has no cloud accounts/, ...accounts('describe', 'eight'))
   })
 
   test('repos and tags', async () => {

@@ -258,7 +258,7 @@ describe('with a server', () => {
         ['iam', 'roles', 'list'],
         { env: { BERTH_API: 'http://127.0.0.1:2' } },
         3,
-        /^berth: No answer from .*\ncheck that the server is running/,
+        /^berth: No response from .*\ncheck that the server is running/,
       ],
       [['iam', 'roles', 'list', '-o', 'xml'], {}, 2, /^berth: --output must be one of table, /],
       [['iam', 'roles', 'list', '--log-level', 'loud'], {}, 2, /^berth: option '--log-level/],

@@ -248,7 +248,7 @@ describe('berth images copy', () => {
       [`http://${thief.host}/token`, [], /which is not trusted, so no credentials were sent/],
       [`http://user@${thief.host}/token`, [], /a token service with an unsupported URL/],
       ['http://registry.example.com/token', ['--token-host', 'registry.example.com'], /over plain http/],
-      ['nowhere', [], /a token service that is no address/],
+      ['nowhere', [], /a token service with an invalid URL/],
     ] as const) {
       const liar = await startRegistryProxy(cleanup, there.url, ({ pass }) =>
         pass({

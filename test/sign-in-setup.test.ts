@@ -68,7 +68,7 @@ for (const database of databases) {
       const path = await setupPath(berth)
       const wrong: Record<string, [Record<string, string>, RegExp]> = {
         'no name': [{ name: ' ' }, /Your name must/],
-        'no address': [{ email: 'ada' }, /e-mail address must/],
+        'no address': [{ email: 'ada' }, /email address must/],
         'a short password': [{ password: 'elevenchars' }, /at least 12 characters/],
         'a password of one letter': [{ password: 'aaaaaaaaaaaaaaaa' }, /repeat/],
         'the address as password': [{ password: 'ada@example.com' }, /name or e-mail/],

@@ -16,7 +16,7 @@ import { requestAt } from '../support/api/methods.ts'
 /** Version 1 as it is public: every method, and whether it works here or why not. */
 
 const internal = 'internal to the public service'
-const noScim = 'does not offer'
+const noScim = 'does not implement'
 const noSboms = 'reads no SBOMs'
 const noCharts = 'does not look into charts'
 const noScans = 'scans no images'

@@ -390,7 +390,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.deepEqual((await count(owned, source.id)).body, { count: '4' })
     const { db } = cast().berth.berth.installation.store
     const held = (scopes: readonly string[]) =>
-      countCopies({ db }, { holding: () => scopes } as never, source.id)
+      countCopies({ db }, { scopesHolding: () => scopes } as never, source.id)
     const [one = '', two = '', three = ''] = teams.map(({ uid }) => uid)
     const many = Array.from(
       { length: db.sizes.branchesMax },

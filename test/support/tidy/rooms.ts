@@ -164,7 +164,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'operator',
     holds:
-      'what operators do on the server itself: bootstrap, keys, sessions, backup, check, and their commands',
+      'what operators do on the server itself: bootstrap, keys, sessions, backup, check',
     uses: [
       'config',
       'runtime',
