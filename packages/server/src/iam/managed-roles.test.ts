@@ -11,7 +11,7 @@ import {
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
 import { managedRoleByName, managedRoleByUid, managedRoles } from './managed-roles.ts'
 
-/** Size of each role's set, and its encoding where one is published. */
+/** The number of capabilities of each role, and their encoding where one is published. */
 const published: readonly [name: string, size: number, encoded?: string][] = [
   ['owner', 138, 'AAAAAAAAAN7_8gDx4eD__vn--DBJ__tvlCHm8B_wHmMAAAAAPn_8uQ=='],
   ['editor', 62, 'AAAAAAAAAN1PQgDwgIBESNiIGDBIiqlkFCCgkBRACAAAAAAAFl-ACQ=='],
@@ -43,7 +43,7 @@ test('the managed roles are the published ones', () => {
   )
 })
 
-/** Capabilities that the public platform does not have, by the roles that hold them. */
+/** Capabilities that the public platform does not have, by role. */
 const own: Readonly<Record<string, readonly Capability[]>> = {
   owner: [Capability.CAP_REPO_POLICIES_UPDATE],
 }

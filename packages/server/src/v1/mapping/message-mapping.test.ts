@@ -102,7 +102,7 @@ test('capabilities go by their short names; one that is none is refused by its p
 test('a table that leaves a field out, or pairs what differs, is refused when it is made', () => {
   assert.throws(
     () => createMapping(RoleSchema, NewRoleSchema, [['id', 'uid'], 'name']),
-    /no words for .*description/,
+    /no mapping for .*description/,
   )
   assert.throws(
     () => createMapping(RoleSchema, NewRoleSchema, [['id', 'uid'], 'name', 'description', 'capabilities']),

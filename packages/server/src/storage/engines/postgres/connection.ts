@@ -176,7 +176,7 @@ export function postgresConnections(
 ): PostgresConnections {
   const servers = serverOrder(address.servers)
   const pool = connectionPool(address, servers, max, onError)
-  // Of its own, so that it is free when those of requests are not, and tells whether the path or the statement is at fault.
+  // A separate connection, so that it is available when those of requests are not, and shows whether the path or the statement is at fault.
   const monitor = connectionPool(address, servers, 1, onError)
   const withMonitor = async <T>(work: (connection: ServerConnection) => Promise<T>) => {
     const connection = await monitor.acquire()
