@@ -64,7 +64,7 @@ for (const [name, size, encoded] of published) {
   })
 }
 
-test('every managed role has a uid at the root level, a description, and nothing that is for the operator', () => {
+test('every managed role has a uid at the root level, a description, and no capability of the operator', () => {
   for (const role of managedRoles) {
     assert.match(role.uid, /^[0-9a-f]{40}$/)
     assert.notEqual(role.description, '')
