@@ -53,11 +53,11 @@ export function invitationsService(store: Store) {
       }
       return mutate(store, call, async (tx) => {
         const binding = await acceptInvite(store, tx, code, acceptor)
-        const answer = {
+        const response = {
           $typeName: 'berth.iam.v1.AcceptGroupInviteResponse' as const,
           roleBinding: requireBinding(await hydrateBindings(tx, [binding]), binding.uid),
         }
-        return { uid: binding.uid, response: answer }
+        return { uid: binding.uid, response }
       })
     },
   })

@@ -150,7 +150,7 @@ const errorKinds = {
     headers: ['Retry-After'],
     example: [
       Code.UNAVAILABLE,
-      'Unavailable: the database does not answer',
+      'Unavailable: the database does not respond',
       { kind: 'RetryInfo', retryDelayMs: 1000 },
     ],
   },

@@ -9,7 +9,7 @@ test('a reading that fails is answered with the last result, and counted', async
   let failures = 0
   const read = cachedRead(
     async () => {
-      if (fails) throw new Error('the database does not answer')
+      if (fails) throw new Error('the database does not respond')
       return 7
     },
     () => failures++,
@@ -26,7 +26,7 @@ test('a result stands in for later ones for a while only', async () => {
   let fails = false
   const read = cachedRead(
     async () => {
-      if (fails) throw new Error('the database does not answer')
+      if (fails) throw new Error('the database does not respond')
       return 7
     },
     () => undefined,

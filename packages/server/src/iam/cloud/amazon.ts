@@ -34,7 +34,7 @@ export function amazonProbe({
         signal,
       })
       if ('outcome' in result) return result.outcome
-      const { status, text } = result.answer
+      const { status, text } = result.response
       if (status === 200) return holdsCredentials(text) ? ready : unexpectedResponse(PROVIDER)
       return refusal(/<Code>([A-Za-z.]{1,64})<\/Code>/.exec(text)?.[1], role)
     },

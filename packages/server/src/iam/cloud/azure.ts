@@ -52,7 +52,7 @@ export function azureProbe({ outbound, tokens, endpoint }: ProbeDeps): CloudProb
           signal,
         })
         if ('outcome' in result) return result.outcome
-        const { status, text } = result.answer
+        const { status, text } = result.response
         if (status === 200) return hasAccessToken(text) ? ready : unexpectedResponse(PROVIDER)
         return refusal(jsonObject(text))
       }

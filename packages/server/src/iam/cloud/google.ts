@@ -46,7 +46,7 @@ export function googleProbe({
         signal,
       })
       if ('outcome' in result) return result.outcome
-      const { status, text } = result.answer
+      const { status, text } = result.response
       if (status === 200) return hasAccessToken(text) ? ready : unexpectedResponse(PROVIDER)
       return refusal(jsonObject(text)?.['error'], `${pool}/${provider}`)
     },

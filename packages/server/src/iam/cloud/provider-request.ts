@@ -29,10 +29,12 @@ export interface ProviderTokenRequest {
 export async function requestProviderToken(
   outbound: ProbeDeps['outbound'],
   { provider, group, url, form, accept, signal }: ProviderTokenRequest,
-): Promise<{ readonly answer: OutboundResponse } | { readonly outcome: ProbeResult }> {
+): Promise<{ readonly response: OutboundResponse } | { readonly outcome: ProbeResult }> {
   try {
-    const answer = await outbound.share(rootOf(group)).postForm(url, form, { accept, signal })
-    return answer.status === 429 || answer.status >= 500 ? { outcome: providerBusy(provider) } : { answer }
+    const response = await outbound.share(rootOf(group)).postForm(url, form, { accept, signal })
+    return response.status === 429 || response.status >= 500
+      ? { outcome: providerBusy(provider) }
+      : { response }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     return { outcome: requestFailed(provider, error) }

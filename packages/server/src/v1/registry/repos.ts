@@ -88,7 +88,7 @@ export function repoHandlers(
   const applyReadme = async (
     tx: Tx,
     call: Call,
-    { row, response: answer, unchanged }: ChangedRepo,
+    { row, response, unchanged }: ChangedRepo,
     newReadme: NewReadme,
   ): Promise<MutationResult<Repo>> => {
     const readme = await updateReadme(tx, row, newReadme.unsafe, (current) => {
@@ -102,7 +102,7 @@ export function repoHandlers(
     })
     return {
       uid: row.uid,
-      response: toV1Repo(answer, readme.response),
+      response: toV1Repo(response, readme.response),
       unchanged: unchanged === true && readme.unchanged === true,
     }
   }

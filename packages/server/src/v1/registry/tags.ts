@@ -96,10 +96,10 @@ export function tagHandlers(store: Store): Required<Pick<Handlers<typeof Registr
         const requested = create(NewTagSchema, tagMapping.toV2(tag))
         return mutate(store, call, async (tx) => {
           const repo = requireScope(call).scope as Uid
-          const { response: answer, ...change } = await putTag(store, tx, call, repo, requested, {
+          const { response, ...change } = await putTag(store, tx, call, repo, requested, {
             mayBeEmpty: true,
           })
-          return { ...change, response: tagMapping.toV1(answer) }
+          return { ...change, response: tagMapping.toV1(response) }
         })
       }),
 
