@@ -61,7 +61,7 @@ onEveryDatabase(
       return reply.body
     }
 
-    test('create, get, list, update and delete answer in the exact shape', async () => {
+    test('create, get, list, update and delete return the exact JSON', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const group = await newGroup(api, root)
@@ -143,7 +143,7 @@ onEveryDatabase(
       await assert.rejects(grpc.call(method.getAccountAssociation, { uid: root }, { token }), { code: 5 })
     })
 
-    test('a group has one at most, which keeps it from being deleted and can be made anew', async () => {
+    test('a group has at most one, which blocks its deletion and can be created again', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const group = await newGroup(api, root)
@@ -167,7 +167,7 @@ onEveryDatabase(
       assert.equal((await api.delete(`iam/groups/${group}`)).status, 200)
     })
 
-    test('what an association cannot be is refused, field by field, and nothing is written', async () => {
+    test('an invalid association is rejected, field by field, and nothing is written', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const [group, fresh] = [await newGroup(api, root), await newGroup(api, root)]
@@ -265,7 +265,7 @@ onEveryDatabase(
       })
     })
 
-    test('as much as the limits allow is kept as it was given', async () => {
+    test('values within the limits are stored unchanged', async () => {
       const { owner, uid: root } = await cast().organization()
       const of = <T>(entry: (n: number) => T) =>
         Array.from({ length: limits.associationEntriesMax }, (_, n) => entry(n + 1))
@@ -295,7 +295,7 @@ onEveryDatabase(
       assert.deepEqual(empty.body.github, { appInstallations: {} })
     })
 
-    test('an update changes what it names and nothing else', async () => {
+    test('an update changes the named fields only', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const before = { name: 'accounts', description: 'd', amazon, azure, github }
@@ -357,7 +357,7 @@ onEveryDatabase(
       }
     })
 
-    test('a service is bound to an identity of its own in the same group, and to no other', async () => {
+    test('a service can be bound only to an identity for it in the same group', async () => {
       const { owner, uid: root } = await cast().organization()
       const stranger = await cast().organization()
       const { api } = owner
@@ -402,7 +402,7 @@ onEveryDatabase(
       assert.deepEqual(updated.body.chainguard.serviceBindings, both)
     })
 
-    test('an identity that a service is bound to stays that service until it is bound no more', async () => {
+    test('an identity that a service is bound to stays that service until the binding is removed', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const group = await newGroup(api, root)
@@ -447,7 +447,7 @@ onEveryDatabase(
       }
     })
 
-    test('who may read, write and try out', async () => {
+    test('only permitted callers read, write and check', async () => {
       const organization = await cast().organization()
       const { uid: root } = organization
       const group = await newGroup(organization.owner.api, root)
@@ -488,7 +488,7 @@ onEveryDatabase(
         assertError(await stranger.owner.api.get(at(uid)), permissionDeniedError)
     })
 
-    test('List knows every filter and order', async () => {
+    test('List supports every filter and order', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const groups = [root, await newGroup(api, root), await newGroup(api, root)]
@@ -536,7 +536,7 @@ onEveryDatabase(
       )
     })
 
-    test('If-Match: only the version that was seen is changed; a key makes one and the same', async () => {
+    test('If-Match: a change applies only to the version that was read; an idempotency key creates one association', async () => {
       const { owner, uid: root } = await cast().organization()
       const { token } = owner.api
       const url = `${cast().berth.url}/iam/v2beta1/accountAssociations/${root}`
@@ -560,7 +560,7 @@ onEveryDatabase(
       })
     })
 
-    test('each change leaves one audit record, a failed or empty one and a check none', async () => {
+    test('each change writes one audit record, a failed or empty one and a check none', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const group = await newGroup(api, root)
@@ -579,7 +579,7 @@ onEveryDatabase(
       )
     })
 
-    test('a check goes through with the accounts that trust this association', async () => {
+    test('a check succeeds with the accounts that trust this association', async () => {
       const { owner, uid: root } = await cast().organization()
       const group = await newGroup(owner.api, root)
       await owner.api.create(at(group), { name: 'accounts', amazon, google, azure })
@@ -623,7 +623,7 @@ onEveryDatabase(
       ])
     })
 
-    test('only tokens of the access kind open the API, whatever else is right about them', async () => {
+    test('the API accepts only access tokens, even if everything else is valid', async () => {
       const { berth } = cast()
       const { kid, key } = await berth.berth.installation.keys.current()
       const sign = (typ: string | undefined) =>
@@ -638,7 +638,7 @@ onEveryDatabase(
         assertError(await ask(typ), { status: 401, code: 16 })
     })
 
-    test('a check says what is missing, without an error', async () => {
+    test('a check reports what is missing, without an error', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const [group, neighbour] = [await newGroup(api, root), await newGroup(api, root)]
@@ -663,7 +663,7 @@ onEveryDatabase(
       await notReady('AMAZON', 'refused by the provider', /trust policy/)
       await notReady('GOOGLE', 'refused by the provider', /attribute condition/)
       await notReady('AZURE', 'refused by the provider', /^builder: .*federated credential.*; scanner: /)
-      // Nobody at all.
+      // Without a token.
       clouds.trusts = undefined
       await notReady('AMAZON', 'refused by the provider', /identity provider/)
       await notReady('GOOGLE', 'refused by the provider', /issuer/)
@@ -684,7 +684,7 @@ onEveryDatabase(
       await notReady('AMAZON', 'unreachable', /connect/)
     })
 
-    test('a provider that cannot be tried is a bad field', async () => {
+    test('a provider that cannot be checked is an invalid field', async () => {
       const { owner, uid: root } = await cast().organization()
       await owner.api.create(at(root), { name: 'accounts', amazon })
       for (const body of [{}, { providerType: 0 }, { providerType: 4 }, { providerType: -1 }])
@@ -700,14 +700,14 @@ onEveryDatabase(
 onEveryDatabase(
   'account associations without private networks',
   (cast) => {
-    test('R2: a provider at an address that is not public is not asked', async () => {
+    test('R2: a provider at an address that is not public gets no request', async () => {
       const { owner, uid: root } = await cast().organization()
       await owner.api.create(at(root), { name: 'accounts', amazon, google, azure })
       clouds.requests.length = 0
       for (const providerType of [1, 2, 3]) {
         const { body } = await owner.api.post(`${at(root)}:checkAccountAssociation`, { providerType })
         assert.deepEqual([body.status, body.reason], ['CHECK_STATUS_NOT_READY', 'unreachable'])
-        assert.match(body.message, /may not connect/)
+        assert.match(body.message, /is not allowed to connect/)
       }
       assert.deepEqual(clouds.requests, [])
     })

@@ -98,7 +98,7 @@ onEveryDatabase(
       return pages
     }
 
-    /** An export whose client does not read until it is told to. */
+    /** An export whose client does not read until the test starts it. */
     const opened = (t: TestContext, { token }: Pick<Api, 'token'>): Promise<IncomingMessage> =>
       new Promise((resolve, reject) => {
         const headers = { authorization: `Bearer ${token}` }
@@ -111,7 +111,7 @@ onEveryDatabase(
         request.end()
       })
 
-    test('has what the list has, oldest first, whatever the filter', async () => {
+    test('has the events of the list, oldest first, with any filter', async () => {
       const organization = await cast().organization()
       const { owner, uid } = organization
       const other = await organization.member('owner')
@@ -139,7 +139,7 @@ onEveryDatabase(
       assert.deepEqual(await exported(owner.api, { method: 'NoSuchMethod' }), [])
     })
 
-    test('has nothing of another tenant', async () => {
+    test('has no events of another tenant', async () => {
       const { owner, uid } = await cast().organization()
       const stranger = await cast().organization()
       for (const event of await exported(stranger.owner.api))
@@ -149,7 +149,7 @@ onEveryDatabase(
       assert.ok((await exported(owner.api, { resource_uid: uid })).length > 0)
     })
 
-    test('refuses as the list does, with errors like any others', async () => {
+    test('rejects the same requests as the list, with the usual errors', async () => {
       const organization = await cast().organization()
       const viewer = await organization.member('viewer')
       const { token } = organization.owner.api
@@ -157,7 +157,7 @@ onEveryDatabase(
       assertError(anonymous, { status: 401, code: 16 })
       assert.match(anonymous.headers.get('www-authenticate') ?? '', /^Bearer realm=/)
       assertError(await refused('nonsense', ''), { status: 401, code: 16 })
-      // A list is never denied: it shows what lies where the caller may look, which is nowhere.
+      // A list is never denied: it shows what the caller may read, which is nothing here.
       assert.deepEqual(await exported(viewer.api), [])
       for (const [query, ...fields] of [
         ['since=yesterday', 'since'],
@@ -178,7 +178,7 @@ onEveryDatabase(
         assert.equal((await refused(token, '', method)).status, 405)
     })
 
-    test('answers a HEAD without the lines, HTTP/2, and pages of the listed origins', async (t) => {
+    test('supports HEAD without the lines, HTTP/2, and pages of the listed origins', async (t) => {
       const { owner, uid } = await cast().organization()
       const authorization = `Bearer ${owner.api.token}`
       const address = `${cast().berth.url}${PATH}?resource_uid=${uid}`
@@ -203,7 +203,7 @@ onEveryDatabase(
       )
     })
 
-    test('ends, though events come faster than it is read', async (t) => {
+    test('ends, although events arrive faster than they are read', async (t) => {
       const { owner, uid } = await cast().organization()
       await recorded(uid, 1000, 'x'.repeat(8000))
       const before = await listed(owner.api, { resource_uid: uid, code: '0' })
@@ -215,7 +215,7 @@ onEveryDatabase(
       assert.equal(events.filter((event) => event['requestId'] === '999').length, 1)
     })
 
-    test('pages as fast as its client reads, and no further when it goes away', async (t) => {
+    test('pages as fast as its client reads, and stops when the client disconnects', async (t) => {
       const { owner, uid } = await cast().organization()
       await recorded(uid, 20_000, 'x'.repeat(2000))
       const earlier = await pagesSettled()
@@ -251,7 +251,7 @@ onEveryDatabase(
       assert.ok(asked < 60, `${asked} pages`)
     })
 
-    test('is cut off for whoever may not read any more', async (t) => {
+    test('is interrupted when the caller loses the permission to read', async (t) => {
       const organization = await cast().organization()
       await recorded(organization.uid, 4000, 'x'.repeat(8000))
       const reader = await organization.member('owner')

@@ -42,7 +42,7 @@ onEveryDatabase('the audit log', (cast) => {
       for (const one of [value].flat()) search.append(name, one)
     return call('GET', `${cast().berth.url}/audit/v1/events?${search}`, { token })
   }
-  test('has each change once, newest first, with who did what to what', async () => {
+  test('has each change once, newest first, with actor, method and resource', async () => {
     const { owner, uid } = await cast().organization()
     const { api } = owner
     const team = await api.create(`iam/groups/${uid}`, { name: 'team' })
@@ -123,7 +123,7 @@ onEveryDatabase('the audit log', (cast) => {
     assert.deepEqual(asked.body.events, all.filter(({ code }) => Number(code) === 0).reverse())
   })
 
-  test('what is no uid, no time and no order is refused', async () => {
+  test('invalid uids, times and orders are rejected', async () => {
     const { owner } = await cast().organization()
     for (const [field, value] of [
       ['actor', 'me'],
@@ -140,7 +140,7 @@ onEveryDatabase('the audit log', (cast) => {
     assert.equal((await events(owner.api, { actor: 'system' })).status, 200)
   })
 
-  test('R24: all pages together are the list, whatever the filter', async () => {
+  test('R24: all pages together are the list, with any filter', async () => {
     const organization = await cast().organization()
     const { owner, uid } = organization
     const other = await organization.member('owner')
@@ -195,7 +195,7 @@ onEveryDatabase('the audit log', (cast) => {
     )
   })
 
-  test('R17: shows what lies in the groups whose events a caller may receive, and nothing else', async () => {
+  test('R17: shows only events of groups whose events the caller may read', async () => {
     const mine = await cast().organization()
     const theirs = await cast().organization()
     const foreign = (await events(theirs.owner.api)).body.events[0]
@@ -223,7 +223,7 @@ onEveryDatabase('the audit log', (cast) => {
     assertError(await read(foreign.uid, lead.api), permissionDeniedError)
   })
 
-  test('denials by REST and gRPC are there within seconds, equal ones as one', async () => {
+  test('denials over REST and gRPC appear within seconds, equal ones as one', async () => {
     const organization = await cast().organization()
     const { owner, uid } = organization
     const viewer = await organization.member('viewer')
@@ -256,7 +256,7 @@ onEveryDatabase('the audit log', (cast) => {
     assert.match(String(removed?.['reason']), /groups\.delete/)
   })
 
-  test('a stranger who is refused shows up where they knocked, and bounded', async () => {
+  test('a denied stranger appears in the log of the requested organization, in bounded number', async () => {
     const theirs = await cast().organization()
     const stranger = await cast().organization()
     await Promise.all(
@@ -275,7 +275,7 @@ onEveryDatabase('the audit log', (cast) => {
     assert.match(metrics, /^berth_audit_dropped_total \d/m)
   })
 
-  test('a denial is about the uid that was asked for, or else about where the caller lacks something', async () => {
+  test('a denial names the requested uid, or else the group where the caller lacks a capability', async () => {
     const organization = await cast().organization()
     const { owner, uid } = organization
     const stranger = (await cast().organization()).owner
@@ -322,7 +322,7 @@ onEveryDatabase('the audit log', (cast) => {
     assert.deepEqual(seen.sort(), cases.map(([{ uid: actor }, , about]) => [actor, about]).sort())
   })
 
-  test('what was refused where no organization is, is about whoever asked', async () => {
+  test('a denial outside of every organization is about the caller', async () => {
     const { owner, uid } = await cast().organization()
     const nowhere = randomBytes(20).toString('hex')
     const below = `${randomBytes(20).toString('hex')}/0123456789abcdef`
@@ -347,7 +347,7 @@ onEveryDatabase('the audit log', (cast) => {
     assert.ok(owner.uid.startsWith(`${uid}/`))
   })
 
-  test('exchanges are there with the workload that got or was refused a token', async (t) => {
+  test('exchanges are listed with the workload that got or was denied a token', async (t) => {
     const issuer = await startIssuer(t)
     const { owner, uid } = await cast().organization()
     const { berth } = cast()
@@ -397,7 +397,7 @@ onEveryDatabase('the audit log', (cast) => {
     assert.match(seen[2]?.reason ?? '', /^Unauthenticated: /)
   })
 
-  test('a workload whose subject no database stores is refused, and the records of others are written', async (t) => {
+  test('a workload whose subject no database can store is rejected, and the records of others are written', async (t) => {
     const issuer = await startIssuer(t)
     const { owner, uid } = await cast().organization()
     const { berth } = cast()
@@ -426,7 +426,7 @@ onEveryDatabase('the audit log', (cast) => {
     )
   })
 
-  test('what waits is written when the server stops', async () => {
+  test('pending records are written when the server stops', async () => {
     // Its own server; the others of this file go on.
     const { startTestBerth } = await import('../support/server/test-berth.ts')
     const berth = await startTestBerth({ name: 'sqlite', open: undefined })

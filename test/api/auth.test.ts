@@ -54,7 +54,7 @@ onEveryDatabase(
       cast().admin.create(`iam/roleBindings/${group}`, { identityUid, roleUid: managedRole(role) })
     const db = () => cast().berth.berth.installation.store.db.kysely
 
-    test('validate says whose token it is, for whom, until when, and what it allows by group', async () => {
+    test('validate returns the identity, audience and expiry of a token, and what it allows by group', async () => {
       const { berth } = cast()
       const { uid: root, owner, name } = await cast().organization()
       const team = await owner.api.create(`iam/groups/${root}`, { name: 'team', description: 'ours' })
@@ -105,7 +105,7 @@ onEveryDatabase(
       )
     })
 
-    test('validate shows what a narrowed token allows, and nothing of an organization that is not theirs', async () => {
+    test('validate shows what a narrowed token allows, and nothing of other organizations', async () => {
       const { berth } = cast()
       const { uid: root, owner } = await cast().organization()
       await cast().organization()
@@ -124,7 +124,7 @@ onEveryDatabase(
       assert.ok(admin[0].capabilities.length > 200)
     })
 
-    test('validate names a custom role only to whoever may read roles there', async () => {
+    test('validate names a custom role only to callers who may read roles there', async () => {
       const { berth } = cast()
       const { uid: root, owner } = await cast().organization()
       const seen = async (capabilities: readonly string[]) => {
@@ -141,7 +141,7 @@ onEveryDatabase(
       ])
     })
 
-    test('validate answers whoAmIGroupsMax groups of somebody who is bound in more', async () => {
+    test('validate returns whoAmIGroupsMax groups of a user with bindings in more', async () => {
       const { berth } = cast()
       const { uid: root } = await cast().organization()
       const identity = await createPerson(berth)
@@ -163,7 +163,7 @@ onEveryDatabase(
       await db().deleteFrom('role_bindings').where('identity_uid', '=', identity).execute()
     })
 
-    test('validate refuses no token, a foreign one, one for another audience and one of a session that ended', async () => {
+    test('validate rejects a missing or foreign token, one for another audience and one of an ended session', async () => {
       const { berth } = cast()
       const { accessToken, session } = await createClientTokens(berth, {
         identity: await createPerson(berth),
@@ -179,7 +179,7 @@ onEveryDatabase(
       assertError(await call('GET', `${berth.url}/auth/v1/ok`), unauthenticated)
     })
 
-    test('register makes the identity that lookupIdentity promised, once, with the proven address', async () => {
+    test('register creates the identity that lookupIdentity returned, once, with the verified address', async () => {
       const sub = newName('sub')
       const email = `${newName('ada')}@example.com`
       const token = await idToken({ sub, email, email_verified: true })
@@ -201,7 +201,7 @@ onEveryDatabase(
       assert.deepEqual([unknown.email, unknown.emailUnverified], ['', email])
     })
 
-    test('register accepts the invite that comes with it; a wrong one makes nothing at all', async () => {
+    test('register accepts the invite in the request; a wrong one creates nothing', async () => {
       const { uid: root, owner } = await cast().organization()
       const email = `${newName('ada')}@example.com`
       const invite = (more: object = {}) =>
@@ -225,7 +225,7 @@ onEveryDatabase(
       assert.equal((await register(token, { code })).status, 404, 'R25: it was for one use')
     })
 
-    test('register of an organization’s provider gives its default role; of several with that issuer and client none vouches', async () => {
+    test('register of an organization’s provider gives its default role; of several with that issuer and client, none vouches', async () => {
       const provider = (root: string, api: Api, role = 'viewer') =>
         api.create(`iam/identityProviders/${root}`, {
           name: 'login',
@@ -264,7 +264,7 @@ onEveryDatabase(
       assertError(await register(await person('changed')), unauthenticated)
     })
 
-    test('register with a token of ours registers nobody, but accepts an invite', async () => {
+    test('register with a token of this server registers no user, but accepts an invite', async () => {
       const { berth } = cast()
       const { uid: root, owner } = await cast().organization()
       const { code } = await owner.api.create(`iam/groupInvites/${root}`, {
@@ -284,7 +284,7 @@ onEveryDatabase(
       assertError(await register(accessToken, { code }), unauthenticated)
     })
 
-    test('register refuses what no provider vouches for, and asks no issuer that nobody signs in with (R1)', async () => {
+    test('register rejects tokens that no provider vouches for, and contacts no issuer without a provider (R1)', async () => {
       const stranger = await startIssuer(suite)
       const now = Math.floor(Date.now() / 1000)
       const forged = newSigner('k1')
@@ -315,7 +315,7 @@ onEveryDatabase(
       assert.equal((await register(await idToken({ aud: ['berth', 'x'], azp: 'berth' }))).status, 200)
     })
 
-    test('R15: register waits for a provider that cannot be asked', async () => {
+    test('R15: register is unavailable while a provider cannot be reached', async () => {
       const { owner, uid } = await cast().organization()
       const down = await startIssuer(suite)
       down.answer = (_request, response) => response.writeHead(503).end()
@@ -328,7 +328,7 @@ onEveryDatabase(
       assert.deepEqual([reply.status, reply.body.code], [503, 14], reply.text)
     })
 
-    test('R12: delete takes the identity with its bindings, sessions, account and passkeys, and the log says so', async () => {
+    test('R12: delete removes the identity with its bindings, sessions, account and passkeys, and records it', async () => {
       const { berth } = cast()
       const { uid: root } = await cast().organization()
       const sub = newName('sub')
@@ -349,7 +349,7 @@ onEveryDatabase(
           method: 'chainguard.platform.auth.Auth/Delete',
           actor: identity,
         })
-      // R23: whoever comes back is somebody else.
+      // R23: a user who returns gets another identity.
       const back = await register(await idToken({ sub }))
       assert.notEqual(back.body.identity, identity)
       assert.equal(back.status, 200)
@@ -371,7 +371,7 @@ onEveryDatabase(
       await assert.rejects(byGrpc(one, token), { code: 16 })
     })
 
-    test('a headless session is there once somebody signed in, for one who asks', async () => {
+    test('a headless session exists once a sign-in has stored it, and can be fetched once', async () => {
       const { store } = cast().berth.berth.installation
       const code = randomBytes(32).toString('base64url')
       const ask = (asked: string): Promise<RestReply> =>

@@ -21,7 +21,7 @@ for (const database of databases) {
   describe(`exchange of people's ID tokens on ${database.name}`, () => {
     const suite = cleanups()
     let berth: TestBerth
-    /** Of the operator, for everybody. */
+    /** Of the operator, for all users. */
     let operator: TestIssuer
     /** Of one organization. */
     let company: TestIssuer
@@ -47,7 +47,7 @@ for (const database of databases) {
       return { subject, uid: await createPerson(berth, { issuer: issuer.name, subject }) }
     }
 
-    test('the ID token of a user who signed in before assumes their identity', async () => {
+    test('the ID token of a user who has signed in before assumes their identity', async () => {
       const { uid, subject } = await personOf(operator)
       await bindRole(berth, berth.organization, uid, 'viewer')
       for (const asked of [{}, { identity: uid }]) {

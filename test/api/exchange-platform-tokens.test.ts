@@ -31,7 +31,7 @@ for (const database of databases) {
     let below: string
     /** Holds viewer in the organization. */
     let identity: string
-    /** Whoever holds any token of the server may assume it. */
+    /** Can be assumed with any token of the server. */
     let shared: string
 
     before(async () => {

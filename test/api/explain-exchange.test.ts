@@ -66,7 +66,7 @@ const ALL =
   'form ok, exists ok, relationship ok, issuer ok, time ok, key ok, signature ok, age ok, subject ok, audience ok'
 
 onEveryDatabase('explaining an exchange', (cast) => {
-  test('a token that fits is accepted, condition by condition in the order of the exchange', async (t) => {
+  test('a matching token is accepted, condition by condition in the order of the exchange', async (t) => {
     const { berth } = cast()
     const issuer = await startIssuer(t)
     const identity = await createIdentity(
@@ -89,7 +89,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
     assert.deepEqual([run?.expected, run?.actual], ['pattern [0-9]+', '7'])
   })
 
-  test('it gives out no token, and leaves nothing behind', async (t) => {
+  test('it returns no token, and stores nothing', async (t) => {
     const { berth, writesNothing } = cast()
     const issuer = await startIssuer(t)
     const identity = await createIdentity(berth, berth.organization, claimMatch(issuer))
@@ -100,14 +100,14 @@ onEveryDatabase('explaining an exchange', (cast) => {
     })
   })
 
-  test('each condition that does not hold is shown with what was expected, what is there and a hint', async (t) => {
+  test('each failed condition is shown with the expected value, the actual value and a hint', async (t) => {
     const { berth } = cast()
     const issuer = await startIssuer(t)
     const foreign = newSigner('k1')
     const now = Math.floor(Date.now() / 1000)
     const own = (claims: object = {}) => issuer.sign({ aud: berth.url, ...claims })
     const claims = { iss: issuer.name, sub: SUBJECT, aud: berth.url, iat: now, exp: now + 60 }
-    /** What the identity asks for, the token, the names of what fails or cannot be told, and the first hint. */
+    /** The conditions of the identity, the token, the names of failed or unknown conditions, and the first hint. */
     const table: readonly [string, object, string, string, RegExp][] = [
       ['no JWT', {}, 'x', 'form', /neither a signed JWT nor a signed request/],
       ['no signature', {}, unsignedJws({ alg: 'none' }, claims), 'form', /supported algorithm/],
@@ -202,7 +202,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
     assert.equal(statusOf(await exchange(berth.url, await own(), sorts)), 'ok')
   })
 
-  test('R1: keys are asked for at no issuer but the one that the identity trusts', async (t) => {
+  test('R1: keys are fetched only from the issuer that the identity trusts', async (t) => {
     const { berth } = cast()
     const [trusted, stranger] = [await startIssuer(t), await startIssuer(t)]
     const identity = await createIdentity(berth, berth.organization, claimMatch(trusted))
@@ -216,7 +216,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
     assert.deepEqual([...trusted.requests, ...stranger.requests], [])
   })
 
-  test('other kinds of identities say how they are assumed', async (t) => {
+  test('for other kinds of identities it says how they are assumed', async (t) => {
     const { berth } = cast()
     const issuer = await startIssuer(t)
     const token = await issuer.sign({ aud: berth.url })
@@ -246,7 +246,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
     assert.deepEqual(issuer.requests, [])
   })
 
-  test('tokens of the server itself and of people are explained as well', async () => {
+  test('tokens of the server itself and of users are explained, too', async () => {
     const { berth } = cast()
     const token = await berth.tokenOf(berth.owner)
     const own = await explain(berth, berth.owner, token)
@@ -267,7 +267,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
     assert.equal(outcomes(none), 'form ok, exists ok, relationship FAILED')
   })
 
-  test('whoever may read the identity may ask, and nobody else', async (t) => {
+  test('only callers who may read the identity get an explanation', async (t) => {
     const { berth, organization, grpc } = cast()
     const issuer = await startIssuer(t)
     const { uid, member } = await organization()
@@ -304,7 +304,7 @@ onEveryDatabase('explaining an exchange', (cast) => {
 
 const sqlite = { name: 'sqlite', open: undefined } as const
 
-test('R3, R15: an issuer that fails is told of without anything of its answer or address', async (t) => {
+test('R3, R15: a failing issuer is reported without its response or address', async (t) => {
   const berth = await startTestBerth(sqlite)
   t.after(() => berth.stop())
   const issuer = await startIssuer(t)
@@ -318,7 +318,7 @@ test('R3, R15: an issuer that fails is told of without anything of its answer or
   assert.doesNotMatch(JSON.stringify(key), new RegExp(`mark|${new URL(issuer.name).port}`))
 })
 
-test('a signed request to AWS is explained, and sent on only when it may be', async (t) => {
+test('a signed request to AWS is explained, and forwarded only if it may be', async (t) => {
   const sts = await startAwsSts(t)
   const berth = await startTestBerth(sqlite, { env: { BERTH_AWS_STS_ENDPOINT: sts.url } })
   t.after(() => berth.stop())

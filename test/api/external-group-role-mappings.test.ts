@@ -42,7 +42,7 @@ onEveryDatabase('external group role mappings', (cast) => {
   const batch = (token: string, body: object) =>
     call('POST', `${cast().berth.url}/iam/v2beta1/externalGroupRoleMappings:batchDelete`, { token, body })
 
-  test('create, get, list and delete answer in the exact shape', async () => {
+  test('create, get, list and delete return the exact JSON', async () => {
     const { api, root, provider } = await organized()
     const body = { externalGroupId: 'cn=Admins,dc=example', roleUid: viewer, scope: root }
     const made = await api.create(`${path}/${provider}`, body)
@@ -96,7 +96,7 @@ onEveryDatabase('external group role mappings', (cast) => {
     await assert.rejects(grpc.call(getExternalGroupRoleMapping, { uid }, { token }), { code: 5 })
   })
 
-  test('what a mapping cannot be is refused, field by field, and nothing is written', async () => {
+  test('an invalid mapping is rejected, field by field, and nothing is written', async () => {
     const { api, root, provider } = await organized()
     const { uid: team } = await api.create(`iam/groups/${root}`, { name: 'team' })
     const { uid: other } = await cast().organization()
@@ -135,7 +135,7 @@ onEveryDatabase('external group role mappings', (cast) => {
     })
   })
 
-  test('a mapping lies under an identity provider', async () => {
+  test('a mapping belongs to an identity provider', async () => {
     const { api, root, provider } = await organized()
     const body = { externalGroupId: 'admins', roleUid: viewer, scope: root }
     const { uid: mapping } = await api.create(`${path}/${provider}`, body)
@@ -147,7 +147,7 @@ onEveryDatabase('external group role mappings', (cast) => {
     })
   })
 
-  test('the same group has a role once under a provider', async () => {
+  test('a provider maps a group to a role once', async () => {
     const { api, root, provider } = await organized()
     const body = { externalGroupId: 'admins', roleUid: viewer, scope: root }
     const { uid } = await api.create(`${path}/${provider}`, body)
@@ -178,7 +178,7 @@ onEveryDatabase('external group role mappings', (cast) => {
     await api.create(`${path}/${provider}`, { ...body, roleUid: own.uid })
   })
 
-  test('R19: nobody maps a group to a role that holds more than they do', async () => {
+  test('R19: a caller cannot map a group to a role that grants more than they hold', async () => {
     const { organization, api, root, provider } = await organized()
     const capabilities = [
       'CAP_IAM_IDENTITY_PROVIDERS_CREATE',
@@ -265,7 +265,7 @@ onEveryDatabase('external group role mappings', (cast) => {
     assert.deepEqual(pages, [made[0], made[2]].map((one) => one?.uid).sort())
   })
 
-  test('a batch is deleted whole, without what is gone already, or not at all', async () => {
+  test('a batch is deleted as a whole, skipping deleted mappings, or not at all', async () => {
     const { api, root, provider } = await organized()
     const second = await providerOf(root)
     const make = (parent: string, externalGroupId: string) =>
@@ -308,7 +308,7 @@ onEveryDatabase('external group role mappings', (cast) => {
     assert.deepEqual(uidsOf(await api.get(path)).sort(), [kept.uid, foreign.uid].sort())
   })
 
-  test('two batches that overlap end, and each mapping is deleted by one of them', async () => {
+  test('overlapping batches both finish, and each mapping is deleted by one of them', async () => {
     const { api, root, provider } = await organized()
     const names: string[] = []
     for (let at = 0; at < 10; at++) {
@@ -324,7 +324,7 @@ onEveryDatabase('external group role mappings', (cast) => {
     assert.deepEqual(replies.flatMap(uidsOf).sort(), [...names].sort())
   })
 
-  test('a role that groups are mapped to is kept', async () => {
+  test('a role with mapped groups cannot be deleted', async () => {
     const { api, root, provider } = await organized()
     const role = await api.create(`iam/roles/${root}`, {
       name: 'mapped',
@@ -339,7 +339,7 @@ onEveryDatabase('external group role mappings', (cast) => {
     assert.equal((await api.delete(`iam/roles/${role.uid}`)).status, 200)
   })
 
-  test('a deletion of another version than was read is refused', async () => {
+  test('a deletion of another version than was read is rejected', async () => {
     const { api, root, provider } = await organized()
     const body = { externalGroupId: 'admins', roleUid: viewer, scope: root }
     const [one, other] = [
@@ -362,7 +362,7 @@ onEveryDatabase('external group role mappings', (cast) => {
     assert.equal((await call('DELETE', url(one.uid), { token, headers: own })).status, 200)
   })
 
-  test('each change leaves one audit record, a batch one about the provider', async () => {
+  test('each change writes one audit record, a batch one about the provider', async () => {
     const { organization, api, root, provider } = await organized()
     const body = { externalGroupId: 'admins', roleUid: viewer, scope: root }
     const made = await api.create(`${path}/${provider}`, body)

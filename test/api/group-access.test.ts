@@ -24,7 +24,7 @@ async function employer({ admin }: ApiFixture, domain = `${newName('works')}.exa
   return { uid: uid as string, domain }
 }
 
-/** Somebody with an e-mail address that their sign-in vouches for, who belongs nowhere near. */
+/** A user with a verified e-mail address, whose identity is in an unrelated organization. */
 async function person(cast: ApiFixture, email: string): Promise<{ readonly uid: string; readonly api: Api }> {
   const { uid: elsewhere } = await cast.organization()
   const { uid } = await cast.admin.create(`iam/identities/${elsewhere}`, { name: 'ada', claimMatch })
@@ -40,7 +40,7 @@ const eligible = async (api: Api) => (await api.get('iam/groups:checkEligibility
 onEveryDatabase(
   'the way into an organization',
   (cast) => {
-    test('who has an address of its domain finds a verified organization and asks to be let in', async () => {
+    test('a user with an address of its domain finds a verified organization and requests access', async () => {
       const { uid, domain } = await employer(cast())
       const ada = await person(cast(), `ada@${domain.toUpperCase()}`)
       assert.deepEqual(await eligible(ada.api), { eligible: true })
@@ -67,7 +67,7 @@ onEveryDatabase(
       await assert.rejects(grpc.call(requestGroupAccess, { groupUid: '' }, { token }), { code: 3 })
     })
 
-    test('R35: every reason for finding none has one answer, byte for byte', async () => {
+    test('R35: every reason for finding none has the same response, byte for byte', async () => {
       const { uid } = await employer(cast())
       const { uid: blocked } = await employer(cast(), BLOCKED)
       const { uid: mail } = await employer(cast(), 'gmail.com')
@@ -80,7 +80,7 @@ onEveryDatabase(
         ['', uid, false],
         [`ada@${BLOCKED}`, blocked, false],
         ['ada@gmail.com', mail, false],
-        // Not verified, suspended, nobody's, another's.
+        // Not verified, suspended, without an organization, of another organization.
         [`ada@${domain}`, plain, true],
         [`ada@${suspended.domain}`, suspended.uid, true],
         ['ada@nobody.example', uid, true],
@@ -101,7 +101,7 @@ onEveryDatabase(
       assert.equal(answers.size, 1)
     })
 
-    test('only the organization of the own domain can be asked, looked at anew each time', async () => {
+    test('only the organization of the own domain accepts requests, checked each time', async () => {
       const [mine, theirs] = [await employer(cast()), await employer(cast())]
       const { api } = await person(cast(), `ada@${mine.domain}`)
       assertError(await ask(api, theirs.uid), none)
@@ -112,7 +112,7 @@ onEveryDatabase(
         assertError(await ask(api, bad), invalidFieldError('groupUid'))
     })
 
-    test('an address that nobody vouches for counts as none', async () => {
+    test('an unverified address counts as none', async () => {
       const { domain } = await employer(cast())
       const { uid, api } = await person(cast(), '')
       const { kysely } = cast().berth.berth.installation.store.db
@@ -124,7 +124,7 @@ onEveryDatabase(
       assertError(await lookup(api), none)
     })
 
-    test('accessRequestIntervalMs: asking again too soon is refused, and says when it is not', async () => {
+    test('accessRequestIntervalMs: a repetition too soon is rejected with the time of the next attempt', async () => {
       const { uid, domain } = await employer(cast())
       const { api } = await person(cast(), `ada@${domain}`)
       assert.equal((await ask(api, uid)).status, 200)
@@ -134,7 +134,7 @@ onEveryDatabase(
       assert.equal(type, 'type.googleapis.com/google.rpc.RetryInfo')
       const seconds = Number.parseFloat(retryDelay)
       assert.ok(seconds > 0 && seconds <= limits.accessRequestIntervalMs / 1000, retryDelay)
-      // Somebody else may ask meanwhile.
+      // Another user can request access meanwhile.
       assert.equal((await ask((await person(cast(), `bob@${domain}`)).api, uid)).status, 200)
       const { kysely } = cast().berth.berth.installation.store.db
       await kysely
@@ -145,7 +145,7 @@ onEveryDatabase(
       assert.equal((await ask(api, uid)).status, 429)
     })
 
-    test('of many requests at once one counts', async () => {
+    test('of many concurrent requests one counts', async () => {
       const { uid, domain } = await employer(cast())
       const ada = await person(cast(), `ada@${domain}`)
       const replies = await Promise.all(Array.from({ length: 10 }, () => ask(ada.api, uid)))
@@ -156,7 +156,7 @@ onEveryDatabase(
       assert.equal((await cast().auditEventsOf(uid)).filter(({ actor }) => actor === ada.uid).length, 1)
     })
 
-    test('what was asked goes with who asked and with whom it was asked', async () => {
+    test('a request is deleted with its user and with its organization', async () => {
       const { kysely } = cast().berth.berth.installation.store.db
       const left = async (column: 'root' | 'identity_uid', uid: string) =>
         (await kysely.selectFrom('access_requests').selectAll().where(column, '=', uid).execute()).length

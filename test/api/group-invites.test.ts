@@ -39,7 +39,7 @@ onEveryDatabase('group invites', (cast) => {
       ...(body === undefined ? {} : { body }),
     })
 
-  test('create, get, list, update and delete answer in the exact shape', async () => {
+  test('create, get, list, update and delete return the exact JSON', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const group = await api.create(`iam/groups/${root}`, { name: 'team' })
@@ -151,7 +151,7 @@ onEveryDatabase('group invites', (cast) => {
     assert.deepEqual((await rowOf(made.uid)).code_hash, row.code_hash)
   })
 
-  test('what an invite cannot be is refused, field by field, and nothing is written (inviteLifetimeMsMax, emailCharsMax)', async () => {
+  test('an invalid invite is rejected, field by field, and nothing is written (inviteLifetimeMsMax, emailCharsMax)', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const { uid } = await api.create(`iam/groupInvites/${root}`, offer)
@@ -202,7 +202,7 @@ onEveryDatabase('group invites', (cast) => {
         invalidFieldError('updateMask'),
       )
       const gone = `${root}/0123456789abcdef`
-      // Whether the group exists is told before what is wrong with the invite.
+      // A missing group is reported before violations in the invite.
       for (const body of [offer, {}])
         assertError(await api.post(`iam/groupInvites/${gone}`, body), notFoundError(GROUP, gone))
       for (const roleUid of ['f'.repeat(40), `${root}/0123456789abcdef`, uid, root, owner.uid]) {
@@ -223,7 +223,7 @@ onEveryDatabase('group invites', (cast) => {
     }
   })
 
-  test('an update changes what it names and nothing else, and a ttl counts from now', async () => {
+  test('an update changes the named fields only, and a ttl starts now', async () => {
     const { owner, uid: root } = await cast().organization()
     const pull = managedRole('registry.pull')
     const email = 'ada@example.com'
@@ -286,7 +286,7 @@ onEveryDatabase('group invites', (cast) => {
     assert.equal((await api.delete(path)).status, 200)
   })
 
-  test('a list is filtered by place and by key, and ordered by time or uid', async () => {
+  test('a list is filtered by group and by key, and ordered by time or uid', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const team = await api.create(`iam/groups/${root}`, { name: 'team' })
@@ -337,7 +337,7 @@ onEveryDatabase('group invites', (cast) => {
     )
   })
 
-  test('an invite outlives its role, and then shows none', async () => {
+  test('an invite stays when its role is deleted, and then shows none', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const role = await api.create(`iam/roles/${root}`, { name: 'short', capabilities: ['CAP_REPO_LIST'] })
@@ -359,7 +359,7 @@ onEveryDatabase('group invites', (cast) => {
     assert.equal(given.body.role.name, 'viewer')
   })
 
-  test('who holds the capability may, and others may not', async () => {
+  test('only callers with the capability are allowed', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
@@ -405,7 +405,7 @@ onEveryDatabase('group invites', (cast) => {
     assert.equal((await lead.api.delete(`iam/groupInvites/${inTeam.uid}`)).status, 200)
   })
 
-  test('R19: nobody promises more than they hold there', async () => {
+  test('R19: an invite cannot grant more than its creator holds there', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
@@ -450,7 +450,7 @@ onEveryDatabase('group invites', (cast) => {
     assert.equal((await member.api.patch(`iam/groupInvites/${own.uid}`, { ttl: '7200s' })).status, 200)
   })
 
-  test('R17: invites and roles of another organization look as if they were not there', async () => {
+  test('R17: invites and roles of another organization look as if they did not exist', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
     const role = await theirs.owner.api.create(`iam/roles/${theirs.uid}`, {
       name: 'r',
@@ -481,7 +481,7 @@ onEveryDatabase('group invites', (cast) => {
     }
   })
 
-  test('the tag of Create is that of Get, and guards Update and Delete', async () => {
+  test('the etag of Create is that of Get, and guards Update and Delete', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const created = await api.post(`iam/groupInvites/${root}`, offer)
@@ -504,7 +504,7 @@ onEveryDatabase('group invites', (cast) => {
     assert.equal((await ask('DELETE', path, api, { 'if-match': fresh })).status, 200)
   })
 
-  test('a create that is sent again with its key shows the same code', async () => {
+  test('a create that is repeated with its key returns the same code', async () => {
     const { owner, uid: root } = await cast().organization()
     const send = () =>
       ask('POST', `iam/groupInvites/${root}`, owner.api, { 'idempotency-key': 'invite' }, offer)
@@ -514,7 +514,7 @@ onEveryDatabase('group invites', (cast) => {
     assert.equal((await owner.api.get('iam/groupInvites')).body.totalCount, '1')
   })
 
-  test('open invites keep their group from being deleted, those that have run out go with it', async () => {
+  test('open invites block the deletion of their group, expired ones are deleted with it', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const team = await api.create(`iam/groups/${root}`, { name: 'team' })
@@ -536,7 +536,7 @@ onEveryDatabase('group invites', (cast) => {
     assert.equal((await api.get('iam/groupInvites')).body.totalCount, '0')
   })
 
-  test('each change leaves one audit record, a failed or empty one none', async () => {
+  test('each change writes one audit record, a failed or empty one none', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const { uid } = await api.create(`iam/groupInvites/${root}`, offer)
@@ -557,7 +557,7 @@ let statements = 0
 onEveryDatabase(
   'the cost of listing invites',
   (cast) => {
-    test('is the same number of statements whatever they promise', async () => {
+    test('is the same number of statements for any roles', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       for (let n = 0; n < 12; n++) {

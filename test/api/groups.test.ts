@@ -22,11 +22,11 @@ import { assertGolden } from '../support/golden.ts'
 
 const TYPE = 'iam.chainguard.dev/Group'
 const nameRule = 'name must match "^[a-z0-9 ._-]{1,}$"'
-/** Well-formed, and nobody's. */
+/** Well-formed, and unused. */
 const nowhere = '0123456789abcdef'
 
 onEveryDatabase('groups', (cast) => {
-  test('create, get, list, update and delete answer in the exact shape', async () => {
+  test('create, get, list, update and delete return the exact JSON', async () => {
     const { owner, uid: root } = await cast().organization()
     const created = await owner.api.post(`iam/groups/${root}`, { name: 'team one', description: 'The first' })
     assert.equal(created.status, 200)
@@ -82,7 +82,7 @@ onEveryDatabase('groups', (cast) => {
     )
   })
 
-  test('a group without a name is refused in the words of the spec', async () => {
+  test('a group without a name is rejected with the text of the spec', async () => {
     const { owner, uid } = await cast().organization()
     const { url } = cast().berth
     const reply = await call('POST', `${url}/iam/v2beta1/groups/${uid}`, {
@@ -99,7 +99,7 @@ onEveryDatabase('groups', (cast) => {
     )
   })
 
-  test('a group with a repo in it is kept in the words of the spec', async () => {
+  test('deleting a group with a repo is rejected with the text of the spec', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`iam/groups/${root}`, { name: 'full' })
     await owner.api.create(`registry/repos/${uid}`, { name: 'nginx' })
@@ -136,7 +136,7 @@ onEveryDatabase('groups', (cast) => {
     ['an unknown kind', { name: 'a', kind: 'ORG_KIND_NONE' }, 'kind'],
     ['a list', [], ''],
   ]
-  test('what a group cannot be is refused, field by field, and nothing is written', async () => {
+  test('an invalid group is rejected, field by field, and nothing is written', async () => {
     const { owner, uid: root } = await cast().organization()
     const existing = await owner.api.create(`iam/groups/${root}`, { name: 'existing' })
     for (const [title, body, ...fields] of badBodies) {
@@ -150,7 +150,7 @@ onEveryDatabase('groups', (cast) => {
     }
   })
 
-  test('names and descriptions reach to their limits', async () => {
+  test('names and descriptions can have their full length', async () => {
     const { owner, uid: root } = await cast().organization()
     const longest = {
       name: 'a .-_9'.padEnd(limits.nameCharsMax, 'x'),
@@ -160,7 +160,7 @@ onEveryDatabase('groups', (cast) => {
     assert.deepEqual([made.name, made.description], [longest.name, longest.description])
   })
 
-  test('a malformed uid is code 3 wherever it stands', async () => {
+  test('a malformed uid is code 3 in every field', async () => {
     const { owner, uid: root } = await cast().organization()
     for (const bad of [
       'x',
@@ -184,14 +184,14 @@ onEveryDatabase('groups', (cast) => {
     }
   })
 
-  test('a missing parent is 404 to those who may create there, and 403 to others', async () => {
+  test('a missing parent is 404 for callers who may create there, and 403 for others', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
     const gone = `${mine.uid}/${nowhere}`
     assertError(await mine.owner.api.post(`iam/groups/${gone}`, { name: 'a' }), notFoundError(TYPE, gone))
     assertError(await theirs.owner.api.post(`iam/groups/${gone}`, { name: 'a' }), permissionDeniedError)
   })
 
-  test('siblings differ in name, cousins need not', async () => {
+  test('siblings have different names, cousins may share one', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const a = await owner.api.create(`iam/groups/${root}`, { name: 'a' })
@@ -214,7 +214,7 @@ onEveryDatabase('groups', (cast) => {
     await owner.api.create(`iam/groups/${root}`, { name: 'b' })
   })
 
-  test('organizations differ in name over the whole installation', async () => {
+  test('organizations have different names in the whole installation', async () => {
     const { admin } = cast()
     const [one, two] = [await cast().organization(), await cast().organization()]
     await cast().writesNothing(async () => {
@@ -233,7 +233,7 @@ onEveryDatabase('groups', (cast) => {
     await one.owner.api.create(`iam/groups/${one.uid}`, { name: renamed })
   })
 
-  test('only administrators of the platform found organizations, and become their owners', async () => {
+  test('only administrators of the platform create organizations, and become their owners', async () => {
     const { owner } = await cast().organization()
     const name = newName('founded')
     const refused = await cast().writesNothing(() => owner.api.post('iam/groups', { name }))
@@ -253,7 +253,7 @@ onEveryDatabase('groups', (cast) => {
     await admin.create('iam/groups', { name })
   })
 
-  test('each kind of child keeps its group; without them it goes', async () => {
+  test('each kind of child blocks the deletion of its group; an empty group can be deleted', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const children: readonly [path: string, body: (group: string) => Promise<unknown>, word: string][] = [
@@ -278,7 +278,7 @@ onEveryDatabase('groups', (cast) => {
     }
   })
 
-  test('a binding somebody made keeps an organization; the one of its founding does not', async () => {
+  test('a created binding blocks the deletion of an organization; that of its creator does not', async () => {
     const { admin, berth } = cast()
     const { uid } = await admin.create('iam/groups', { name: newName('held') })
     const binding = await admin.create(`iam/roleBindings/${uid}`, {
@@ -290,7 +290,7 @@ onEveryDatabase('groups', (cast) => {
     assert.equal((await admin.delete(`iam/groups/${uid}`)).status, 200)
   })
 
-  test('an update changes what it names and nothing else', async () => {
+  test('an update changes the named fields only', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const cases: readonly [body: object, mask: string | undefined, name: string, description: string][] = [
@@ -328,7 +328,7 @@ onEveryDatabase('groups', (cast) => {
     }
   })
 
-  test('a mask that names nothing of a group is refused', async () => {
+  test('a mask that names no field of a group is rejected', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     for (const mask of ['nope', 'name.x', '*,name', 'resourceLimits.x', 'name,']) {
@@ -336,7 +336,7 @@ onEveryDatabase('groups', (cast) => {
         owner.api.patch(`iam/groups/${uid}`, { name: 'b' }, mask),
       )
       assertError(refused, invalidFieldError('updateMask'))
-      // Told as it was written.
+      // Reported as the caller spelled it.
       if (mask.includes('.')) assert.ok(refused.body.message.includes(`"${mask}"`), refused.text)
     }
     assertError(await owner.api.patch(`iam/groups/${uid}`, {}, 'name'), invalidFieldError('name'))
@@ -381,7 +381,7 @@ onEveryDatabase('groups', (cast) => {
     })
     const verified = await admin.patch(`iam/groups/${root}`, { verified: true, kind: 'ORG_KIND_CUSTOMER' })
     assert.deepEqual([verified.body.verified, verified.body.kind], [true, 'ORG_KIND_CUSTOMER'])
-    // Restating what they are changes nothing, so anybody may.
+    // Sending the current values changes nothing, so every caller may.
     const restated = await owner.api.patch(
       `iam/groups/${root}`,
       { name: verified.body.name, description: 'd', verified: true, kind: OrgKind.CUSTOMER },
@@ -392,7 +392,7 @@ onEveryDatabase('groups', (cast) => {
     assertError(await owner.api.patch(`iam/groups/${root}`, { verified: false }), permissionDeniedError)
   })
 
-  test("T1: the name of a verified organization is the operator's; restating it is anybody's", async () => {
+  test('T1: only the operator renames a verified organization; every caller may send the same name', async () => {
     const { owner, uid: root, name } = await cast().organization()
     const { admin, grpc } = cast()
     await admin.patch(`iam/groups/${root}`, { verified: true, kind: 'ORG_KIND_CUSTOMER' })
@@ -425,7 +425,7 @@ onEveryDatabase('groups', (cast) => {
     assert.equal((await owner.api.patch(`iam/groups/${root}`, { name })).body.name, name)
   })
 
-  test('a parent goes by its uid, the end of it, or its name', async () => {
+  test('a parent is given by its uid, the end of it, or its name', async () => {
     const { owner, uid: root, name } = await cast().organization()
     const { api } = owner
     const team = await api.create(`iam/groups/${root}`, { name: newName('my team') })
@@ -450,7 +450,7 @@ onEveryDatabase('groups', (cast) => {
     assert.equal(uid.slice(0, -17), team.uid)
   })
 
-  test('a parent that several groups could be is refused, and says so', async () => {
+  test('an ambiguous parent is rejected with a message that says so', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const [a, b] = [
@@ -469,7 +469,7 @@ onEveryDatabase('groups', (cast) => {
     await api.create(`iam/groups/${a.uid}`, { name: 'new' })
   })
 
-  test('a create with a key is answered again although its parent has become ambiguous', async () => {
+  test('a create with a key is repeated although its parent has become ambiguous', async () => {
     const { owner, uid: root } = await cast().organization()
     const name = newName('team')
     await owner.api.create(`iam/groups/${root}`, { name })
@@ -511,7 +511,7 @@ onEveryDatabase('groups', (cast) => {
     })
     assert.equal(answers.size, 1)
     await lead.api.create(`iam/groups/${team.name}`, { name: 'new' })
-    // Who may create groups everywhere is told that there is none.
+    // Callers who may create groups everywhere learn that it does not exist.
     const nobody = newName('nobody')
     assertError(await cast().admin.post(`iam/groups/${nobody}`, { name: 'new' }), notFoundError(TYPE, nobody))
     await cast().admin.create(`iam/groups/${hidden.name}`, { name: 'new' })
@@ -536,7 +536,7 @@ onEveryDatabase('groups', (cast) => {
     })
   })
 
-  test('R18: what the server sets cannot be set by anybody', async () => {
+  test('R18: no caller can set output-only fields', async () => {
     const { admin } = cast()
     const own = {
       uid: 'f'.repeat(40),
@@ -557,7 +557,7 @@ onEveryDatabase('groups', (cast) => {
     assert.deepEqual(starred.body, { ...made, description: 'd', updateTime: starred.body.updateTime })
   })
 
-  test('groups go down to the deepest level and no further', async () => {
+  test('groups can be nested to the deepest level and no further', async () => {
     const { owner, uid: root } = await cast().organization()
     let at = root
     for (let depth = 1; depth <= limits.groupDepthMax; depth++)
@@ -568,13 +568,13 @@ onEveryDatabase('groups', (cast) => {
     assert.equal(body.totalCount, String(limits.groupDepthMax))
   })
 
-  test('the ancestors of an organization are none', async () => {
+  test('an organization has no ancestors', async () => {
     const { owner, uid: root } = await cast().organization()
     const { text } = await owner.api.get('iam/groups', { 'uidp.ancestors_of': root })
     assert.equal(text, '{"groups":[],"nextPageToken":"","totalCount":"0","skipped":0}')
   })
 
-  test('each change leaves one audit record, a failed or empty one none', async () => {
+  test('each change writes one audit record, a failed or empty one none', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const { uid } = await api.create(`iam/groups/${root}`, { name: 'team' })
@@ -596,7 +596,7 @@ onEveryDatabase('groups', (cast) => {
     )
   })
 
-  test('one of two groups that want a name at once gets it', async () => {
+  test('of two concurrent groups with the same name one is created', async () => {
     const { owner, uid: root } = await cast().organization()
     const replies = await Promise.all(
       Array.from({ length: 8 }, () => owner.api.post(`iam/groups/${root}`, { name: 'contested' })),
@@ -607,7 +607,7 @@ onEveryDatabase('groups', (cast) => {
     ])
   })
 
-  test('nothing slips into a group while it is deleted', async () => {
+  test('nothing is created in a group while it is deleted', async () => {
     const { owner, uid: root } = await cast().organization()
     for (let round = 0; round < 5; round++) {
       const { uid } = await owner.api.create(`iam/groups/${root}`, { name: newName('race') })
@@ -626,14 +626,14 @@ onEveryDatabase('groups', (cast) => {
 onEveryDatabase(
   'an open installation',
   (cast) => {
-    test('lets every signed-in identity found an organization, which it then owns', async () => {
+    test('lets every signed-in identity create an organization, which it then owns', async () => {
       const { owner } = await cast().organization()
       const { uid } = await owner.api.create('iam/groups', { name: newName('mine') })
       await owner.api.create(`iam/groups/${uid}`, { name: 'below' })
       assert.equal((await owner.api.get(`iam/groups/${uid}`)).status, 200)
     })
 
-    test('lets no narrowed token found one: its founder gets more than the token carries', async () => {
+    test('lets no narrowed token create one: its creator gets more than the token allows', async () => {
       const { berth, organization } = cast()
       const { owner, uid } = await organization()
       const narrowed = apiOf(berth, await berth.tokenOf(owner.uid, { scopes: [uid] }))
@@ -646,7 +646,7 @@ onEveryDatabase(
 onEveryDatabase(
   'a parent among more groups than are looked through at once',
   (cast) => {
-    test('is found by its name and the end of its uid, whatever the caller is bound to', async () => {
+    test('is found by its name and the end of its uid, with any binding of the caller', async () => {
       const organization = await cast().organization()
       const { owner, uid: root } = organization
       const made = []

@@ -16,7 +16,7 @@ import {
 import { call } from '../support/api/rest.ts'
 import { createSession, voucherOf } from '../support/signin/accounts.ts'
 
-/** Creates that may be sent again: the second answer is the first one, and nothing is made twice. */
+/** Creates that are repeated: the second response is the first one, and nothing is created twice. */
 
 onEveryDatabase('creates with an idempotency key', (cast) => {
   const post = (path: string, { token }: Api, key: string, body: unknown) =>
@@ -27,7 +27,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     })
   const reused = { status: 422, code: 9, violation: 'IDEMPOTENCY_KEY_REUSED' } as const
 
-  test('a repeat returns the first answer and makes nothing', async () => {
+  test('a repetition returns the first response and creates nothing', async () => {
     const { owner, uid } = await cast().organization()
     const body = { name: 'nginx' }
     const first = await post(`registry/repos/${uid}`, owner.api, 'one', body)
@@ -41,7 +41,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     assert.equal((await owner.api.get('registry/repos', { 'uidp.children_of': uid })).body.totalCount, '1')
   })
 
-  test('the first answer is repeated also when what it made is gone', async () => {
+  test('the first response is repeated, also after the resource was deleted', async () => {
     const { owner, uid } = await cast().organization()
     const first = await post(`registry/repos/${uid}`, owner.api, 'gone', { name: 'nginx' })
     await owner.api.delete(`registry/repos/${first.body.uid}`)
@@ -67,7 +67,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     }
   })
 
-  test('R19: what a token created is not repeated for one that is narrowed', async () => {
+  test('R19: the response to one token is not repeated for a narrowed one', async () => {
     const { owner, uid } = await cast().organization()
     const group = await owner.api.create(`iam/groups/${uid}`, { name: 'narrow' })
     const invite = { roleUid: managedRole('viewer'), ttl: '600s' }
@@ -93,7 +93,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     }
   })
 
-  test('a caller who lost the right to create is refused, key or not', async () => {
+  test('a caller who lost the permission to create is denied, with and without a key', async () => {
     const { owner, uid, member } = await cast().organization()
     const editor = await member('editor')
     const first = await post(`registry/repos/${uid}`, editor.api, 'k', { name: 'nginx' })
@@ -102,7 +102,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     assert.equal((await post(`registry/repos/${uid}`, editor.api, 'k', { name: 'nginx' })).status, 403)
   })
 
-  test('a create that failed is tried again', async () => {
+  test('a create that failed runs again', async () => {
     const { owner, uid } = await cast().organization()
     const blocking = await owner.api.create(`registry/repos/${uid}`, { name: 'nginx' })
     const path = `registry/repos/${uid}`
@@ -112,7 +112,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     assert.equal((await post(path, owner.api, 'retry', { name: 'nginx' })).status, 200)
   })
 
-  test('a hundred creates with one key at once make one', async () => {
+  test('a hundred concurrent creates with one key create one resource', async () => {
     const { owner, uid } = await cast().organization()
     const replies = await Promise.all(
       Array.from({ length: 100 }, () =>
@@ -126,7 +126,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     assert.equal((await cast().auditEventsOf(replies[0]?.body.uid)).length, 1)
   })
 
-  test('a batch is made once', async () => {
+  test('a batch is created once', async () => {
     const { owner, uid } = await cast().organization()
     const { token } = owner.api
     const requests = []
@@ -154,7 +154,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
     assert.deepEqual([again.status, again.body.uid], [200, made.uid])
   })
 
-  test('an answer is kept encrypted', async () => {
+  test('a response is stored encrypted', async () => {
     const { owner, uid } = await cast().organization()
     await post(`registry/repos/${uid}`, owner.api, 'sealed', { name: 'plainly-visible' })
     const rows = await cast()
@@ -185,7 +185,7 @@ onEveryDatabase('creates with an idempotency key', (cast) => {
   })
 })
 
-onEveryDatabase('an idempotency key that grew old', (cast) => {
+onEveryDatabase('an expired idempotency key', (cast) => {
   test('is free again after a day (idempotencyKeyMaxAgeMs)', async () => {
     const { owner, uid } = await cast().organization()
     const { berth } = cast()

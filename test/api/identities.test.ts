@@ -46,7 +46,7 @@ const relationships = {
 }
 
 onEveryDatabase('identities', (cast) => {
-  test('create, get, list, update and delete answer in the exact shape', async () => {
+  test('create, get, list, update and delete return the exact JSON', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const body = { name: 'ci robot', description: 'Builds', company: 'Example', claimMatch }
@@ -107,7 +107,7 @@ onEveryDatabase('identities', (cast) => {
     await assert.rejects(grpc.call(getIdentity, { uid: created.uid }, { token }), { code: 5 })
   })
 
-  test('each relationship comes back as it was given, and can be listed by its type', async () => {
+  test('each relationship is returned unchanged, and can be listed by its type', async () => {
     const { owner, uid: root } = await cast().organization()
     const types = {
       claimMatch: 'RELATIONSHIP_TYPE_CLAIM_MATCH',
@@ -132,7 +132,7 @@ onEveryDatabase('identities', (cast) => {
     }
   })
 
-  test('V4-V9: what no relationship can be is refused, field by field, and nothing is written', async () => {
+  test('V4-V9: an invalid relationship is rejected, field by field, and nothing is written', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch })
     const [issuer, subject] = ['https://a.example', 's']
@@ -213,7 +213,7 @@ onEveryDatabase('identities', (cast) => {
     })
   })
 
-  test('V4: two relationships at once are refused', async () => {
+  test('V4: two relationships in one identity are rejected', async () => {
     const { owner, uid } = await cast().organization()
     for (const both of [
       { claimMatch, staticKeys },
@@ -230,7 +230,7 @@ onEveryDatabase('identities', (cast) => {
     }
   })
 
-  test('other bad fields are refused', async () => {
+  test('other invalid fields are rejected', async () => {
     const { owner, uid: root } = await cast().organization()
     const cases: readonly [body: object, ...fields: string[]][] = [
       [{ claimMatch }, 'name'],
@@ -247,7 +247,7 @@ onEveryDatabase('identities', (cast) => {
     })
   })
 
-  test('V8: keys have an end within 365 days of the identity, to the millisecond', async () => {
+  test('V8: keys expire within 365 days of the identity, to the millisecond', async () => {
     const { owner, uid: root } = await cast().organization()
     const at = (ms: number) => ({
       name: 'robot',
@@ -263,13 +263,13 @@ onEveryDatabase('identities', (cast) => {
     )
   })
 
-  test('a list by a relationship that there is not is refused', async () => {
+  test('a list by an unknown relationship is rejected', async () => {
     const { owner } = await cast().organization()
     const refused = await owner.api.get('iam/identities', { relationship_type: '99' })
     assertError(refused, invalidFieldError('relationship_type'))
   })
 
-  test('T2: the mask * switches between relationships in place, and what is stored comes back unfilled', async () => {
+  test('T2: the mask * switches between relationships in place, and stored values are returned without defaults', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const made = await api.create(`iam/identities/${root}`, { name: 'robot', description: 'd', claimMatch })
@@ -305,7 +305,7 @@ onEveryDatabase('identities', (cast) => {
     }
   })
 
-  test('R10: a misspelt audience is refused, never ignored', async () => {
+  test('R10: a misspelt audience is rejected, never ignored', async () => {
     const { owner, uid } = await cast().organization()
     const body = { name: 'robot', claimMatch: { ...claimMatch, audiences: 'https://api.example' } }
     assertError(
@@ -323,7 +323,7 @@ onEveryDatabase('identities', (cast) => {
     assert.equal(body.totalCount, '2')
   })
 
-  test('a missing group is 404 to those who may create there, and 403 to others', async () => {
+  test('a missing group is 404 for callers who may create there, and 403 for others', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
     const gone = `${mine.uid}/0123456789abcdef`
     const body = { name: 'robot', claimMatch }
@@ -335,7 +335,7 @@ onEveryDatabase('identities', (cast) => {
     assertError(await mine.owner.api.post('iam/identities/', body), invalidFieldError('parent'))
   })
 
-  test('an update reaches into the relationship and switches between them', async () => {
+  test('an update can change fields of the relationship and switch between relationships', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const full = { ...claimMatch, claims: { a: '1' }, audience: 'aud' }
@@ -411,7 +411,7 @@ onEveryDatabase('identities', (cast) => {
     }
   })
 
-  test('R18: what the server sets cannot be set, nor with the mask *', async () => {
+  test('R18: output-only fields cannot be set, also not with the mask *', async () => {
     const { owner, uid: root } = await cast().organization()
     const own = {
       uid: 'f'.repeat(40),
@@ -435,7 +435,7 @@ onEveryDatabase('identities', (cast) => {
     }
   })
 
-  test('an identity that bindings use is kept', async () => {
+  test('an identity with bindings cannot be deleted', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch })
     const binding = await owner.api.create(`iam/roleBindings/${root}`, {
@@ -452,7 +452,7 @@ onEveryDatabase('identities', (cast) => {
     assert.equal((await owner.api.delete(`iam/identities/${uid}`)).status, 200)
   })
 
-  test('R12: an identity that was deleted may do nothing any more', async () => {
+  test('R12: a deleted identity has no permissions', async () => {
     const organization = await cast().organization()
     const member = await organization.member('viewer')
     assert.equal((await member.api.get(`iam/groups/${organization.uid}`)).status, 200)
@@ -462,7 +462,7 @@ onEveryDatabase('identities', (cast) => {
     assertError(await member.api.get(`iam/groups/${organization.uid}`), { status: 401, code: 16 })
   })
 
-  test('R19: who decides who may assume an identity must hold what it holds', async () => {
+  test('R19: setting who may assume an identity requires everything that it holds', async () => {
     const { owner, uid: root, member } = await cast().organization()
     const role = await owner.api.create(`iam/roles/${root}`, {
       name: newName('identity editor'),
@@ -479,7 +479,7 @@ onEveryDatabase('identities', (cast) => {
     assert.equal((await owner.api.patch(`iam/identities/${powerful.uid}`, takeOver)).status, 200)
   })
 
-  test("the identity of the platform's administrator is not deleted", async () => {
+  test("the identity of the platform's administrator cannot be deleted", async () => {
     const { admin, berth } = cast()
     const bindings = await admin.get('iam/roleBindings', { identity: berth.owner })
     for (const { uid } of bindings.body.roleBindings) await admin.delete(`iam/roleBindings/${uid}`)
@@ -499,7 +499,7 @@ onEveryDatabase('identities', (cast) => {
     assert.equal((await owner.api.patch(`iam/identities/${uid}`, { description: 'old' })).status, 200)
   })
 
-  test('static keys may be renewed for as long as the identity is young enough', async () => {
+  test('static keys can be renewed until the identity reaches its maximum age', async () => {
     const { owner, uid: root } = await cast().organization()
     const made = await owner.api.create(`iam/identities/${root}`, {
       name: newName('keys'),
@@ -512,7 +512,7 @@ onEveryDatabase('identities', (cast) => {
     assertError(await renew(new Date(latest.getTime() + 1)), invalidFieldError('staticKeys.expirationTime'))
   })
 
-  test('each change leaves one audit record, a failed or empty one none', async () => {
+  test('each change writes one audit record, a failed or empty one none', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`iam/identities/${root}`, { name: 'robot', claimMatch })
     await owner.api.patch(`iam/identities/${uid}`, { description: 'd' })

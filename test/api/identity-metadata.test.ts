@@ -30,8 +30,8 @@ const empty = {
   selfServe: false,
 }
 
-onEveryDatabase('what callers tell about themselves', (cast) => {
-  /** Somebody without any rights. */
+onEveryDatabase('identity metadata', (cast) => {
+  /** A user without permissions. */
   const somebody = async (name = 'ada king lovelace') => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`iam/identities/${root}`, { name, company: 'Engines', claimMatch })
@@ -54,7 +54,7 @@ onEveryDatabase('what callers tell about themselves', (cast) => {
     return row === undefined ? undefined : fromBinary(IdentityMetadataSchema, row.metadata)
   }
 
-  test('the whole of it comes back, the names from the identity', async () => {
+  test('all metadata is returned, the names from the identity', async () => {
     const { uid, tell, get } = await somebody()
     const own = { uid, name: 'ada king lovelace', givenName: 'ada', familyName: 'king lovelace' }
     const { status, body } = await tell({ jobTitle: 'Analyst', updatesOptIn: true })
@@ -78,7 +78,7 @@ onEveryDatabase('what callers tell about themselves', (cast) => {
     await cast().writesNothing(() => tell({ product: 'images' }))
   })
 
-  test('the same over gRPC, and a mask says what is cleared', async () => {
+  test('the same over gRPC, and a mask names the fields to clear', async () => {
     const { api, tell } = await somebody()
     await tell({ jobTitle: 'Analyst', product: 'images' })
     const { updateIdentityMetadata } = IdentitiesService.method
@@ -95,7 +95,7 @@ onEveryDatabase('what callers tell about themselves', (cast) => {
     assertError(await tell({}, 'nope'), invalidFieldError('updateMask'))
   })
 
-  test('R18: uid and names cannot be told, and the mark of a CRM is never kept', async () => {
+  test('R18: uid and names cannot be set, and the cookie of a CRM is never stored', async () => {
     const { uid, tell } = await somebody('ada')
     const own = { uid: 'f'.repeat(40), name: 'x', givenName: 'y', familyName: 'z', hubspotUtk: 'mark' }
     const { body } = await tell({ ...own, jobTitle: 'Analyst' }, '*')
@@ -115,7 +115,7 @@ onEveryDatabase('what callers tell about themselves', (cast) => {
     await cast().writesNothing(() => tell({ hubspotUtk: 'mark' }))
   })
 
-  test('what is too long or no address is refused, field by field', async () => {
+  test('values that are too long or no address are rejected, field by field', async () => {
     const { tell } = await somebody()
     const long = 'x'.repeat(limits.descriptionCharsMax + 1)
     const address = 'https://example.com/'
@@ -145,7 +145,7 @@ onEveryDatabase('what callers tell about themselves', (cast) => {
     assert.equal((await tell({ latestFormSubmitUrl: longest })).body.latestFormSubmitUrl, longest)
   })
 
-  test('it goes with the identity', async () => {
+  test('it is deleted with the identity', async () => {
     const { uid, tell, owner } = await somebody()
     await tell({ jobTitle: 'Analyst' })
     assert.notEqual(await storedOf(uid), undefined)

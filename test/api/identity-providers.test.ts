@@ -79,7 +79,7 @@ onEveryDatabase('identity providers', (cast) => {
     return { organization, api: organization.owner.api, root: organization.uid, made, uid: String(made.uid) }
   }
 
-  test('create, get, list, update and delete answer in the exact shape', async () => {
+  test('create, get, list, update and delete return the exact JSON', async () => {
     const { api, root, made, uid } = await owned({
       ...provider,
       description: 'Everyone at work',
@@ -221,7 +221,7 @@ onEveryDatabase('identity providers', (cast) => {
     [{ saml: {} }, 'saml'],
   ]
 
-  test('what a provider cannot be is refused, field by field, and nothing is written', async () => {
+  test('an invalid provider is rejected, field by field, and nothing is written', async () => {
     // One without a secret, so that taking away its proof keys leaves it with nothing.
     const { api, root, uid } = await owned(withOidc({ clientSecret: '', pkceEnabled: true }))
     await cast().writesNothing(async () => {
@@ -249,7 +249,7 @@ onEveryDatabase('identity providers', (cast) => {
     })
   })
 
-  test('what is just within the limits is taken', async () => {
+  test('values just within the limits are accepted', async () => {
     const { made, uid } = await owned(
       withOidc({
         issuer: `https://login.example/${'a'.repeat(limits.issuerCharsMax - 22)}`,
@@ -279,7 +279,7 @@ onEveryDatabase('identity providers', (cast) => {
     })
   })
 
-  test('the secret is kept encrypted, bound to its provider, and shown nowhere', async () => {
+  test('the secret is stored encrypted, bound to its provider, and never returned', async () => {
     const secret = newName('secret')
     const { api, made, uid } = await owned(withOidc({ clientSecret: secret }))
     const other = newName('secret')
@@ -342,7 +342,7 @@ onEveryDatabase('identity providers', (cast) => {
     }
   })
 
-  test('a secret or proof keys must remain', async () => {
+  test('a provider keeps a secret or proof keys', async () => {
     const { api, uid } = await owned()
     const noSecret = invalidFieldError('oidc.clientSecret')
     await cast().writesNothing(async () => {
@@ -365,7 +365,7 @@ onEveryDatabase('identity providers', (cast) => {
     assert.equal(await storedSecret(cast(), uid), oidc.clientSecret)
   })
 
-  test('the correlation rule is fixed when a provider is made', async () => {
+  test('the correlation rule is fixed when a provider is created', async () => {
     const restated: Readonly<Record<string, readonly string[]>> = {
       [UNSPECIFIED]: [UNSPECIFIED, SUB],
       [SUB]: [UNSPECIFIED, SUB],
@@ -403,7 +403,7 @@ onEveryDatabase('identity providers', (cast) => {
     }
   })
 
-  test('an update changes what it names and nothing else', async () => {
+  test('an update changes the named fields only', async () => {
     const full = {
       ...provider,
       description: 'd',
@@ -438,7 +438,7 @@ onEveryDatabase('identity providers', (cast) => {
     }
   })
 
-  test('R18: what the server sets cannot be set', async () => {
+  test('R18: output-only fields cannot be set', async () => {
     const own = {
       uid: 'f'.repeat(40),
       createTime: '2001-01-01T00:00:00Z',
@@ -451,7 +451,7 @@ onEveryDatabase('identity providers', (cast) => {
     assert.deepEqual(made.scim, notIssued)
   })
 
-  test('whatever settings are sent come back, but for the secret', async () => {
+  test('all settings are returned as they were sent, except the secret', async () => {
     const organization = await cast().organization()
     const token = fc.stringMatching(/^[!#-[\]-~]{1,20}$/)
     const settings = fc.record({
@@ -530,7 +530,7 @@ onEveryDatabase('identity providers', (cast) => {
     assert.equal(updated.body.defaultRole, own.uid, updated.text)
   })
 
-  test('R19: nobody lets a provider give what they do not hold', async () => {
+  test('R19: a provider cannot grant what its administrator does not hold', async () => {
     const { organization, api, root, uid } = await owned()
     const { api: mine } = await keeper(organization, 'CAP_IAM_GROUPS_LIST')
     const small = await api.create(`iam/roles/${root}`, {
@@ -579,7 +579,7 @@ onEveryDatabase('identity providers', (cast) => {
     })
   })
 
-  test('a role that new users get is kept', async () => {
+  test('the default role of a provider cannot be deleted', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const capabilities = ['CAP_IAM_GROUPS_LIST']
@@ -592,7 +592,7 @@ onEveryDatabase('identity providers', (cast) => {
     assert.equal((await api.delete(`iam/roles/${role.uid}`)).status, 200)
   })
 
-  test('what is in a provider or is one keeps what it lies in from being deleted', async () => {
+  test('mappings block the deletion of their provider, providers that of their organization', async () => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
     const { uid } = await admin.create(`iam/identityProviders/${root}`, provider)
@@ -657,7 +657,7 @@ onEveryDatabase('identity providers', (cast) => {
     assert.deepEqual([uidsOf(next), next.body.nextPageToken], [[made[3]?.uid], ''])
   })
 
-  test('an update or deletion of another version than was read is refused', async () => {
+  test('an update or deletion of another version than was read is rejected', async () => {
     const { api, uid } = await owned()
     const url = `${cast().berth.url}/iam/v2beta1/identityProviders/${uid}`
     const { token } = api
@@ -672,7 +672,7 @@ onEveryDatabase('identity providers', (cast) => {
     })
   })
 
-  test('each change leaves one audit record, a failed or empty one none', async () => {
+  test('each change writes one audit record, a failed or empty one none', async () => {
     const { api, uid } = await owned()
     await api.patch(`iam/identityProviders/${uid}`, { description: 'd' })
     await cast().writesNothing(() => api.patch(`iam/identityProviders/${uid}`, { description: 'd' }))
@@ -684,7 +684,7 @@ onEveryDatabase('identity providers', (cast) => {
     )
   })
 
-  test('accounts are not provisioned, and whoever may not ask for it hears that first', async () => {
+  test('accounts are not provisioned, and callers without the permission are denied first', async () => {
     const { organization, api, uid } = await owned()
     const reader = await organization.member('viewer')
     await cast().writesNothing(async () => {
@@ -718,7 +718,7 @@ onEveryDatabase('redirect URIs of identity providers', (cast) => {
     return { api: owner.api, path: `iam/identityProviders/${made.uid}`, uid: String(made.uid) }
   }
 
-  test('R40: a new provider has its own, and the shared one cannot be chosen', async () => {
+  test('R40: a new provider has its own redirect URI, and the shared one cannot be chosen', async () => {
     const { owner, uid: root } = await cast().organization()
     const path = `iam/identityProviders/${root}`
     const shared = { ...provider, callback: 'CALLBACK_SHARED' }
@@ -740,7 +740,7 @@ onEveryDatabase('redirect URIs of identity providers', (cast) => {
     }
   })
 
-  test('R40: an old provider keeps the shared one until an update changes it or the issuer, whatever else changes', async () => {
+  test('R40: an old provider keeps the shared redirect URI until an update changes it or the issuer', async () => {
     const { api, path } = await oldProvider()
     for (const [mask, body] of [
       ['name', { name: 'renamed' }],
@@ -760,7 +760,7 @@ onEveryDatabase('redirect URIs of identity providers', (cast) => {
     assert.deepEqual({ ...turned.body, ...own }, turned.body)
   })
 
-  test('R40: Get says what to change where the issuer does not promise iss or cannot be read; lists ask no issuer', async () => {
+  test('R40: Get says what to change if the issuer does not support iss or cannot be read; lists contact no issuer', async () => {
     const { api, path, uid } = await oldProvider()
     const problem = async () => String((await api.get(path)).body.signInProblem)
     const requests: string[] = []
@@ -824,7 +824,7 @@ onEveryDatabase('proof keys of identity providers', (cast) => {
   ]
   const withKeys = () => withOidc({ issuer: issuer.name, pkceEnabled: true })
 
-  test('they are refused when the issuer says that it does not take them', async () => {
+  test('they are rejected if the issuer does not support them', async () => {
     const { owner, uid: root } = await cast().organization()
     const path = `iam/identityProviders/${root}`
     for (const more of lacking) {
@@ -837,7 +837,7 @@ onEveryDatabase('proof keys of identity providers', (cast) => {
     }
   })
 
-  test('an issuer that cannot be reached does not keep a provider from being set up', async () => {
+  test('a provider can be set up while its issuer cannot be reached', async () => {
     const { owner, uid: root } = await cast().organization()
     // Nothing listens on port 1; and documentation addresses are not to be fetched from at all.
     for (const unreachable of ['http://127.0.0.1:1', 'https://10.1.2.3'])
@@ -847,7 +847,7 @@ onEveryDatabase('proof keys of identity providers', (cast) => {
       )
   })
 
-  test('an update asks when it turns them on or turns to another issuer, and not otherwise', async () => {
+  test('an update contacts the issuer only if it enables them or changes the issuer', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const path = `iam/identityProviders/${root}`
@@ -871,7 +871,7 @@ onEveryDatabase('proof keys of identity providers', (cast) => {
     assert.equal(issuer.requests.length, asked)
   })
 
-  test('nobody makes the server ask an issuer without the right to set one up', async () => {
+  test('the server contacts no issuer for callers who may not set up a provider', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const { uid } = await owner.api.create(`iam/identityProviders/${root}`, provider)

@@ -17,7 +17,7 @@ const digest = `sha256:${'0123456789abcdef'.repeat(4)}`
 const questions = ['architectures', 'size'] as const
 
 onEveryDatabase('images', (cast) => {
-  test('of an image that nobody pushed nothing is known', async () => {
+  test('an image that was not pushed is not found', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid: repo } = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
     const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
@@ -64,7 +64,7 @@ onEveryDatabase('images', (cast) => {
     await assert.rejects(grpc.call(getSize, { repoUid, digest, architecture: '-' }, { token }), { code: 3 })
   })
 
-  test('what cannot be asked for is refused, field by field (architectureCharsMax)', async () => {
+  test('invalid requests are rejected, field by field (architectureCharsMax)', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const { uid: repo } = await api.create(`registry/repos/${root}`, { name: 'nginx' })
@@ -90,7 +90,7 @@ onEveryDatabase('images', (cast) => {
       await api.get(`registry/repos/${repo}/digests/latest/size`, { architecture: '-' }),
       invalidFieldError('digest', 'architecture'),
     )
-    // Whether the repo exists is told before what is wrong with the rest.
+    // A missing repo is reported before other violations.
     const gone = `${root}/0123456789abcdef`
     for (const question of questions)
       for (const name of [digest, 'latest'])
@@ -105,7 +105,7 @@ onEveryDatabase('images', (cast) => {
       )
   })
 
-  test('R17: only who may read repos and manifests there may ask', async () => {
+  test('R17: only callers who may read repos and manifests there get a response', async () => {
     const { owner, uid: root, member } = await cast().organization()
     const { uid: repo } = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
     const stranger = await cast().organization()

@@ -39,7 +39,7 @@ const accept = (api: Api, code: string) => api.post('iam/groupInvites:accept', {
 onEveryDatabase('accepting invites', (cast) => {
   const db = () => cast().berth.berth.installation.store.db
 
-  /** Somebody of no organization, whose address is known from a sign-in. */
+  /** A user without an organization, whose address is known from a sign-in. */
   async function person(email = '', unverified = ''): Promise<{ readonly uid: string; readonly api: Api }> {
     const uid = randomUids.root()
     const row = rowOf('identities', uid, { name: newName('person') }) as Tables['identities']
@@ -54,7 +54,7 @@ onEveryDatabase('accepting invites', (cast) => {
     return { uid, api: apiOf(cast().berth, await cast().berth.tokenOf(uid)) }
   }
 
-  test('R25: an organization’s own provider speaks for an address there, and nowhere else', async () => {
+  test('R25: an organization’s own provider vouches for an address there, and nowhere else', async () => {
     const email = 'ceo@example.com'
     const issuer = `https://${newName('idp')}.example.com`
     const [own, other] = [await cast().organization(), await cast().organization()]
@@ -77,7 +77,7 @@ onEveryDatabase('accepting invites', (cast) => {
   const bindingsOf = async (identity: string) =>
     (await cast().admin.get('iam/roleBindings', { identity })).body.roleBindings
 
-  test('a person gets the role of the invite at its group, as often as it is for many', async () => {
+  test('a user gets the role of the invite at its group; an invite for many works repeatedly', async () => {
     const { owner, uid: root } = await cast().organization()
     const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     const { code, uid } = await owner.api.create(`iam/groupInvites/${team.uid}`, offer)
@@ -112,7 +112,7 @@ onEveryDatabase('accepting invites', (cast) => {
     await assert.rejects(cast().grpc.call(acceptGroupInvite, { code }, {}), { code: 16 })
   })
 
-  test('R25: a single-use invite is gone with the first who accepts, and both are on record', async () => {
+  test('R25: a single-use invite is deleted when the first user accepts, and both changes are recorded', async () => {
     const { owner, uid: root } = await cast().organization()
     const { code, uid } = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
     const [first, second] = [await person(), await person()]
@@ -129,7 +129,7 @@ onEveryDatabase('accepting invites', (cast) => {
     assert.deepEqual(records, [record, record])
   })
 
-  test('R25: a hundred people accept one single-use invite at once: exactly one gets in', async () => {
+  test('R25: of a hundred users who accept one single-use invite concurrently, exactly one succeeds', async () => {
     const { owner, uid: root } = await cast().organization()
     const { code, uid } = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
     const people = await Promise.all(Array.from({ length: 100 }, () => person()))
@@ -146,7 +146,7 @@ onEveryDatabase('accepting invites', (cast) => {
     assert.deepEqual(cast().berth.errors, [])
   })
 
-  test('an invite for many lets everybody in at once, and each of them once', async () => {
+  test('an invite for many can be accepted concurrently, by each user once', async () => {
     const { owner, uid: root } = await cast().organization()
     const { code } = await owner.api.create(`iam/groupInvites/${root}`, offer)
     const people = await Promise.all(Array.from({ length: 20 }, () => person()))
@@ -158,7 +158,7 @@ onEveryDatabase('accepting invites', (cast) => {
     assert.deepEqual(cast().berth.errors, [])
   })
 
-  test('whoever holds the role there already is told so, and the invite is not used up', async () => {
+  test('a user who has the role already gets an error, and the invite is not used up', async () => {
     const { owner, uid: root } = await cast().organization()
     const invite = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
     const { uid, api } = await person()
@@ -178,7 +178,7 @@ onEveryDatabase('accepting invites', (cast) => {
     assert.equal((await accept((await person()).api, invite.code)).status, 200)
   })
 
-  test('accepting and binding the same at once makes one binding', async () => {
+  test('accepting and binding the same concurrently creates one binding', async () => {
     const { owner, uid: root } = await cast().organization()
     const { code } = await owner.api.create(`iam/groupInvites/${root}`, offer)
     for (let round = 0; round < 5; round++) {
@@ -196,7 +196,7 @@ onEveryDatabase('accepting invites', (cast) => {
     assert.deepEqual(cast().berth.errors, [])
   })
 
-  test('R25: every code that cannot be accepted gets the same answer, which does not repeat it, and writes nothing', async () => {
+  test('R25: every code that cannot be accepted gets the same response, which does not repeat it, and writes nothing', async () => {
     const { owner, uid: root } = await cast().organization()
     const theirs = await cast().organization()
     const { api } = await person('ada@example.com')
@@ -277,7 +277,7 @@ onEveryDatabase('accepting invites', (cast) => {
     assert.equal((await accept(api, code)).status, 200)
   })
 
-  test('R16: what has run out is refused from that moment on, and a new ttl counts', async () => {
+  test('R16: an invite is rejected from its expiry on, and a new ttl applies', async () => {
     const { owner, uid: root } = await cast().organization()
     const { code, uid } = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, ttl: '30s' })
     cast().berth.advance(15_000)
@@ -325,13 +325,13 @@ onEveryDatabase('accepting invites', (cast) => {
     const robot = await mine.owner.api.create(`iam/identities/${mine.uid}`, { name: 'robot', claimMatch })
     const api = apiOf(cast().berth, await cast().berth.tokenOf(robot.uid))
     assert.equal((await accept(api, code)).status, 200)
-    // Nobody of the group's own rights is needed, and none is enough: the code is.
+    // No permission in the group is needed, and none is sufficient: only the code is.
     assert.equal((await accept(mine.owner.api, code)).status, 200)
     const { code: stranger } = await theirs.owner.api.create(`iam/groupInvites/${theirs.uid}`, offer)
     await cast().writesNothing(async () => assertError(await accept(api, stranger), refused))
   })
 
-  test('R19: a narrowed token accepts nothing', async () => {
+  test('R19: a narrowed token cannot accept an invite', async () => {
     const { owner, uid: root } = await cast().organization()
     const { code } = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, singleUse: true })
     const { uid, api } = await person()
@@ -349,7 +349,7 @@ onEveryDatabase('accepting invites', (cast) => {
     assert.equal((await accept(api, code)).status, 200)
   })
 
-  test('an invite whose role is gone says so to whoever could have accepted it, and stays', async () => {
+  test('accepting an invite whose role was deleted reports that, and the invite stays', async () => {
     const { owner, uid: root } = await cast().organization()
     const role = await owner.api.create(`iam/roles/${root}`, { name: 'r', capabilities: ['CAP_REPO_LIST'] })
     const invite = await owner.api.create(`iam/groupInvites/${root}`, {
@@ -368,7 +368,7 @@ onEveryDatabase('accepting invites', (cast) => {
     assert.equal((await accept(ada.api, invite.code)).status, 200)
   })
 
-  test('accepting while the invite, its role, its group or the identity is deleted leaves nothing half done', async () => {
+  test('accepting while the invite, its role, its group or the identity is deleted leaves no partial change', async () => {
     const { owner, uid: root } = await cast().organization()
     for (let round = 0; round < 4; round++) {
       const team = await owner.api.create(`iam/groups/${root}`, { name: `team ${round}` })
@@ -413,7 +413,7 @@ onEveryDatabase('accepting invites', (cast) => {
     assert.deepEqual(cast().berth.errors, [])
   })
 
-  test('a group that is being deleted lets nobody in any more', async () => {
+  test('a group that is being deleted accepts no new members', async () => {
     const { owner, uid: root } = await cast().organization()
     const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     const { code, uid } = await owner.api.create(`iam/groupInvites/${team.uid}`, offer)
@@ -431,7 +431,7 @@ onEveryDatabase('accepting invites', (cast) => {
     assert.deepEqual(await bindingsOf(identity), [])
   })
 
-  test('whoever accepts as a part of something larger can be refused and go on', async () => {
+  test('a failed acceptance inside a larger transaction does not stop the transaction', async () => {
     const { owner, uid: root } = await cast().organization()
     const { store } = cast().berth.berth.installation
     const { code, uid } = await owner.api.create(`iam/groupInvites/${root}`, { ...offer, singleUse: true })

@@ -43,7 +43,7 @@ for (const [title, sizes] of [
   onEveryDatabase(
     `lists ${title}`,
     (cast) => {
-      test('all pages together are the list, in its order, with its total', () =>
+      test('all pages together are the list, in order, with its total', () =>
         runProperty(small, (question) => assertPagesMatchList(cast(), question), runs))
 
       test('a further skip counts from the cursor', () =>
@@ -53,14 +53,14 @@ for (const [title, sizes] of [
           runs,
         ))
 
-      test('changes between pages make no other row come twice or not at all', () =>
+      test('changes between pages neither repeat nor skip another row', () =>
         runProperty(
           fc.tuple(small, fc.array(fc.nat(1000), { minLength: 1 })),
           ([question, changes]) => assertStableUnderChanges(cast(), { ...question, skip: 0 }, changes),
           runs,
         ))
 
-      test('R24: a list holds what Get allows, and nothing else', () =>
+      test('R24: a list contains exactly what Get allows', () =>
         runProperty(small, (question) => assertGetsMatchList(cast(), question), Math.ceil(runs / 3)))
     },
     sizes === undefined ? {} : { sizes },
@@ -68,7 +68,7 @@ for (const [title, sizes] of [
 }
 
 onEveryDatabase('page tokens and parameters', (cast) => {
-  test('a page has 50 rows, or as many as are asked for, and never more than 200', async () => {
+  test('a page has 50 rows, or the requested number, and never more than 200', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     for (let at = 0; at < 205; at += 41)
@@ -94,7 +94,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
     assert.deepEqual([rest.body.repos.length, rest.body.nextPageToken, rest.body.totalCount], [5, '', '205'])
   })
 
-  test('R28: sizes and skips that are no sizes are refused', async () => {
+  test('R28: invalid page sizes and skips are rejected', async () => {
     const { owner } = await cast().organization()
     for (const value of ['-1', '2147483648', '99999999999999999999', '1.5', 'x', 'NaN', '0x10']) {
       assertError(await owner.api.get('iam/groups', { page_size: value }), invalidFieldError('page_size'))
@@ -112,14 +112,14 @@ onEveryDatabase('page tokens and parameters', (cast) => {
     })
   })
 
-  test('what is skipped adds up to no more than the field holds', async () => {
+  test('the sum of skips stays within the range of the field', async () => {
     const api = await six(await cast().organization())
     const first = await api.get('iam/groups', { page_size: '1', skip: '1' })
     const { body } = await api.get('iam/groups', { page_token: first.body.nextPageToken, skip: '2147483647' })
     assert.deepEqual([body.groups, body.skipped], [[], 2147483647])
   })
 
-  test('rows come in the order that is asked for', async () => {
+  test('rows are in the requested order', async () => {
     const organization = await cast().organization()
     const api = await six(organization)
     const list = async (order_by: string) => {
@@ -134,7 +134,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
     assert.equal(await list('update_time,name'), await list('updated_at,name'))
   })
 
-  test('R27: an order by anything but the known fields is refused', async () => {
+  test('R27: an order by an unknown field is rejected', async () => {
     const { owner } = await cast().organization()
     const orders = [
       'description',
@@ -159,7 +159,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
       assertError(await owner.api.get('iam/groups', { order_by }), invalidFieldError('order_by'))
   })
 
-  test('R26: a token that was changed, cut or made up is refused', async () => {
+  test('R26: a changed, truncated or invented token is rejected', async () => {
     const api = await six(await cast().organization())
     const { body } = await api.get('iam/groups', { page_size: '2' })
     const token: string = body.nextPageToken
@@ -188,7 +188,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
       )
   })
 
-  test('R26: a token holds for its own caller, collection, filter and order only', async () => {
+  test('R26: a token is valid only for its own caller, collection, filter and order', async () => {
     const organization = await cast().organization()
     const api = await six(organization)
     const query = { 'uidp.descendants_of': organization.uid, order_by: 'name', page_size: '2' }
@@ -219,7 +219,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
     assert.equal(names((await again.get('iam/groups', { ...asked, page_size: '3' })).body), 'cde')
   })
 
-  test('R26: a token gives no access that was taken away', async () => {
+  test('R26: a token gives no access that was removed', async () => {
     const organization = await cast().organization()
     await six(organization)
     const member = await organization.member('viewer')
@@ -229,7 +229,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
     assert.deepEqual([next.status, next.body.groups, next.body.nextPageToken], [200, [], ''])
   })
 
-  test('a skip that comes with a token counts only when it is another (decision 4)', async () => {
+  test('a skip in a request with a token applies only if it has changed (decision 4)', async () => {
     const organization = await cast().organization()
     const api = await six(organization)
     const query = { 'uidp.children_of': organization.uid, order_by: 'name', page_size: '2' }
@@ -246,7 +246,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
     }
   })
 
-  test('parameters that lists do not have are ignored, both spellings are read', async () => {
+  test('unknown parameters are ignored, both spellings are accepted', async () => {
     const organization = await cast().organization()
     const api = await six(organization)
     const snake = await api.get('iam/groups', {
@@ -265,7 +265,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
   })
 })
 
-onEveryDatabase('a token that grew old', (cast) => {
+onEveryDatabase('an expired token', (cast) => {
   test('restarts the query after three days, without an error', async () => {
     const organization = await cast().organization()
     const api = await six(organization)
@@ -292,7 +292,7 @@ const planned: Uid[] = []
 onEveryDatabase(
   'uids',
   (cast) => {
-    test('R23: the uid of something that was deleted never names anything again', async () => {
+    test('R23: the uid of a deleted resource is never reused', async () => {
       const { owner, uid: root } = await cast().organization()
       const { api } = owner
       const made = await api.create(`registry/repos/${root}`, { name: 'first' })
@@ -329,7 +329,7 @@ let statements = 0
 onEveryDatabase(
   'the cost of a list',
   (cast) => {
-    test('is the same number of statements whatever it holds', async () => {
+    test('is the same number of statements for any content', async () => {
       const organization = await cast().organization()
       const { api } = organization.owner
       for (let n = 0; n < 30; n++) await api.create(`iam/groups/${organization.uid}`, { name: `g${n}` })

@@ -5,7 +5,7 @@ import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import { call } from '../support/api/rest.ts'
 
 onEveryDatabase('ping', (cast) => {
-  test('ping answers without a token, and does not mind a bad one', async () => {
+  test('ping needs no token, and ignores an invalid one', async () => {
     const { url } = cast().berth
     for (const token of [undefined, 'nonsense']) {
       const reply = await call('GET', `${url}/ping/v2beta1/ping`, token === undefined ? {} : { token })

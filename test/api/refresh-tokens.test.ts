@@ -60,7 +60,7 @@ const refreshTokenOf = ({ body }: RestReply): string => body.refreshToken.token
 const claimsOf = (token: string) => JSON.parse(Buffer.from(token, 'base64').toString())
 const encode = (claims: unknown) => Buffer.from(JSON.stringify(claims)).toString('base64')
 
-/** Somebody who may see an organization, signed in with a client. */
+/** A user who may read an organization, signed in with a client. */
 async function signedIn(cast: ApiFixture, request: Parameters<typeof createClientTokens>[2] = {}) {
   const organization = await cast.organization()
   const identity = await createPerson(cast.berth)
@@ -96,7 +96,7 @@ onEveryDatabase('a refresh token', (cast) => {
     assert.fail('no refusal was recorded')
   }
 
-  test('is padded base64 of JSON that says when it ends, clientSessionMs after the sign-in', async () => {
+  test('is padded base64 of JSON with its expiry, clientSessionMs after the sign-in', async () => {
     const { refreshToken, identity, session } = await signedIn(cast())
     assert.match(refreshToken, /^[A-Za-z0-9+/]+={0,2}$/)
     assert.equal(refreshToken.length % 4, 0)
@@ -111,7 +111,7 @@ onEveryDatabase('a refresh token', (cast) => {
     assert.doesNotMatch(JSON.stringify({ ...row, secret_hash: '' }), new RegExp(secret.split('.')[0]))
   })
 
-  test('gives an access token of the session and the next refresh token, and nothing but those members', async () => {
+  test('returns an access token of the session and the next refresh token, and no other members', async () => {
     const { refreshToken, identity, session, statusWith } = await signedIn(cast())
     const reply = await refresh(cast().berth, refreshToken)
     assert.equal(reply.status, 200, reply.text)
@@ -133,7 +133,7 @@ onEveryDatabase('a refresh token', (cast) => {
     assert.equal(new Date(reply.body.refreshToken.expiry).getTime(), after.exp * 1000)
   })
 
-  test('R13: each use gives the next one, by REST and by gRPC in turn', async () => {
+  test('R13: each use returns the next one, alternately over REST and gRPC', async () => {
     const { refreshToken, statusWith } = await signedIn(cast())
     const { url } = cast().berth
     let token = refreshToken
@@ -154,7 +154,7 @@ onEveryDatabase('a refresh token', (cast) => {
     assert.ok(!used.has(token))
   })
 
-  test('is the bearer value of a POST, with its parameters in a form or a query; JSON is not read', async () => {
+  test('is the bearer token of a POST, with parameters in a form or a query; JSON is not read', async () => {
     const { refreshToken } = await signedIn(cast())
     const { url } = cast().berth
     const address = `${url}/sts/exchange_refresh_token`
@@ -167,7 +167,7 @@ onEveryDatabase('a refresh token', (cast) => {
     assert.equal((await refresh(cast().berth, refreshTokenOf(byQuery))).status, 200)
   })
 
-  test('R13: of 100 uses at once exactly one succeeds, and the session is over for all', async () => {
+  test('R13: of 100 concurrent uses exactly one succeeds, and the session ends for all', async () => {
     const { refreshToken, accessToken, identity, statusWith } = await signedIn(cast())
     const replies = await Promise.all(Array.from({ length: 100 }, () => refresh(cast().berth, refreshToken)))
     const won = replies.filter(({ status }) => status === 200)
@@ -184,7 +184,7 @@ onEveryDatabase('a refresh token', (cast) => {
     )
   })
 
-  test('R13: a second use ends the session, of whoever used it first too, and is an event of its own', async () => {
+  test('R13: a second use ends the session, also for the first user of the token, and is an event of its own', async () => {
     const { refreshToken, accessToken, identity, statusWith, session } = await signedIn(cast())
     const other = await createClientTokens(cast().berth, { identity })
     const first = await refresh(cast().berth, refreshToken)
@@ -218,7 +218,7 @@ onEveryDatabase('a refresh token', (cast) => {
     assert.equal(await statusWith(other.accessToken), 200)
   })
 
-  test('R13: forged, changed and swapped ones open nothing and end nobody’s session', async () => {
+  test('R13: forged, changed and swapped ones are rejected and end no session', async () => {
     const mine = await signedIn(cast())
     const theirs = await signedIn(cast())
     const { berth } = cast()
@@ -275,12 +275,12 @@ onEveryDatabase('a refresh token', (cast) => {
     }
   })
 
-  test('a refresh token is no access token', async () => {
+  test('a refresh token is not an access token', async () => {
     const { refreshToken, statusWith } = await signedIn(cast())
     assert.equal(await statusWith(refreshToken), 401)
   })
 
-  test('R12: is over when the session is revoked, its account disabled, its identity or its provider deleted', async () => {
+  test('R12: ends when the session is revoked, its account disabled, its identity or its provider deleted', async () => {
     const { berth, admin } = cast()
     const { store } = berth.berth.installation
     const ends: Readonly<Record<string, (who: Awaited<ReturnType<typeof signedIn>>) => Promise<unknown>>> = {
@@ -328,7 +328,7 @@ onEveryDatabase('a refresh token', (cast) => {
     assertError(await refresh(berth, next), unauthenticated)
   })
 
-  test('narrows the access token to scopes and capabilities, which hold for that one alone', async () => {
+  test('narrows the access token to scopes and capabilities, for that token only', async () => {
     const { refreshToken, organization, statusWith } = await signedIn(cast())
     const { berth } = cast()
     const other = await cast().organization()
@@ -349,7 +349,7 @@ onEveryDatabase('a refresh token', (cast) => {
     }
   })
 
-  test('R10: is for the audiences of its session alone, and a bad request does not use it up', async () => {
+  test('R10: is only for the audiences of its session, and an invalid request does not use it up', async () => {
     const { berth } = cast()
     const { registryHost } = berth.berth.addresses
     const { refreshToken } = await signedIn(cast())
@@ -378,7 +378,7 @@ onEveryDatabase('a refresh token', (cast) => {
     assert.deepEqual(decodeJwt(api.body.token.token).aud, [registryHost, berth.url])
   })
 
-  test('is not given where the session has groups, where the token is narrowed, or where nobody wants one', async () => {
+  test('is not returned if the session has groups, the token is narrowed, or none was requested', async () => {
     const { berth } = cast()
     const { store } = berth.berth.installation
     const identity = await createPerson(berth)
@@ -399,7 +399,7 @@ onEveryDatabase('a refresh token', (cast) => {
     }
   })
 
-  test('its use is the last use of its session and of its identity', async () => {
+  test('its use counts as use of its session and of its identity', async () => {
     const { refreshToken, identity, session } = await signedIn(cast())
     const { store } = cast().berth.berth.installation
     const [before] = await sessionsOf(store, identity)
@@ -414,8 +414,8 @@ onEveryDatabase('a refresh token', (cast) => {
     assert.ok(new Date(body.lastSeenTime).getTime() >= (before?.lastUsedMs ?? 0) + 5000)
   })
 
-  // The last: it moves the clock so far that nobody else's token is left.
-  test('R16: lives clientSessionMs from the sign-in, however often it is renewed', async () => {
+  // The last test: it moves the clock so far that every other token has expired.
+  test('R16: expires clientSessionMs after the sign-in, however often it is renewed', async () => {
     const { refreshToken, identity, session } = await signedIn(cast())
     const reply = await refresh(cast().berth, refreshToken)
     const short = await createClientTokens(cast().berth, { identity })

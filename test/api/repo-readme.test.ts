@@ -30,7 +30,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
   const stored = () =>
     cast().berth.berth.installation.store.db.kysely.selectFrom('repo_readmes').select('uid').execute()
 
-  test('a repo begins without one, gets one, and takes it along when it goes', async () => {
+  test('a new repo has none, gets one, and is deleted with it', async () => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
     const uid = await makeRepo(root)
@@ -59,7 +59,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
     }
   })
 
-  test('READMEs are checked one by one beside other requests, and so many wait (readmesQueuedMax)', async () => {
+  test('READMEs are checked one by one beside other requests, with a bounded queue (readmesQueuedMax)', async () => {
     const { owner, uid: root } = await cast().organization()
     const uid = await makeRepo(root)
     // Takes some ten milliseconds to check, each time.
@@ -106,7 +106,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
     )
   })
 
-  test('whoever may read the repo reads it, the operator alone writes it', async () => {
+  test('callers who may read the repo may read it, only the operator writes it', async () => {
     const { owner, member, uid: root } = await cast().organization()
     const stranger = (await cast().organization()).owner
     const uid = await makeRepo(root)
@@ -132,7 +132,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
     })
   })
 
-  test('a copy shows the page of its source, and has none written', async () => {
+  test('a copy shows the README of its source, and cannot have its own', async () => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
     // A source that the readers of the copy may not read themselves.
@@ -155,7 +155,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
     assert.equal(await shown(own), 'mine')
   })
 
-  test('a page is looked for over at most readmeSourcesMax sources, in a circle too', async () => {
+  test('a README is searched in at most readmeSourcesMax sources, also in a cycle', async () => {
     const { uid: root } = await cast().organization()
     const first = await makeRepo(root)
     await write(first, content)
@@ -169,7 +169,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
     assert.equal(await shown(one), '')
   })
 
-  test('what would render to unsafe HTML is refused and not stored, up to readmeBytesMax', async () => {
+  test('content that would render to unsafe HTML is rejected and not stored, up to readmeBytesMax', async () => {
     const { uid: root } = await cast().organization()
     const { admin } = cast()
     const uid = await makeRepo(root)
@@ -192,7 +192,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
     assert.equal((await write(uid, longest)).body.content, longest)
   })
 
-  test('its tag changes with it, and a write leaves an audit record about the repo', async () => {
+  test('its etag changes with it, and a write creates an audit record about the repo', async () => {
     const { uid: root } = await cast().organization()
     const uid = await makeRepo(root)
     const tag = (await cast().admin.get(pathOf(uid))).headers.get('etag') ?? ''
@@ -213,7 +213,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
   })
 })
 
-test('READMEs as people write them are safe', async () => {
+test('usual READMEs are safe', async () => {
   for (const text of [
     '',
     '# Title\n\nText "quoted" & <https://a.example> `a<b>`\n\n```go\nfunc main() {}\n```\n',
@@ -232,7 +232,7 @@ test('READMEs as people write them are safe', async () => {
   }
 })
 
-test('a README that a browser could run something from, or that swallows its page, is not', async () => {
+test('a README that could run code in a browser, or that hides the rest of its page, is unsafe', async () => {
   for (const text of [
     '<script>alert(1)</script>',
     '<img src=x onerror=alert(1)>',

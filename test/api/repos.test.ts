@@ -29,7 +29,7 @@ const catalogue = {
 }
 const noCatalogue = { catalogTier: 'CATALOG_TIER_UNSPECIFIED', bundles: [], aliases: [], activeTags: [] }
 
-/** A repo to copy, made by the operator. */
+/** A repo to copy, created by the operator. */
 async function makeSource({ admin }: Pick<ApiFixture, 'admin'>, group: string, body: object = {}) {
   return admin.create(`registry/repos/${group}`, { name: newName('source'), ...body })
 }
@@ -39,7 +39,7 @@ async function makeCopy(api: Api, group: string, source: string, body: object = 
 }
 
 onEveryDatabase('repos', (cast) => {
-  test('create, get, list, update and delete answer in the exact shape', async () => {
+  test('create, get, list, update and delete return the exact JSON', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const created = await api.post(`registry/repos/${root}`, { name: 'nginx', description: 'A web server' })
@@ -96,7 +96,7 @@ onEveryDatabase('repos', (cast) => {
     await assert.rejects(grpc.call(getRepo, { uid }, { token }), { code: 5 })
   })
 
-  test('what a repo cannot be is refused, field by field, and nothing is written', async () => {
+  test('an invalid repo is rejected, field by field, and nothing is written', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
     await cast().writesNothing(async () => {
@@ -126,7 +126,7 @@ onEveryDatabase('repos', (cast) => {
     })
   })
 
-  test("a group's repos differ in name", async () => {
+  test('the repos of a group have different names', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid: team } = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     const first = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
@@ -148,7 +148,7 @@ onEveryDatabase('repos', (cast) => {
     assert.equal(empty.body.totalCount, '3')
   })
 
-  test('an update changes what it names and nothing else', async () => {
+  test('an update changes the named fields only', async () => {
     const { owner, uid: root } = await cast().organization()
     const full = { contents: { packages: ['curl'] }, ...customOverlay }
     const source = await makeSource(cast(), root)
@@ -194,7 +194,7 @@ onEveryDatabase('repos', (cast) => {
     }
   })
 
-  test('R18: what describes an image in the catalogue is for the operator', async () => {
+  test('R18: only the operator sets catalogue fields', async () => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
     const made = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
@@ -232,7 +232,7 @@ onEveryDatabase('repos', (cast) => {
     assertError(await owner.api.patch(`registry/repos/${made.uid}`, {}, 'bundles'), permissionDeniedError)
   })
 
-  test('what the operator writes has to be well-formed, field by field', async () => {
+  test('catalogue fields of the operator are validated, field by field', async () => {
     const { uid: root } = await cast().organization()
     const { admin } = cast()
     const { uid } = await admin.create(`registry/repos/${root}`, { name: 'nginx' })
@@ -274,7 +274,7 @@ onEveryDatabase('repos', (cast) => {
     assert.deepEqual([body.aliases, body.activeTags], [most.aliases, most.activeTags])
   })
 
-  test('a copy begins with what its source has, and keeps it', async () => {
+  test('a copy starts with the values of its source, and keeps them', async () => {
     const { uid: root } = await cast().organization()
     const { admin } = cast()
     const source = await makeSource(cast(), root, { ...catalogue, description: 'A web server' })
@@ -316,7 +316,7 @@ onEveryDatabase('repos', (cast) => {
     assert.deepEqual(late.body.activeTags, catalogue.activeTags)
   })
 
-  test('what changes at a source changes at its copies, and theirs, in every organization', async () => {
+  test('changes of a source reach its copies, and theirs, in every organization', async () => {
     const { uid: root } = await cast().organization()
     const { admin, berth } = cast()
     const [elsewhere, stranger] = [await cast().organization(), await cast().organization()]
@@ -359,14 +359,14 @@ onEveryDatabase('repos', (cast) => {
     assert.deepEqual((await read(second)).body.bundles, ['ai'])
     const circle = await admin.patch(`registry/repos/${first.uid}`, { sync_config: { source: second.uid } })
     assert.deepEqual([circle.status, circle.body.bundles], [200, ['ai']])
-    // What copies nothing follows nobody.
+    // A repo without a source does not follow another one.
     await admin.patch(`registry/repos/${second.uid}`, { sync_config: null }, 'sync_config')
     await admin.patch(`registry/repos/${second.uid}`, { bundles: ['base'] })
     assert.deepEqual((await read(first)).body.bundles, ['base'])
     assert.deepEqual((await read(other)).body, other)
   })
 
-  test('copying ends syncLifetimeMs after the source was first given, and nobody sets what the server does', async () => {
+  test('copying ends syncLifetimeMs after the source was first set, and no caller sets output-only fields', async () => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
     const [one, two] = [await makeSource(cast(), root), await makeSource(cast(), root)]
@@ -405,14 +405,14 @@ onEveryDatabase('repos', (cast) => {
       const { status, body: same, text } = await admin.patch(path, body, mask)
       assert.equal(status, 200, text)
       assert.deepEqual(same, made)
-      // Restating is nobody's privilege.
+      // Every caller may send the current values.
       assert.equal((await owner.api.patch(path, body, mask)).status, 200)
     }
     const moved = await admin.patch(path, { sync_config: { source: two.uid } })
     assert.deepEqual(moved.body.sync_config, { ...made.sync_config, source: two.uid })
   })
 
-  test('a source is named by uid, by organization and name, or as an image of this registry', async () => {
+  test('a source is given by uid, by organization and name, or as an image of this registry', async () => {
     const { owner, uid: root, name } = await cast().organization()
     const { uid: team } = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
     const { admin, berth } = cast()
@@ -470,7 +470,7 @@ onEveryDatabase('repos', (cast) => {
     })
   })
 
-  test('R17: a source that the caller may not read is answered like one that is missing', async () => {
+  test('R17: a source that the caller may not read gets the response of a missing one', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
     const secret = await makeSource(cast(), theirs.uid, { name: 'secret' })
     const { uid } = await mine.owner.api.create(`registry/repos/${mine.uid}`, { name: 'nginx' })
@@ -500,7 +500,7 @@ onEveryDatabase('repos', (cast) => {
     })
   })
 
-  test('a custom overlay needs a source, and to be one that can be built', async () => {
+  test('a custom overlay needs a source, and must be valid', async () => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
     const disabled = failedPreconditionError('CUSTOM_ASSEMBLY_DISABLED')
@@ -514,7 +514,7 @@ onEveryDatabase('repos', (cast) => {
         assertError(await api.patch(`registry/repos/${plain.uid}`, { customOverlay }), disabled)
       }
       assertError(await admin.patch(path, {}, 'sync_config'), disabled)
-      // A field is told before the state.
+      // Invalid fields are reported before the state.
       const reserved = { environment: { CHAINGUARD_X: '1' }, annotations: { 'dev.chainguard.x': '1' } }
       for (const target of [plain.uid, copy.uid]) {
         assertError(
@@ -540,7 +540,7 @@ onEveryDatabase('repos', (cast) => {
     assert.deepEqual([freed.status, freed.body.customOverlay], [200, undefined], freed.text)
   })
 
-  test('R18: what the server sets cannot be set by anybody', async () => {
+  test('R18: no caller can set output-only fields', async () => {
     const { uid: root } = await cast().organization()
     const own = {
       uid: 'f'.repeat(40),
@@ -575,7 +575,7 @@ onEveryDatabase('repos', (cast) => {
     assert.deepEqual([body.repos, body.totalCount], [[], '0'])
   })
 
-  test('each change leaves one audit record, a failed or empty one none', async () => {
+  test('each change writes one audit record, a failed or empty one none', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
     await owner.api.patch(`registry/repos/${uid}`, { description: 'd' })

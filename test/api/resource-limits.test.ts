@@ -30,7 +30,7 @@ onEveryDatabase('resource limits', (cast) => {
       limits: new Map(Object.entries(limits) as [ResourceKind, number | undefined][]),
     })
 
-  test('an organization holds as many as it may, wherever in it, and one more fails with code 8', async () => {
+  test('an organization can have as many resources as its limit, in any of its groups, and one more fails with code 8', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const { api } = owner
@@ -74,7 +74,7 @@ onEveryDatabase('resource limits', (cast) => {
     }
   })
 
-  test('what is wrong otherwise is told first, and no other organization is concerned', async () => {
+  test('other errors are reported first, and other organizations are not affected', async () => {
     const [organization, other] = [await cast().organization(), await cast().organization()]
     const { owner, uid: root } = organization
     const { uid } = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
@@ -89,7 +89,7 @@ onEveryDatabase('resource limits', (cast) => {
     await other.owner.api.create(`iam/identities/${other.uid}`, identity())
   })
 
-  test('a batch that goes beyond is not made at all', async () => {
+  test('a batch beyond the limit creates nothing', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const robots: { uid: string }[] = []
@@ -106,7 +106,7 @@ onEveryDatabase('resource limits', (cast) => {
     assert.equal((await batch(robots.slice(1))).status, 200)
   })
 
-  test('of many creates at once exactly as many succeed as there is room for', async () => {
+  test('of many concurrent creates exactly as many succeed as the limit allows', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const groups = [
@@ -179,7 +179,7 @@ onEveryDatabase('resource limits', (cast) => {
     }
   })
 
-  test('limits go with their organization', async () => {
+  test('limits are deleted with their organization', async () => {
     const { admin } = cast()
     const { uid } = await admin.create('iam/groups', { name: newName('gone') })
     await limit({ uid }, { groups: 3 })
@@ -195,7 +195,7 @@ onEveryDatabase('resource limits', (cast) => {
 onEveryDatabase(
   'resource limits of the installation',
   (cast) => {
-    test('hold where an organization has none of its own, and never keep one from being founded', async () => {
+    test('apply to organizations without limits of their own, and never block the creation of one', async () => {
       const { admin, berth } = cast()
       const { uid } = await admin.create('iam/groups', { name: newName('small') })
       assert.deepEqual((await admin.get(`iam/groups/${uid}`)).body.resourceLimits, {
@@ -235,7 +235,7 @@ onEveryDatabase(
 onEveryDatabase(
   'resource limits over several buckets of counters',
   (cast) => {
-    test('are kept by creates at once', async () => {
+    test('apply to concurrent creates', async () => {
       const { owner, uid } = await cast().organization()
       await organizationSettings(cast().berth.berth.installation, uid, { limits: new Map([['repos', 40]]) })
       const replies = await Promise.all(

@@ -27,7 +27,7 @@ const robotIn = async ({ owner, uid }: Organization): Promise<string> =>
   (await owner.api.create(`iam/identities/${uid}`, { name: 'robot', description: 'Builds', claimMatch })).uid
 
 onEveryDatabase('role bindings', (cast) => {
-  test('create, get, list, update and delete answer in the exact shape, hydrated', async () => {
+  test('create, get, list, update and delete return the exact JSON, with names', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const { api } = owner
@@ -115,7 +115,7 @@ onEveryDatabase('role bindings', (cast) => {
     assertError(await api.get('iam/roleBindings', { order_by: 'name' }), invalidFieldError('order_by'))
   })
 
-  test('what a binding cannot be is refused, and nothing is written', async () => {
+  test('an invalid binding is rejected, and nothing is written', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const { api } = owner
@@ -161,7 +161,7 @@ onEveryDatabase('role bindings', (cast) => {
     })
   })
 
-  test('an identity holds a role in a group once', async () => {
+  test('an identity has a role in a group once', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const identityUid = await robotIn(organization)
@@ -223,7 +223,7 @@ onEveryDatabase('role bindings', (cast) => {
     }
   })
 
-  test('a custom role binds in its group and below, and nowhere else', async () => {
+  test('a custom role can be bound only in its group and its descendants', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const identityUid = await robotIn(organization)
@@ -242,14 +242,14 @@ onEveryDatabase('role bindings', (cast) => {
       assertError(await owner.api.post(`iam/roleBindings/${group}`, body), notFoundError(ROLE, role.uid))
   })
 
-  test('a person may be bound in any organization', async () => {
+  test('a user may be bound in any organization', async () => {
     const { owner, uid: root } = await cast().organization()
     const person = cast().berth.owner
     const made = await owner.api.create(`iam/roleBindings/${root}`, { identityUid: person, roleUid: viewer })
     assert.deepEqual([made.identity.uid, made.identity.name], [person, 'owner'])
   })
 
-  test('R17: identities and roles of another organization look as if they were not there', async () => {
+  test('R17: identities and roles of another organization look as if they did not exist', async () => {
     const [mine, theirs] = [await cast().organization(), await cast().organization()]
     const theirRole = await theirs.owner.api.create(`iam/roles/${theirs.uid}`, {
       name: 'r',
@@ -299,7 +299,7 @@ onEveryDatabase('role bindings', (cast) => {
     }
   })
 
-  test('R19: nobody grants more than they hold there', async () => {
+  test('R19: a caller cannot grant more than they hold there', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
@@ -339,7 +339,7 @@ onEveryDatabase('role bindings', (cast) => {
           permissionDeniedError,
         )
       }
-      // Handing a strong binding to somebody else is granting it, too.
+      // Giving a powerful binding to another identity is granting it, too.
       assertError(
         await member.api.patch(`iam/roleBindings/${strong.uid}`, { identityUid: member.uid }),
         permissionDeniedError,
@@ -352,7 +352,7 @@ onEveryDatabase('role bindings', (cast) => {
     })
   })
 
-  test('batches of the same identities in any order get in each other’s way no more than single ones', async () => {
+  test('batches of the same identities in any order conflict no more than single requests', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const identities = await Promise.all(Array.from({ length: 10 }, () => robotIn(organization)))
@@ -373,7 +373,7 @@ onEveryDatabase('role bindings', (cast) => {
     }
   })
 
-  test('a batch is made whole and in order, or not at all', async () => {
+  test('a batch is created as a whole and in order, or not at all', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const robots = await Promise.all(
@@ -449,7 +449,7 @@ onEveryDatabase('role bindings', (cast) => {
     assert.equal(records.length, 1)
   })
 
-  test('each change leaves one audit record, a failed or empty one none', async () => {
+  test('each change writes one audit record, a failed or empty one none', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const identityUid = await robotIn(organization)

@@ -23,7 +23,7 @@ const TYPE = 'iam.chainguard.dev/Role'
 const capabilities = ['CAP_IAM_GROUPS_LIST', 'CAP_IAM_ROLES_LIST']
 
 onEveryDatabase('roles', (cast) => {
-  test('create, get, list, update and delete answer in the exact shape', async () => {
+  test('create, get, list, update and delete return the exact JSON', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
     const created = await api.post(`iam/roles/${root}`, {
@@ -70,7 +70,7 @@ onEveryDatabase('roles', (cast) => {
     await assert.rejects(grpc.call(getRole, { uid: created.uid }, { token }), { code: 5 })
   })
 
-  test('managed roles have fixed uids, and everybody reads them', async () => {
+  test('managed roles have fixed uids, and every caller can read them', async () => {
     const stranger = await cast().organization()
     const identity = await stranger.owner.api.create(`iam/identities/${stranger.uid}`, {
       name: 'nobody',
@@ -104,7 +104,7 @@ onEveryDatabase('roles', (cast) => {
     )
   })
 
-  test('managed roles are never written, whoever asks', async () => {
+  test('no caller can change managed roles', async () => {
     const { owner } = await cast().organization()
     await cast().writesNothing(async () => {
       for (const { uid } of managedRoles) {
@@ -117,7 +117,7 @@ onEveryDatabase('roles', (cast) => {
     })
   })
 
-  test('what a role cannot be is refused, field by field, and nothing is written', async () => {
+  test('an invalid role is rejected, field by field, and nothing is written', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`iam/roles/${root}`, { name: 'reader', capabilities })
     const cases: readonly [body: object, ...fields: string[]][] = [
@@ -172,7 +172,7 @@ onEveryDatabase('roles', (cast) => {
     assert.deepEqual(made.capabilities, deprecated)
   })
 
-  test('T3: the mask * replaces the set by exactly what was sent, and never by nothing', async () => {
+  test('T3: the mask * replaces the set by exactly what was sent, and never by an empty set', async () => {
     const { owner, uid: root } = await cast().organization()
     const made = await owner.api.create(`iam/roles/${root}`, {
       name: 'reader',
@@ -195,7 +195,7 @@ onEveryDatabase('roles', (cast) => {
     assert.deepEqual(kept.capabilities, body.capabilities)
   })
 
-  test('an update changes what it names and nothing else', async () => {
+  test('an update changes the named fields only', async () => {
     const { owner, uid: root } = await cast().organization()
     const cases: readonly [body: object, mask: string | undefined, wanted: object][] = [
       [{ name: 'other' }, undefined, { name: 'other' }],
@@ -230,7 +230,7 @@ onEveryDatabase('roles', (cast) => {
     }
   })
 
-  test('R19: nobody makes a role that holds more than they do', async () => {
+  test('R19: a caller cannot create a role that grants more than they hold', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     // May write roles and read groups, and nothing more.
@@ -280,7 +280,7 @@ onEveryDatabase('roles', (cast) => {
     assert.equal(operator.capabilities.length, 2)
   })
 
-  test('a role that bindings use is kept, and what it grants follows it', async () => {
+  test('a role with bindings cannot be deleted, and its bindings grant what it grants', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const { uid } = await owner.api.create(`iam/roles/${root}`, { name: 'reader', capabilities })
@@ -316,7 +316,7 @@ onEveryDatabase('roles', (cast) => {
     )
   })
 
-  test('each change leaves one audit record, a failed or empty one none', async () => {
+  test('each change writes one audit record, a failed or empty one none', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`iam/roles/${root}`, { name: 'reader', capabilities })
     await owner.api.patch(`iam/roles/${uid}`, { description: 'd' })

@@ -19,7 +19,7 @@ onEveryDatabase('a suspended organization', (cast) => {
   const put = ({ uid }: Pick<Organization, 'uid'>, status: StatusName) =>
     organizationSettings(cast().berth.berth.installation, uid, { status, limits: new Map() })
 
-  test('R12: grants its members nothing from their next request on, until it is opened again', async () => {
+  test('R12: grants its members nothing from their next request on, until it is reactivated', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
@@ -42,7 +42,7 @@ onEveryDatabase('a suspended organization', (cast) => {
     assert.deepEqual(await seen(), [200, 200, 200, '3', 200])
   })
 
-  test('takes no new members: its invites are as if they were not there, until it is opened again', async () => {
+  test('accepts no new members: its invites look as if they did not exist, until it is reactivated', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const invite = await owner.api.create(`iam/groupInvites/${root}`, {
@@ -61,7 +61,7 @@ onEveryDatabase('a suspended organization', (cast) => {
     await put(organization, 'ready')
   })
 
-  test('is open to the administrators of the platform, and all its groups show it', async () => {
+  test('is open to the administrators of the platform, and all its groups show its status', async () => {
     const organization = await cast().organization()
     const { admin } = cast()
     const { uid: root } = organization
@@ -75,14 +75,14 @@ onEveryDatabase('a suspended organization', (cast) => {
     const later = await admin.create(`iam/groups/${inner.uid}`, { name: 'later' })
     assert.equal(later.status, 'ORG_STATUS_SUSPENDED')
     assert.ok((await admin.get(`iam/groups/${inner.uid}`)).body.updateTime > inner.updateTime)
-    // Still not for anybody to set by the API.
+    // Still output only in the API.
     const { body } = await admin.patch(`iam/groups/${root}`, { status: 'ORG_STATUS_READY' }, 'status')
     assert.equal(body.status, 'ORG_STATUS_SUSPENDED')
     await put(organization, 'ready')
     assert.equal((await admin.get(`iam/groups/${later.uid}`)).body.status, 'ORG_STATUS_READY')
   })
 
-  test('takes nothing from what people hold elsewhere', async () => {
+  test('does not affect what its members hold elsewhere', async () => {
     const [closed, open] = [await cast().organization(), await cast().organization()]
     const { admin, berth } = cast()
     const { store } = berth.berth.installation
@@ -130,7 +130,7 @@ onEveryDatabase('a suspended organization', (cast) => {
     )
   })
 
-  test('a group that is being made meanwhile is closed with the rest', async () => {
+  test('a group that is created meanwhile is suspended with the rest', async () => {
     const organization = await cast().organization()
     const { admin } = cast()
     const { uid: root } = organization
@@ -146,7 +146,7 @@ onEveryDatabase('a suspended organization', (cast) => {
     }
   })
 
-  test('can be named, but not by what is no organization', async () => {
+  test('is found by name, and other groups are not', async () => {
     const { owner, uid, name } = await cast().organization()
     const { installation } = cast().berth.berth
     const show = (text: string) => organizationSettings(installation, text, { limits: new Map() })

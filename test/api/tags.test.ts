@@ -34,7 +34,7 @@ onEveryDatabase('tags', (cast) => {
       .where('parent', '=', repo)
       .execute()
 
-  test('create, get, list, move and delete answer in the exact shape', async () => {
+  test('create, get, list, move and delete return the exact JSON', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner
     const created = await api.post(`registry/tags/${repo}`, {
@@ -93,7 +93,7 @@ onEveryDatabase('tags', (cast) => {
     await assert.rejects(grpc.call(getTag, { uid }, { token }), { code: 5 })
   })
 
-  test('what a tag cannot be is refused, field by field, and nothing is written', async () => {
+  test('an invalid tag is rejected, field by field, and nothing is written', async () => {
     const { owner, uid: root, repo } = await newRepo()
     const { api } = owner
     const tag = { name: 'latest', digest: a }
@@ -120,7 +120,7 @@ onEveryDatabase('tags', (cast) => {
         [{ ...tag, bundles: 'ai' }, 'bundles'],
       ] as const)
         assertError(await api.post(`registry/tags/${repo}`, body), invalidFieldError(...fields))
-      // Whether the repo exists is told before what is wrong with the tag; a group is no repo.
+      // A missing repo is reported before violations in the tag; a group is not a repo.
       for (const gone of [`${root}/0123456789abcdef`, `${repo}/0123456789abcdef`, root])
         for (const body of [tag, {}])
           assertError(await api.post(`registry/tags/${gone}`, body), notFoundError(REPO, gone))
@@ -142,7 +142,7 @@ onEveryDatabase('tags', (cast) => {
       await api.create(`registry/tags/${repo}`, body)
   })
 
-  test('a tag that is made again is changed in its place, or not at all', async () => {
+  test('creating an existing tag changes it in place, or not at all', async () => {
     const { owner, uid: root, repo } = await newRepo()
     const { api } = owner
     const first = { name: 'latest', digest: a, bundles: ['ai', 'base'] }
@@ -177,7 +177,7 @@ onEveryDatabase('tags', (cast) => {
     assert.equal(body.totalCount, '3')
   })
 
-  test('R18: what the server sets cannot be set', async () => {
+  test('R18: output-only fields cannot be set', async () => {
     const { owner, repo } = await newRepo()
     const own = { uid: 'f'.repeat(40), updateTime: '2001-01-01T00:00:00Z' }
     const made = await owner.api.create(`registry/tags/${repo}`, { name: 'latest', digest: a, ...own })
@@ -191,7 +191,7 @@ onEveryDatabase('tags', (cast) => {
     )
   })
 
-  test('50 who make one tag at once make one tag', async () => {
+  test('50 concurrent creates of one tag create one tag', async () => {
     const { owner, repo } = await newRepo()
     // The first round also opens the connections that make the others close races.
     for (const name of ['t1', 't2', 't3', 't4']) {
@@ -210,7 +210,7 @@ onEveryDatabase('tags', (cast) => {
     }
   })
 
-  test('tags are made, moved and deleted all at once without losing count', async () => {
+  test('tags are created, moved and deleted concurrently without losing count', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner
     const work = Array.from({ length: 60 }, async (_, at) => {
@@ -226,7 +226,7 @@ onEveryDatabase('tags', (cast) => {
     assert.deepEqual([body.tags.length, body.totalCount], [rows.length, String(rows.length)])
   })
 
-  test('R20: who may only make tags moves none, whatever its name', async () => {
+  test('R20: a caller who may only create tags cannot move any tag', async () => {
     const { owner, uid: root, repo, member } = await newRepo()
     const maker = await member(await createRole(cast().berth, root, ['tag.create'], 'maker'))
     const mover = await member(await createRole(cast().berth, root, ['tag.update'], 'mover'))
@@ -262,7 +262,7 @@ onEveryDatabase('tags', (cast) => {
     await maker.api.create(`registry/tags/${deep}`, { name: 'latest', digest: b })
   })
 
-  test('who may do what', async () => {
+  test('viewers only read tags, and registry.push also creates, moves and deletes them', async () => {
     const { owner, repo, member } = await newRepo()
     const { uid } = await owner.api.create(`registry/tags/${repo}`, { name: 'latest', digest: a })
     for (const role of ['viewer', 'registry.pull', 'editor']) {
@@ -305,7 +305,7 @@ onEveryDatabase('tags', (cast) => {
     }
   })
 
-  test('a repo that has tags stays, and one without them goes', async () => {
+  test('a repo with tags cannot be deleted, and an empty one can', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner
     const made = []
@@ -327,7 +327,7 @@ onEveryDatabase('tags', (cast) => {
     )
   })
 
-  test('a repo that is deleted while tags are made loses none', async () => {
+  test('a repo that is deleted while tags are created loses none', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner
     const [made, deleted] = await Promise.all([
@@ -340,7 +340,7 @@ onEveryDatabase('tags', (cast) => {
     else assertError(deleted, failedPreconditionError('RESOURCE_NOT_EMPTY'))
   })
 
-  test('a deletion may ask for the version that was seen', async () => {
+  test('a deletion may require the version that was read', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner
     const { uid } = await api.create(`registry/tags/${repo}`, { name: 'latest', digest: a })
@@ -358,7 +358,7 @@ onEveryDatabase('tags', (cast) => {
     assert.equal((await ask(now.headers.get('etag') ?? '')).status, 200)
   })
 
-  test('a create that asks for another version of the tag names the tag that is there', async () => {
+  test('a create that requires another version of the tag names the existing tag', async () => {
     const { owner, repo } = await newRepo()
     const { uid } = await owner.api.create(`registry/tags/${repo}`, { name: 'latest', digest: a })
     const reply = await cast().writesNothing(() =>
@@ -372,7 +372,7 @@ onEveryDatabase('tags', (cast) => {
     assert.equal(reply.body.details[1].violations[0].subject, uid)
   })
 
-  test('a create that is sent again with its key does not move the tag back', async () => {
+  test('a create that is repeated with its key does not move the tag back', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner
     const send = () =>
@@ -390,7 +390,7 @@ onEveryDatabase('tags', (cast) => {
     assert.deepEqual((await api.get(`registry/tags/${moved.uid}`)).body, moved)
   })
 
-  test('each change leaves one audit record, a failed or empty one none', async () => {
+  test('each change writes one audit record, a failed or empty one none', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner
     const { uid } = await api.create(`registry/tags/${repo}`, { name: 'latest', digest: a })
@@ -405,7 +405,7 @@ onEveryDatabase('tags', (cast) => {
     )
   })
 
-  test('names of some forms are listed only when asked for, even by name', async () => {
+  test('names of some forms are listed only on request, even by name', async () => {
     const { owner, repo } = await newRepo()
     const names = ['latest', 'sha256-1', '1-20250102', '1-r3', 'sha256-1-20250102', 'sha256-1-r3']
     for (const name of names) await owner.api.create(`registry/tags/${repo}`, { name, digest: a })
@@ -443,7 +443,7 @@ onEveryDatabase('tags', (cast) => {
       assert.deepEqual(await list(query), wanted, JSON.stringify(query))
   })
 
-  test('a list is ordered by uid, name and time of change, and filtered by times that are times', async () => {
+  test('a list is ordered by uid, name and time of change, and filtered by valid times', async () => {
     const { owner, repo } = await newRepo()
     const { api } = owner
     const made: { uid: string; name: string; updateTime: string }[] = []
@@ -487,7 +487,7 @@ onEveryDatabase('tags', (cast) => {
       await api.get('registry/tags', { include_dates: 'maybe' }),
       invalidFieldError('include_dates'),
     )
-    // A page token is for the filters that it was made for.
+    // A page token is valid only for its own filters.
     const { body } = await api.get('registry/tags', { page_size: '1' })
     for (const other of [{ include_dates: 'true' }, { updated_since: at }, { digest: a }])
       assertError(
@@ -547,7 +547,7 @@ for (const [title, sizes] of [
         cast().berth.berth.installation.store.db.kysely.selectFrom('tags').selectAll().execute()
       const isBelow = (uid: string, group: string) => uid.startsWith(`${group}/`)
 
-      test('every filter holds, in any order, page by page', () =>
+      test('every filter works, in any order, page by page', () =>
         runProperty(
           registries,
           async ({ tags, questions }) => {

@@ -18,7 +18,7 @@ import {
 
 const issuer = 'https://accounts.example'
 
-onEveryDatabase('the uid of a person', (cast) => {
+onEveryDatabase('the uid of a user', (cast) => {
   const lookup = async (subject: string) =>
     (await cast().admin.get('iam/identities:lookupIdentity', { issuer, subject })).body
 
@@ -52,7 +52,7 @@ onEveryDatabase('the uid of a person', (cast) => {
     return inTransaction(db, (tx) => deleteResource(db, tx, 'identities', uid))
   }
 
-  test('anybody who is signed in may ask for it, also before that person came', async () => {
+  test('every signed-in user may look it up, also before the first sign-in of that user', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`iam/identities/${root}`, { name: 'nobody', claimMatch })
     const nobody = apiOf(cast().berth, await cast().berth.tokenOf(uid))
@@ -64,7 +64,7 @@ onEveryDatabase('the uid of a person', (cast) => {
     assert.equal(found.uid, body.uid)
   })
 
-  test('it stays when the person comes, and a new one follows when they were deleted (R23)', async () => {
+  test('it stays the same at the first sign-in, and a deleted user gets a new one (R23)', async () => {
     const subject = newName('ada')
     const first = await lookup(subject)
     await register(first.uid, subject)
@@ -80,7 +80,7 @@ onEveryDatabase('the uid of a person', (cast) => {
     assert.equal(seen.size, 20)
   })
 
-  test('issuer and subject must be given, and be such', async () => {
+  test('issuer and subject must be given and valid', async () => {
     const ask = (query: Record<string, string>) => cast().admin.get('iam/identities:lookupIdentity', query)
     assertError(await ask({}), invalidFieldError('issuer', 'subject'))
     assertError(await ask({ subject: 'ada' }), invalidFieldError('issuer'))
@@ -96,7 +96,7 @@ onEveryDatabase('the uid of a person', (cast) => {
     assertError(await ask({ issuer, subject: `${subject}s` }), invalidFieldError('subject'))
   })
 
-  test('a person can be bound from when they came, not before', async () => {
+  test('a user can be bound from the first sign-in on, not before', async () => {
     const { owner, uid: root } = await cast().organization()
     const subject = newName('bob')
     const { uid } = await lookup(subject)
@@ -109,7 +109,7 @@ onEveryDatabase('the uid of a person', (cast) => {
     assert.equal((await owner.api.post(`iam/roleBindings/${root}`, body)).status, 200)
   })
 
-  test('a person who is renamed keeps the issuer and subject they sign in with', async () => {
+  test('a renamed user keeps the issuer and subject of their sign-in', async () => {
     const subject = newName('eve')
     const { uid } = await lookup(subject)
     await register(uid, subject)

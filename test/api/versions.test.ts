@@ -51,7 +51,7 @@ onEveryDatabase('versions of a resource', (cast) => {
     }
   }
 
-  test('Create, Get and Update answer a weak tag that changes with the resource', async () => {
+  test('Create, Get and Update return a weak etag that changes with the resource', async () => {
     const { owner, uid } = await cast().organization()
     const made = await owner.api.post(`iam/groups/${uid}`, { name: 'team' })
     const path = `iam/groups/${made.body.uid}`
@@ -65,7 +65,7 @@ onEveryDatabase('versions of a resource', (cast) => {
     assert.equal(tag(await owner.api.get('iam/groups')), '')
   })
 
-  test('If-Match lets a change of every kind through while nothing else changed it, and never afterwards', async () => {
+  test('If-Match permits a change of every kind until the resource changes, and not afterwards', async () => {
     const { api, kinds } = await everyKind()
     for (const [path, patch] of kinds) {
       const seen = tag(await api.get(path))
@@ -83,7 +83,7 @@ onEveryDatabase('versions of a resource', (cast) => {
     }
   })
 
-  test('a star matches what is there; a missing resource is missing, whatever the tag', async () => {
+  test('a star matches an existing resource; a missing resource is missing with any etag', async () => {
     const { owner, uid } = await cast().organization()
     const path = `iam/groups/${(await owner.api.create(`iam/groups/${uid}`, { name: 'team' })).uid}`
     assert.equal((await ask('PATCH', path, owner.api, { 'if-match': '*' }, { description: 'd' })).status, 200)
@@ -91,7 +91,7 @@ onEveryDatabase('versions of a resource', (cast) => {
     assert.equal(gone.status, 404)
   })
 
-  test('what is no list of tags is refused (etagHeaderCharsMax)', async () => {
+  test('an invalid list of etags is rejected (etagHeaderCharsMax)', async () => {
     const { owner, uid } = await cast().organization()
     const path = `iam/groups/${uid}`
     const long = Array.from({ length: 1000 }, (_, n) => `"${n}"`).join(',')
@@ -104,7 +104,7 @@ onEveryDatabase('versions of a resource', (cast) => {
     }
   })
 
-  test('a Get of what its reader has already is 304, without a body', async () => {
+  test('a Get of the version that the client has is 304, without a body', async () => {
     const { api, kinds } = await everyKind()
     for (const [path, patch] of kinds) {
       const seen = tag(await api.get(path))
@@ -118,7 +118,7 @@ onEveryDatabase('versions of a resource', (cast) => {
     }
   })
 
-  test('a tag is moved by who has seen where it points', async () => {
+  test('a tag moves only if the caller has read its digest', async () => {
     const { owner, uid } = await cast().organization()
     const { api } = owner
     const repo = await api.create(`registry/repos/${uid}`, { name: 'nginx' })
@@ -133,7 +133,7 @@ onEveryDatabase('versions of a resource', (cast) => {
     assertError(await ask('POST', path, api, { 'if-match': 'rubbish' }, to(1)), invalidFieldError('if-match'))
   })
 
-  test('an identity that is merely used stays the same version', async () => {
+  test('using an identity does not change its version', async () => {
     const { owner, uid } = await cast().organization()
     const robot = await owner.api.post(`iam/identities/${uid}`, { name: 'robot', claimMatch })
     const { store } = cast().berth.berth.installation
@@ -147,7 +147,7 @@ onEveryDatabase('versions of a resource', (cast) => {
     assert.equal(tag(read), tag(robot))
   })
 
-  test('a binding and an invite stay the same version when what they point at is renamed', async () => {
+  test('a binding and an invite keep their version when the resources they refer to are renamed', async () => {
     const { owner, uid } = await cast().organization()
     const { api } = owner
     const identity = await api.create(`iam/identities/${uid}`, { name: 'robot', claimMatch })
@@ -170,7 +170,7 @@ onEveryDatabase('versions of a resource', (cast) => {
     }
   })
 
-  test('a hundred updates with one tag at once: exactly one wins', async () => {
+  test('of a hundred concurrent updates with one etag exactly one succeeds', async () => {
     const { owner, uid } = await cast().organization()
     const { api } = owner
     for (const [path, patch] of [

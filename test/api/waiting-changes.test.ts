@@ -13,7 +13,7 @@ import {
   onEveryDatabase,
 } from '../support/api/api-fixture.ts'
 
-/** Changes that wait for another one to end, which may take long where many of them come at once. */
+/** Changes that wait for another one to end, which may take long for many concurrent changes. */
 
 const MOMENT_MS = 200
 
@@ -38,7 +38,7 @@ const suite = (cast: () => ApiFixture) => {
 
   const aborted = { status: 409, code: 10 } as const
 
-  test('R12: is not made when its caller lost the right to it meanwhile (grantsMaxAgeMs)', async () => {
+  test('R12: fails if its caller lost the permission meanwhile (grantsMaxAgeMs)', async () => {
     const organization = await cast().organization()
     const { owner, uid: root } = organization
     const { api, binding } = await organization.member('owner')
@@ -57,13 +57,13 @@ const suite = (cast: () => ApiFixture) => {
     assert.deepEqual(body.roleBindings, [])
   })
 
-  test('is made when its caller has the right still', async () => {
+  test('succeeds if its caller still has the permission', async () => {
     const { owner, uid: root } = await cast().organization()
     const made = await whileHeld('groups', root, () => owner.api.post(`iam/groups/${root}`, { name: 'team' }))
     assert.equal(made.status, 200, made.text)
   })
 
-  test('has to be made again when it takes a right from its own caller', async () => {
+  test('runs again if it removes a permission of its own caller', async () => {
     const { api, binding } = await (await cast().organization()).member('owner')
     const leave = () => api.delete(`iam/roleBindings/${binding}`)
     assertError(await whileHeld('role_bindings', binding, leave), aborted)

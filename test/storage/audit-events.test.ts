@@ -6,7 +6,7 @@ import { inTransaction } from '@berth/server/storage/db.ts'
 import { onEveryEngine } from '../support/database/storage.ts'
 
 onEveryEngine('audit events', (db) => {
-  test('an event whose id is taken gets another one, and the transaction goes on', async () => {
+  test('an event whose id is taken gets another one, and the transaction continues', async () => {
     const uid = randomBytes(20).toString('hex')
     const event = { timeMs: 1_800_000_000_000, actor: uid, method: 'm', uid, requestId: '', address: '' }
     const row = eventRow(event)

@@ -67,7 +67,7 @@ async function assertExact(db: Db, groups: readonly string[]): Promise<void> {
 onEveryEngine(
   'counters',
   (opened) => {
-    test('every range count is the count of its rows, whatever comes and goes', () =>
+    test('every range count is the count of its rows, after any inserts and deletes', () =>
       runProperty(
         fc.tuple(hierarchies({ groups: 8, rows: 8 }), fc.array(fc.nat(1000), { maxLength: 30 })),
         async ([nodes, changes]) => {
@@ -91,7 +91,7 @@ onEveryEngine(
         10,
       ))
 
-    test('a bucket that grows is cut, and none is larger than it may be', async () => {
+    test('a growing bucket is split, and none exceeds its maximum', async () => {
       const db = opened()
       const [group = ''] = await insertHierarchy(db, collection, [{ parentIndex: undefined, rows: [] }])
       for (let n = 0; n < 40; n++) await insertOne(db, collection, group)
@@ -109,7 +109,7 @@ onEveryEngine(
       await deleteAll(db, [group])
     })
 
-    test('rows that are written together are counted together, in whichever buckets they fall', async () => {
+    test('rows that are written together are counted together, in any buckets', async () => {
       const db = opened()
       const groups = await insertHierarchy(db, collection, [
         { parentIndex: undefined, rows: [] },
@@ -149,7 +149,7 @@ onEveryEngine(
       await deleteAll(db, [group])
     })
 
-    test('many writers at once leave every counter exact', async () => {
+    test('concurrent writers leave every counter exact', async () => {
       const db = opened()
       for (let round = 0; round < 5; round++) {
         // An organization that has no bucket yet, so that the first ones meet there, too.

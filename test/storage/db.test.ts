@@ -22,7 +22,7 @@ async function stored(db: Db, uid: string): Promise<number> {
 }
 
 onEveryEngine('the database', (opened) => {
-  test('a transaction is there as a whole or not at all', async () => {
+  test('a transaction is applied as a whole or not at all', async () => {
     const db = opened()
     const uid = `${newRoot()}/0123456789abcdef`
     await assert.rejects(
@@ -37,7 +37,7 @@ onEveryEngine('the database', (opened) => {
     assert.equal(await stored(db, uid), 1)
   })
 
-  test('only a transaction that may be lost is not waited for', async () => {
+  test('only a transaction that may be lost is not synced', async () => {
     const db = opened()
     const text = db.engine === 'sqlite' ? 'pragma synchronous' : 'show synchronous_commit'
     const waited = async (reader: Pick<Db['kysely'], 'executeQuery'>) => {
@@ -59,7 +59,7 @@ onEveryEngine('the database', (opened) => {
     assert.equal((await Promise.all([look({ mayBeLost: true }), look()])).at(-1), usual)
   })
 
-  test('a unique violation is known as one, and another failure is not', async () => {
+  test('a unique violation is recognized, and another failure is not', async () => {
     const db = opened()
     const root = newRoot()
     await inTransaction(db, (tx) => insertResource(db, tx, 'repos', repo(`${root}/0123456789abcdef`)))
@@ -71,7 +71,7 @@ onEveryEngine('the database', (opened) => {
     assert.ok(!db.rules.isUniqueViolation(new Error('other')))
   })
 
-  test('what is transient runs again, eight times at most', async () => {
+  test('a transient failure is retried, at most eight times', async () => {
     const transient = new Error('try again')
     const db: Db = { ...opened(), rules: { ...opened().rules, isTransient: (error) => error === transient } }
     let runs = 0
@@ -92,7 +92,7 @@ onEveryEngine('the database', (opened) => {
     assert.equal(runs, 8)
   })
 
-  test('R23: a uid that was in use is refused, in its own collection and in others', async () => {
+  test('R23: a uid that was in use is rejected, in its own collection and in others', async () => {
     const db = opened()
     const uid = await insertOne(db, 'repos', newRoot())
     await deleteRow(db, 'repos', uid)
@@ -126,7 +126,7 @@ onEveryEngine('the database', (opened) => {
     )
   })
 
-  test('bytes and large numbers come back as they went in', async () => {
+  test('bytes and large numbers are read as they were written', async () => {
     const db = opened()
     const uid = `${newRoot()}/0123456789abcdef`
     const bytes = new Uint8Array([0, 255, 10, 39, 92])
@@ -151,7 +151,7 @@ onEveryEngine('the database', (opened) => {
     assert.deepEqual(await migrate(opened()), [])
   })
 
-  test('a long read answers like any other', async () => {
+  test('a long read returns the same as any other', async () => {
     const db = opened()
     const uid = await insertOne(db, 'repos', newRoot())
     const place = db.engine === 'sqlite' ? '?' : '$1'
@@ -161,7 +161,7 @@ onEveryEngine('the database', (opened) => {
   })
 })
 
-test('the version of a SQLite database moves with every write, of this connection or another', async (t) => {
+test('the version of a SQLite database changes with every write, of this connection or another', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
   const file = join(dataDir, 'berth.db')
   const [one, other] = [await openSqliteDb(file), await openSqliteDb(file)]
@@ -190,7 +190,7 @@ onEveryEngine('the access version', (opened) => {
   }
   const status = { status: 2 }
 
-  test('changes with the status of an organization, whatever else the statement sets and in whatever order', async () => {
+  test('changes with the status of an organization, also if the statement sets other columns, in any order', async () => {
     for (const set of [status, { ...status, verified: 1 }, { verified: 1, ...status }])
       assert.ok(
         await movesAccess((tx) => tx.updateTable('groups').set(set).where('uid', '=', 'x').execute()),
@@ -207,7 +207,7 @@ onEveryEngine('the access version', (opened) => {
       assert.ok(await movesAccess((tx) => tx.executeQuery(CompiledQuery.raw(text))), text)
   })
 
-  test('stays with writes that change no access', async () => {
+  test('does not change with writes that change no access', async () => {
     const db = opened()
     if (db.version('access') === undefined) return
     for (const write of [

@@ -29,7 +29,7 @@ async function idsIn(db: Db): Promise<string[]> {
   return (await db.read<{ id: string }>('select id from notes order by id', [])).map(({ id }) => id)
 }
 
-test('of changes that share a commit, a full database refuses the large one and takes the small ones', async (t) => {
+test('of changes that share a commit, a full database rejects the large one and accepts the small ones', async (t) => {
   const db = await smallDatabase(t)
   const outcomes = await Promise.allSettled([
     inTransaction(db, (tx) => write(tx, 'a', 10)),
@@ -49,7 +49,7 @@ test('of changes that share a commit, a full database refuses the large one and 
 })
 
 for (const beside of [0, 2])
-  test(`a change that goes on after the database is full writes nothing (beside ${beside} others)`, async (t) => {
+  test(`a change that continues after the database is full writes nothing (beside ${beside} others)`, async (t) => {
     const db = await smallDatabase(t)
     const others = Array.from({ length: beside }, (_, at) =>
       inTransaction(db, (tx) => write(tx, `other-${at}`, 10)),
@@ -99,7 +99,7 @@ for (const [failure, code, reason, message] of [
   [{ code: '42501', message: 'permission denied for table groups' }, 13, 'INTERNAL', /request 7/],
   [{ code: 'SQLITE_CORRUPT' }, 13, 'INTERNAL', /request 7/],
 ] as const)
-  test(`a failure with the code ${failure.code} is answered as code ${code}, ${reason}`, () => {
+  test(`a failure with the code ${failure.code} gets a response with code ${code}, ${reason}`, () => {
     const wrapped = new Error('outer', { cause: Object.assign(new Error('/secret/path'), failure) })
     const error = asApiError(wrapped, '7')
     assert.ok(error instanceof ApiError)

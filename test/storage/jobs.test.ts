@@ -38,7 +38,7 @@ onEveryEngine('jobs', (opened) => {
   const lease = (kind: JobKind, more: object = {}, due: object = {}) =>
     acquireJob({ db: opened(), clock: Date.now, onError, ...more }, kind, due)
 
-  test('one run has a job, and the next one continues where it ended', async () => {
+  test('one run owns a job, and the next one continues where it ended', async () => {
     const kind = newKind()
     const first = await lease(kind)
     assert.equal(first?.position, '')
@@ -68,7 +68,7 @@ onEveryEngine('jobs', (opened) => {
     assert.equal(Number((await readJob(opened(), kind))?.due_ms), 500)
   })
 
-  test('a lease is renewed; one that is not can be taken over, and the run that lost it writes nothing', async () => {
+  test('a lease is renewed; one that is not renewed can be taken over, and the run that lost it writes nothing', async () => {
     const kind = newKind()
     const first = await lease(kind, { leaseMs: 200 })
     assert.ok(first !== undefined)
@@ -112,7 +112,7 @@ onEveryEngine('jobs', (opened) => {
       ),
     )
 
-  test('of two schedulers one runs a job that is due, once per due time', async () => {
+  test('of two schedulers one runs a due job, once per due time', async () => {
     const kind = newKind()
     let running = 0
     let runs = 0
@@ -130,7 +130,7 @@ onEveryEngine('jobs', (opened) => {
     assert.equal(runs, 3)
   })
 
-  test('a scheduler that stops interrupts its runs; their jobs are due at once for another one', async () => {
+  test('a scheduler that stops interrupts its runs; their jobs are due immediately for another one', async () => {
     const kind = newKind()
     const interrupted: boolean[] = []
     const [one, two] = schedulers(
@@ -195,7 +195,7 @@ onEveryEngine('jobs', (opened) => {
     await db.kysely.deleteFrom('advisory_feeds').execute()
   })
 
-  test('a node of the previous release and this one never have the same feed, policy or registry job', async () => {
+  test('a node of the previous release and this one never run the same feed, policy or registry job', async () => {
     const db = opened()
     const root = randomBytes(20).toString('hex')
     const feed = feedRow(root, { due_ms: 1 })

@@ -96,7 +96,7 @@ interface Case {
   }
   readonly name?: string
   readonly scopes?: readonly string[]
-  /** How many rows are there: many unless told. */
+  /** The number of rows: many by default. */
   readonly held?: number
   /** Whether it is asked for the page after the first one. */
   readonly next?: true
@@ -193,7 +193,7 @@ async function statementsOf(
   return statements
 }
 
-/** Long names of the tree made short, and one clause to a line. */
+/** Shortens long names of the tree, and writes one clause per line. */
 function readable({ text, parameters, long }: Statement): string {
   const short = (value: unknown) => String(value).replaceAll(root, '<root>').replaceAll(other, '<other>')
   const lines = text.replaceAll(/ (?=from |where |order by |limit |union all |join )/g, '\n  ')
@@ -201,7 +201,7 @@ function readable({ text, parameters, long }: Statement): string {
 }
 
 for (const engine of ['sqlite', 'postgres'] as const) {
-  test(`the list statements for ${engine} are those that were reviewed`, async () => {
+  test(`the list statements for ${engine} are the reviewed ones`, async () => {
     const texts: string[] = []
     for (const one of cases) {
       const statements = await statementsOf(engine, one)

@@ -12,7 +12,7 @@ const GROUPS = 1500
 
 for (const database of engineDatabases) {
   describe(`a caller bound to ${GROUPS} groups (${database.name})`, () => {
-    test('lists them like any other, in every order and with filters', async (t) => {
+    test('lists them like any other caller, in every order and with filters', async (t) => {
       const berth = await startTestBerth(database)
       t.after(() => berth.stop())
       const { db, uids } = berth.berth.installation.store
@@ -60,7 +60,7 @@ for (const database of engineDatabases) {
         ['m999', 'm998', 'm997'],
       )
       assert.equal((await list('/iam/v2beta1/groups?name=m5')).totalCount, '1')
-      // The managed roles are everyone's, besides what lies in the groups.
+      // Every caller also reads the managed roles.
       assert.equal((await list('/iam/v2beta1/roles?page_size=200')).totalCount, '21')
     })
   })

@@ -164,7 +164,7 @@ function texts(rows: readonly Row[]): string[] {
 }
 
 for (const database of engineDatabases) {
-  test(`a database that the first release filled is served as it was (${database.name})`, async () => {
+  test(`a database of the first release is served unchanged (${database.name})`, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
     const db = await (database.openEmpty ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
     const kysely = await fillFirst(db)
@@ -213,7 +213,7 @@ for (const database of engineDatabases) {
     }
   })
 
-  test(`ADR 13: sessions of version 0.6 keep what counts, and its bindings have no record (${database.name})`, async () => {
+  test(`ADR 13: sessions of version 0.6 stay valid, and its bindings have no recorded voucher (${database.name})`, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
     const db = await (database.openEmpty ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
     const kysely = await fill(db, ofSixth)
@@ -279,7 +279,7 @@ for (const database of engineDatabases) {
 
     const berth = await startTestBerth({ name: database.name, open: async () => db })
     try {
-      // What a node of version 0.6 begins after the migration.
+      // What a node of version 0.6 starts after the migration.
       await kysely
         .insertInto('sessions')
         .values(session('5', 'password', ''))
@@ -302,7 +302,7 @@ for (const database of engineDatabases) {
     }
   })
 
-  test(`R40: identity providers that exist before each has its own redirect URI keep the shared one (${database.name})`, async () => {
+  test(`R40: identity providers from before own redirect URIs keep the shared one (${database.name})`, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
     const db = await (database.openEmpty ?? (() => openSqliteDb(join(dataDir, 'berth.db'))))()
     try {

@@ -32,7 +32,7 @@ const unavailable = { code: Code.UNAVAILABLE, reason: 'UNAVAILABLE' }
 const { databaseDeadAfterMs, databaseDeadCheckMs, databaseCloseMs } = limits
 
 describe('connections to PostgreSQL', { skip, concurrency: true }, () => {
-  test('a statement that is slow is left alone, however long databaseDeadAfterMs was over', async (t) => {
+  test('a slow statement is not cancelled, however long databaseDeadAfterMs has passed', async (t) => {
     const { db, errors } = await open(t)
     const seconds = (databaseDeadAfterMs + 5 * databaseDeadCheckMs) / 1000
     await db.read('select pg_sleep($1)', [seconds])
@@ -76,7 +76,7 @@ describe('connections to PostgreSQL', { skip, concurrency: true }, () => {
     await assert.rejects(ignored, /a transaction with a failed statement was committed/)
   })
 
-  test('a request that gets no connection within databaseWaitMsMax is code 14, and says why', async (t) => {
+  test('a request that gets no connection within databaseWaitMsMax fails with code 14 and the reason', async (t) => {
     const { db } = await open(t, 2)
     const ofRequest = <T>(work: () => T) => runInContext(new RequestContext(), work)
     const held = Array.from({ length: 2 }, () =>
@@ -88,7 +88,7 @@ describe('connections to PostgreSQL', { skip, concurrency: true }, () => {
     await Promise.all(held)
   })
 
-  test('closing takes no longer than twice databaseCloseMs while statements wait on a path that is silent', async (t) => {
+  test('closing takes no longer than twice databaseCloseMs while statements wait on a silent network path', async (t) => {
     const { db, path } = await open(t)
     await db.read('select 1', [])
     await path.apply({ kind: 'drop' })
@@ -98,7 +98,7 @@ describe('connections to PostgreSQL', { skip, concurrency: true }, () => {
     await waiting
   })
 
-  test('a statement of background work has bounds of its own, and leaves those of requests behind', async (t) => {
+  test('a statement of background work has its own timeouts, and does not change those of requests', async (t) => {
     const { db } = await open(t, 2)
     const timeout = `select current_setting('statement_timeout') as value`
     assert.deepEqual(await db.background.read(timeout, []), [{ value: '1h' }])

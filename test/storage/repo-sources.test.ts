@@ -9,7 +9,7 @@ import * as init from '@berth/server/storage/migrations/0001-init.ts'
 import * as repoSources from '@berth/server/storage/migrations/0004-repo-sources.ts'
 import { create, toBinary } from '@bufbuild/protobuf'
 
-test('repos that copied others before still do', async (t) => {
+test('existing copies still copy their sources', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'berth-test-'))
   const db = await openSqliteDb(join(directory, 'berth.db'))
   t.after(async () => {

@@ -35,7 +35,7 @@ const violations = (reply: RestReply) =>
     .map(({ field }: { field: string }) => field)
 
 onEveryDatabase('version 1', (cast) => {
-  test('lists come whole, however many there are, and take no notice of paging', async () => {
+  test('lists are complete, of any length, and ignore paging parameters', async () => {
     const { owner, uid: root } = await cast().organization()
     const count = limits.pageSizeMax + 5
     const capabilities = ['CAP_IAM_GROUPS_LIST']
@@ -54,7 +54,7 @@ onEveryDatabase('version 1', (cast) => {
     assert.deepEqual(body.items[0].capabilities, ['groups.list'])
   })
 
-  test('messages that are not set are null, members of a oneof are left out', async () => {
+  test('unset messages are null, members of a oneof are omitted', async () => {
     const { owner, uid: root } = await cast().organization()
     const send = sender(cast(), owner.api.token)
     const made = await send('POST', `accountAssociations/${root}`, {
@@ -90,7 +90,7 @@ onEveryDatabase('version 1', (cast) => {
     })
   })
 
-  test('a PUT resets what it leaves out; the id in its path wins, and what only the server sets stays', async () => {
+  test('a PUT resets omitted fields; the id in its path wins, and output-only fields stay', async () => {
     const { owner, uid: root } = await cast().organization()
     const send = sender(cast(), owner.api.token)
     const made = await send('POST', `identities/${root}`, { name: 'a', description: 'b', claimMatch })
@@ -118,7 +118,7 @@ onEveryDatabase('version 1', (cast) => {
     assert.deepEqual([reset.status, reset.body.amazon], [200, null], reset.text)
   })
 
-  test('what is wrong is named in the words of version 1, and as the caller spelled it', async () => {
+  test('violations use the field names of version 1, as the caller spelled them', async () => {
     const { owner, uid: root } = await cast().organization()
     const send = sender(cast(), owner.api.token)
     for (const [method, path, body, fields] of [
@@ -147,7 +147,7 @@ onEveryDatabase('version 1', (cast) => {
     }
   })
 
-  test('a batch of bindings is created whole or not at all', async () => {
+  test('a batch of bindings is created as a whole or not at all', async () => {
     const { owner, uid: root } = await cast().organization()
     const send = sender(cast(), owner.api.token)
     const identities = await Promise.all(
@@ -176,7 +176,7 @@ onEveryDatabase('version 1', (cast) => {
     assert.equal(await count(), earlier + 2)
   })
 
-  test('a batch of bindings has a bound of its own, which is higher than that of version 2', async () => {
+  test('a batch of bindings has its own limit, which is higher than that of version 2', async () => {
     const { owner, uid: root } = await cast().organization()
     const { token } = owner.api
     const role = managedRole('viewer')
@@ -200,7 +200,7 @@ onEveryDatabase('version 1', (cast) => {
     await assert.rejects(createBatch([]), /roleBindings: must have between 1 and 1000/)
   })
 
-  test('keys that come without an end of their own have one after 30 days', async () => {
+  test('keys without an expiry expire after 30 days', async () => {
     const { owner, uid: root } = await cast().organization()
     const send = sender(cast(), owner.api.token)
     const keys = { ...claimMatch, issuerKeys }
@@ -215,7 +215,7 @@ onEveryDatabase('version 1', (cast) => {
     assert.equal(longer.body.static.expiration, expiration)
   })
 
-  test('filters with what is no identifier match nothing, which is no error', async () => {
+  test('filters with an invalid identifier match nothing, without an error', async () => {
     const { owner } = await cast().organization()
     const send = sender(cast(), owner.api.token)
     for (const path of ['groups', 'identities', 'roles', 'rolebindings', 'identityProviders'])
@@ -231,7 +231,7 @@ onEveryDatabase('version 1', (cast) => {
       }
   })
 
-  test('bindings show of groups and roles what their reader may read, and their names at least', async () => {
+  test('bindings show groups and roles as far as the caller may read them, at least their names', async () => {
     const { uid: root, name, member } = await cast().organization()
     const { api } = await member('owner')
     const capabilities = ['CAP_IAM_ROLE_BINDINGS_LIST']
@@ -250,7 +250,7 @@ onEveryDatabase('version 1', (cast) => {
     assert.ok(whole.role.createdAt !== null && whole.group.createdAt !== null)
   })
 
-  test('bindings show addresses that nobody verified to who may read the identity', async () => {
+  test('bindings show unverified addresses to callers who may read the identity', async () => {
     const { uid: root } = await cast().organization()
     const { admin, berth } = cast()
     const email = 'ada@example.com'
@@ -274,7 +274,7 @@ onEveryDatabase('version 1', (cast) => {
     assert.deepEqual(await list(api.token), [])
   })
 
-  test('who is looked up is told whole to who may read them, and a person else by identifier alone', async () => {
+  test('a lookup returns the whole identity to callers who may read it, and otherwise only the identifier of a user', async () => {
     const { owner, uid: root, member } = await cast().organization()
     const stranger = await cast().organization()
     const { admin, berth } = cast()
@@ -312,7 +312,7 @@ onEveryDatabase('version 1', (cast) => {
     assert.equal((await lookup(without.token, exact)).status, 404)
   })
 
-  test('what a relationship does not have is refused, however it is nested; elsewhere it is ignored', async () => {
+  test('unknown fields of a relationship are rejected at any depth; elsewhere they are ignored', async () => {
     const { owner, uid: root } = await cast().organization()
     const send = sender(cast(), owner.api.token)
     const made = await send('POST', `identities/${root}`, { name: 'a', nickname: 'b', claimMatch })
@@ -347,7 +347,7 @@ onEveryDatabase('version 1', (cast) => {
     assert.deepEqual(await idsOf('parent=nowhere'), [])
   })
 
-  test('what is not verified by its operator is none of its callers to set, nor to reset', async () => {
+  test('only the operator can reset `verified`, and a PUT of another caller keeps it', async () => {
     const { owner, uid: root, name } = await cast().organization()
     const { admin } = cast()
     await admin.patch(`iam/groups/${root}`, { verified: true, kind: 'ORG_KIND_CUSTOMER' })
@@ -364,7 +364,7 @@ onEveryDatabase('version 1', (cast) => {
     assert.deepEqual([reset.body.verified, reset.body.kind], [false, 'ORG_KIND_CUSTOMER'])
   })
 
-  test('a write through version 1 is one event, under the name of the method that was called; so is a refusal', async () => {
+  test('a write through version 1 is one event, under the name of the called method; so is a denial', async () => {
     const { owner, uid: root, member } = await cast().organization()
     const { api } = await member('viewer')
     const send = sender(cast(), owner.api.token)
@@ -403,7 +403,7 @@ onEveryDatabase('version 1', (cast) => {
     )
   })
 
-  test('what a list is asked for may come as a form; other methods than a path has are not implemented', async () => {
+  test('the parameters of a list may be a form; other methods of a path are not implemented', async () => {
     const { owner, uid: root } = await cast().organization()
     const { token } = owner.api
     const post = async (path: string, type: string, form: Record<string, string> = {}) => {
@@ -426,7 +426,7 @@ onEveryDatabase('version 1', (cast) => {
     assert.deepEqual([newer.status, newer.body['code']], [405, 12])
   })
 
-  test('entity tags and keys for what may be sent again hold as in version 2', async () => {
+  test('entity tags and idempotency keys work as in version 2', async () => {
     const { owner, uid: root } = await cast().organization()
     const send = sender(cast(), owner.api.token)
     const key = { 'idempotency-key': newName('key') }
@@ -445,7 +445,7 @@ describe('a call of version 1', () => {
   onEveryDatabase(
     'is counted once',
     (cast) => {
-      test('for rate limits and in metrics, under its own name, however many others it asks', async () => {
+      test('for rate limits and in metrics, under its own name, however many methods it calls', async () => {
         const { uid: root, member } = await cast().organization()
         const { api } = await member('owner')
         const reply = await sender(cast(), api.token)('GET', `rolebindings?uidp.descendants_of=${root}`)

@@ -6,7 +6,7 @@ import { newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 /** Groups of version 1, in their exact shape. */
 
 onEveryDatabase('groups of version 1', (cast) => {
-  test('are created, listed, replaced and deleted in the shape of version 1', async () => {
+  test('are created, listed, replaced and deleted in the format of version 1', async () => {
     const { owner, uid: root } = await cast().organization()
     const { token } = owner.api
     const send = async (method: string, path: string, body?: object) => {

@@ -45,7 +45,7 @@ async function paged(api: Api, root: string) {
 
 const listPath = (root: string) => `/iam/v1/groups?uidp.descendantsOf=${root}`
 
-/** A reply whose body nobody has read yet. */
+/** A response whose body is not read yet. */
 function opened(
   t: TestContext,
   { berth }: ApiFixture,
@@ -104,7 +104,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
     return made
   }
 
-  test('has what the pages of version 2 have, in their order, over HTTP/1.1, HTTP/2 and gRPC', async (t) => {
+  test('has the rows of the pages of version 2, in their order, over HTTP/1.1, HTTP/2 and gRPC', async (t) => {
     const { uid, owner } = await large()
     const expected = (await paged(owner, uid)).map((one) => [one.uid, one.name, one.createTime])
     assert.equal(expected.length, count)
@@ -136,7 +136,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
     )
   })
 
-  test('has a length where a page holds it, and a HEAD begins no body', async (t) => {
+  test('has a length if one page contains it, and a HEAD has no body', async (t) => {
     const { uid, owner } = await organization(limits.pageSizeMax)
     const short = await opened(t, cast(), uid, owner.token)
     const text = await textOf(short)
@@ -151,7 +151,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
     assert.equal(read.count, 1)
   })
 
-  test('is refused before its first byte where it is too long, or may not be read, or is asked for wrongly', async (t) => {
+  test('is rejected before its first byte if it is too long, not permitted or invalid', async (t) => {
     const { uid, owner } = await large()
     lower(t, 'v1ListMax', count - 1)
     const read = pagesRead(t, cast())
@@ -170,7 +170,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
     assert.equal((await opened(t, cast(), `${uid}&uidp.inRoot=x`, owner.token)).statusCode, 400)
   })
 
-  /** One that nobody reads yet: HTTP/2 lets the server send no more than a window then. */
+  /** A response that is not read yet: HTTP/2 lets the server send no more than a window then. */
   const begun = async (t: TestContext, uid: string, token: string) => {
     const session = http2Session(t, cast().berth.url)
     const stream = session.request({ ':path': listPath(uid), authorization: `Bearer ${token}` })
@@ -184,7 +184,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
     for (let last = -1; last !== read.count; await pause(150)) last = read.count
     assert.ok(read.count < 4, `${read.count} pages were read for nobody`)
   }
-  test('stops when its client goes away, and waits for one that does not read', async (t) => {
+  test('stops when its client disconnects, and waits for one that does not read', async (t) => {
     const { uid, owner } = await large()
     const read = pagesRead(t, cast())
     const stream = await begun(t, uid, owner.token)
@@ -196,7 +196,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
     assert.deepEqual(cast().berth.errors, [])
   })
 
-  test('is broken off, never ended, when its reader loses the right to it, or it grows too long', async (t) => {
+  test('is aborted, never completed, when its caller loses the permission, or it grows too long', async (t) => {
     const { uid, owner, member } = await large()
     const { api, binding } = await member('viewer')
     const read = pagesRead(t, cast())
@@ -222,7 +222,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
     await broken(owner.token, () => lower(t, 'v1ListMax', limits.pageSizeMax), Code.FAILED_PRECONDITION)
   })
 
-  test('leaves others their turn', async (t) => {
+  test('lets other requests run', async (t) => {
     const { uid, owner } = await large()
     const delays: number[] = []
     let ended = false

@@ -18,7 +18,7 @@ import { requestAt } from '../support/api/methods.ts'
 const internal = 'internal to the public service'
 const noScim = 'does not implement'
 const noSboms = 'reads no SBOMs'
-const noCharts = 'does not look into charts'
+const noCharts = 'does not read charts'
 const noScans = 'scans no images'
 const noPackages = 'does not look for packages'
 const notPublic = 'is not public'
@@ -144,7 +144,7 @@ test('the methods and their paths are the public ones', () => {
 
 onEveryDatabase('a method of version 1', (cast) => {
   for (const [service, name, , refusal] of table) {
-    test(`${service}.${name} ${refusal === undefined ? 'is answered' : `is refused: ${refusal}`}`, async () => {
+    test(`${service}.${name} ${refusal === undefined ? 'is implemented' : `is rejected: ${refusal}`}`, async () => {
       const method = methods.find((one) => one.parent.name === service && one.name === name)!
       const { owner, uid } = await cast().organization()
       const { token } = owner.api
@@ -163,7 +163,7 @@ onEveryDatabase('a method of version 1', (cast) => {
   }
 })
 
-describe('a method of version 1 says in its options what the method that it asks demands', () => {
+describe('the options of a method of version 1 require what the method that it calls requires', () => {
   class Asked extends Error {
     readonly method: DescMethod
     constructor(method: DescMethod) {

@@ -29,7 +29,7 @@ const digest = `sha256:${'d'.repeat(64)}`
 const claimMatch = { issuer: 'https://ci.example.com', subject: 'robot' }
 const oidc = { issuer: 'https://login.example.com', clientId: 'berth', clientSecret: 'secret' }
 
-/** An organization, whose resources are made when somebody asks for them by the names that the guide gives them. */
+/** An organization whose resources are created when a test needs them, by their names in the guide. */
 class World {
   readonly #cast: ApiFixture
   readonly #api: Api
@@ -193,8 +193,8 @@ const collections = [
   ['/registry/v1/tags', 'tags'],
 ] as const
 
-onEveryDatabase('moving from version 1', (cast) => {
-  test('by the three steps: another path, three other names, pages', async () => {
+onEveryDatabase('migrating from version 1', (cast) => {
+  test('in three steps: another path, three other names, pages', async () => {
     const { uid: root, owner } = await cast().organization()
     const made = owner.api.create
     const repo = (await made(`registry/repos/${root}`, { name: 'web' })).uid
@@ -237,7 +237,7 @@ onEveryDatabase('moving from version 1', (cast) => {
         createTime: createdAt,
         updateTime: updatedAt,
       }))
-      // Of some resources version 1 tells only one time.
+      // For some resources version 1 has only one time.
       const told = ['uid', 'createTime', 'updateTime'].filter((name) =>
         renamed.every((item: Json) => item[name] !== undefined),
       )
@@ -250,7 +250,7 @@ onEveryDatabase('moving from version 1', (cast) => {
     }
   })
 
-  test('call by call, as the guide says', async () => {
+  test('call by call, as in the guide', async () => {
     assert.ok(pairs.length > 53, `${pairs.length} pairs`)
     const { url } = cast().berth
     const full = await World.full(cast())
@@ -271,7 +271,7 @@ onEveryDatabase('moving from version 1', (cast) => {
     }
   })
 
-  test('every method of version 1 that is not named as one without a counterpart has a pair', () => {
+  test('every method of version 1 has a counterpart, except the listed ones', () => {
     const said = pairs.map(({ old }) => old)
     const paths = v1Files.flatMap((file) => file.services).flatMap((service) => service.methods)
     for (const method of paths) {

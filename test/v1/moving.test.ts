@@ -8,7 +8,7 @@ import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import type { GrpcFailure } from '../support/api/grpc.ts'
 import { v1ClientOf } from '../support/api/v1-client.ts'
 
-/** What tells callers of version 1, and operators, that somebody has to move. */
+/** What announces the end of version 1 to its callers and to operators. */
 
 const names = ['deprecation', 'sunset', 'link']
 const told = [
@@ -29,7 +29,7 @@ onEveryDatabase(
   (cast) => {
     const headersOf = (headers: Headers) => names.map((name) => headers.get(name))
 
-    test('says so in every answer by REST, and version 2 in none', async () => {
+    test('says so in every REST response, and version 2 in none', async () => {
       const { url } = cast().berth
       const { uid, owner } = await cast().organization()
       const old = v1ClientOf(cast(), owner.api)
@@ -54,7 +54,7 @@ onEveryDatabase(
       }
     })
 
-    test('says so by gRPC in metadata, with an error in its trailers', async () => {
+    test('says so in gRPC metadata, with an error in its trailers', async () => {
       const { grpc } = cast()
       const { owner } = await cast().organization()
       const seen: unknown[] = []
@@ -99,7 +99,7 @@ onEveryDatabase(
 onEveryDatabase(
   'calls of version 1',
   (cast) => {
-    test('tell nobody that it ends, where nobody has said so', async () => {
+    test('do not announce an end that is not configured', async () => {
       const { owner } = await cast().organization()
       const { headers } = await v1ClientOf(cast(), owner.api).get('iam/groups')
       assert.deepEqual(
@@ -134,7 +134,7 @@ onEveryDatabase(
   { env: { BERTH_METRICS_LISTEN: '127.0.0.1:0' } },
 )
 
-test('the metric of calls of version 1 has a limit of series', async () => {
+test('the metric of calls of version 1 has a limited number of series', async () => {
   const metrics = createMetrics()
   for (let n = 0; n < limits.v1MetricSeriesMax + 5; n++) metrics.recordV1Call('Groups/List', `caller ${n}`)
   metrics.recordV1Call('Groups/List', 'caller 0')

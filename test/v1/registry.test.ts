@@ -39,7 +39,7 @@ onEveryDatabase('the registry of version 1', (cast) => {
       .where('root', '=', root)
       .execute()
 
-  test('a repo may say which charts deploy it', async () => {
+  test('a repo has the charts that deploy it', async () => {
     const { uid: root, operator, owned, repo } = await newRepo()
     const path = `registry/repos/${repo}/deployment`
     assertError(await owned.get(path), notFoundError(DEPLOYMENT, repo))
@@ -76,7 +76,7 @@ onEveryDatabase('the registry of version 1', (cast) => {
     assertError(await operator.post(path, { charts }), notFoundError(REPO, repo))
   })
 
-  test('charts come from where anybody may fetch them', async () => {
+  test('charts need an https or oci URL without credentials, and only the operator sets them', async () => {
     const { operator, owned, repo, viewer } = await newRepo()
     const path = `registry/repos/${repo}/deployment`
     const bad = [
@@ -107,7 +107,7 @@ onEveryDatabase('the registry of version 1', (cast) => {
     })
   })
 
-  test('an organization may say how its images are copied', async () => {
+  test('an organization has copy settings for its images', async () => {
     const { uid: root, operator, owned, owner, viewer, repo } = await newRepo()
     const path = `registry/settings/${root}`
     const nothing = { registryId: root, uniqueTags: false, eolGracePeriod: false }
@@ -149,7 +149,7 @@ onEveryDatabase('the registry of version 1', (cast) => {
     assert.deepEqual(await rows('registry_settings', root), [])
   })
 
-  test('what nothing is known of is empty or not found, what is not offered says why', async () => {
+  test('unknown resources are empty or not found, methods that are not implemented say why', async () => {
     const { uid: root, owned, viewer, repo } = await newRepo()
     const stranger = v1ClientOf(cast(), (await cast().organization()).owner.api)
     // None is not the same as not known.
@@ -202,7 +202,7 @@ onEveryDatabase('the registry of version 1', (cast) => {
   })
 })
 
-test('the registry of version 1 asks for the rights that the newer services ask for', () => {
+test('the registry of version 1 requires the capabilities of the newer services', () => {
   const pairs = [
     [Registry.method.createRepo, ReposService.method.createRepo],
     [Registry.method.updateRepo, ReposService.method.updateRepo],

@@ -27,7 +27,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     return { ...organization, operator, owned: v1ClientOf(cast(), organization.owner.api) }
   }
 
-  test('are created, listed, replaced and deleted in the shape of version 1', async () => {
+  test('are created, listed, replaced and deleted in the format of version 1', async () => {
     const { uid: root, owned, owner } = await newTeam()
     const name = newName('repo')
     const made = await owned.post(`registry/repos/${root}`, { name, description: 'one', nobodyKnows: 1 })
@@ -73,7 +73,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     assertError(await owned.put(`registry/repos/${id}`, { name }), notFoundError(TYPE, id))
   })
 
-  test('a create finds a repo of its name and replaces it, unless that is forbidden', async () => {
+  test('a create replaces an existing repo of its name, unless that is forbidden', async () => {
     const { uid: root, owned, operator, member } = await newTeam()
     const name = newName('repo')
     const path = `registry/repos/${root}`
@@ -125,7 +125,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     )
   })
 
-  test('a create that is sent again with its key is answered as the first time', async () => {
+  test('a create that is repeated with its key gets the first response', async () => {
     const { uid: root, owned } = await newTeam()
     const path = `registry/repos/${root}?prevent_existing=true`
     const [name, key] = [newName('repo'), { 'idempotency-key': newName('key') }]
@@ -147,7 +147,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.ok(tag.body.updatedAt && first.body.createdAt && first.body.updatedAt)
   })
 
-  test('the page that introduces a repo is a field of it', async () => {
+  test('the README of a repo is a field of it', async () => {
     const { uid: root, owned, operator, owner } = await newTeam()
     const name = newName('repo')
     const { body } = await operator.post(`registry/repos/${root}`, { name, readme })
@@ -176,7 +176,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.equal(await pageOf(body.id), '')
   })
 
-  test('what only the operator writes stays as it is where another caller leaves it out', async () => {
+  test('fields of the operator stay when another caller omits them', async () => {
     const { uid: root, owned, operator } = await newTeam()
     const source = (await operator.post(`registry/repos/${root}`, { name: newName('from') })).body.id
     const catalogue = {
@@ -230,7 +230,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.equal((await operator.put(path, { name })).body.sync_config, null)
   })
 
-  test('the operator says when a repo ends to copy another one', async () => {
+  test('the operator sets when a repo stops copying another one', async () => {
     const { uid: root, owned, operator } = await newTeam()
     const source = (await operator.post(`registry/repos/${root}`, { name: newName('from') })).body.id
     const name = newName('copy')
@@ -274,7 +274,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     )
   })
 
-  test('a page is read for those alone who may write it, and not again when it is there', async () => {
+  test('a README is checked only for callers who may write it, and not again when it is stored', async () => {
     const { uid: root, owned, operator } = await newTeam()
     const name = newName('repo')
     // Among the slowest of its length.
@@ -304,7 +304,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     assert.ok(ms < reading / 2, `${ms} of ${reading} ms`)
   })
 
-  test('a repo that copies another one shows what that one has, and nobody need say it again', async () => {
+  test('a repo that copies another one shows the values of that one, without sending them again', async () => {
     const { uid: root, owned, operator } = await newTeam()
     const catalogue = {
       catalogTier: 'FIPS',
@@ -402,7 +402,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     )
   })
 
-  test('classes of images have numbers of their own', async () => {
+  test('image tiers have numbers of their own', async () => {
     const { uid: root, operator } = await newTeam()
     const { grpc, admin } = cast()
     const { createRepo, listRepos } = Registry.method
@@ -421,7 +421,7 @@ onEveryDatabase('repos of version 1', (cast) => {
       (await operator.post(path, { name: newName('repo'), catalogTier: 9 })).body.catalogTier,
       'COMMERCIAL',
     )
-    // Numbers that are of version 2 alone, or of nobody any more.
+    // Numbers that only version 2 has, or no version any more.
     for (const catalogTier of [1, 3, 10])
       assertError(
         await operator.post(path, { name: newName('repo'), catalogTier }),
@@ -429,7 +429,7 @@ onEveryDatabase('repos of version 1', (cast) => {
       )
   })
 
-  test('the pages of a list have a limit together', async () => {
+  test('the READMEs of a list have a common limit', async () => {
     const { uid: root, operator, owned } = await newTeam()
     const { kysely } = cast().berth.berth.installation.store.db
     const { body } = await operator.post(`registry/repos/${root}`, { name: newName('repo'), readme })

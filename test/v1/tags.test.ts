@@ -28,7 +28,7 @@ onEveryDatabase('tags of version 1', (cast) => {
   }
   const store = () => cast().berth.berth.installation.store
 
-  test('are created, listed, replaced and deleted in the shape of version 1', async () => {
+  test('are created, listed, replaced and deleted in the format of version 1', async () => {
     const { owned, owner, repo } = await newRepo()
     const made = await owned.post(`registry/tags/${repo}`, { name: '1.27', digest: a, bundles: ['fips'] })
     assert.equal(made.status, 200, made.text)
@@ -70,7 +70,7 @@ onEveryDatabase('tags of version 1', (cast) => {
     assertError(await owned.put(path, { name: '1.27' }), notFoundError(TYPE, id))
   })
 
-  test('may point at nothing yet, which version 2 shows and does not make', async () => {
+  test('may have no digest yet, which version 2 shows and does not create', async () => {
     const { owned, owner, repo, uid: root, member } = await newRepo()
     const { body } = await owned.post(`registry/tags/${repo}`, { name: 'soon' })
     assert.equal(body.digest, '')
@@ -93,7 +93,7 @@ onEveryDatabase('tags of version 1', (cast) => {
     })
   })
 
-  test('lists leave out what they are told to, and nothing else', async () => {
+  test('lists omit only what the request excludes', async () => {
     const { owned, owner, repo } = await newRepo()
     const names = ['1.27', '1.27-20260101', '1.27-r3', 'sha256-abc']
     for (const name of names) await owned.post(`registry/tags/${repo}`, { name })
@@ -114,7 +114,7 @@ onEveryDatabase('tags of version 1', (cast) => {
     assertError(await owned.get('registry/tags?updated_since=9999999'), invalidFieldError('updated_since'))
   })
 
-  test('their history tells of each digest, and goes with them', async () => {
+  test('their history has each digest, and is deleted with them', async () => {
     const { owned, owner, repo } = await newRepo()
     const { id } = (await owned.post(`registry/tags/${repo}`, { name: 'latest' })).body
     const path = `registry/tags/${id}`

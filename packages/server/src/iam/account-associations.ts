@@ -33,9 +33,9 @@ import type { CloudProbes, ProbeCall, ProbeResult } from './cloud/probe.ts'
 import { lockGroup } from './groups/parent-group.ts'
 
 /**
- * Account associations: the accounts of a group at cloud providers and code hosts, and the identities that services of the platform
- * use for it. A group has at most one, which has the uid of the group. No credential of an account is stored: access rests on the trust
- * that the account itself puts in our tokens (docs/account-associations.md).
+ * Account associations: the accounts of a group at cloud providers and code hosts, and the identities that services of the platform use for
+ * it. A group has at most one association, with the uid of the group. No credential of an account is stored: access depends on the trust
+ * that the account itself places in our tokens (docs/account-associations.md).
  */
 
 const TYPE = 'iam.chainguard.dev/AccountAssociation'
@@ -222,7 +222,7 @@ async function lockServiceIdentities(
 
 type Violation = FieldViolation | undefined
 
-/** Every violation in what callers write. */
+/** Returns every violation in the fields that callers write. */
 function checkAssociation(association: AccountAssociation): Violation[] {
   const { amazon, google, azure, chainguard, github } = association
   const checks: Violation[] = [checkName(association.name), checkDescription(association.description)]
@@ -259,7 +259,7 @@ function checkAssociation(association: AccountAssociation): Violation[] {
 function checkServiceBinding([service, identity]: readonly [string, string]): Violation[] {
   const field = `chainguard.serviceBindings[${service}]`
   if (!servicesByName.has(service))
-    return [violation(field, `must be of a service: one of ${[...servicesByName.keys()].join(', ')}`)]
+    return [violation(field, `must be a service: one of ${[...servicesByName.keys()].join(', ')}`)]
   if (identity === '') return [violation(field, 'must be given')]
   return parseUid(identity) === undefined ? [violation(field, 'must be a uid')] : []
 }
@@ -278,7 +278,7 @@ function checkInstallations([app, { installations }]: readonly [
       seen.add(installationId)
       return [
         installationId > 0n ? undefined : violation(`${one}.installationId`, 'must be positive'),
-        twice ? violation(`${one}.installationId`, 'must not be there twice') : undefined,
+        twice ? violation(`${one}.installationId`, 'must not be repeated') : undefined,
         name === '' ? undefined : checkText(`${one}.name`, name),
       ]
     }),

@@ -9,9 +9,9 @@ import type { Store } from '../storage/store.ts'
 import { capabilitiesOfRole } from './roles.ts'
 
 /**
- * A role that is being handed out in a group, whichever way, kept from being deleted meanwhile: managed, or made in that group
- * or above it. The caller must hold all that it grants there (R19). Throws code 5 for any other role, code 7 for one that grants
- * more.
+ * Locks a role that is being granted in a group, so that it is not deleted meanwhile: a managed role, or a role of that group or one of its
+ * ancestors. The caller must hold every capability of the role there (R19). Throws code 5 for any other role, code 7 for a role that grants
+ * more than the caller holds.
  */
 export async function lockGrantableRole(
   { db }: Pick<Store, 'db'>,

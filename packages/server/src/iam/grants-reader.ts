@@ -20,8 +20,8 @@ import { readVoucher, type VoucherColumns, validSessionSql } from '../tokens/ses
 import { managedRoleByUid } from './managed-roles.ts'
 
 /**
- * What an identity may do, looked up when asked (R12): a binding, role, identity or session that was deleted a moment ago counts
- * no more, on any node. On SQLite the answer is remembered for as long as nothing has been written that could change it.
+ * Reads what an identity may do, when it is asked for (R12): a deleted binding, role, identity or session has no effect on any node from
+ * then on. On SQLite the result is cached until a write that could change it.
  */
 
 const CACHED_IDENTITIES_MAX = 10_000
@@ -38,11 +38,11 @@ interface RoleRow {
   readonly accepted_through: string
 }
 
-/** Says that the identity exists, and its session. */
+/** The row that shows that the identity exists, and its session. */
 interface CallerRow extends Nullable<VoucherColumns> {
   readonly scope: null
   readonly registered_through: string
-  /** Of callers with a session. */
+  /** For callers with a session. */
   readonly expires_ms: number | string | null
 }
 
@@ -50,14 +50,14 @@ type Nullable<T> = { readonly [K in keyof T]: T[K] | null }
 
 type GrantsStore = Pick<Store, 'db' | 'clock'>
 
-/** An organization that is suspended is closed to its members: what is bound in it grants nothing. */
+/** A suspended organization is closed to its members: bindings in it grant nothing. */
 const organizationIsActive = (root: string) =>
   `coalesce((select o.status from groups o where o.root = ${root} and o.uid = ${root}), 0) <> ${OrgStatus.SUSPENDED}`
 
 /**
- * One row per role held, and one without a scope that says that the identity exists; for the token of a session, that the session
- * is there and has not expired too (R12, R16). The roles that a session's groups have (R22) are those of whoever signed in, not of
- * an identity that they have assumed.
+ * One row per role held, and one without a scope that shows that the identity exists; for the token of a session, also that the session
+ * exists and has not expired (R12, R16). The roles of a session's groups (R22) belong to the user who signed in, not to an identity that
+ * the user has assumed.
  */
 function readGrantRows(
   { db, clock }: GrantsStore,
@@ -97,7 +97,7 @@ function readGrantRows(
 interface CachedGrants {
   readonly version: number
   readonly grants: Grants
-  /** When the session ends by itself. */
+  /** When the session expires. */
   readonly expiresAtMs: number
 }
 
@@ -117,7 +117,7 @@ export function createGrantsReader(store: GrantsStore): ReadGrants {
 
   return (caller) => {
     const { identity, session } = caller
-    // Read before the query: what is written meanwhile makes the next request ask again.
+    // Read before the query: a write in the meantime makes the next request query again.
     const version = db.version('access')
     const key = session === undefined ? identity : `${identity} ${session}`
     const known = version === undefined ? undefined : cache.get(key)
@@ -132,7 +132,7 @@ export function createGrantsReader(store: GrantsStore): ReadGrants {
   }
 }
 
-/** What a caller may do as a transaction sees it, which includes its own changes. Nothing is remembered. */
+/** Returns what a caller may do as a transaction sees it, including its own changes. Nothing is cached. */
 export function grantsIn(store: GrantsStore): Store['grantsIn'] {
   return async (tx, caller) => {
     const facts = await readGrantRows(store, caller, tx)
@@ -146,7 +146,7 @@ interface FoundCaller extends Pick<Grants, 'voucher' | 'hasUserAuthority'> {
   readonly expiresAtMs: number
 }
 
-/** Undefined when the identity does not exist, its session has ended, or it is not on record who vouched. */
+/** Undefined when the identity does not exist, its session has ended, or no voucher is recorded. */
 function findCaller(rows: readonly GrantRow[], { session }: Caller): FoundCaller | undefined {
   const fact = rows.find((one) => one.scope === null)
   if (fact === undefined) return undefined
@@ -187,14 +187,14 @@ function narrowToToken(grants: Grants, caller: Caller): Grants {
 }
 
 function capabilitiesOf(scope: string, roleUid: string, stored: string | null): CapabilitySet {
-  // Whoever administers the platform may do anything on it, what no role of an organization can hold included.
+  // Administrators of the platform may do anything on it, including what no role of an organization can hold.
   if (scope === '') return everyCapability
   const managed = managedRoleByUid.get(roleUid)
   if (managed !== undefined) return managed.capabilities
   return stored === null ? noCapabilities : capabilitySetOf(JSON.parse(stored) as number[])
 }
 
-/** Pure: the questions that can be asked of holdings. */
+/** Answers questions about holdings. Pure. */
 function grantsOf(
   capabilitiesByScope: CapabilitiesByScope,
   { voucher, hasUserAuthority: actsAsPerson }: Pick<Grants, 'voucher' | 'hasUserAuthority'>,
@@ -221,8 +221,8 @@ function grantsOf(
 }
 
 /**
- * What a narrowed token leaves. In each of the token's scopes that is what the identity holds there, inherited or direct,
- * and nothing anywhere else; of that, only the token's capabilities.
+ * Returns what a narrowed token leaves: in each of the token's scopes, what the identity holds there, inherited or direct, limited to the
+ * token's capabilities; nothing anywhere else.
  */
 function narrow(grants: Grants, caller: Caller): Grants {
   const { scopes, capabilities } = caller

@@ -106,7 +106,10 @@ export function identityProvidersService(store: Store, rules: IdentityProviderRu
     const isPkceUnsupported = shouldQuery && (await rules.pkceSupport(issuer, organization)) === 'unsupported'
     return (now: typeof before, next: typeof after): FieldViolation | undefined =>
       isPkceUnsupported && next.issuer === issuer && enablesPkce(now, next)
-        ? { field: 'oidc.pkceEnabled', description: 'the issuer says that it does not take S256 proof keys' }
+        ? {
+            field: 'oidc.pkceEnabled',
+            description: 'the discovery document of the issuer does not list S256 proof keys',
+          }
         : undefined
   }
 

@@ -34,15 +34,15 @@ import {
   requireBinding,
 } from './role-bindings.ts'
 
-/** The other side of group invites: what whoever was invited does. */
+/** Invitations: what the person who receives an invite does with it. */
 
 export function invitationsService(store: Store) {
   return implement(InvitationsService, {
     async acceptGroupInvite({ code }, call) {
       const { caller, grants } = authorizationOf(call)
-      // The binding is the identity's own, so it would reach further than such a token.
+      // The binding belongs to the identity itself, so it would reach further than such a token.
       if (isNarrowed(caller))
-        throw permissionDenied('a token that is narrowed to scopes or capabilities accepts no invites')
+        throw permissionDenied('a token that is narrowed to scopes or capabilities cannot accept invites')
       if (code === '') throw invalidArgument('code', 'must be given')
       const acceptor = {
         actor: caller.identity,
@@ -53,29 +53,28 @@ export function invitationsService(store: Store) {
       }
       return mutate(store, call, async (tx) => {
         const binding = await acceptInvite(store, tx, code, acceptor)
-        const answer = {
+        const response = {
           $typeName: 'berth.iam.v1.AcceptGroupInviteResponse' as const,
           roleBinding: requireBinding(await hydrateBindings(tx, [binding]), binding.uid),
         }
-        return { uid: binding.uid, response: answer }
+        return { uid: binding.uid, response }
       })
     },
   })
 }
 
-/** Who accepts, and on which request. `actor` is the uid of an identity. */
+/** The identity that accepts (`actor` is its uid), and the request. */
 export interface Acceptor extends Pick<AuditEvent, 'actor' | 'method' | 'requestId' | 'address'> {
   readonly voucher: Voucher
 }
 
 /**
- * Gives an identity what the code of an invite promises, and records which organization's provider vouched for it; a binding that is
- * there and does not count for that provider is recorded anew. A single-use invite goes, with an audit record about it. The record about
- * the binding is the caller's to make. Nothing is written before all is checked, so a caller may catch what is thrown and go on in
- * the same transaction.
+ * Gives an identity the role that an invite code grants, and records which organization's provider vouched for it; an existing binding that
+ * does not count for that provider is recorded again. Deletes a single-use invite, with an audit record. The caller writes the audit record
+ * of the binding. Nothing is written before all checks pass, so a caller may catch an error and continue in the same transaction.
  *
- * Throws code 5, always the same, for a code that is wrong, expired, used up or meant for somebody else; code 6 when the identity
- * holds the role there already; code 9, type `ROLE_MISSING`, when the role is gone.
+ * Throws code 5, always the same, for a code that is wrong, expired, used up or for another person; code 6 when the identity has the role
+ * there already; code 9, type `ROLE_MISSING`, when the role has been deleted.
  */
 export async function acceptInvite(
   store: Store,
@@ -91,7 +90,7 @@ export async function acceptInvite(
   const group = parent as Uid
   const { voucher, ...event } = acceptor
   const { actor: identityUid } = event
-  // Whoever else binds this identity waits, so looking whether it holds the role is enough.
+  // Other transactions that bind this identity wait, so one check for the role is enough.
   const identity = await lockResource(db, tx, 'identities', identityUid, 'update')
   if (identity === undefined || !isBindable(identityUid, group)) throw inviteNotFound()
   const email = verifiedEmailOf(voucher, identity.email)
@@ -101,7 +100,7 @@ export async function acceptInvite(
 
   const role = await lockResource(db, tx, 'roles', roleUid, 'share')
   if (role === undefined)
-    throw failedPrecondition('ROLE_MISSING', 'the role of this invite does not exist any more', uid)
+    throw failedPrecondition('ROLE_MISSING', 'the role of this invite has been deleted', uid)
   const bound = await lockBinding(store, tx, group, identityUid, roleUid)
   const counts =
     bound !== undefined &&
@@ -120,15 +119,15 @@ export async function acceptInvite(
   return { ...bound, ...changed }
 }
 
-/** What the code of an invite offers, for whoever has it to see before they accept. */
+/** What an invite code offers, shown to its holder before they accept. */
 export interface InviteOffer {
   readonly group: { readonly uid: string; readonly name: string }
   readonly role: { readonly uid: string; readonly name: string }
-  /** The invite is for this address alone; '' when it is for anybody. */
+  /** The only address that the invite is for; '' if it is for anyone. */
   readonly email: string
 }
 
-/** Undefined for a code that is wrong, expired or used up, and when the group or the role is gone. */
+/** Undefined for a code that is wrong, expired or used up, and when the group or the role was deleted. */
 export async function findInviteOffer(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
   code: string,
@@ -145,7 +144,7 @@ export async function findInviteOffer(
   }
 }
 
-/** The invite of a code, expired or not. */
+/** Finds the invite of a code, expired or not. */
 async function findInvite(db: Reader, code: string): Promise<GroupInviteRow | undefined> {
   const named = readInviteCode(code)
   if (named === undefined) return undefined
@@ -159,19 +158,19 @@ async function findInvite(db: Reader, code: string): Promise<GroupInviteRow | un
 }
 
 /**
- * The invite of a code, this transaction's alone until it ends, and its group, kept from being deleted meanwhile. Only whoever
- * has the right code gets to lock anything.
+ * Locks the invite of a code for this transaction, and its group, so that it is not deleted meanwhile. Only a caller with the right code
+ * can lock anything.
  */
 async function lockInvite({ db }: Store, tx: Tx, code: string): Promise<GroupInviteRow | undefined> {
   const found = await findInvite(tx, code)
   if (found === undefined) return undefined
   const group = await lockResource(db, tx, 'groups', found.parent, 'share')
-  // Closed to its members, and to new ones.
+  // A suspended organization is closed to its members, and to new ones.
   if (group === undefined || group.status === OrgStatus.SUSPENDED) return undefined
   return lockResource(db, tx, 'group_invites', found.uid, 'update')
 }
 
-/** The binding that is there already, this transaction's alone until it ends. */
+/** Locks the existing binding for this transaction. */
 async function lockBinding(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
@@ -190,7 +189,7 @@ async function lockBinding(
   return row && lockResource(db, tx, 'role_bindings', row.uid, 'update')
 }
 
-/** One answer whatever is wrong with a code, so that nobody learns anything from trying; it does not repeat the code. */
+/** The same error for every problem with a code, so that guessing reveals nothing; it does not repeat the code. */
 function inviteNotFound(): ApiError {
   const description = 'no invite can be accepted with this code'
   return new ApiError(Code.NOT_FOUND, `Not found: ${description}`, {

@@ -15,7 +15,7 @@ const groups = fc
 const decoded = (code: string) => Buffer.from(code, 'base64').toString()
 const encoded = (text: string) => Buffer.from(text).toString('base64')
 
-test('R25: a code is random, names its group first, and is read as what it was made of', () => {
+test('R25: a code is random, starts with its group, and is parsed into its parts', () => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(groups, (group) => {
@@ -34,7 +34,7 @@ test('R25: a code is random, names its group first, and is read as what it was m
   )
 })
 
-test('R25: a code with any character changed, added or left out is another code', () => {
+test('R25: a code with any character changed, added or removed is another code', () => {
   const { code } = newInviteCode(randomUids.child(randomUids.root()))
   const hash = inviteCodeHash(code)
   for (let at = 0; at < code.length; at++) {
@@ -50,7 +50,7 @@ test('R25: a code with any character changed, added or left out is another code'
     if (spelling !== code) assert.ok(!isInviteCode(spelling, hash), spelling)
 })
 
-test('R25: no other code, and nothing made up, goes with the hash of a code', () => {
+test('R25: no other code, and no invented text, matches the hash of a code', () => {
   const { code } = newInviteCode(randomUids.root())
   const hash = inviteCodeHash(code)
   fc.assert(fc.property(groups, (group) => !isInviteCode(newInviteCode(group).code, hash)))
@@ -58,7 +58,7 @@ test('R25: no other code, and nothing made up, goes with the hash of a code', ()
   assert.ok(!isInviteCode(code), 'there is no invite')
 })
 
-test('what is no code is not read, and never throws (inviteCodeCharsMax)', () => {
+test('an invalid code is rejected without an exception (inviteCodeCharsMax)', () => {
   const group = randomUids.root()
   const key = 'k'.repeat(43)
   const written = (value: object) => encoded(JSON.stringify(value))

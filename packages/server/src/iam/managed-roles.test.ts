@@ -11,7 +11,7 @@ import {
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
 import { managedRoleByName, managedRoleByUid, managedRoles } from './managed-roles.ts'
 
-/** Size of each role's set, and its encoding where one is published. */
+/** The number of capabilities of each role, and their encoding where one is published. */
 const published: readonly [name: string, size: number, encoded?: string][] = [
   ['owner', 138, 'AAAAAAAAAN7_8gDx4eD__vn--DBJ__tvlCHm8B_wHmMAAAAAPn_8uQ=='],
   ['editor', 62, 'AAAAAAAAAN1PQgDwgIBESNiIGDBIiqlkFCCgkBRACAAAAAAAFl-ACQ=='],
@@ -43,7 +43,7 @@ test('the managed roles are the published ones', () => {
   )
 })
 
-/** Capabilities that the public platform does not have, by the roles that hold them. */
+/** Capabilities that the public platform does not have, by role. */
 const own: Readonly<Record<string, readonly Capability[]>> = {
   owner: [Capability.CAP_REPO_POLICIES_UPDATE],
 }
@@ -64,7 +64,7 @@ for (const [name, size, encoded] of published) {
   })
 }
 
-test('every managed role has a uid at the root level, a description, and nothing that is for the operator', () => {
+test('every managed role has a uid at the root level, a description, and no capability of the operator', () => {
   for (const role of managedRoles) {
     assert.match(role.uid, /^[0-9a-f]{40}$/)
     assert.notEqual(role.description, '')

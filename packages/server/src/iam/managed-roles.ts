@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { type CapabilitySet, capabilityByName, capabilitySetOf, union } from '@berth/contract/capabilities.ts'
 
 /**
- * The roles that come with the platform. They lie at the root level, everyone may read them, and nobody changes them.
- * Their names and sets are those of the public platform, so that clients find the role they ask for by name.
+ * The roles that come with the platform. They are at the root, every caller can read them, and they cannot be changed. Their names and
+ * capabilities are those of the public platform, so that clients find the role that they request by name.
  */
 
 /** A role that comes with the platform. */
@@ -20,7 +20,7 @@ function capabilities(names: string): CapabilitySet {
   return capabilitySetOf(
     names.split(/\s+/).map((name) => {
       const capability = capabilityByName(name)
-      if (capability === undefined) throw new Error(`no capability is called ${name}`)
+      if (capability === undefined) throw new Error(`unknown capability ${name}`)
       return capability
     }),
   )
@@ -111,7 +111,7 @@ function role(name: string, description: string, set: CapabilitySet): ManagedRol
   return { uid, name, description, capabilities: set }
 }
 
-/** All managed roles, the widest first, then by field. */
+/** All managed roles, the most powerful first, then by area. */
 export const managedRoles: readonly ManagedRole[] = [
   role('owner', 'Full control of an organization and everything in it.', owner),
   role('editor', 'Reads everything and changes repos and event subscriptions. Cannot grant roles.', editor),
@@ -162,7 +162,7 @@ export const managedRoles: readonly ManagedRole[] = [
   role('advisories.viewer', 'Reads advisories.', capabilities('advisories.list')),
   role(
     'advisories.admin',
-    'Imports, reviews and removes advisories, and says who may read them.',
+    'Imports, reviews and removes advisories, and controls who can read them.',
     capabilities(`advisories.list advisories.create advisories.update advisories.delete advisories.approve`),
   ),
   role('argos.osv.reader', 'Reads private OSV data.', capabilities('argos.osv.read')),

@@ -104,7 +104,7 @@ function toRole(row: RoleRow): Role {
   }
 }
 
-/** Returns what a stored role grants. Numbers that are no capability any more grant nothing. */
+/** Returns what a stored role grants. Numbers of removed capabilities grant nothing. */
 export function capabilitiesOfRole(row: Pick<RoleRow, 'uid' | 'capabilities'>): CapabilitySet {
   return (
     managedRoleByUid.get(row.uid)?.capabilities ??

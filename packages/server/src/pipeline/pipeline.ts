@@ -316,7 +316,7 @@ function requireExisting(grants: Grants | undefined, { session }: Caller): Grant
   if (grants !== undefined) return grants
   throw unauthenticated(
     session === undefined
-      ? 'the identity of this token does not exist any more'
+      ? 'the identity of this token has been deleted'
       : 'the session that this token belongs to has ended; sign in again',
   )
 }

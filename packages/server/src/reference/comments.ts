@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { DescEnum, DescField, DescMessage, DescMethod, DescOneof, DescService } from '@bufbuild/protobuf'
 
-/** What the schema says of its elements in its comments, paragraphs apart by an empty line; '' where it says nothing. */
+/** The comments of the schema, paragraphs separated by an empty line; '' for an element without a comment. */
 export interface Comments {
   of(desc: DescService | DescMethod | DescMessage | DescField | DescOneof | DescEnum): string
   ofValue(value: DescEnum['values'][number]): string
@@ -19,7 +19,7 @@ export function readComments(): Comments {
   }
 }
 
-/** The lines of each paragraph as one: where they were broken means nothing. */
+/** Joins the lines of each paragraph: their line breaks have no meaning. */
 function joinLines(text = ''): string {
   return text.replace(/(?<!\n)\n(?!\n)/g, ' ')
 }

@@ -2,7 +2,7 @@ import { errorBody, httpStatusOf } from '../api/error-body.ts'
 import { ApiError, Code, codeName, type Detail } from '../api/errors.ts'
 import type { Schema } from './schemas.ts'
 
-/** The errors of the API as OpenAPI has them: one answer per HTTP status, all with the same body (docs/errors.md). */
+/** The errors of the API in OpenAPI: one response per HTTP status, all with the same body (docs/errors.md). */
 
 export interface Header {
   readonly description: string
@@ -16,7 +16,7 @@ export interface ResponseObject {
   readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
 }
 
-/** RPC codes that come with a status of HTTP besides the one that is theirs; docs/errors.md says when. */
+/** RPC codes that have an HTTP status besides their usual one; docs/errors.md says when. */
 const codesOfExtraStatuses: Readonly<Record<number, Code>> = {
   405: Code.UNIMPLEMENTED,
   408: Code.DEADLINE_EXCEEDED,
@@ -25,7 +25,7 @@ const codesOfExtraStatuses: Readonly<Record<number, Code>> = {
   422: Code.FAILED_PRECONDITION,
 }
 
-/** Codes of RPC that no answer of this server has. */
+/** RPC codes that no response of this server has. */
 const unusedCodes: ReadonlySet<Code> = new Set([Code.OK, Code.UNKNOWN, Code.OUT_OF_RANGE, Code.DATA_LOSS])
 const usedCodes = Object.values(Code).filter((code) => !unusedCodes.has(code))
 
@@ -45,8 +45,7 @@ const precondition = (type: string, description: string): Detail => ({
 const errorKinds = {
   400: {
     name: 'Refused',
-    description:
-      'Something in the request is not acceptable (code 3), or the state of things forbids it (code 9).',
+    description: 'The request is invalid (code 3), or the current state does not allow it (code 9).',
     example: [
       Code.INVALID_ARGUMENT,
       'Invalid argument: name: must be given',
@@ -55,18 +54,18 @@ const errorKinds = {
   },
   401: {
     name: 'Unauthenticated',
-    description: 'There is no bearer token, or it is not good any more.',
+    description: 'The bearer token is missing, invalid or expired.',
     headers: ['WWW-Authenticate'],
     example: [Code.UNAUTHENTICATED, 'Unauthenticated: this call needs a token'],
   },
   403: {
     name: 'PermissionDenied',
-    description: 'The caller may not do this, whether or not anything is there.',
+    description: 'The caller lacks a permission, whether or not the resource exists.',
     example: [Code.PERMISSION_DENIED, 'Permission denied: this needs groups.list at the uid'],
   },
   404: {
     name: 'NotFound',
-    description: 'There is no such thing, and the caller may know.',
+    description: 'The resource does not exist, and the caller may know that.',
     example: [
       Code.NOT_FOUND,
       'Not found: Group 7f3ac1b08e2d4956a0c7d41e5b92f6083d1ce745 does not exist',
@@ -79,7 +78,7 @@ const errorKinds = {
   },
   405: {
     name: 'MethodNotAllowed',
-    description: 'The path answers other methods of HTTP.',
+    description: 'The path has other HTTP methods.',
     headers: ['Allow'],
     example: [Code.UNIMPLEMENTED, 'Unimplemented: this path answers GET, HEAD'],
   },
@@ -90,7 +89,7 @@ const errorKinds = {
   },
   409: {
     name: 'Conflict',
-    description: 'The name is taken (code 6), or concurrent changes kept winning (code 10).',
+    description: 'The name is taken (code 6), or concurrent changes won repeatedly (code 10).',
     example: [
       Code.ALREADY_EXISTS,
       'Already exists: a group is named build-team already',
@@ -99,16 +98,16 @@ const errorKinds = {
   },
   412: {
     name: 'PreconditionFailed',
-    description: 'The resource is another version than `If-Match` asks for: read it again and decide anew.',
+    description: 'The resource has another version than `If-Match` names: read it again, then decide.',
     example: [
       Code.FAILED_PRECONDITION,
-      'Precondition failed: it was changed since',
-      precondition('ETAG_MISMATCH', 'it was changed since'),
+      'Precondition failed: it has changed since',
+      precondition('ETAG_MISMATCH', 'it has changed since'),
     ],
   },
   413: {
     name: 'BodyTooLarge',
-    description: 'The body is larger than the method takes: 1 MiB for most.',
+    description: 'The body is larger than the method allows: 1 MiB for most.',
     example: [
       Code.INVALID_ARGUMENT,
       'Invalid argument: the body is larger than 1048576 bytes',
@@ -117,7 +116,7 @@ const errorKinds = {
   },
   422: {
     name: 'KeyReused',
-    description: 'The `Idempotency-Key` came with another request before.',
+    description: 'The `Idempotency-Key` was used for another request.',
     example: [
       Code.FAILED_PRECONDITION,
       'Precondition failed: the idempotency key was used for another request',
@@ -127,7 +126,7 @@ const errorKinds = {
   429: {
     name: 'ResourceExhausted',
     description:
-      'A rate limit or another ceiling is reached, or a disk of the server is full (reason `STORAGE_FULL`). `Retry-After` is there when waiting helps.',
+      'A rate limit or another quota is reached, or a disk of the server is full (reason `STORAGE_FULL`). `Retry-After` is set when waiting helps.',
     headers: ['Retry-After', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
     example: [
       Code.RESOURCE_EXHAUSTED,
@@ -137,7 +136,7 @@ const errorKinds = {
   },
   500: {
     name: 'Internal',
-    description: 'A mistake of the server. Its log has the cause under the request id.',
+    description: 'An internal error. The log of the server has the cause under the request id.',
     example: [Code.INTERNAL, 'Internal error: the server failed on request 3k9fzq-1a'],
   },
   501: {
@@ -147,11 +146,11 @@ const errorKinds = {
   },
   503: {
     name: 'Unavailable',
-    description: 'The server is starting or stopping, or something that it needs does not answer.',
+    description: 'The server is starting or stopping, or a dependency does not respond.',
     headers: ['Retry-After'],
     example: [
       Code.UNAVAILABLE,
-      'Unavailable: the database does not answer',
+      'Unavailable: the database does not respond',
       { kind: 'RetryInfo', retryDelayMs: 1000 },
     ],
   },
@@ -164,7 +163,7 @@ const errorKinds = {
 
 export type ErrorStatus = keyof typeof errorKinds
 
-/** A reference to the answer of a status. */
+/** A reference to the response of a status. */
 export function errorResponseRef(status: ErrorStatus): { readonly $ref: string } {
   return { $ref: `#/components/responses/${errorKinds[status].name}` }
 }
@@ -175,10 +174,10 @@ const countHeader = (description: string): Header => ({
   schema: { type: 'integer', minimum: 0 },
 })
 
-/** Headers of answers. What is required is in every answer that names it. */
+/** Headers of responses. A required header is in every response that lists it. */
 export const headerObjects = {
   'x-request-id': {
-    description: 'Names the request in the log of the server.',
+    description: 'Identifies the request in the log of the server.',
     required: true,
     schema: { type: 'string' },
   },
@@ -192,19 +191,19 @@ export const headerObjects = {
     required: true,
     schema: { type: 'string', pattern: '^Bearer realm="' },
   },
-  Allow: { ...textHeader('Methods of HTTP that the path answers.'), required: true },
-  'Retry-After': countHeader('Seconds to wait before trying again.'),
+  Allow: { ...textHeader('HTTP methods of the path.'), required: true },
+  'Retry-After': countHeader('Seconds to wait before the next attempt.'),
   'RateLimit-Limit': countHeader(
-    'Calls that one window allows. This and the next two only where rate limits are on.',
+    'Calls allowed in one window. This header and the next two are sent only where rate limits are enabled.',
   ),
-  'RateLimit-Remaining': countHeader('Calls that are left in this window.'),
+  'RateLimit-Remaining': countHeader('Remaining calls in this window.'),
   'RateLimit-Reset': countHeader('Seconds until the next window.'),
 } as const satisfies Readonly<Record<string, Header>>
 
-/** What tells a caller how much of a rate limit is left. */
+/** The headers that show how much of a rate limit is left. */
 export const rateLimitHeaders = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'] as const
 
-/** References to these headers, and to the one that every answer has. */
+/** References to these headers, and to the one that every response has. */
 export function headerRefs(
   ...names: readonly (keyof typeof headerObjects)[]
 ): NonNullable<ResponseObject['headers']> {
@@ -213,7 +212,7 @@ export function headerRefs(
   )
 }
 
-/** The answers that `errorAnswer` refers to. `domain` is in the ErrorInfo of every error. */
+/** The responses that `errorResponseRef` refers to. `domain` is in the ErrorInfo of every error. */
 export function errorResponses(domain: string): Readonly<Record<string, ResponseObject>> {
   return Object.fromEntries(
     Object.entries(errorKinds).map(
@@ -272,7 +271,7 @@ function listSchema(properties: Schema['properties'] & {}, required: string[]): 
   }
 }
 
-/** The body of every error and its parts. Members of a detail that hold nothing are left out. */
+/** The body of every error and its parts. Empty members of a detail are left out. */
 export const errorSchemas: Readonly<Record<string, Schema>> = {
   Error: {
     type: 'object',
@@ -280,14 +279,14 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
     properties: {
       code: {
         type: 'integer',
-        description: `RPC code, not the status of HTTP: ${usedCodes
+        description: `RPC code, not the HTTP status: ${usedCodes
           .map((code) => `${code} ${codeName[code]}`)
           .join(', ')}.`,
       },
       message: textSchema('What went wrong, for people.'),
       details: {
         type: 'array',
-        description: 'What went wrong, for programs: an ErrorInfo first, then what the error says besides.',
+        description: 'What went wrong, for programs: first an ErrorInfo, then further details.',
         minItems: 1,
         prefixItems: [{ $ref: '#/components/schemas/Error.Info' }],
         items: {
@@ -304,10 +303,10 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
   },
   'Error.Info': detailSchema(
     'ErrorInfo',
-    'What kind of error it is.',
+    'The kind of the error.',
     {
-      reason: { type: 'string', pattern: '^[A-Z][A-Z0-9_]+$', description: 'What a program may rely on.' },
-      domain: textSchema('The installation that the reason belongs to.'),
+      reason: { type: 'string', pattern: '^[A-Z][A-Z0-9_]+$', description: 'Stable value for programs.' },
+      domain: textSchema('The installation that defines the reason.'),
     },
     ['reason', 'domain'],
   ),
@@ -318,7 +317,7 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
       fieldViolations: listSchema(
         {
           field: textSchema(
-            'Path of the field or name of the parameter, as the caller spelled it. None: the request as a whole.',
+            'Path of the field or name of the parameter, as the caller spelled it. Absent for the request as a whole.',
           ),
           description: textSchema('What is wrong with it.'),
         },
@@ -329,13 +328,13 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
   ),
   'Error.PreconditionFailure': detailSchema(
     'PreconditionFailure',
-    'What forbids the call for now.',
+    'The precondition that failed.',
     {
       violations: listSchema(
         {
-          type: { type: 'string', pattern: '^[A-Z][A-Z0-9_]+$', description: 'What a program may rely on.' },
-          subject: textSchema('UID of what it is about.'),
-          description: textSchema('What would have to change.'),
+          type: { type: 'string', pattern: '^[A-Z][A-Z0-9_]+$', description: 'Stable value for programs.' },
+          subject: textSchema('UID of the resource.'),
+          description: textSchema('What has to change.'),
         },
         ['type', 'description'],
       ),
@@ -344,10 +343,13 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
   ),
   'Error.QuotaFailure': detailSchema(
     'QuotaFailure',
-    'Which ceiling is reached.',
+    'The limit that is reached.',
     {
       violations: listSchema(
-        { subject: textSchema('Who or what has reached it.'), description: textSchema('The ceiling.') },
+        {
+          subject: textSchema('The caller or resource that has reached it.'),
+          description: textSchema('The limit.'),
+        },
         ['subject', 'description'],
       ),
     },
@@ -355,17 +357,17 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
   ),
   'Error.ResourceInfo': detailSchema(
     'ResourceInfo',
-    'What the error is about.',
+    'The resource of the error.',
     {
       resourceType: textSchema('Such as `iam.chainguard.dev/Group`.'),
       resourceName: textSchema('Its UID or its name.'),
-      description: textSchema('What is the matter with it.'),
+      description: textSchema('What is wrong with it.'),
     },
     ['resourceType'],
   ),
   'Error.RetryInfo': detailSchema(
     'RetryInfo',
-    'When to try again.',
+    'When to retry.',
     { retryDelay: { type: 'string', pattern: '^\\d+(\\.\\d+)?s$', description: 'How long to wait.' } },
     ['retryDelay'],
   ),

@@ -6,8 +6,8 @@ import { parentOf } from '../api/uid.ts'
 import { managedRoleByName } from '../iam/managed-roles.ts'
 
 /**
- * What the examples are made of: one organization, in which the same things always have the same uids. A request with these values
- * is one that the server accepts, once its uids are those of things that are there.
+ * The values of the examples: one organization, in which the same resources always have the same uids. The server accepts a request with
+ * these values if its uids are those of existing resources.
  */
 
 const ORGANIZATION = '7f3ac1b08e2d4956a0c7d41e5b92f6083d1ce745'
@@ -21,7 +21,7 @@ const ADVISORY = `${GROUP}/40d7b96e1fa8253c`
 
 const viewer = managedRoleByName.get('viewer')!
 
-/** Resources without a line in `uids` are in the group, under a uid that follows from their name. */
+/** Resources without a line in `uids` are in the group, with a uid derived from their name. */
 const derivedUids = Object.fromEntries(
   currentFiles
     .flatMap((file) => file.messages)
@@ -29,7 +29,7 @@ const derivedUids = Object.fromEntries(
     .map(({ name }) => [name, `${GROUP}/${createHash('sha256').update(name).digest('hex').slice(0, 16)}`]),
 )
 
-/** By the name of the message: of resources, and of what shows a part of one. */
+/** By the name of the message: resources, and messages that show a part of one. */
 const uids: Readonly<Record<string, string>> = {
   ...derivedUids,
   Group: GROUP,
@@ -59,15 +59,15 @@ const uids: Readonly<Record<string, string>> = {
   AdvisoryPublication: GROUP,
 }
 
-/** An association goes by the uid of its group. */
+/** An association is identified by the uid of its group. */
 const parents: Readonly<Record<string, string>> = { AccountAssociation: GROUP }
 
-/** The uid in a request or in what it answers; `owner` is the name of the message that has the field. */
+/** The uid in a request or its response; `owner` is the name of the message with the field. */
 export function exampleUidOf(owner: string): string | undefined {
   return uids[owner] ?? uids[subjectOf(owner)]
 }
 
-/** Where a request creates, or in which all is that it is about. */
+/** The parent of a create, or the scope of a request. */
 export function exampleParentOf(owner: string): string | undefined {
   const subject = subjectOf(owner)
   const uid = uids[subject]
@@ -95,8 +95,8 @@ const overlay = {
 }
 
 /**
- * The JSON of whole fields, by `Message.field` or by the proto name alone. A text or an enum that has none here stops the making of
- * the reference, rather than to show what cannot be.
+ * The JSON of whole fields, by `Message.field` or by the proto name alone. A text or an enum without a value here fails the generation of
+ * the reference, so that it never shows impossible values.
  */
 export const exampleValues: Readonly<Record<string, unknown>> = {
   name: 'build-team',
@@ -128,7 +128,7 @@ export const exampleValues: Readonly<Record<string, unknown>> = {
   'Group.resource_limits': {},
   'Group.kind': 'ORG_KIND_CUSTOMER',
   'Group.status': 'ORG_STATUS_READY',
-  // Organizations that can be looked up are verified.
+  // Only verified organizations can be looked up.
   'LookupGroupResponse.group': {
     uid: ORGANIZATION,
     name: 'example.com',
@@ -140,7 +140,7 @@ export const exampleValues: Readonly<Record<string, unknown>> = {
     createTime: TIME,
     updateTime: TIME,
   },
-  // Of people alone.
+  // Only users have it.
   'Identity.email': '',
   'Identity.email_unverified': '',
   'ClaimMatch.audience': 'https://berth.example.com',
@@ -191,7 +191,7 @@ export const exampleValues: Readonly<Record<string, unknown>> = {
   'GroupInvite.role_uid': ROLE,
   ttl: '1209600s',
   key_id: KEY_ID,
-  // Shown to whoever creates an invite, and to nobody after that.
+  // Shown only in the response that creates the invite.
   'GroupInvite.code': '',
   'AcceptGroupInviteRequest.code': INVITE_CODE,
   catalog_tier: 'CATALOG_TIER_APPLICATION',
@@ -339,15 +339,14 @@ export const exampleValues: Readonly<Record<string, unknown>> = {
   code: 0,
   request_id: '3k9fzq-1a',
   address: '203.0.113.7',
-  // Of exchanges alone.
+  // Only exchanges have it.
   'AuditEvent.issuer': '',
   'AuditEvent.subject': '',
   count: 1,
 }
 
 /**
- * Fields that an example of a request leaves out, and that what it makes is without: those that the operator alone may set, or that
- * need something else to be there.
+ * Fields that an example of a create leaves out, also in its response: only the operator may set them, or they need another resource.
  */
 export const omittedFields: ReadonlySet<string> = new Set([
   'Group.verified',

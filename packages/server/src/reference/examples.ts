@@ -17,12 +17,12 @@ import { hasBehavior, isAlwaysPresent, isInResponses, isRequired, isWriteOnly, t
 
 /** Examples of messages as JSON: from the fields of the schema, so that none is out of date, with the values of example-values.ts. */
 
-/** The JSON of one message; members that it cannot have beside another are left out. */
+/** The JSON of one message; members that exclude each other are left out but for one. */
 export function exampleOf(desc: DescMessage, use: Use, except: readonly string[] = []): unknown {
   return messageOf(desc, use, except, [])
 }
 
-/** What a method answers. `atRoot`: it was called without a parent, so what it made is an organization. */
+/** The response of a method. `atRoot`: it was called without a parent, so it created an organization. */
 export function exampleOfResponse(method: DescMethod, atRoot: boolean): unknown {
   const { output } = method
   const kind = standardMethod(method)
@@ -68,7 +68,7 @@ function messageOf(
         (use !== 'answer' || isInResponses(field)) &&
         isWorthShowing(field, use),
     )
-    // A type within itself would never end.
+    // A recursive type would never end.
     .filter(({ message }) => message === undefined || !inside.includes(message))
     .map((field) => [field.jsonName, valueOf(field, use, inside)] as const)
   return Object.fromEntries(members)

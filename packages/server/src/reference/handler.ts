@@ -2,7 +2,7 @@ import type { DescFile } from '@bufbuild/protobuf'
 import { withCors } from '../gateway/rest/cors.ts'
 import type { HttpHandler } from '../port/http.ts'
 
-/** Serves the description of the API: /openapi.json for programs, /docs for people. */
+/** Serves the description of the API: /openapi.json for programs, /docs for readers. */
 
 export interface ReferencePagesOptions {
   /** The files whose services are described, in this order. */
@@ -18,7 +18,7 @@ export function isReferencePath(path: string): boolean {
   return path === '/openapi.json' || path === '/docs' || path.startsWith('/docs/')
 }
 
-/** Loads the pages with the first request, which saves other servers their time and memory. */
+/** Loads the pages at the first request, so that other servers do not spend the time and memory. */
 export function createReferenceHandler(options: ReferencePagesOptions): HttpHandler {
   let pages: Promise<HttpHandler> | undefined
   const handler: HttpHandler = async (request) => {

@@ -23,7 +23,7 @@ import { publishedAdvisories, publishedTag } from './published-advisories.ts'
 import { createSchemaComponents, type Schema } from './schemas.ts'
 import { serverEndpoints, serverTag } from './server-endpoints.ts'
 
-/** The API described as OpenAPI 3.1, from the schema that serves it: nothing here names a resource. */
+/** Describes the API as OpenAPI 3.1, from the schema that serves it: no code here names a resource. */
 
 export interface ReferenceOptions {
   /** The files whose services are described, in this order. */
@@ -54,41 +54,41 @@ export interface OpenApi {
 
 export interface Reference {
   readonly document: OpenApi
-  /** The operations that stand for routes of the gateway. */
+  /** The operations of routes of the gateway. */
   readonly operations: readonly RoutedOperation[]
 }
 
 const overview = `
-Berth holds the access rules, the identities and the images of an organization. Everything here can also be called by gRPC.
+Berth holds the access rules, the identities and the images of an organization. Every method is also available over gRPC.
 
-**Tokens.** Send \`Authorization: Bearer TOKEN\`. A workload gets a token for one that it already has, of an issuer that is trusted,
-from \`/sts/exchange\`.
+**Tokens.** Send \`Authorization: Bearer TOKEN\`. A workload exchanges a token of a trusted issuer for one
+at \`/sts/exchange\`.
 
-**UIDs** are paths: \`organization/group/resource\`. In the path of a request their slashes may stay as they are.
+**UIDs** are paths: \`organization/group/resource\`. In the path of a request their slashes need no escaping.
 
-**Names.** Bodies have lowerCamelCase names, queries snake_case ones; each takes the other, too. Members of a body that are not known are
-refused, parameters that are not known are ignored.
+**Names.** Bodies have lowerCamelCase names, queries snake_case ones; each accepts the other, too. Unknown members of a body are
+rejected, unknown parameters are ignored.
 
-**Answers** show every scalar, list and map, also at its default; messages that are not set are left out. Whole numbers of 64 bits are
-text. Errors all have one form, with a \`code\` that is the RPC code.
+**Responses** contain every scalar, list and map, also at its default; unset messages are left out. 64-bit integers are
+strings. All errors have one form, with a \`code\` that is the RPC code.
 
 **Updates** change the fields that \`updateMask\` names; without it, those that the body has.
 
-**Versions.** Each path with \`/v2beta1/\` is also there with \`/v2/\`.
+**Versions.** Each path with \`/v2beta1/\` is also available with \`/v2/\`.
 
-**Version 1** is there as well, for callers of \`/iam/v1/\`: resources have an \`id\`, lists come whole as \`items\`, and a PUT replaces what it
-names: what it leaves out gets its zero value. Unknown members of bodies are ignored, and messages that are not set are \`null\`.
+**Version 1** is available as well, for callers of \`/iam/v1/\`: resources have an \`id\`, lists are complete in \`items\`, and a PUT replaces
+the whole resource: omitted fields get their zero value. Unknown members of bodies are ignored, and messages that are not set are \`null\`.
 
-**HEAD** answers like GET, without the body.
+**HEAD** has the same response as GET, without the body.
 `.trim()
 
-/** Describes the services of `files`, and what the server answers besides. */
+/** Describes the services of `files`, and the other endpoints of the server. */
 export function describeApi(options: ReferenceOptions): Reference {
   const { files, comments, baseUrl, errorDomain, version } = options
   const services = files.flatMap((file) => file.services)
   const routes = routesOf(services)
   const parameters = parameterNames(routes)
-  // The comments of version 1 name no fields, and what its fields are called are words of others: `created_at` is a sort key.
+  // The comments of version 1 name no fields, and some of its field names have another meaning elsewhere: `created_at` is a sort key.
   const members = memberNames(routes.filter(({ method }) => !isV1(method.parent)))
   const book = createSchemaComponents(
     comments,
@@ -137,7 +137,7 @@ export function describeApi(options: ReferenceOptions): Reference {
           type: 'http',
           scheme: 'bearer',
           description:
-            'A token of this installation. For the calls that exchange tokens: the one that is exchanged, of a trusted issuer, or a refresh token.',
+            'A token of this installation. For calls that exchange tokens: the token to exchange, of a trusted issuer, or a refresh token.',
         },
       },
     },
@@ -145,7 +145,7 @@ export function describeApi(options: ReferenceOptions): Reference {
   return { document, operations }
 }
 
-/** Comments name fields as the schema does; of a name between backticks, `of` says what REST has instead. */
+/** Comments name fields as the schema does; for a name between backticks, `of` returns its name in REST. */
 function replaceFieldNames(of: (name: string) => string | undefined): (text: string) => string {
   return (text) =>
     text.replace(/`([a-z0-9_]+)`/g, (whole, name: string) => {
@@ -154,7 +154,7 @@ function replaceFieldNames(of: (name: string) => string | undefined): (text: str
     })
 }
 
-/** Proto names of what is given in a query: the names of parameters. */
+/** Proto names of query parameters. */
 function parameterNames(routes: readonly Route[]): ReadonlySet<string> {
   const names = new Set<string>()
   for (const { method, body } of routes) {
@@ -168,7 +168,7 @@ function parameterNames(routes: readonly Route[]): ReadonlySet<string> {
   return names
 }
 
-/** JSON names by proto name, of the fields in bodies and answers whose two names differ. */
+/** JSON names by proto name, of the fields in bodies and responses whose two names differ. */
 function memberNames(routes: readonly Route[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>()
   const note = (field: DescField) => {
@@ -181,7 +181,7 @@ function memberNames(routes: readonly Route[]): ReadonlyMap<string, string> {
   return names
 }
 
-/** Every field of a message and of the messages in it, once each, beginning with those that `begins` lets through. */
+/** Returns every field of a message and of the messages in it, once each, starting with those that `begins` includes. */
 function walkFields(
   desc: DescMessage,
   note: (field: DescField) => void,

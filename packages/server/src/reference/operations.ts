@@ -47,47 +47,48 @@ export interface Operation {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
 }
 
-/** An operation and where it is found. */
+/** An operation with its path and method. */
 export interface RoutedOperation {
   readonly route: Route
-  /** With variables as OpenAPI has them: `/iam/v2beta1/groups/{uid}`. */
+  /** With variables as in OpenAPI: `/iam/v2beta1/groups/{uid}`. */
   readonly path: string
   /** Lower case. */
   readonly httpMethod: string
   readonly operation: Operation
 }
 
-/** What operations are made with. `inWords` gives a text its names as REST spells them in a call. */
+/** The context of operations. `withRestNames` replaces the names in a text by their spelling in REST. */
 export interface OperationContext {
   readonly schemaComponents: SchemaComponents
   readonly comments: Comments
   readonly withRestNames: (text: string) => string
 }
 
-/** Header parameters, by the name that references to them end in. Without examples, which readers' calls would begin with. */
+/** Header parameters, by the last segment of references to them. Without examples, which the page would prefill in calls. */
 export const headerParameters: Readonly<Record<string, Parameter>> = {
   IfMatch: {
     name: 'If-Match',
     in: 'header',
-    description: 'Entity tags: does nothing unless the resource still is one of these versions.',
+    description: 'Entity tags: the request fails unless the resource still has one of these versions.',
     schema: { type: 'string' },
   },
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    description: 'Entity tags: answers 304 without a body while the resource still is one of these versions.',
+    description:
+      'Entity tags: the response is 304 without a body while the resource still has one of these versions.',
     schema: { type: 'string' },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'A word that only this request has. Sent again with it, within 24 hours, the request is answered as the first time.',
+      'A unique key of this request. A repetition with the same key within 24 hours gets the first response.',
     schema: { type: 'string', maxLength: limits.idempotencyKeyCharsMax },
   },
 }
 
-/** The operations of routes, in their order. A create that may leave out its parent is found without it, too. */
+/** Returns the operations of routes, in their order. A create with an optional parent is also listed without it. */
 export function operationsOf(routes: readonly Route[], parts: OperationContext): RoutedOperation[] {
   const names = variableNames(routes)
   return routes.flatMap((route, index) => {
@@ -114,14 +115,14 @@ export function operationsOf(routes: readonly Route[], parts: OperationContext):
   })
 }
 
-/** Methods of version 1 are called alike in every service: `Groups.List` is `V1GroupsList`. */
+/** Methods of version 1 have the same names in every service: `Groups.List` is `V1GroupsList`. */
 function operationName({ name, parent }: DescMethod): string {
   return isV1(parent) ? `V1${parent.name}${name}` : name
 }
 
 /**
- * The names of a route's variables. OpenAPI takes paths that differ in those alone for one path, so a resource's path has the one
- * name that its Get has.
+ * The names of a route's variables. For OpenAPI, paths that differ only in variable names are the same path, so a resource's path uses the
+ * names of its Get.
  */
 function variableNames(routes: readonly Route[]): Map<Route, readonly string[]> {
   const ownNames = ({ template }: Route) => template.variables.map(({ fieldPath }) => fieldPath.at(-1)!)
@@ -132,7 +133,7 @@ function variableNames(routes: readonly Route[]): Map<Route, readonly string[]> 
     ),
   )
   const entries = [...byShape.values()].flatMap((same) => {
-    // In version 1, which has no Get, the name that its PUT has.
+    // In version 1, which has no Get, the names of its PUT.
     const named = ['GET', 'PUT'].flatMap((verb) => same.find(({ httpMethod }) => httpMethod === verb) ?? [])
     const names = ownNames(named[0] ?? same[0]!)
     return same.map((route) => [route, names] as const)
@@ -152,11 +153,11 @@ function pathOf({ template }: Route, names: readonly string[]): string {
   return verb === '' ? path : `${path}:${verb}`
 }
 
-/** The path of a route whose one variable is at the end and may be empty. */
+/** The path of a route whose only variable is at the end and may be empty. */
 function withoutVariable({ method, template, httpMethod }: Route): string | undefined {
   const [variable, ...more] = template.variables
   const { segments, wildcardIndex: rest, verb } = template
-  // Version 1 names what it replaces by a field that its creates leave to the server.
+  // Version 1 identifies what it replaces by a field that the server sets on create.
   if (httpMethod === 'PUT') return undefined
   if (variable === undefined || more.length > 0 || rest !== segments.length - 1 || verb !== '')
     return undefined
@@ -188,7 +189,7 @@ function operationOf(
     summary: summary.replace(/\.$/, ''),
     description: [
       text.slice(summary.length).trim(),
-      atRoot ? 'Called like this, the parent is empty.' : '',
+      atRoot ? 'With this path, the parent is empty.' : '',
       requirementsText(method),
     ]
       .filter((part) => part !== '')
@@ -211,22 +212,22 @@ function capitalized(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1)
 }
 
-/** A path that leaves out a variable of its route gives it empty. */
+/** A path without a variable of its route leaves it empty. */
 function lacksVariable({ template }: Route, names: readonly string[]): boolean {
   return names.length < template.variables.length
 }
 
-/** Who may call it, from the options of the method. */
+/** Describes who may call the method, from its options. */
 function requirementsText(method: DescMethod): string {
   const { mode } = getOption(method, iam)
   if (mode.case !== 'enabled')
     return readsBearerToken(method)
-      ? 'The bearer token is the one that is spoken of here, not one for this API.'
+      ? 'The bearer token is the one described here, not one for this API.'
       : 'Needs no token.'
   const { capabilities, unscoped } = mode.value
   const needed = capabilities.map((capability) => `\`${capabilityName(capability)}\``).join(' and ')
-  if (needed === '') return 'Needs a token, and no capability.'
-  if (unscoped && isList(method)) return `Shows what lies in the groups where the caller holds ${needed}.`
+  if (needed === '') return 'Requires a token, and no capability.'
+  if (unscoped && isList(method)) return `Shows resources of the groups where the caller holds ${needed}.`
   if (unscoped) return `Needs ${needed} where it acts.`
   return `Needs ${needed} at ${scopeText(method.input)}.`
 }
@@ -241,7 +242,7 @@ function scopeText(input: DescMessage): string {
   return field?.message === undefined && field?.name !== 'uid' ? `\`${field?.jsonName}\`` : 'the resource'
 }
 
-/** Methods that are open because they look at the bearer token themselves. */
+/** Methods without authentication that read the bearer token themselves. */
 function readsBearerToken(method: DescMethod): boolean {
   return method.parent.typeName === SecurityTokenService.typeName || method === Auth.method.register
 }
@@ -262,7 +263,7 @@ function parametersOf(
     .map(({ fieldPath, start, end }, index): Parameter => {
       const field = fieldAt(method.input, fieldPath)
       const spansSegments = template.segments.slice(start, end).includes('**')
-      const slashes = spansSegments ? ' Its slashes may stay slashes.' : ''
+      const slashes = spansSegments ? ' Its slashes need no escaping.' : ''
       return {
         name: names[index]!,
         in: 'path',
@@ -276,7 +277,7 @@ function parametersOf(
   return [...inPath, ...inQuery, ...headersFor(method).map(($ref) => ({ $ref }))]
 }
 
-/** What the schema says of a field, where it is a parameter. */
+/** Returns the comment of a field for its parameter. */
 function describe(field: DescField, { comments, withRestNames: inWords }: OperationContext): string {
   return inWords(comments.of(field))
 }
@@ -303,7 +304,7 @@ function queryParameters(
     const keys = path === 'order_by' ? sortKeys(parts.comments.of(method)) : ''
     return [
       {
-        // The specification writes parameters in snake_case, this one excepted.
+        // The specification writes parameters in snake_case, except this one.
         name: path === 'update_mask' ? 'updateMask' : path,
         in: 'query',
         description: describe(field, parts) + keys,
@@ -332,7 +333,7 @@ function requestBodyOf(
   const { input } = method
   if (body === '') {
     if (httpMethod !== 'POST' || input.fields.length === 0) return undefined
-    // The parameters of the query may come as a form instead.
+    // The parameters of the query may be sent as a form instead.
     const properties = Object.fromEntries(
       input.fields.map((field): [string, Schema] => {
         const value = book.value(field, 'create')
@@ -371,14 +372,16 @@ function successResponses(
     return { 200: { description: 'Done.', headers: headerRefs(...rateLimitHeaders), content } }
   }
   if (output.typeName === 'google.protobuf.Empty')
-    return { 200: { description: 'Done. The answer has no body.', headers: headerRefs(...rateLimitHeaders) } }
+    return {
+      200: { description: 'Done. The response has no body.', headers: headerRefs(...rateLimitHeaders) },
+    }
   const headers = headerRefs(...(returnsEtag(method) ? (['ETag'] as const) : []), ...rateLimitHeaders)
   const example = isV1(method.parent) ? {} : { example: exampleOfResponse(method, atRoot) }
   const content = { schema: book.message(output, 'answer'), ...example }
   return {
     200: { description: responseText(method), headers, content: { 'application/json': content } },
     ...(standardMethod(method) === 'get'
-      ? { 304: { description: 'The resource still is the version that the caller has.', headers } }
+      ? { 304: { description: 'The resource still has the version of the caller.', headers } }
       : {}),
   }
 }
@@ -388,13 +391,13 @@ function responseText(method: DescMethod): string {
     case 'list':
       return 'One page.'
     case 'create':
-      return 'What was created.'
+      return 'The created resource.'
     case 'update':
       return 'The resource after the change.'
     case 'get':
       return 'The resource.'
     default:
-      return 'The answer.'
+      return 'The response.'
   }
 }
 
@@ -402,7 +405,7 @@ function errorResponsesOf({ method, httpMethod, body }: Route): Operation['respo
   const kind = standardMethod(method)
   const isOpen = securityOf(method).length === 0
   const changes = httpMethod !== 'GET'
-  // The methods that it asks have what it has not: entity tags, and keys for what may be sent again.
+  // The methods that it calls support entity tags and idempotency keys, which it does not.
   const isOld = isV1(method.parent)
   const statuses: [ErrorStatus, boolean][] = [
     [400, true],

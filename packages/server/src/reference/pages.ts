@@ -14,13 +14,13 @@ import { describeApi } from './openapi.ts'
 
 const gzipAsync = promisify(gzip)
 
-/** Programs may keep the description this long before they ask again. */
+/** How long clients may cache the description. */
 const DESCRIPTION_SECONDS = 300
 const YEAR_SECONDS = 365 * 24 * 3600
 
 /**
- * What the page may do: its own files, calls of its own server, and nothing from anywhere else. The renderer's stylesheet has its icons
- * as `data:` images. Styles that scripts set one by one are no inline styles, so none are allowed.
+ * What the page may load: its own files, calls of its own server, and nothing else. The renderer's stylesheet has its icons as `data:`
+ * images. Styles that scripts set individually are not inline styles, so none are allowed.
  */
 const POLICY = [
   "default-src 'none'",
@@ -33,7 +33,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** A file as it is kept, made once: no request compresses or unpacks anything. */
+/** A file as it is cached: no request compresses or decompresses anything. */
 interface StaticFile {
   readonly plain: Uint8Array
   readonly gzipped: Uint8Array
@@ -41,13 +41,13 @@ interface StaticFile {
   readonly etag: string
 }
 
-/** Where the renderer is, and where our own files are. */
+/** The directories of the renderer and of our own files. */
 const rendererAt = import.meta.resolve('swagger-ui-dist/package.json')
 const pageAt = new URL('page/', import.meta.url)
 const rendererFile = (name: string) => new URL(name, rendererAt)
 const pageFile = (name: string) => new URL(name, pageAt)
 
-/** The renderer's files that the page loads, and ours beside them. */
+/** The renderer's files that the page loads, and our own. */
 const assets: Readonly<Record<string, { readonly file: URL; readonly type: string }>> = {
   'swagger-ui-bundle.js': { file: rendererFile('swagger-ui-bundle.js'), type: 'text/javascript' },
   'swagger-ui.css': { file: rendererFile('swagger-ui.css'), type: 'text/css' },
@@ -56,7 +56,7 @@ const assets: Readonly<Record<string, { readonly file: URL; readonly type: strin
   'icon.svg': { file: pageFile('icon.svg'), type: 'image/svg+xml' },
 }
 
-/** Answers /openapi.json, /docs and what lies below it. */
+/** Serves /openapi.json, /docs and the paths below it. */
 export async function createReferencePages(options: ReferencePagesOptions): Promise<HttpHandler> {
   const { version } = JSON.parse(await text(new URL('../../../../package.json', import.meta.url))) as {
     version: string
@@ -101,7 +101,7 @@ export async function createReferencePages(options: ReferencePagesOptions): Prom
   }
 }
 
-/** Changes whenever a file of the page does, so that browsers may keep them for ever. */
+/** Changes with every file of the page, so that browsers may cache the files without a limit. */
 async function revisionOf(version: string): Promise<string> {
   const { version: rendererVersion } = JSON.parse(await text(rendererFile('package.json'))) as {
     version: string

@@ -2,12 +2,12 @@ import { errorResponseRef, headerRefs, type ResponseObject, rateLimitHeaders } f
 import type { Operation, Parameter } from './operations.ts'
 import type { Schema } from './schemas.ts'
 
-/** What groups publish of their advisories, by path, each with GET. The formats have schemas of their own, elsewhere. */
+/** The published feeds of groups, by path, each with GET. The schemas of the formats are specified elsewhere. */
 
 export const publishedTag = {
   name: 'Published advisories',
   description:
-    'The advisories of a group and of everything below it, in the formats that scanners read. Those of a public group need no token; for others the caller must be allowed to list the advisories of the group. A change is seen at the next request; `ETag` and `Last-Modified` tell whether there was one.',
+    'The advisories of a group and of everything below it, in the formats that scanners read. Those of a public group need no token; for others the caller must be allowed to list the advisories of the group. A change is visible at the next request; `ETag` and `Last-Modified` show whether there was one.',
 }
 
 const group: Parameter = {
@@ -33,7 +33,7 @@ function feed({ id, summary, type, schema, parameter }: Feed): Operation {
   const pathParameters: Parameter[] =
     parameter === undefined ? [] : [{ ...parameter, in: 'path', required: true, schema: { type: 'string' } }]
   const response: ResponseObject = {
-    description: 'It.',
+    description: 'The feed.',
     headers: headerRefs('ETag', ...rateLimitHeaders),
     content: { [type]: { schema } },
   }
@@ -45,7 +45,7 @@ function feed({ id, summary, type, schema, parameter }: Feed): Operation {
     responses: {
       200: response,
       304: {
-        description: 'It is still the version that the caller has.',
+        description: 'The feed still has the version of the caller.',
         headers: headerRefs('ETag', ...rateLimitHeaders),
       },
       401: errorResponseRef(401),
@@ -55,7 +55,7 @@ function feed({ id, summary, type, schema, parameter }: Feed): Operation {
       500: errorResponseRef(500),
       503: errorResponseRef(503),
     },
-    // Either a token or, where the group is public, none.
+    // A token or, for a public group, none.
     security: [{ token: [] }, {}],
   }
 }
@@ -73,7 +73,7 @@ export const publishedAdvisories: Readonly<Record<string, Operation>> = {
   }),
   [`${base}/osv/modified_id.csv`]: feed({
     id: 'GetOsvChanges',
-    summary: 'When each OSV record was changed and its id, newest first',
+    summary: 'Change time and id of each OSV record, newest first',
     type: 'text/csv',
     schema: { type: 'string' },
   }),
@@ -86,13 +86,13 @@ export const publishedAdvisories: Readonly<Record<string, Operation>> = {
   }),
   [`${base}/secdb/security.json`]: feed({
     id: 'GetSecurityDatabase',
-    summary: 'What is fixed in which version of a package, as an Alpine-style security database',
+    summary: 'Fixed vulnerabilities by version of a package, as an Alpine-style security database',
     type: 'application/json',
     schema: object,
   }),
   [`${base}/openvex/index.json`]: feed({
     id: 'GetOpenVexIndex',
-    summary: 'Which OpenVEX document is about which package',
+    summary: 'Index of the OpenVEX documents by package',
     type: 'application/json',
     schema: object,
   }),
@@ -104,19 +104,19 @@ export const publishedAdvisories: Readonly<Record<string, Operation>> = {
   }),
   [`${base}/openvex/.well-known/vex-repository.json`]: feed({
     id: 'GetOpenVexRepository',
-    summary: 'Where the OpenVEX documents are, for tools that follow the VEX Repository Specification',
+    summary: 'Locations of the OpenVEX documents, for tools that follow the VEX Repository Specification',
     type: 'application/json',
     schema: object,
   }),
   [`${base}/openvex/{artifact}.json`]: feed({
     id: 'GetOpenVexDocument',
-    summary: 'What the advisories of one artifact state, as an OpenVEX document',
+    summary: 'The advisories of one artifact, as an OpenVEX document',
     type: 'application/json',
     schema: object,
     parameter: {
       name: 'artifact',
       description:
-        'Name of the artifact, as the index has it: encoded, with a `~` before `index` and before another `~`.',
+        'Name of the artifact as in the index: encoded, with a `~` before `index` and before another `~`.',
       example: 'git',
     },
   }),

@@ -15,7 +15,7 @@ import { isLeafMessage } from '../api/field-mask.ts'
 import { limits } from '../config/limits.ts'
 import type { Comments } from './comments.ts'
 
-/** A schema of JSON Schema 2020-12, as OpenAPI 3.1 has it; only the keywords that are used here. */
+/** A schema of JSON Schema 2020-12, as in OpenAPI 3.1; only the keywords that are used here. */
 export interface Schema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -45,27 +45,26 @@ export interface Schema {
 }
 
 /**
- * What a message is written for. An answer has every member that JSON always shows; what a caller sends needs only what the schema
- * marks as required; an entry of a batch not what the batch says for all, and an update not even that, because it sends what
- * changes.
+ * The use of a message. A response has every member that JSON always shows; a caller sends only the members that the schema marks as
+ * required; an entry of a batch omits what the batch sets for all, and an update sends only changes.
  */
 export type Use = 'answer' | 'create' | 'entry' | 'update'
 
-/** The schemas of messages and enums, which become components as they are first asked for. */
+/** The schemas of messages and enums, which become components when they are first referenced. */
 export interface SchemaComponents {
   /** A reference to the schema of a message, without the fields of these proto names. */
   readonly message: (desc: DescMessage, use: Use, except?: readonly string[]) => Schema
-  /** The schema of one value of a field, whatever the field holds many of, without a description. */
+  /** The schema of one value of a field, also of a repeated field, without a description. */
   readonly value: (field: DescField, use: Use) => Schema
-  /** What the schema says of a field, with names as REST has them. */
+  /** The comment of a field, with names as in REST. */
   readonly describe: (field: DescField) => string
-  /** Every schema so far, by the name that references to it end in. */
+  /** Every schema so far, by the last segment of references to it. */
   readonly components: () => Readonly<Record<string, Schema>>
 }
 
 /** A uid of a stored resource. */
 const UID_PATTERN = '^[0-9a-f]{40}(/[0-9a-f]{16})*$'
-/** Answers have times in UTC with three digits of a second. */
+/** Responses have times in UTC with three digits of a second. */
 const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$'
 const DURATION_PATTERN = '^-?\\d+(\\.\\d{1,9})?s$'
 const INTEGER_PATTERN = '^-?\\d+$'
@@ -78,13 +77,13 @@ const suffixes: Readonly<Record<Use, string>> = {
   update: 'Update',
 }
 
-/** `inWords` gives a text its names as REST spells them. Throws an Error for a type that has no JSON here, such as Any. */
+/** `withRestNames` replaces the names in a text by their spelling in REST. Throws an Error for a type without JSON here, such as Any. */
 export function createSchemaComponents(
   comments: Comments,
   withRestNames: (text: string) => string,
 ): SchemaComponents {
   const components = new Map<string, Schema>()
-  /** Whose name a component has: short names stay free of their package unless two types would share one. */
+  /** The type that has a component name: short names omit the package unless two types would share one. */
   const owners = new Map<string, DescMessage | DescEnum>()
 
   const nameOf = (desc: DescMessage | DescEnum, suffix: string): string => {
@@ -98,7 +97,7 @@ export function createSchemaComponents(
 
   const component = (name: string, make: () => Schema): Schema => {
     if (!components.has(name)) {
-      // Before it is made, because a type may contain itself.
+      // Before it is built, because a type may contain itself.
       components.set(name, {})
       components.set(name, make())
     }
@@ -109,7 +108,7 @@ export function createSchemaComponents(
     if (isLeafMessage(desc)) return wellKnown(desc, use)
     if (desc.typeName.startsWith('google.protobuf.') && desc.fields.length > 0)
       throw new Error(`${desc.typeName} has no schema`)
-    // An update or an entry is only another type where a create has to give something.
+    // An update or an entry is a separate type only where a create has required members.
     const kind = (use === 'update' || use === 'entry') && !hasRequiredFields(desc) ? 'create' : use
     return component(nameOf(desc, suffixes[kind]), () => object(desc, kind, except))
   }
@@ -141,7 +140,7 @@ export function createSchemaComponents(
     })
 
   const describe = (field: DescField) => {
-    const fixed = hasBehavior(field, FieldBehavior.IMMUTABLE) ? ' It stays as it was created.' : ''
+    const fixed = hasBehavior(field, FieldBehavior.IMMUTABLE) ? ' It cannot change after creation.' : ''
     return withRestNames(comments.of(field)) + fixed
   }
 
@@ -154,7 +153,7 @@ export function createSchemaComponents(
       ...schema,
       ...(use === 'answer' && isSecret ? { maxLength: 0 } : {}),
       ...(use === 'answer' && isOwnUid(field) ? { pattern: UID_PATTERN } : {}),
-      description: describe(field) + (use === 'answer' && isSecret ? ' Always empty in an answer.' : ''),
+      description: describe(field) + (use === 'answer' && isSecret ? ' Always empty in a response.' : ''),
       ...(use !== 'answer' && hasBehavior(field, FieldBehavior.OUTPUT_ONLY) ? { readOnly: true } : {}),
       ...(use !== 'answer' && isSecret ? { writeOnly: true } : {}),
       ...(field.deprecated ? { deprecated: true } : {}),
@@ -192,17 +191,17 @@ export function createSchemaComponents(
   return { message, value, describe, components: () => Object.fromEntries(components) }
 }
 
-/** Version 1 writes everything out but what nobody has said of what may be left open. */
+/** Whether version 1 always writes a field. */
 function isAlwaysWritten({ fieldKind, oneof, presence }: DescField): boolean {
   return oneof === undefined && (fieldKind === 'message' || presence === FeatureSet_FieldPresence.IMPLICIT)
 }
 
-/** Version 1 writes a message out that is not set. */
+/** Whether version 1 writes null for a message that is not set. */
 function isNullable({ fieldKind, oneof, parent }: DescField, use: Use): boolean {
   return use === 'answer' && fieldKind === 'message' && oneof === undefined && isV1(parent)
 }
 
-/** What REST shows besides the fields. */
+/** The members that REST shows besides the fields. */
 function jsonOnlyProperties({ typeName }: DescMessage): (readonly [string, Schema])[] {
   return Object.entries(jsonOnlyFields[typeName] ?? {}).map(([name, kind]) => {
     const schema: Schema =
@@ -219,7 +218,7 @@ const jsonOnlyDescriptions: Readonly<Record<string, string>> = {
   updatedAt: 'When it was last changed.',
 }
 
-/** What a value must be beyond its type: as its comment says, and as fields of its name are everywhere. */
+/** Constraints of a value beyond its type: from its comment, and from fields of the same name. */
 function rulesOf(field: DescField, comment: string): Schema {
   if (field.name === 'page_size')
     return { minimum: 0, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }
@@ -232,7 +231,7 @@ function rulesOf(field: DescField, comment: string): Schema {
   return most === undefined ? {} : { maxLength: Number(most) }
 }
 
-/** Of what must be given; what may be left out may be empty, too. The parent of a group may also go by its name. */
+/** Only for required values; an optional value may be empty. The parent of a group may also be given by name. */
 function isUid(field: DescField): boolean {
   if (isOwnUid(field)) return true
   if (!hasBehavior(field, FieldBehavior.REQUIRED)) return false
@@ -288,14 +287,14 @@ export function hasBehavior(field: DescField, behavior: FieldBehavior): boolean 
   return getOption(field, field_behavior).includes(behavior)
 }
 
-/** What a caller sets and no answer repeats. */
+/** A field that callers set and no response returns. */
 export function isWriteOnly(field: DescField): boolean {
   if (hasBehavior(field, FieldBehavior.INPUT_ONLY)) return true
   const isSent = hasBehavior(field, FieldBehavior.OPTIONAL) || hasBehavior(field, FieldBehavior.REQUIRED)
   return field.proto.options?.debugRedact === true && isSent
 }
 
-/** JSON always shows what has no presence; the rest of a secret is never there. */
+/** JSON always shows fields without presence, and never the rest of a secret. */
 export function isInResponses(field: DescField): boolean {
   return !isWriteOnly(field) || isAlwaysPresent(field)
 }
@@ -312,21 +311,21 @@ export function isRequired(field: DescField, use: Use): boolean {
   return use !== 'update' && hasBehavior(field, FieldBehavior.REQUIRED)
 }
 
-/** What has presence in the schema, and is in every answer nevertheless. */
+/** Fields with presence in the schema that every response nevertheless contains. */
 function isSetByServer({ name, parent }: DescField): boolean {
   if (name === 'total_count') return true
   return (name === 'create_time' || name === 'update_time') && hasOption(parent, resource)
 }
 
-/** What a batch says once for all of its entries. */
+/** Fields that a batch sets once for all of its entries. */
 const fieldsOfWholeBatch: ReadonlySet<string> = new Set(['parent', 'role_uid'])
 
-/** Requests within a request. */
+/** Requests inside a request. */
 function isBatch({ fieldKind, message, parent }: DescField): boolean {
   return fieldKind === 'list' && message?.name.endsWith('Request') === true && parent.name.startsWith('Batch')
 }
 
-/** Whether a create of the message, or of one inside it, needs a member. */
+/** Whether a create of the message, or of a message inside it, requires a member. */
 function hasRequiredFields(desc: DescMessage, seen: ReadonlySet<DescMessage> = new Set()): boolean {
   if (seen.has(desc)) return false
   const inside = new Set(seen).add(desc)

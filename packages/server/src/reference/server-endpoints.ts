@@ -2,11 +2,11 @@ import { errorResponseRef, headerRefs, type ResponseObject } from './error-respo
 import type { Operation } from './operations.ts'
 import type { Schema } from './schemas.ts'
 
-/** What the server answers besides the methods of its services: by path, each with GET. None of it is in the schema. */
+/** The endpoints of the server besides the methods of its services: by path, each with GET. None of them is in the schema. */
 
 export const serverTag = {
   name: 'Server',
-  description: 'What tools read of the server itself. None of it needs a token.',
+  description: 'Endpoints of the server itself for tools. None of them requires a token.',
 }
 
 const text = { type: 'string' } as const
@@ -35,7 +35,7 @@ function closedObject(schema: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', properties: schema, required: Object.keys(schema), additionalProperties: false }
 }
 
-/** One key (RFC 7517), of either kind that a signing key has. */
+/** One key (RFC 7517), of either type of signing key. */
 const jwk: Schema = {
   type: 'object',
   properties: { kty: text, kid: text, use: text, alg: text },
@@ -43,22 +43,21 @@ const jwk: Schema = {
 }
 
 export const serverEndpoints: Readonly<Record<string, Operation>> = {
-  '/healthz': endpoint('GetHealth', 'Tells that the process answers', {
-    description: 'It does.',
+  '/healthz': endpoint('GetHealth', 'Reports that the process responds', {
+    description: 'It responds.',
     content: { 'text/plain': { schema: text, example: 'ok\n' } },
   }),
   '/readyz': endpoint(
     'GetReadiness',
-    'Tells whether requests may be sent here: the server is not stopping, and its database answers',
+    'Reports readiness: the server is not stopping, and its database responds',
     {
-      description:
-        'They may. A line after `ok` names each disk that is full and each store that refuses writes.',
+      description: 'Ready. A line after `ok` names each full disk and each store that rejects writes.',
       content: { 'text/plain': { schema: text, example: 'ok\n' } },
     },
     { 503: errorResponseRef(503) },
   ),
-  '/metrics': endpoint('GetMetrics', 'Measurements in the text format of Prometheus', {
-    description: 'The measurements.',
+  '/metrics': endpoint('GetMetrics', 'Metrics in the text format of Prometheus', {
+    description: 'The metrics.',
     content: { 'text/plain': { schema: text } },
   }),
   '/.well-known/openid-configuration': endpoint(
@@ -95,9 +94,9 @@ export const serverEndpoints: Readonly<Record<string, Operation>> = {
   '/openapi.json': endpoint(
     'GetOpenApi',
     'This description, as OpenAPI 3.1',
-    json('It.', { type: 'object' }),
+    json('The feed.', { type: 'object' }),
   ),
-  '/docs': endpoint('GetReferencePages', 'This description as pages for people', {
+  '/docs': endpoint('GetReferencePages', 'This description as web pages', {
     description: 'The page.',
     content: { 'text/html': { schema: text } },
   }),

@@ -9,7 +9,7 @@ test('a read that fails returns the last result, and is counted', async () => {
   let failures = 0
   const read = cachedRead(
     async () => {
-      if (fails) throw new Error('the database does not answer')
+      if (fails) throw new Error('the database does not respond')
       return 7
     },
     () => failures++,
@@ -26,7 +26,7 @@ test('a cached result expires', async () => {
   let fails = false
   const read = cachedRead(
     async () => {
-      if (fails) throw new Error('the database does not answer')
+      if (fails) throw new Error('the database does not respond')
       return 7
     },
     () => undefined,

@@ -66,7 +66,7 @@ async function runWithTimeout(
   }
 }
 
-/** Fails if the database does not answer, or does not accept writes. */
+/** Fails if the database does not respond, or does not accept writes. */
 export function databaseCheck(db: Pick<Db, 'readOnlyReason'>): ReadinessCheck {
   return {
     name: 'database',
@@ -75,7 +75,7 @@ export function databaseCheck(db: Pick<Db, 'readOnlyReason'>): ReadinessCheck {
         const message = await db.readOnlyReason()
         return message === undefined ? { state: 'ok' } : { state: 'failed', message }
       } catch (cause) {
-        return { state: 'failed', message: 'the database does not answer', cause }
+        return { state: 'failed', message: 'the database does not respond', cause }
       }
     },
   }

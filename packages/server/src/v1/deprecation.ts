@@ -1,10 +1,10 @@
-/** That version 1 will end, as its answers tell it: nothing, unless the operator has said so. */
+/** The announced end of version 1 in its responses: no headers, unless the operator has configured it. */
 export interface Deprecation {
   /** When it became, or becomes, deprecated. */
   readonly atMs: number
-  /** When it may stop to answer. */
+  /** When it may stop responding. */
   readonly sunsetMs: number | undefined
-  /** Where callers learn how to move. */
+  /** The page that describes how to migrate. */
   readonly migrationUrl: string | undefined
 }
 

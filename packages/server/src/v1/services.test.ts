@@ -17,7 +17,7 @@ const grants: Grants = {
   hasUserAuthority: true,
 }
 
-test('R28: a scoped method of version 1 needs what the newer method that it calls needs, so its own rule decides on the headers', async () => {
+test('R28: a scoped method of version 1 requires what the newer method that it calls requires, so its own rule decides on the headers', async () => {
   const store = {} as Store
   let compared = 0
   for (const { service, translators } of [...v1Translations(store), registryTranslation(store)]) {

@@ -8,7 +8,7 @@ import { identityProviders } from './iam/identity-providers.ts'
 import { roleBindings } from './iam/role-bindings.ts'
 import { roles } from './iam/roles.ts'
 
-/** Version 1 of the management API: every service of it that this server translates. */
+/** Version 1 of the management API: every service that this server translates. */
 export const v1Translations = (store: Pick<Store, 'db' | 'clock'>): readonly ServiceTranslation[] => [
   groups,
   identities(store),

@@ -2,7 +2,7 @@ import { type SettingGroup, setting } from '../config/setting.ts'
 import type { Deprecation } from './deprecation.ts'
 
 export interface V1Settings {
-  /** The announced end of version 1; undefined: none is announced. */
+  /** The announced end of version 1; undefined if none is announced. */
   readonly deprecation: Deprecation | undefined
 }
 
@@ -20,7 +20,7 @@ const sunsetAt = setting('BERTH_V1_SUNSET_AT', {
   ...time,
 })
 const migrationUrl = setting('BERTH_V1_MIGRATION_URL', {
-  help: 'page that tells callers of version 1 how to move',
+  help: 'page that explains to callers of version 1 how to migrate',
   expected: 'an absolute http or https URL',
   parse: parseHttpUrl,
 })
@@ -44,7 +44,7 @@ export const v1Settings: SettingGroup<V1Settings> = {
 function parseTime(value: string): number | undefined {
   const isComplete = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d))?$/.test(value)
   const ms = isComplete ? Date.parse(value) : Number.NaN
-  // A day that a month does not have becomes one of the next month.
+  // Date normalizes a day that a month does not have to the next month.
   const date = value.slice(0, 10)
   const dayMs = Date.parse(`${date}T00:00:00Z`)
   return Number.isNaN(ms) || Number.isNaN(dayMs) || !new Date(dayMs).toISOString().startsWith(date)

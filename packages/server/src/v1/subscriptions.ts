@@ -7,13 +7,13 @@ import { notFound, unimplemented } from '../api/errors.ts'
 import { requireScope } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
 
-/** Subscriptions to events. None are sent, so nobody can be subscribed; what happened is in the audit log. */
+/** Subscriptions to events. The server sends no events, so there are no subscriptions; the audit log records what happened. */
 
 const TYPE = 'events.chainguard.dev/Subscription'
 
 export const subscriptionsService = implement(Subscriptions, {
   async create() {
-    throw unimplemented('this server sends no events; the audit log tells what happened')
+    throw unimplemented('this server sends no events; the audit log records what happened')
   },
 
   list: async () => create(SubscriptionListSchema),

@@ -40,14 +40,14 @@ export interface PublishedFeedHandlerOptions
   readonly baseUrl: string
 }
 
-/** Where scanners look for it below the address of a repository (VEX Repository Specification 0.1). */
+/** The path at which scanners look for it, relative to the address of a repository (VEX Repository Specification 0.1). */
 const MANIFEST = 'openvex/.well-known/vex-repository.json'
 
 const method = AdvisoryPublicationsService.method.getAdvisoryPublication
-/** Part of every name and tag: changes when the same advisories are published in another way. */
+/** Part of every name and tag: increase it when the same advisories are published differently. */
 const REPRESENTATION_VERSION = 2
 
-/** What lies under a path. */
+/** The feed at a path. */
 type FeedPath = { readonly path: string } & (
   | { readonly feed: PublishedFeedRequest['feed'] }
   | { readonly record: string }
@@ -83,7 +83,7 @@ export function publishedFeedHandler(options: PublishedFeedHandlerOptions): Http
   }
 }
 
-/** Throws NOT_FOUND for a path that no group has. */
+/** Throws NOT_FOUND for a path that cannot belong to a group. */
 function parseFeedUrl(url: string): { readonly group: Uid; readonly feedPath: FeedPath } {
   const [path = ''] = url.slice(PUBLISHED_FEEDS_PATH.length).split('?', 1)
   const [, uid = '', rest = ''] = /^([0-9a-f]{40}(?:\/[0-9a-f]{16})*)\/(.+)$/.exec(path) ?? []
@@ -100,7 +100,7 @@ function parseFeedPath(path: string): FeedPath | undefined {
   const [, format, file = ''] = /^(osv|openvex)\/([^/]+)$/.exec(path) ?? []
   if (format === 'openvex') {
     const artifact = artifactOfFileName(file)
-    // One name, however it was encoded.
+    // The canonical name, however the caller encoded it.
     return artifact === undefined
       ? undefined
       : { path: `openvex/${documentFileName(artifact)}`, feed: { artifact } }
@@ -153,7 +153,7 @@ async function respond(
     ...commonHeaders,
     'cache-control': `${isPublic ? 'public' : 'private'}, max-age=${limits.feedMaxAgeMs / SECOND_MS}`,
     vary: isPublic ? 'accept-encoding' : 'accept-encoding, authorization',
-    // A time within which more may still change would hide that from whoever asks by it.
+    // More changes may follow within the same time unit; a time would hide them from conditional requests.
     ...(isStable && { 'last-modified': new Date(changedMs).toUTCString() }),
   }
   if (!(await exists(options, context))) throw pathNotFound()
@@ -181,7 +181,7 @@ async function respond(
 
 const SECOND_MS = 1000
 
-/** The tag of the version that the caller has and that is still the one (RFC 9110, section 13). */
+/** Returns the tag of the caller's version if it is still current (RFC 9110, section 13). */
 function matchedTag(
   { headers }: HttpRequest,
   { plain, compressed }: { readonly plain: string; readonly compressed: string },
@@ -201,7 +201,7 @@ function acceptsGzip({ headers }: HttpRequest): boolean {
 
 const gzipAsync = promisify(gzip)
 
-/** Whether a condition may be judged: what is not there has no version that anybody could have. */
+/** Whether conditions apply: a missing document has no version. */
 async function exists({ store }: PublishedFeedHandlerOptions, context: FeedContext): Promise<boolean> {
   const { feedPath } = context
   if ('record' in feedPath) return hasRecord(store.db, groupOf(context), feedPath.record)

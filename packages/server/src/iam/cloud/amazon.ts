@@ -6,7 +6,7 @@ import { type ProbeDeps, providerBusy, requestProviderToken, unexpectedResponse 
 
 const PROVIDER = 'Amazon'
 const AUDIENCE = 'sts.amazonaws.com'
-/** The shortest that Amazon gives; the credentials are not looked at. */
+/** The shortest lifetime that Amazon accepts; the credentials are discarded. */
 const CREDENTIALS_SECONDS = 900
 
 /** `role`: name of the role, with its path. */
@@ -34,7 +34,7 @@ export function amazonProbe({
         signal,
       })
       if ('outcome' in result) return result.outcome
-      const { status, text } = result.answer
+      const { status, text } = result.response
       if (status === 200) return holdsCredentials(text) ? ready : unexpectedResponse(PROVIDER)
       return refusal(/<Code>([A-Za-z.]{1,64})<\/Code>/.exec(text)?.[1], role)
     },
@@ -47,7 +47,7 @@ function holdsCredentials(xml: string): boolean {
   )
 }
 
-/** By the code of an error response; the codes are those that the action documents. */
+/** By the code of an error response; these are the codes that the action documents. */
 function refusal(code: string | undefined, role: string): ProbeResult {
   switch (code) {
     case undefined:
@@ -71,7 +71,7 @@ function refusal(code: string | undefined, role: string): ProbeResult {
         "it does not accept the token's times; the clock of the server that runs Berth may be wrong",
       )
     default:
-      return refused('it gave an error that says nothing of the trust between them')
+      return refused('its error does not show what is wrong with the trust relationship')
   }
 }
 

@@ -19,7 +19,7 @@ const AUDIENCE = 'api://AzureADTokenExchange'
 export function azureProbe({ outbound, tokens, endpoint }: ProbeDeps): CloudProbe<AccountAssociation_Azure> {
   return {
     async check({ tenantId, clientIds }, { group, signal }) {
-      // It becomes a part of the path, so it must not be able to lead elsewhere.
+      // The id becomes a part of the path, so it must not change the rest of the path.
       if (!/^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/.test(tenantId))
         return notReady('not configured', 'azure.tenantId is neither the id nor the domain of a tenant')
       const assertion = await tokens.issue(group, AUDIENCE)
@@ -52,7 +52,7 @@ export function azureProbe({ outbound, tokens, endpoint }: ProbeDeps): CloudProb
           signal,
         })
         if ('outcome' in result) return result.outcome
-        const { status, text } = result.answer
+        const { status, text } = result.response
         if (status === 200) return hasAccessToken(text) ? ready : unexpectedResponse(PROVIDER)
         return refusal(jsonObject(text))
       }
@@ -60,7 +60,7 @@ export function azureProbe({ outbound, tokens, endpoint }: ProbeDeps): CloudProb
   }
 }
 
-/** What the numbers in `error_codes` mean, which are those of the messages `AADSTS<number>`. */
+/** The meaning of the numbers in `error_codes`, which are those of the messages `AADSTS<number>`. */
 const meanings: readonly (readonly [numbers: readonly number[], why: string])[] = [
   [[90002, 900021, 900023], 'there is no such tenant'],
   [[700016], 'the tenant has no application with this client id'],
@@ -75,6 +75,6 @@ function refusal(response: Readonly<Record<string, unknown>> | undefined): Probe
   if (typeof response?.['error'] !== 'string') return unexpectedResponse(PROVIDER)
   const codes = Array.isArray(response['error_codes']) ? (response['error_codes'] as readonly unknown[]) : []
   const known = meanings.find(([numbers]) => numbers.some((number) => codes.includes(number)))
-  const why = known?.[1] ?? 'it gave an error that says nothing of the trust between them'
+  const why = known?.[1] ?? 'its error does not show what is wrong with the trust relationship'
   return notReady('refused by the provider', `${PROVIDER} refused: ${why}`)
 }

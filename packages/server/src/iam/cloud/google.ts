@@ -22,11 +22,11 @@ export function googleProbe({
 }: ProbeDeps & { readonly pool: string; readonly provider: string }): CloudProbe<AccountAssociation_Google> {
   return {
     async check({ projectNumber }, { group, signal }) {
-      // Whatever else stands there would end up in the name of another resource.
+      // Any other text would become part of the name of another resource.
       if (!/^[0-9]{1,20}$/.test(projectNumber))
         return notReady(
           'not configured',
-          "google.projectNumber is no project's number: those have digits only",
+          'google.projectNumber is not a project number: it must have digits only',
         )
       const resource = `//iam.googleapis.com/projects/${projectNumber}/locations/global/workloadIdentityPools/${pool}/providers/${provider}`
       const result = await requestProviderToken(outbound, {
@@ -46,14 +46,14 @@ export function googleProbe({
         signal,
       })
       if ('outcome' in result) return result.outcome
-      const { status, text } = result.answer
+      const { status, text } = result.response
       if (status === 200) return hasAccessToken(text) ? ready : unexpectedResponse(PROVIDER)
       return refusal(jsonObject(text)?.['error'], `${pool}/${provider}`)
     },
   }
 }
 
-/** By the `error` of the answer (RFC 6749, section 5.2; RFC 8693, section 2.2.2). */
+/** By the `error` of the response (RFC 6749, section 5.2; RFC 8693, section 2.2.2). */
 function refusal(error: unknown, provider: string): ProbeResult {
   switch (error) {
     case undefined:
@@ -67,7 +67,7 @@ function refusal(error: unknown, provider: string): ProbeResult {
     case 'unauthorized_client':
       return refused(`the attribute condition of the workload identity provider ${provider} does not hold`)
     default:
-      return refused('it gave an error that says nothing of the trust between them')
+      return refused('its error does not show what is wrong with the trust relationship')
   }
 }
 

@@ -4,27 +4,27 @@ import type {
   AccountAssociation_Google,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/account_associations_pb.js'
 
-/** The port through which cloud providers are tried out. What the callers of the API get to see of it are the words here. */
+/** The interface through which cloud providers are checked. Callers of the API see only the texts defined here. */
 
 export type Reason = 'not configured' | 'refused by the provider' | 'unreachable' | 'unexpected answer'
 
-/** How a try went. The message is ours: nothing that a provider wrote is in it. */
+/** The result of a check. The message is ours: it contains nothing that a provider wrote. */
 export interface ProbeResult {
   readonly ready: boolean
   /** Empty when ready. */
   readonly reason: Reason | ''
-  /** A sentence or more for who has to mend it; empty when ready. */
+  /** What the owner of the account has to fix, in one or more sentences; empty when ready. */
   readonly message: string
 }
 
 export interface ProbeCall {
-  /** uid of the group that the account is tied to. */
+  /** uid of the group that the association belongs to. */
   readonly group: string
-  /** Aborted when nobody waits for the result any more. */
+  /** Aborted when the caller no longer waits for the result. */
   readonly signal: AbortSignal | undefined
 }
 
-/** Obtains credentials of an account as real work would, and throws them away. What goes wrong outside is a result. */
+/** Obtains credentials of an account as a service would, and discards them. External failures are results, not errors. */
 export interface CloudProbe<Account> {
   check(account: Account, call: ProbeCall): Promise<ProbeResult>
 }

@@ -4,7 +4,7 @@ import { googleProbe } from './google.ts'
 import type { CloudProbes } from './probe.ts'
 import type { ProbeDeps } from './provider-request.ts'
 
-/** Where the providers are, and by which names accounts know Berth. */
+/** Addresses of the providers, and the names under which accounts know Berth. */
 export interface CloudSettings {
   /** Addresses of the token services, without a slash at the end. */
   readonly awsStsEndpoint: string
@@ -12,7 +12,7 @@ export interface CloudSettings {
   readonly azureLoginEndpoint: string
   /** Role to assume in Amazon accounts, with its path. */
   readonly awsRole: string
-  /** In Google projects. */
+  /** The workload identity pool and provider in Google projects. */
   readonly googlePool: string
   readonly googleProvider: string
 }

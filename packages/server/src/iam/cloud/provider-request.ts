@@ -4,9 +4,9 @@ import { type Outbound, OutboundError, type OutboundResponse } from '../../runti
 import type { AccountTokens } from '../../tokens/cloud-account-token.ts'
 import { notReady, type ProbeResult } from './probe.ts'
 
-/** One request to a provider's token service, and the outcomes that all providers have in common. */
+/** One request to a provider's token service, and the outcomes that all providers share. */
 
-/** What every probe works with. */
+/** What every probe needs. */
 export interface ProbeDeps {
   readonly outbound: Pick<Outbound, 'share'>
   readonly tokens: AccountTokens
@@ -15,9 +15,9 @@ export interface ProbeDeps {
 }
 
 export interface ProviderTokenRequest {
-  /** As messages call it. */
+  /** The provider's name in messages. */
   readonly provider: string
-  /** uid of the group on whose behalf it is made. */
+  /** uid of the group for which the request is sent. */
   readonly group: string
   readonly url: string
   readonly form: Readonly<Record<string, string>>
@@ -25,39 +25,44 @@ export interface ProviderTokenRequest {
   readonly signal: AbortSignal | undefined
 }
 
-/** The provider's answer, as long as it is one: the outcome, where nothing can be learned from it. */
+/** Returns the provider's response or, if there is none, the outcome. */
 export async function requestProviderToken(
   outbound: ProbeDeps['outbound'],
   { provider, group, url, form, accept, signal }: ProviderTokenRequest,
-): Promise<{ readonly answer: OutboundResponse } | { readonly outcome: ProbeResult }> {
+): Promise<{ readonly response: OutboundResponse } | { readonly outcome: ProbeResult }> {
   try {
-    const answer = await outbound.share(rootOf(group)).postForm(url, form, { accept, signal })
-    return answer.status === 429 || answer.status >= 500 ? { outcome: providerBusy(provider) } : { answer }
+    const response = await outbound.share(rootOf(group)).postForm(url, form, { accept, signal })
+    return response.status === 429 || response.status >= 500
+      ? { outcome: providerBusy(provider) }
+      : { response }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     return { outcome: requestFailed(provider, error) }
   }
 }
 
-/** The provider cannot answer now, by its own account. */
+/** The provider reports that it is unavailable. */
 export function providerBusy(provider: string): ProbeResult {
-  return notReady('unreachable', `${provider} cannot answer at the moment; try again later`)
+  return notReady('unreachable', `${provider} is unavailable at the moment; try again in a few minutes`)
 }
 
-/** Neither credentials nor an error that the provider is known to give. */
+/** The response has neither credentials nor a known error of the provider. */
 export function unexpectedResponse(provider: string): ProbeResult {
   return notReady(
     'unexpected answer',
-    `${provider} gave neither credentials nor an error that Berth can read; the operator should check the address that Berth asks`,
+    `${provider} returned neither credentials nor an error that Berth can read; the operator should check the configured address`,
   )
 }
 
 function requestFailed(provider: string, { kind }: OutboundError): ProbeResult {
   switch (kind) {
     case 'refused':
-      return notReady('unreachable', `Berth may not connect to the address that it has for ${provider}`)
+      return notReady(
+        'unreachable',
+        `Berth is not allowed to connect to the configured address of ${provider}`,
+      )
     case 'timeout':
-      return notReady('unreachable', `${provider} did not answer in time`)
+      return notReady('unreachable', `${provider} did not respond in time`)
     case 'network':
       return notReady('unreachable', `Berth could not connect to ${provider}, or the connection broke`)
     case 'too_large':

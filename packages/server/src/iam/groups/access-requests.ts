@@ -16,8 +16,8 @@ import { groupMessage } from './group-message.ts'
 import { GROUP_TYPE } from './parent-group.ts'
 
 /**
- * How people find the organization that they work for: it is verified, named after the domain of their e-mail address, and in
- * service. All reasons for finding none have one answer, so that nobody can find out which organizations there are.
+ * How users find the organization that they work for: it is verified, named after the domain of their e-mail address, and active. Every
+ * reason for finding none gives the same response, so that callers cannot discover which organizations exist.
  */
 export function accessRequestHandlers(store: Store, blockedDomains: readonly string[]) {
   const { db } = store
@@ -60,7 +60,7 @@ export function accessRequestHandlers(store: Store, blockedDomains: readonly str
       const { uid } = await findEmployerOrganization(call)
       if (uid !== groupUid) throw organizationNotFound()
       return mutate(store, call, async (tx) => {
-        // It may be gone by now, and what was asked of it with it.
+        // It may have been deleted meanwhile, together with the requests for access to it.
         if ((await lockResource(db, tx, 'groups', uid, 'share')) === undefined) throw organizationNotFound()
         await recordAccessRequest(store, tx, uid, authorizationOf(call).caller.identity)
         return {
@@ -73,10 +73,10 @@ export function accessRequestHandlers(store: Store, blockedDomains: readonly str
 }
 
 function organizationNotFound() {
-  return notFound(GROUP_TYPE, '', 'no organization stands for the domain of your e-mail address')
+  return notFound(GROUP_TYPE, '', 'no organization matches the domain of your e-mail address')
 }
 
-/** One statement decides, so of several requests at once one counts. Throws code 8 when the last one is too short ago. */
+/** One statement decides, so only one of several concurrent requests counts. Throws code 8 when the last one is too recent. */
 async function recordAccessRequest({ clock }: Store, tx: Tx, root: string, identity: string): Promise<void> {
   const now = clock()
   const { numInsertedOrUpdatedRows = 0n } = await tx
@@ -97,7 +97,7 @@ async function recordAccessRequest({ clock }: Store, tx: Tx, root: string, ident
     .where('identity_uid', '=', identity)
     .executeTakeFirstOrThrow()
   throw rateLimited(
-    'you have asked this organization already; its owners can let you in',
+    'you have already requested access to this organization; its owners can grant it',
     requested_ms + limits.accessRequestIntervalMs - now,
   )
 }

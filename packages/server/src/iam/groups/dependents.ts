@@ -15,7 +15,7 @@ export interface GroupDependents {
   readonly deletionHints?: Readonly<Partial<Record<ResourceTable, (group: string) => string>>>
 }
 
-/** Labels in errors. All other resources are called by the name of their table. */
+/** Labels in errors. All other resources use the name of their table. */
 const labels: Readonly<Partial<Record<ResourceTable, string>>> = {
   account_associations: 'an account association',
   group_invites: 'invites',

@@ -1,6 +1,6 @@
-/** Which e-mail addresses say for whom somebody works. */
+/** Which e-mail addresses identify an employer. */
 
-/** Whoever has an address here has it from a provider that gives them to everybody. */
+/** Providers that give addresses to the public. */
 const publicProviders = new Set([
   'aol.com',
   'duck.com',
@@ -57,8 +57,8 @@ const publicProviders = new Set([
 ])
 
 /**
- * The domain of a verified address, in lower case; undefined when there is no address, or when its domain is a public provider's
- * or among `blocked`.
+ * Returns the domain of a verified address, in lower case; undefined without an address, and for domains of public providers and those
+ * among `blocked`.
  */
 export function employerDomain(email: string, blocked: readonly string[]): string | undefined {
   const at = email.lastIndexOf('@')

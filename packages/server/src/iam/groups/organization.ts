@@ -6,15 +6,15 @@ import { nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
 import type { GroupRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 
-/** What holds for an organization as a whole. */
+/** Settings of an organization as a whole. */
 
 export interface OrganizationChange {
   readonly status?: OrgStatus | undefined
-  /** undefined takes a limit away. */
+  /** undefined removes a limit. */
   readonly limits: ReadonlyMap<ResourceKind, number | undefined>
 }
 
-/** Changes what the operator alone decides. The organization is locked. */
+/** Changes what only the operator can set. The organization is locked. */
 export async function updateOrganization(
   store: Pick<Store, 'clock'>,
   tx: Tx,
@@ -30,8 +30,8 @@ export async function updateOrganization(
 }
 
 /**
- * Gives all groups of an organization what they report of it. Again until none is left: one that was being made meanwhile has what
- * its parent had, and holds it, so that the first round has waited for it.
+ * Copies to all groups of an organization what they show of it. Repeats until none is left: a group that was being created meanwhile has
+ * the old values of its parent and locks it, so the first round has waited for it.
  */
 export async function updateAllGroups(
   tx: Tx,
@@ -45,7 +45,7 @@ export async function updateAllGroups(
       .updateTable('groups')
       .set((group) => ({
         ...change,
-        // Later than before, because it is the version of the group.
+        // Later than before, because the time is the version of the group.
         updated_ms: group
           .case()
           .when('updated_ms', '>=', updatedMs)

@@ -14,15 +14,15 @@ import { GROUP_TYPE } from './parent-group.ts'
 
 const createCapability = capabilitySetOf([Capability.CAP_IAM_GROUPS_CREATE])
 
-/** What the text that names a parent can stand for. */
+/** What the text that names a parent can mean. */
 export type ParentReference = Uid | 'several'
 
 /**
- * The group in which CreateGroup makes another: by its uid, by the segments that its uid ends with, or by its name. Other than by
- * uid only groups are found in which the caller may create groups, so that nobody learns of others.
+ * Finds the group in which CreateGroup creates another one: by its uid, by the last segments of its uid, or by its name. Except by uid,
+ * only groups in which the caller may create groups are found, so that callers learn nothing about other groups.
  *
- * Throws code 3 for what can be neither and for a group that lies too deep. Throws code 7 where the caller may not create groups,
- * whether or not something is there.
+ * Throws code 3 for a text that can be neither and for a group that is too deep. Throws code 7 where the caller may not create groups,
+ * whether or not the group exists.
  */
 export async function resolveParent(store: Store, call: Call, text: string): Promise<ParentReference> {
   const uid = parseUid(text)
@@ -52,7 +52,7 @@ export async function resolveParent(store: Store, call: Call, text: string): Pro
 
 const CREATE_ACTION = 'create a group'
 
-/** At most two groups, among those in which the caller may create groups: the scopes of a list are those of its method. */
+/** Returns at most two groups, among those in which the caller may create groups: the scopes of a list are those of its method. */
 async function searchGroups(
   store: Store,
   call: Call,
@@ -67,7 +67,7 @@ async function searchGroups(
   return rows.map((row) => row.uid as Uid)
 }
 
-/** In the words of requireCapabilities; only who may create groups everywhere hears that there is none. */
+/** Uses the text of requireCapabilities; only callers who may create groups everywhere learn that the group does not exist. */
 function parentNotFound(call: Call, text: string) {
   if (call.authorization?.visible?.scopes.includes('')) return notFound(GROUP_TYPE, text)
   return permissionDenied(`to ${CREATE_ACTION} at ${text} you need groups.create`)
@@ -75,8 +75,5 @@ function parentNotFound(call: Call, text: string) {
 
 function requireDepth(uid: Uid): void {
   if (depthOf(uid) < limits.groupDepthMax) return
-  throw invalidArgument(
-    'parent',
-    `must lie at most ${limits.groupDepthMax - 1} levels below its organization`,
-  )
+  throw invalidArgument('parent', `must be at most ${limits.groupDepthMax - 1} levels below its organization`)
 }

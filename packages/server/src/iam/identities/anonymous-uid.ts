@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Uid } from '../../api/uid.ts'
 
 /**
- * The identity that stands for everybody without a token. What is bound to it is public; nobody can assume it, and only the registry
- * asks what it holds.
+ * The identity of all callers without a token. What is bound to it is public; it cannot be assumed, and only the registry reads its grants.
  */
 export const ANONYMOUS_IDENTITY = createHash('sha256')
   .update('berth anonymous principal')

@@ -6,8 +6,8 @@ import type { Store } from '../../storage/store.ts'
 import { ANONYMOUS_IDENTITY } from './anonymous-uid.ts'
 
 /**
- * Makes the identity of everybody without a token where it is not there yet, so that roles can be bound to it. Where the operator has
- * deleted it nothing can be public any more.
+ * Creates the identity of callers without a token if it is missing, so that roles can be bound to it. If the operator has deleted it,
+ * nothing can become public any more.
  */
 export async function ensureAnonymousIdentity({ db, clock }: Pick<Store, 'db' | 'clock'>): Promise<void> {
   if ((await readResource(db, 'identities', ANONYMOUS_IDENTITY)) !== undefined) return
@@ -28,7 +28,7 @@ export async function ensureAnonymousIdentity({ db, clock }: Pick<Store, 'db' | 
       uid: ANONYMOUS_IDENTITY,
       parent: '',
       name: 'anonymous',
-      description: 'Everybody, without a token: what is bound to it is public',
+      description: 'All callers without a token: what is bound to it is public',
       email: '',
       email_unverified: '',
       company: '',

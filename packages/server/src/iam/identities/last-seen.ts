@@ -3,15 +3,15 @@ import { runShared } from '../../pipeline/request-context.ts'
 import { type Db, inTransaction } from '../../storage/db.ts'
 
 /**
- * When identities were last used. Exchanges are far more frequent than anybody's need to have each of them on disk, so the
- * newest time of each identity waits in memory for a second; reads on this node see it at once.
+ * When identities were last used. Exchanges are too frequent to write each of them, so the newest time of each identity waits in memory for
+ * a second; reads on this node see it immediately.
  */
 export interface LastSeen {
-  /** Notes that an identity was used now. */
+  /** Records that an identity was used now. */
   touch(uid: string): void
   /** The newest known time of a stored identity. */
   latest(row: { readonly uid: string; readonly last_seen_ms: number }): number
-  /** Writes what waits, and no more after that. */
+  /** Writes the pending times and accepts no more. */
   stop(): Promise<void>
 }
 

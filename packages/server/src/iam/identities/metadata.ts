@@ -18,8 +18,8 @@ import type { IdentityRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 
 /**
- * What callers tell about themselves. Only the company is seen elsewhere, on the identity. The mark of a customer relations
- * system that may come along is dropped.
+ * What callers state about themselves. Only the company is shown elsewhere, on the identity. The cookie of a customer relations system that
+ * a request may include is dropped.
  */
 export async function updateMetadata(
   store: Store,
@@ -32,7 +32,7 @@ export async function updateMetadata(
   requireUserAuthority(grants, 'change the profile')
   return mutate(store, call, async (tx) => {
     const row = await lockResource(db, tx, 'identities', uid, 'update')
-    if (row === undefined) throw unauthenticated('the identity of this token does not exist any more')
+    if (row === undefined) throw unauthenticated('the identity of this token has been deleted')
     const current = await readMetadata(tx, row)
     const next = {
       ...applyUpdate(IdentityMetadataSchema, current, patch, updateMask?.paths),
@@ -48,7 +48,7 @@ export async function updateMetadata(
   })
 }
 
-/** Forgets what an identity told, when it goes. */
+/** Deletes the metadata of an identity that is being deleted. */
 export async function deleteMetadata(tx: Tx, uid: string): Promise<void> {
   await tx.deleteFrom('identity_metadata').where('root', '=', rootOf(uid)).where('uid', '=', uid).execute()
 }
@@ -74,7 +74,7 @@ async function readMetadata(tx: Tx, row: IdentityRow): Promise<IdentityMetadata>
   }
 }
 
-/** Without what the identity has itself. */
+/** Returns the metadata without the fields that the identity has itself. */
 async function writeMetadata(tx: Tx, uid: string, next: IdentityMetadata): Promise<void> {
   const own = { ...next, uid: '', name: '', givenName: '', familyName: '', company: '', hubspotUtk: '' }
   const metadata = toBinary(IdentityMetadataSchema, own)
@@ -97,7 +97,7 @@ const textFields = [
 ] as const
 const urlFields = ['latestFormSubmitUrl', 'latestInternalReferringUrl'] as const
 
-/** Fields relative to the request, whose body is the whole of it. */
+/** Makes fields relative to the request, whose body is the whole message. */
 function checkMetadata(metadata: IdentityMetadata): (FieldViolation | undefined)[] {
   return [
     ...textFields.map((name) => checkDescription(metadata[name], `identityMetadata.${name}`)),

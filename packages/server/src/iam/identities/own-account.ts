@@ -12,21 +12,21 @@ import type { Store } from '../../storage/store.ts'
 import { removeIdentity } from '../identities.ts'
 
 /**
- * People who leave: their identity goes with everything that hangs on it. What they made in organizations stays; each organization
- * finds in its audit log that the role bindings went.
+ * Users who delete their account: everything that belongs to their identity is deleted with it. What they created in organizations stays;
+ * the audit log of each organization records that the role bindings were deleted.
  */
 export async function deleteOwnAccount(store: Store, call: Call, id: string) {
   const { db, clock } = store
   const { caller, grants } = authorizationOf(call)
   const { identity } = caller
-  if (id !== identity) throw permissionDenied('nobody deletes another account than their own')
+  if (id !== identity) throw permissionDenied('callers can only delete their own account')
   if (depthOf(identity) > 0)
     throw permissionDenied('this identity belongs to a group; delete it as an identity of that group')
   if (isNarrowed(caller))
-    throw permissionDenied('a token that is narrowed to scopes or capabilities deletes no account')
+    throw permissionDenied('a token that is narrowed to scopes or capabilities cannot delete an account')
   requireUserAuthority(grants, 'delete the account')
   return mutate(store, call, async (tx) => {
-    // Whoever binds it waits here, and then finds it gone.
+    // A transaction that binds the identity waits here, and then finds it deleted.
     await lockResource(db, tx, 'identities', identity, 'update')
     const bindings = await tx
       .selectFrom('role_bindings')

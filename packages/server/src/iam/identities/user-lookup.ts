@@ -5,12 +5,12 @@ import type { Reader } from '../../storage/db.ts'
 import { checkIssuer } from '../../tokens/trust/issuer-url.ts'
 import { userUid } from './user-uid.ts'
 
-/** Generations of one person that are looked at in one statement: few are ever deleted and come back. */
+/** Generations of one user to look up in one statement: few users are deleted and return. */
 const GENERATIONS_AT_ONCE = 16
 
 /**
- * The uid of a person's identity, or the one that it will get: the first of theirs that was not in use by somebody who is gone.
- * Throws code 3 for what cannot be an issuer or a subject.
+ * Returns the uid of a user's identity, or the one that it will get: the first generation that no deleted identity used. Throws code 3 for
+ * an invalid issuer or subject.
  */
 export async function lookupUser(db: Reader, issuer: string, subject: string): Promise<Uid> {
   requireValid(checkIssuerName(issuer), checkSubject(subject))

@@ -4,13 +4,13 @@ import fc from 'fast-check'
 import { parseUid } from '../../api/uid.ts'
 import { userUid } from './user-uid.ts'
 
-test('a user uid is a root uid that is the same at every asking', () => {
+test('a user uid is a root uid and always the same', () => {
   const uid = userUid('https://issuer.example', 'robot', 0)
   assert.equal(uid, 'e257191a80d7ef54abca92523803c9e4f26cd8db')
   assert.equal(parseUid(uid)?.length, 40)
 })
 
-test('where issuer, subject and generation meet makes a difference', () => {
+test('the boundaries of issuer, subject and generation matter', () => {
   const pairs: [string, string, number][] = [
     ['a', 'bc', 0],
     ['ab', 'c', 0],
@@ -31,7 +31,7 @@ test('where issuer, subject and generation meet makes a difference', () => {
   assert.equal(new Set(pairs.map((pair) => userUid(...pair))).size, pairs.length)
 })
 
-test('different people have different uids', () => {
+test('different users have different uids', () => {
   const person = fc.tuple(fc.string(), fc.string(), fc.nat(3))
   fc.assert(
     fc.property(person, person, (one, two) => {

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import type { Uid } from '../../api/uid.ts'
 
 /**
- * The uid that a person's identity has: it follows from how their sign-in names them, so that it is known before they come for the
- * first time. uids are never given twice (R23), so somebody who was deleted comes back under the next `generation`, from 0 up.
+ * Returns the uid of a user's identity: it is derived from issuer and subject, so it is known before the first sign-in. uids are never
+ * reused (R23), so a user who was deleted gets the uid of the next `generation`, counted from 0.
  */
 export function userUid(issuer: string, subject: string, generation: number): Uid {
-  // As JSON, since plain text put together would let one pair look like another.
+  // As JSON, because two different pairs could concatenate to the same text.
   const name = JSON.stringify([issuer, subject, generation])
   return createHash('sha256').update(`berth user ${name}`).digest('hex').slice(0, 40) as Uid
 }

@@ -13,18 +13,18 @@ import type { Store } from '../../storage/store.ts'
 import { endSessions } from '../../tokens/sessions/sessions.ts'
 import { lookupUser } from './user-lookup.ts'
 
-/** People as identities: roots of their own, named by who vouches for them and what that calls them. */
+/** Users as identities: roots of their own, identified by their voucher and by the subject that it gives them. */
 
 export interface UserClaims {
-  /** Who vouches for them: an OpenID provider, or the token service for its own accounts. */
+  /** The voucher: an OpenID provider, or the token service for its own accounts. */
   readonly issuer: string
   readonly subject: string
-  /** '' when it is not known. */
+  /** '' when unknown. */
   readonly email: string
   readonly emailVerified: boolean
 }
 
-/** The identity of somebody who signed in before, in the transaction; undefined for a stranger. */
+/** Finds the identity of a user who has signed in before, in the transaction; undefined for a new user. */
 export async function findUser(
   { db }: Pick<Store, 'db'>,
   tx: Tx,
@@ -56,11 +56,11 @@ export async function registerUser(
     const isSame =
       !hasUserAuthority(voucher, existing.registered_through) ||
       (existing.email === addresses.email && existing.email_unverified === addresses.email_unverified) ||
-      // Somebody else has vouched for it before.
+      // Another provider has vouched for it before.
       (email !== '' && existing.email === email)
     if (!isSame)
       await updateResource(tx, 'identities', uid, { ...addresses, updated_ms: nextUpdateMs(store, existing) })
-    // A statement of its own: the cache of grants tells by its text that it changes what callers may do.
+    // A separate statement: the cache of grants recognizes by its text that it changes what callers may do.
     if (isTrustedEverywhere(voucher) && existing.registered_through !== '')
       await tx
         .updateTable('identities')
@@ -91,7 +91,7 @@ export async function registerUser(
   return { uid, isNew: true }
 }
 
-/** uid of the organization's identity provider through which a person was registered; '' for none on record. */
+/** Returns the uid of the organization's identity provider through which a user was registered; '' if none is recorded. */
 export async function readRegisteredThrough(db: Reader, identity: string): Promise<string> {
   const row = await db
     .selectFrom('identities')
@@ -102,7 +102,7 @@ export async function readRegisteredThrough(db: Reader, identity: string): Promi
   return row?.registered_through ?? ''
 }
 
-/** Deletes all by which somebody signs in here and is signed in: sessions, passkeys and the account. */
+/** Deletes everything with which a user signs in and is signed in: sessions, passkeys and the account. */
 export async function deleteSignInData(tx: Tx, identity: string): Promise<void> {
   await endSessions(tx, 'identity_uid', identity)
   const account = await tx
@@ -113,7 +113,7 @@ export async function deleteSignInData(tx: Tx, identity: string): Promise<void> 
   if (account !== undefined) await tx.deleteFrom('passkeys').where('account_id', '=', account.id).execute()
 }
 
-/** A name in the alphabet of names, after what somebody is called elsewhere: `ada.lovelace` for Ada.Lovelace@example.com. */
+/** Returns a valid name derived from a name elsewhere: `ada.lovelace` for Ada.Lovelace@example.com. */
 function defaultName(accountName: string): string {
   const [local = ''] = accountName.split('@')
   const name = local.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')

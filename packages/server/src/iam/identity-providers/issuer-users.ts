@@ -8,9 +8,9 @@ import type { Store } from '../../storage/store.ts'
 import { capabilitiesOfRole } from '../roles.ts'
 
 /**
- * Requires that the caller holds every capability that persons of an issuer hold in an organization, at each group (R19): a provider of
- * this issuer signs them in there, so who sets it up can act as any of them, and assume the identities of the organization that trust
- * tokens of this server (`ownIssuer`). Throws code 7.
+ * Requires that the caller holds every capability that users of an issuer hold in an organization, at each group (R19): a provider of this
+ * issuer signs them in there, so its administrator can act as any of them, and assume the identities of the organization that trust tokens
+ * of this server (`ownIssuer`). Throws code 7.
  */
 export async function requireCapabilitiesOfIssuerUsers(
   { db }: Pick<Store, 'db'>,

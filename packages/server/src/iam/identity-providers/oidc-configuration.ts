@@ -14,16 +14,16 @@ import { limits } from '../../config/limits.ts'
 import { isOwnIssuer } from '../../tokens/trust/issuer-url.ts'
 import { checkIssuerUrl, type RelationshipRules } from '../../tokens/trust/relationship.ts'
 
-/** How people sign in through an identity provider: what its settings must look like, and what an update makes of them. Pure. */
+/** The settings with which users sign in through an identity provider: their validation and their updates. Pure. */
 
 type Violation = FieldViolation | undefined
 
-/** The settings of a provider. Every stored one has them. */
+/** The settings of a provider. Every stored provider has them. */
 export function oidcOf({ configuration }: Pick<IdentityProvider, 'configuration'>): IdentityProvider_OIDC {
   return configuration.value ?? create(IdentityProvider_OIDCSchema)
 }
 
-/** The provider without its secret, as it is stored beside it and shown. */
+/** The provider without its secret, as it is stored and shown. */
 export function withoutSecret(provider: IdentityProvider): IdentityProvider {
   return withOidc(provider, { clientSecret: '' })
 }
@@ -34,7 +34,7 @@ function withOidc(provider: IdentityProvider, changed: Partial<IdentityProvider_
   return { ...provider, configuration: { ...configuration, value: { ...configuration.value, ...changed } } }
 }
 
-/** What an update makes of a provider. */
+/** The result of an update of a provider. */
 interface ProviderChange {
   /** Without its secret. */
   readonly next: IdentityProvider
@@ -43,8 +43,8 @@ interface ProviderChange {
 }
 
 /**
- * What an update makes of a provider, still to be checked. An empty secret and an empty correlation rule mean what is stored,
- * unless the mask names just them: nobody who sends back what they read can send the secret. Throws code 3 for a bad mask.
+ * Applies an update to a provider; the result is not validated yet. An empty secret and an empty correlation rule keep the stored values,
+ * unless the mask names exactly them: clients that send back what they read cannot send the secret. Throws code 3 for an invalid mask.
  */
 export function providerChange(
   current: IdentityProvider,
@@ -73,22 +73,22 @@ function effectiveRule(rule: CorrelationRule): CorrelationRule {
   return rule === CorrelationRule.UNSPECIFIED ? CorrelationRule.SUB_EQUALS_EXTERNAL_ID : rule
 }
 
-/** Whether proof keys are turned on, or turned to another issuer, by a change from `before` to `after`. */
+/** Whether a change from `before` to `after` enables proof keys, or changes the issuer that they are enabled for. */
 export function enablesPkce(before: IdentityProvider_OIDC, after: IdentityProvider_OIDC): boolean {
   return after.pkceEnabled && !(before.pkceEnabled && before.issuer === after.issuer)
 }
 
-/** What is known of a provider besides its new settings. */
+/** What validation needs besides the new settings. */
 interface ConfigurationContext {
-  /** The settings that it had; absent when it is new. */
+  /** The previous settings; undefined for a new provider. */
   readonly before?: IdentityProvider_OIDC
-  /** The secret that was sent, '' when none was. */
+  /** The secret that was sent, '' if none was. */
   readonly secret: string
-  /** Whether it has a secret afterwards. */
+  /** Whether the provider has a secret afterwards. */
   readonly hasSecret: boolean
 }
 
-/** Every violation of a provider's settings, with fields relative to the provider. */
+/** Returns every violation in a provider's settings, with fields relative to the provider. */
 export function checkConfiguration(
   provider: IdentityProvider,
   { before, secret, hasSecret }: ConfigurationContext,
@@ -111,14 +111,14 @@ export function checkConfiguration(
   ]
 }
 
-/** Tokens of this server show who their bearer is already; as those of a provider they would vouch for local accounts. */
+/** Tokens of this server identify their user already; as tokens of a provider they would vouch for local accounts. */
 function checkOtherIssuer(issuer: string, authUrl: string): Violation {
   return isOwnIssuer(issuer, authUrl)
     ? { field: 'oidc.issuer', description: 'must not be this server' }
     : undefined
 }
 
-/** The rule by which sign-ins find their accounts is fixed with the first of them. */
+/** The rule that matches sign-ins with accounts cannot change after it is set. */
 function checkRule(rule: CorrelationRule, before: CorrelationRule | undefined): Violation {
   const field = 'oidc.correlationRule'
   if (before !== undefined && rule !== before) return { field, description: 'cannot be changed' }
@@ -148,7 +148,7 @@ function checkScopes(scopes: readonly string[]): Violation[] {
   })
 }
 
-/** Client identifiers and secrets (RFC 6749, appendix A): a line end that came along with a copied secret shows up here. */
+/** Client identifiers and secrets (RFC 6749, appendix A): detects a line end that was copied with a secret. */
 function checkPrintable(field: string, value: string, charsMax: number): Violation {
   if (value.length > charsMax) return { field, description: `must have at most ${charsMax} characters` }
   return /^[\x20-\x7e]*$/.test(value)
@@ -156,7 +156,7 @@ function checkPrintable(field: string, value: string, charsMax: number): Violati
     : { field, description: 'must be printable ASCII characters' }
 }
 
-/** A name that the identity provider gave something. */
+/** A name that the identity provider assigned. */
 export function checkText(field: string, value: string, charsMax: number): Violation {
   if (value.length > charsMax) return { field, description: `must have at most ${charsMax} characters` }
   return /\p{Cc}/u.test(value) ? { field, description: 'must not contain control characters' } : undefined

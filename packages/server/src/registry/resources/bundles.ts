@@ -15,7 +15,7 @@ const bundles = [
 
 const knownBundles: ReadonlySet<string> = new Set(bundles)
 
-/** What is wrong with a list of bundles: the first that there is not, or that stands there twice. */
+/** Returns the first violation in a list of bundles: an unknown or a repeated one. */
 export function checkBundles(given: readonly string[], field = 'bundles'): FieldViolation | undefined {
   const at = given.findIndex((bundle, index) => !knownBundles.has(bundle) || given.indexOf(bundle) < index)
   const bundle = given[at]

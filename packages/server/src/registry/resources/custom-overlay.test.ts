@@ -22,7 +22,7 @@ const certificate = (name: string, content = cert) => ({ certificates: { additio
 const repository = (url: string) => ({ contents: { runtimeRepositories: [url] } })
 const user = (more: object) => ({ accounts: { users: [{ username: 'app', ...more }] } })
 
-test('an overlay that an image can be built with passes', () => {
+test('a valid overlay passes', () => {
   const overlays: JsonValue[] = [
     {},
     { environment: { PATH: '/bin', _x1: '', MY_CHAINGUARD_: 'two\nlines' } },
@@ -50,7 +50,7 @@ test('an overlay that an image can be built with passes', () => {
 
 type Case = readonly [overlay: JsonValue, ...fields: string[]]
 
-test('each thing that no image can have is refused by its field', () => {
+test('each invalid value is rejected by its field', () => {
   const cases: readonly Case[] = [
     [{ environment: { CHAINGUARD_X: '1' } }, 'environment'],
     [{ environment: { '': '1' } }, 'environment'],

@@ -10,13 +10,13 @@ import type { FieldViolation } from '../../api/errors.ts'
 import { isCertificateBundle, isRsaPublicKey } from '../../api/pem.ts'
 import { limits } from '../../config/limits.ts'
 
-/** What may be changed about an image as it is built: everything here ends up in files of an image, so each has to fit its file. */
+/** What a custom overlay may change in an image. Every value ends up in a file of an image, so it must be valid in that file. */
 
 type Violations = (FieldViolation | undefined)[]
 
 const FIELD = 'customOverlay'
 
-/** Every violation in an overlay; empty when it can be built. */
+/** Returns every violation in an overlay; empty for a valid one. */
 export function checkCustomOverlay(overlay: CustomOverlay): FieldViolation[] {
   const { contents, environment, annotations, accounts, certificates } = overlay
   if (toBinary(CustomOverlaySchema, overlay).length > limits.overlayBytesMax)
@@ -34,7 +34,7 @@ export function checkCustomOverlay(overlay: CustomOverlay): FieldViolation[] {
 const environmentNamePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
 const annotationKeyPattern = /^[^\s\p{Cc}]+$/u
 
-/** Environment variables and annotations; a violation names the map, since a key may be anything. */
+/** Environment variables and annotations; a violation names the map, since a key may be any text. */
 function checkMap(
   name: string,
   map: Readonly<Record<string, string>>,
@@ -47,7 +47,7 @@ function checkMap(
   if (entries.length > limits.overlayEntriesMax) return violation(tooMany)
   for (const [key, value] of entries) {
     const prefix = reserved.find((start) => key.startsWith(start))
-    if (prefix !== undefined) return violation(`names that begin with ${prefix} are reserved`)
+    if (prefix !== undefined) return violation(`names that start with ${prefix} are reserved`)
     if (!keys.test(key))
       return violation(`${JSON.stringify(key)} is not a name, which must match "${keys.source}"`)
     if (value.includes('\0')) return violation(`the value of ${key} must not contain a zero byte`)
@@ -57,7 +57,7 @@ function checkMap(
 
 const tooMany = `must have at most ${limits.overlayEntriesMax} entries`
 
-/** Every check of every element, or the one violation that there are too many. */
+/** Returns the violations of every element, or the one violation for too many elements. */
 function checkEach<T>(
   name: string,
   elements: readonly T[],
@@ -68,12 +68,12 @@ function checkEach<T>(
   return elements.flatMap((element, at) => check(element, `${field}[${at}]`))
 }
 
-/** Violations of names that stand there for the second time. */
+/** Returns the violations of repeated names. */
 function checkDistinct(name: string, member: string, names: readonly string[]): Violations {
   if (names.length > limits.overlayEntriesMax) return []
   return names.map((one, at) =>
     names.indexOf(one) < at
-      ? { field: `${FIELD}.${name}[${at}].${member}`, description: `${JSON.stringify(one)} is there twice` }
+      ? { field: `${FIELD}.${name}[${at}].${member}`, description: `${JSON.stringify(one)} is repeated` }
       : undefined,
   )
 }
@@ -90,7 +90,7 @@ const checkPackage = checkText(
 
 const checkFileName = checkText(
   /^[A-Za-z0-9_][A-Za-z0-9._@+-]{0,254}$/,
-  'a file name: letters, digits and ._@+-, at most 255, beginning with a letter, a digit or _',
+  'a file name: letters, digits and ._@+-, at most 255, starting with a letter, a digit or _',
 )
 
 function checkContents({ packages, runtimeRepositories, runtimeKeyring }: ImageContents): Violations {
@@ -113,7 +113,7 @@ function checkContents({ packages, runtimeRepositories, runtimeKeyring }: ImageC
   ]
 }
 
-/** It becomes a line of /etc/apk/repositories, where everybody who has the image can read it. */
+/** The URL becomes a line of /etc/apk/repositories, which everyone with the image can read. */
 function checkRepositoryUrl(text: string, field: string): FieldViolation | undefined {
   const url = /^https?:\/\/[^\s\p{Cc}#]+$/iu.test(text) ? URL.parse(text) : null
   if (url === null) return { field, description: 'must be an absolute http or https URL without a fragment' }
@@ -123,14 +123,14 @@ function checkRepositoryUrl(text: string, field: string): FieldViolation | undef
 }
 
 const NUMERIC_ID_MAX = 2 ** 31 - 1
-/** POSIX's portable names, as long as Linux allows; one that begins with a digit could be taken for a number. */
+/** POSIX's portable names, up to the length that Linux allows; a name that starts with a digit could be read as a number. */
 const accountName = '[a-zA-Z_][a-zA-Z0-9_.-]{0,31}'
 const accountNamePattern = new RegExp(`^${accountName}$`)
 const runAsPattern = new RegExp(`^(?:${accountName}|[0-9]{1,10})(?::(?:${accountName}|[0-9]{1,10}))?$`)
 
 const checkAccountName = checkText(
   accountNamePattern,
-  'a name of letters, digits and _.-, at most 32, beginning with a letter or _',
+  'a name of letters, digits and _.-, at most 32, starting with a letter or _',
 )
 /** Colons separate the fields of /etc/passwd. */
 const checkPath = checkText(/^(?:\/[^:\p{Cc}]*)?$/u, 'an absolute path without colons')

@@ -20,7 +20,7 @@ import {
 import { REPO_TYPE } from './parent-repo.ts'
 import { checkDigest } from './tag-names.ts'
 
-/** Questions about images, answered from their manifests and configurations. */
+/** Methods that read manifests and configurations of images. */
 
 const MANIFEST_TYPE = 'registry.chainguard.dev/Manifest'
 const DEFAULT_ARCHITECTURE = 'amd64'
@@ -31,7 +31,7 @@ interface ImageSource {
   readonly reader: ImageReader
 }
 
-/** Throws code 5, for the repo when there is none, else for the manifest; and code 3 for a bad field. */
+/** Throws code 5 for a missing repo or manifest, and code 3 for an invalid field. */
 async function requireManifest(
   { db, blobs, reader }: ImageSource,
   call: Call,
@@ -46,7 +46,7 @@ async function requireManifest(
   return { question: createImageLookup(db, blobs, reader, scope), manifest }
 }
 
-/** The `config` of the configuration of an image for an architecture, whatever is in it. Throws code 5 where there is no such image. */
+/** Returns the `config` of the configuration of an image for an architecture, unvalidated. Throws code 5 if there is no such image. */
 export type ReadImageConfiguration = (
   call: Call,
   digest: string,
@@ -67,7 +67,7 @@ export function imageConfigurationReader(
   }
 }
 
-/** The image of a digest for an architecture. Throws code 5 where there is none. */
+/** Returns the image of a digest for an architecture. Throws code 5 if there is none. */
 async function requireImage(
   images: ImageSource,
   call: Call,
@@ -80,7 +80,7 @@ async function requireImage(
     digest,
     checkArchitecture(requested),
   )
-  // An image that is no index is what it is, whatever it runs on.
+  // An image that is not an index has no choice of architectures.
   const isAny = requested === '' && manifest.manifests === undefined
   const wanted = requested === '' ? DEFAULT_ARCHITECTURE : requested
   for await (const image of listImages(lookup, digest))
@@ -113,7 +113,7 @@ export function imagesService({ db }: Pick<Store, 'db'>, blobs: BlobStore, reade
   })
 }
 
-/** As OCI image indexes name them: `amd64`, or `arm/v7` with a variant. Empty stands for `amd64`. */
+/** As OCI image indexes name architectures: `amd64`, or `arm/v7` with a variant. Empty means `amd64`. */
 const architecturePattern = /^(?:[a-z0-9_]+(?:\/[a-z0-9_]+)?)?$/
 
 function checkArchitecture(architecture: string, field = 'architecture'): FieldViolation | undefined {

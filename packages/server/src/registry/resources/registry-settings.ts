@@ -1,17 +1,17 @@
 import { rootOf } from '../../api/uid.ts'
 import type { Reader } from '../../storage/db.ts'
 
-/** How an organization wants its images copied. One that has never said so wants nothing special. */
+/** The copy settings of an organization. The defaults apply until they are set. */
 export interface CopySettings {
-  /** Copied tags are given a suffix that makes them unique. */
+  /** Copied tags get a suffix that makes them unique. */
   readonly uniqueTags: boolean
-  /** Copying goes on for a while after a source reaches its end of life. */
+  /** Copying continues for a grace period after a source reaches its end of life. */
   readonly gracePeriod: boolean
 }
 
 const defaultCopySettings: CopySettings = { uniqueTags: false, gracePeriod: false }
 
-/** Reads the settings of the organizations that some uids lie in. */
+/** Reads the settings of the organizations of some uids. */
 export async function readCopySettings(
   reader: Reader,
   uids: readonly string[],

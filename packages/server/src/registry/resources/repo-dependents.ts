@@ -1,7 +1,7 @@
 import { rootOf } from '../../api/uid.ts'
 import type { Tx } from '../../storage/db.ts'
 
-/** What is told of a repo, and of an organization's registry, beside the resources themselves: goes with them. */
+/** Data about a repo, and about an organization's registry, that is not a resource itself: it is deleted with them. */
 
 export async function deleteRepoDependents(tx: Tx, repo: string): Promise<void> {
   for (const table of ['repo_readmes', 'deployments', 'repo_policies'] as const)

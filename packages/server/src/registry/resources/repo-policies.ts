@@ -30,7 +30,7 @@ import { checkPatterns } from '../policies/tag-patterns.ts'
 import { previewRetention } from '../retention/preview.ts'
 import { lockRepo, REPO_TYPE } from './parent-repo.ts'
 
-/** Policies of repos, as they are set and tried out. retention.ts applies what they say of retention, tags.ts the rest. */
+/** Policies of repos: read, set and preview them. retention.ts applies their retention rules, tags.ts the rest. */
 
 const deleteCapabilities = capabilitySetOf([Capability.CAP_TAG_DELETE, Capability.CAP_MANIFEST_DELETE])
 
@@ -53,7 +53,7 @@ export function repoPoliciesService(store: Store) {
     async updateRepoPolicy({ repoPolicy: patch = create(RepoPolicySchema), updateMask }, call) {
       const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
-        // Nobody moves a tag meanwhile.
+        // No tag moves meanwhile.
         const repo = await lockRepo(db, tx, scope)
         const row = await lockPolicy(db, tx, scope)
         const current = toPolicy(repo, row)
@@ -64,7 +64,7 @@ export function repoPoliciesService(store: Store) {
           return { uid: scope, response: current, unchanged: true }
         const isEnabled = requested.retention?.enabled === true
         const isRetentionChanged = !equalsOptional(RetentionSchema, current.retention, requested.retention)
-        // Tags that were immutable may be what the next run deletes.
+        // The next run may delete tags that were immutable.
         const mayDeleteMore =
           isRetentionChanged ||
           !equalsOptional(ImmutableTagsSchema, current.immutableTags, requested.immutableTags)
@@ -82,7 +82,7 @@ export function repoPoliciesService(store: Store) {
           updated_ms: nextUpdateMs(store, { updated_ms: Number(row?.updated_ms ?? repo.created_ms) }),
           due_ms: !isEnabled ? 0 : isRetentionChanged ? clock() : Number(row?.due_ms ?? 0),
           run: row?.run ?? new Uint8Array(0),
-          // A run that goes by other rules ends.
+          // Ends a run that uses the old rules.
           runner: '',
           lease_ms: 0,
         }
@@ -134,7 +134,7 @@ export function repoPoliciesService(store: Store) {
         const row = await lockPolicy(db, tx, scope)
         if (row === undefined || Number(row.due_ms) === 0)
           throw failedPrecondition('RETENTION_DISABLED', `retention of repo ${scope} is not enabled`, scope)
-        // Another time than that of a run that is under way, which then is not the last one.
+        // Another time than that of a current run, so that one more run follows.
         const due_ms = Math.max(1, Math.min(clock(), Number(row.due_ms) - 1))
         await tx
           .updateTable('repo_policies')
@@ -191,7 +191,7 @@ function checkRule(
 ): (FieldViolation | undefined)[] {
   const isEmpty = patterns.length === 0 && newest === 0 && youngerThan === undefined
   return [
-    isEmpty ? { field, description: 'must say something: patterns, newest or youngerThan' } : undefined,
+    isEmpty ? { field, description: 'must set patterns, newest or youngerThan' } : undefined,
     ...checkPatterns(patterns, `${field}.patterns`),
     newest >= 0 && newest <= limits.retentionNewestMax
       ? undefined

@@ -22,8 +22,8 @@ import { checkReadmeInThread } from '../readmes/readme-threads.ts'
 import { REPO_TYPE } from './parent-repo.ts'
 
 /**
- * The page that introduces a repo: Markdown, which whoever shows it turns into HTML. It has the repo's uid and goes with it. A repo
- * that copies another one, and has no page of its own, shows that one's.
+ * The README of a repo, in Markdown; clients render it to HTML. It has the uid of the repo and is deleted with it. A repo that copies
+ * another one and has no README of its own shows that of its source.
  */
 
 export function readmeHandlers(
@@ -57,7 +57,7 @@ export function readmeHandlers(
   }
 }
 
-/** Makes the page of a repo that is held what `ask` makes of it. `unsafe`: what checkReadme found in that. */
+/** Updates the README of a locked repo as `ask` requests. `unsafe`: what checkReadme found in it. */
 export async function updateReadme(
   tx: Tx,
   row: RepoRow,
@@ -66,13 +66,13 @@ export async function updateReadme(
 ): Promise<MutationResult<RepoReadme>> {
   const { root, uid } = row
   const [current] = await readReadmes(tx, [row])
-  if (current === undefined) throw new Error(`no page for ${uid}`)
+  if (current === undefined) throw new Error(`no README for ${uid}`)
   const next = update(current)
   if (equals(RepoReadmeSchema, current, next)) return { uid, response: current, unchanged: true }
   requireValid(
     row.source === ''
       ? unsafe
-      : { field: 'content', description: 'a repo that copies another one has the page of its source' },
+      : { field: 'content', description: 'a repo that copies another one shows the README of its source' },
   )
   await tx.deleteFrom('repo_readmes').where('root', '=', root).where('uid', '=', uid).execute()
   if (next.content !== '')
@@ -80,14 +80,14 @@ export async function updateReadme(
   return { uid, response: next }
 }
 
-/** Of a repo, what says which page it shows. */
+/** The fields of a repo that determine which README it shows. */
 type ReadmeOwner = Pick<RepoRow, 'root' | 'uid' | 'source'>
 
-/** The pages that repos show, in their order: each its own, or that of its source, or that of the source's source. */
+/** Returns the READMEs that repos show, in the same order: each its own, or that of its source, or that of the source's source. */
 export async function readReadmes(reader: Reader, repos: readonly ReadmeOwner[]): Promise<RepoReadme[]> {
   const contents = new Map<string, string>()
   let pending = repos.map((repo) => ({ uid: repo.uid, current: repo }))
-  // Repos may copy each other in a circle.
+  // Repos may copy each other in a cycle.
   for (let hops = 0; pending.length > 0 && hops <= limits.readmeSourcesMax; hops++) {
     const own = await reader
       .selectFrom('repo_readmes')
@@ -123,8 +123,8 @@ function hasUidIn(uids: readonly string[]) {
 }
 
 /**
- * What is unsafe in the page that a repo is to have. For callers who may write it: it takes long. What the repo shows already is
- * not read again. Not in the transaction, which is for the database alone.
+ * Returns what is unsafe in a new README of a repo. Only for callers who may write it, because the check takes long. A README that the repo
+ * already shows is not checked again. Runs outside the transaction, which must stay short.
  */
 export async function checkNewReadme(
   reader: Reader,

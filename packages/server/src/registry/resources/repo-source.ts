@@ -13,17 +13,17 @@ import type { Store } from '../../storage/store.ts'
 
 /** Which repo another one copies. */
 
-/** What a source may be named by. */
+/** The forms in which a source can be given. */
 type SourceReference =
   | { readonly uid: string }
-  /** A repo that lies directly in an organization. */
+  /** A repo directly in an organization. */
   | { readonly organization: string; readonly repo: string }
 
 const suffixPattern = /(?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/
 
 /**
- * Reads a uid, `<organization>/<repo>`, or an image reference at this installation's registry, such as
- * `cr.example.com/acme/nginx:1.27`; tag and digest say nothing here. Undefined for anything else.
+ * Parses a uid, `<organization>/<repo>`, or an image reference at this installation's registry, such as `cr.example.com/acme/nginx:1.27`;
+ * tag and digest are ignored. Undefined for anything else.
  */
 function parseSource(text: string, registryHost: string): SourceReference | undefined {
   const uid = parseUid(text)
@@ -40,7 +40,7 @@ function parseSource(text: string, registryHost: string): SourceReference | unde
 
 const listCapability = capabilitySetOf([Capability.CAP_REPO_LIST])
 
-/** The repo that a source names, for a caller who may see it. Undefined when it is missing, and for everyone else just the same (R17). */
+/** Finds the repo of a source, for a caller who may read it. Undefined if it is missing, and equally for all other callers (R17). */
 export async function findSource(
   tx: Tx,
   call: Call,
@@ -55,14 +55,14 @@ export async function findSource(
     : undefined
 }
 
-/** The repos that copy this one, in whatever organization, this transaction's alone until it ends. */
+/** Locks the repos that copy this one, in any organization. */
 export function lockCopies(db: Db, tx: Tx, source: string): Promise<RepoRow[]> {
   const sql = sqlText(db.engine)
   const text = `select * from repos where source = ${sql.bind(source)} order by uid${db.rules.lockForUpdate}`
   return runInTransaction<RepoRow>(tx, text, sql)
 }
 
-/** How many repos copy this one, of those that a caller may see. The others, of whatever organization, are not read. */
+/** Counts the repos that copy this one, among those that the caller may read. The others, in any organization, are not read. */
 export async function countCopies(
   { db }: Pick<Store, 'db'>,
   grants: Grants,
@@ -84,7 +84,7 @@ export async function countCopies(
   return Number(row?.n)
 }
 
-/** The row of a uid, inside a transaction too. */
+/** Returns the row of a uid, also inside a transaction. */
 function repoByUid(reader: Reader, uid: string): Promise<RepoRow | undefined> {
   return reader
     .selectFrom('repos')

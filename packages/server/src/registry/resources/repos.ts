@@ -118,7 +118,7 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
     }
     const violations = catalogueFields
       .filter((field) => differs(field, requested, current) && differs(field, requested, next))
-      .map((field) => ({ field, description: 'a repo that copies another one has what its source has' }))
+      .map((field) => ({ field, description: 'a repo that copies another one has the value of its source' }))
     return { next, origin, violations }
   }
 

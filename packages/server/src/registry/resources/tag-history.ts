@@ -3,9 +3,9 @@ import { limits } from '../../config/limits.ts'
 import type { Reader, Tx } from '../../storage/db.ts'
 import type { TagDigestRow } from '../../storage/schema/tables.ts'
 
-/** Which digests a tag has pointed at: written with the tag itself, gone with it. The oldest make room for new ones. */
+/** The digests that a tag has pointed at: written with the tag, deleted with it. The oldest are dropped beyond a limit. */
 
-/** Notes what a tag points at from now on, and forgets what is beyond `tagHistoryMax`. */
+/** Records what a tag points at from now on, and deletes entries beyond `tagHistoryMax`. */
 export async function recordDigest(tx: Tx, { uid, since_ms, digest }: Omit<TagDigestRow, 'root'>) {
   await tx
     .insertInto('tag_digests')
@@ -33,7 +33,7 @@ export async function deleteHistory(tx: Tx, uid: string): Promise<void> {
   await tx.deleteFrom('tag_digests').where('root', '=', rootOf(uid)).where('uid', '=', uid).execute()
 }
 
-/** The latest digests of a tag first, of those noted from one time to before another. */
+/** Returns the digests of a tag that were recorded in an interval, latest first. */
 export function listHistory(
   reader: Reader,
   uid: string,

@@ -11,7 +11,7 @@ test('tag names are those of the OCI specification', () => {
     assert.equal(checkTagName(name)?.field, 'name', JSON.stringify(name))
 })
 
-test('digests have an algorithm that is known, and all its digits', () => {
+test('digests have a known algorithm, and all its digits', () => {
   const [short, long] = ['0123456789abcdef'.repeat(4), '0123456789abcdef'.repeat(8)]
   for (const digest of [`sha256:${short}`, `sha512:${long}`]) assert.equal(checkDigest(digest), undefined)
   for (const digest of [
@@ -67,7 +67,7 @@ const forms: readonly [name: string, forms: number][] = [
 for (const [name, wanted] of forms)
   test(`the forms of the name ${name}`, () => assert.equal(tagFormsOf(name), wanted))
 
-test('a name is listed when every form that it has is switched on', () => {
+test('a name is listed when all of its forms are requested', () => {
   const switches = fc.record({
     includeReferrers: fc.boolean(),
     includeDates: fc.boolean(),

@@ -1,6 +1,6 @@
 import type { FieldViolation } from '../../api/errors.ts'
 
-/** How tags and digests are written (the OCI distribution and image specifications), and which tags people seldom look for. */
+/** The syntax of tags and digests (the OCI distribution and image specifications), and the forms of tags that lists omit by default. */
 
 const tagNamePattern = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/
 
@@ -16,13 +16,13 @@ export function checkDigest(digest: string, field = 'digest'): FieldViolation | 
   return { field, description: 'must be sha256: and 64, or sha512: and 128 lower-case hex digits' }
 }
 
-/** The forms of names that lists leave out unless they are asked for, each a bit. */
+/** The forms of names that lists omit unless requested, each a bit. */
 const REFERRER = 1
 const DATE = 2
 const EPOCH = 4
 const ALL_FORMS = REFERRER | DATE | EPOCH
 
-/** The forms that a name has, as bits: none, one or several. */
+/** Returns the forms of a name, as bits: none, one or several. */
 export function tagFormsOf(name: string): number {
   return (
     (/^sha256-/.test(name) ? REFERRER : 0) |
@@ -31,14 +31,14 @@ export function tagFormsOf(name: string): number {
   )
 }
 
-/** The switches of a list; each lets in names of one form. */
+/** The switches of a list; each includes names of one form. */
 export interface TagFormFilter {
   readonly includeReferrers: boolean
   readonly includeDates: boolean
   readonly includeEpochs: boolean
 }
 
-/** What `formsOf` may be of names that are listed: a name of two forms needs both switches. Undefined: anything. */
+/** The values of `formsOf` for listed names: a name of two forms needs both switches. Undefined: any. */
 export function listedTagForms(filter: TagFormFilter): number[] | undefined {
   const on =
     (filter.includeReferrers ? REFERRER : 0) |

@@ -4,14 +4,14 @@ import type { Reader } from '../../storage/db.ts'
 import { listedTagForms, type TagFormFilter } from './tag-names.ts'
 import { toTag } from './tags.ts'
 
-/** A repo's tags at a glance. */
+/** A summary of the tags of a repo. */
 export interface TagSummary {
   readonly tags: number
-  /** When one of them was last changed. */
+  /** When a tag was last changed. */
   readonly updatedMs: number | undefined
-  /** The one that is called `latest`, or else the one that was changed last. */
+  /** The tag named `latest`, otherwise the tag that was changed last. */
   readonly latest: Tag | undefined
-  /** The longest name of those that point where the latest one points; '' where that is nowhere. */
+  /** The longest name of the tags with the same digest as `latest`; '' if it has no digest. */
   readonly version: string
 }
 

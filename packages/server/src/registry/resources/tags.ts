@@ -114,7 +114,7 @@ export function replaceTag(store: Store, call: Call, uid: string, tag: Tag): Pro
   return mutate(store, call, async (tx) => {
     await lockRepoOfTag(store.db, tx, uid)
     const { row } = await lockForChange(store.db, tx, call, definitionOf(tags), uid)
-    const renamed = { field: 'name', description: 'must be the name that it has: a tag keeps it' }
+    const renamed = { field: 'name', description: 'must be the current name: a tag cannot be renamed' }
     requireValid(tag.name === row.name ? undefined : renamed, ...checkContent(tag, true))
     const target = { repo: row.parent as Uid, name: row.name, current: row, wanted: contentColumns(tag) }
     const { row: after, unchanged } = await writeTag(store, tx, target)
@@ -198,7 +198,7 @@ const updateCapability = capabilitySetOf([Capability.CAP_TAG_UPDATE])
 
 /** Throws code 7 for callers who may create tags but not move them (R20). */
 export function requireTagUpdate(grants: Grants, repo: Uid): void {
-  requireCapabilities(grants, repo, updateCapability, 'change a tag that is there already')
+  requireCapabilities(grants, repo, updateCapability, 'change an existing tag')
 }
 
 /** Locks the repo of a tag, so that its policy does not change meanwhile. */

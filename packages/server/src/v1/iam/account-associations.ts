@@ -18,7 +18,7 @@ import {
   translateService,
 } from '../mapping/translation.ts'
 
-/** Account associations of version 1, which go by their group. */
+/** Account associations of version 1, which are identified by their group. */
 
 const mapping = createMapping(
   AccountAssociationsSchema,

@@ -24,7 +24,7 @@ import {
   translateService,
 } from '../mapping/translation.ts'
 
-/** Invites of version 1. The one who creates an invite sees another message than who lists it. */
+/** Invites of version 1. Creating an invite returns another message than listing it. */
 
 const roleMapping = createMapping(RoleSchema, GroupInviteRoleSchema, [
   ['id', 'uid'],
@@ -77,9 +77,7 @@ export const groupInvites = translateService(
     },
 
     async createWithGroup() {
-      throw unimplemented(
-        'CreateWithGroup was internal to the public service, which says neither who may call it nor how',
-      )
+      throw unimplemented('CreateWithGroup was internal to the public service, which does not document it')
     },
 
     delete: ({ id }, ask) => ask(deleteGroupInvite, { uid: id }),

@@ -29,7 +29,7 @@ export const groupMapping = createMapping(
   [['id', 'uid'], 'name', 'description', 'resourceLimits', 'verified', 'kind', 'status'],
   { jsonOnly: { createdAt: 'createTime', updatedAt: 'updateTime' } },
 )
-/** What its callers may write; the operator's may also say who is verified. */
+/** What callers may write; the operator may also set `verified`. */
 const writableFields = ['name', 'description']
 
 const {

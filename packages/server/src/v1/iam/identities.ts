@@ -83,12 +83,12 @@ export const identities = (store: Pick<Store, 'db' | 'clock'>) =>
 
     delete: ({ id }, ask) => ask(deleteIdentity, { uid: id }),
 
-    /** A person, or else whatever tokens with this issuer and subject assume by an exact condition. */
+    /** A user, otherwise the identity that tokens with this issuer and subject assume by an exact condition. */
     async lookup({ issuer, subject }, ask) {
       const { uid } = await ask(lookupIdentity, { issuer, subject })
       const [person] = (await ask(listIdentities, { uidp: { ids: [uid] } })).identities
       if (person !== undefined) return identityMapping.toV1(person)
-      // The newer method tells everybody the uid of a person, also of one who has not come yet.
+      // The newer method returns the uid of a user to every caller, also before the user's first sign-in.
       if ((await readResource(store.db, 'identities', uid)) !== undefined)
         return create(IdentitySchema, { id: uid })
       for (const relationshipType of [RelationshipType.CLAIM_MATCH, RelationshipType.STATIC]) {

@@ -46,7 +46,7 @@ const toV1Path = fieldPathMapper(
   },
   providerMapping,
 )
-/** Requests and answers about provisioning differ in this one name. */
+/** Requests and responses about provisioning differ in this one name. */
 const renamedFields = { identityProviderId: 'identityProviderUid' }
 
 export const identityProviders = translateService(IdentityProviders, toV1Path, {

@@ -34,7 +34,7 @@ import {
 import { groupMapping } from './groups.ts'
 import { roleMapping } from './roles.ts'
 
-/** Role bindings of version 1. Its lists show whole groups and roles where newer ones only name them. */
+/** Role bindings of version 1. Its lists contain whole groups and roles where newer ones contain only names. */
 
 const bindingMapping = createMapping(
   RoleBindingSchema,
@@ -47,7 +47,7 @@ const bindingMapping = createMapping(
   { jsonOnly: { createdAt: 'createTime' }, ignored: ['group'] },
 )
 
-/** The group, which requests do not name, is what the binding lies in. */
+/** The group, which requests do not name, is the parent of the binding. */
 const toV1Binding = (made: NewRoleBinding): RoleBinding => ({
   ...bindingMapping.toV1(made),
   group: parentOf(made.uid),
@@ -107,7 +107,7 @@ export const roleBindings = translateService(RoleBindings, toV1Path, {
   delete: ({ id }, ask) => ask(deleteRoleBinding, { uid: id }),
 })
 
-/** A batch may be longer than a newer one, so it is not asked for there. */
+/** A batch may be longer than a newer one, so the newer method is not called. */
 export function roleBindingsService(store: Store): ServiceImplementation {
   return implement(RoleBindings, {
     createBatch: ({ roleBindings: all }, call) =>
@@ -124,12 +124,12 @@ export function roleBindingsService(store: Store): ServiceImplementation {
   })
 }
 
-/** What is known of a group or a role that the caller may not read. */
+/** The known fields of a group or a role that the caller may not read. */
 function toSummary({ uid, name, description }: NonNullable<NewRoleBinding['group' | 'role']>) {
   return { id: uid, name, description }
 }
 
-/** The groups of a page of bindings, as far as the caller may read them. */
+/** The groups of a page of bindings, if the caller may read them. */
 async function listReferencedGroups(
   ask: InvokeMethod,
   bindings: readonly NewRoleBinding[],
@@ -140,7 +140,7 @@ async function listReferencedGroups(
   return new Map(groups.map((one) => [one.uid, groupMapping.toV1(one)]))
 }
 
-/** The roles of a page of bindings, as far as the caller may read them. */
+/** The roles of a page of bindings, if the caller may read them. */
 async function listReferencedRoles(
   ask: InvokeMethod,
   bindings: readonly NewRoleBinding[],
@@ -151,13 +151,13 @@ async function listReferencedRoles(
   return new Map(roles.map((one) => [one.uid, roleMapping.toV1(one)]))
 }
 
-/** The list of what is named; a page names no more than a page holds. Undefined where nothing is, which as a filter would be all. */
+/** Lists the named resources, at most one page. Undefined without names, because an empty filter would match all. */
 function uidFilterRequest(uids: readonly (string | undefined)[]) {
   const ids = [...new Set(uids)].filter((uid) => uid !== undefined && uid !== '') as string[]
   return ids.length === 0 ? undefined : { uidp: { ids }, pageSize: limits.pageSizeMax }
 }
 
-/** The addresses that nobody has verified, of identities that the caller may read. */
+/** The unverified addresses of identities that the caller may read. */
 async function listUnverifiedEmails(
   ask: InvokeMethod,
   bindings: readonly NewRoleBinding[],

@@ -3,7 +3,7 @@ import type { Capability } from '@berth/contract/gen/capabilities/capabilities_p
 import { type FieldViolation, invalidArguments } from '../../api/errors.ts'
 import type { Conversion } from './message-mapping.ts'
 
-/** Capabilities by their short names, such as `groups.list`, where newer services have an enum. */
+/** Maps capabilities to short names, such as `groups.list`; newer services use an enum. */
 export const capabilityNames: Conversion = {
   toV2(names) {
     const wrong: FieldViolation[] = []
@@ -16,7 +16,7 @@ export const capabilityNames: Conversion = {
     if (wrong.length > 0) throw invalidArguments(wrong)
     return capabilities
   },
-  // One that has no name can be in no role.
+  // A capability without a name cannot be in a role.
   toV1: (capabilities) =>
     (capabilities as Capability[]).flatMap((capability) => capabilityName(capability) ?? []),
 }

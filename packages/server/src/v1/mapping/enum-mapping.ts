@@ -3,8 +3,8 @@ import { invalidArgument } from '../../api/errors.ts'
 import type { Conversion } from './message-mapping.ts'
 
 /**
- * The values of an enum that has other numbers in the newer schema: those go together whose names do, without the prefix that newer
- * names have. A number that stands for nothing is refused for `field`, since the newer one could stand for something.
+ * Maps the values of an enum that has other numbers in the newer schema, by their names without the prefix of the newer names. An unknown
+ * number is rejected for `field`, since it could mean another value in the newer enum.
  */
 export function enumMapping(old: DescEnum, next: DescEnum, field: string): Conversion {
   const prefix = `${next.values[0]?.name.replace(/UNSPECIFIED$/, '')}`

@@ -40,7 +40,7 @@ const roleWords = [
   ['capabilities', 'capabilities', capabilityNames],
 ] as const
 
-test('every member of a oneof gets across and back, under its own name', () => {
+test('every member of a oneof is mapped both ways, under its own name', () => {
   const relationships: MessageInitShape<typeof IdentitySchema>['relationship'][] = [
     { case: undefined },
     {
@@ -67,13 +67,13 @@ test('every member of a oneof gets across and back, under its own name', () => {
   }
 })
 
-test('what is unset stays unset', () => {
+test('unset fields stay unset', () => {
   const old = identity.toV1(create(NewIdentitySchema, { uid: 'a' }))
   assert.equal(isFieldSet(old, IdentitySchema.field.createdAt), false)
   assert.deepEqual(old, create(IdentitySchema, { id: 'a' }))
 })
 
-test('paths of violations are put into words of version 1', () => {
+test('paths of violations are mapped to names of version 1', () => {
   for (const [next, old] of [
     ['uid', 'id'],
     ['name', 'name'],
@@ -89,7 +89,7 @@ test('paths of violations are put into words of version 1', () => {
     assert.equal(identity.toV1Path(next), old)
 })
 
-test('capabilities go by their short names; one that is none is refused by its place', () => {
+test('capabilities have short names; an unknown one is rejected with its index', () => {
   const role = createMapping(RoleSchema, NewRoleSchema, roleWords, {
     jsonOnly: { createdAt: 'createTime', updatedAt: 'updateTime' },
   })
@@ -99,10 +99,10 @@ test('capabilities go by their short names; one that is none is refused by its p
   assert.throws(() => role.toV2(wrong), /capabilities\[1\]: must be the name of a capability/)
 })
 
-test('a table that leaves a field out, or pairs what differs, is refused when it is made', () => {
+test('a table that omits a field, or pairs different types, is rejected when it is created', () => {
   assert.throws(
     () => createMapping(RoleSchema, NewRoleSchema, [['id', 'uid'], 'name']),
-    /no words for .*description/,
+    /no mapping for .*description/,
   )
   assert.throws(
     () => createMapping(RoleSchema, NewRoleSchema, [['id', 'uid'], 'name', 'description', 'capabilities']),

@@ -9,34 +9,34 @@ import {
 import { camelCasePath } from '../../api/field-mask.ts'
 
 /**
- * How one message of version 1 says what a newer one says: a table of their fields, read both ways. What has one name and one
- * form in both need only be named; messages inside whose fields are all called the same are matched by themselves.
+ * Maps one message of version 1 to a newer one and back, by a table of their fields. A field with the same name and form in both needs only
+ * its name; messages inside it are mapped automatically if all their fields have the same names.
  */
 
-/** From a value that is set to its counterpart. */
+/** Converts a value that is set. */
 export interface Conversion {
   toV2(old: unknown): unknown
   toV1(next: unknown): unknown
-  /** A path inside the value, in the words of version 1. */
+  /** Maps a path inside the value to the names of version 1. */
   toV1Path?(path: string): string
 }
 
-/** Names as in messages; an old one, the newer, and what changes besides the name. */
+/** Field names as in messages: the old one, the new one, and a conversion if more than the name differs. */
 export type FieldPair = string | readonly [old: string, next: string, how?: Conversion]
 
 export interface MessageMapping<Old extends DescMessage, New extends DescMessage> {
   toV2(old: MessageShape<Old>): MessageInitShape<New>
   toV1(next: MessageShape<New>): MessageShape<Old>
-  /** A path that newer errors name, in the words of version 1. */
+  /** Maps a path in newer errors to the names of version 1. */
   readonly toV1Path: (path: string) => string
-  /** The fields of the newer message that the table knows, as paths of an update mask. */
+  /** The fields of the newer message that the table contains, as paths of an update mask. */
   readonly paths: readonly string[]
 }
 
 export interface MappingOptions {
-  /** What only JSON shows, by name, each with the field of the newer message that it comes from. */
+  /** Fields that exist only in JSON, by name, each with the field of the newer message that it is derived from. */
   readonly jsonOnly?: Readonly<Record<string, string>>
-  /** Fields of version 1 that stand for nothing: ignored, and never set. */
+  /** Fields of version 1 without a meaning: ignored, and never set. */
   readonly ignored?: readonly string[]
 }
 
@@ -48,7 +48,7 @@ interface MappedField {
 
 type Fields = Record<string, unknown>
 
-/** Throws an Error for a table that leaves out a field of version 1, or pairs what does not go together. */
+/** Throws an Error if the table omits a field of version 1, or pairs fields that do not match. */
 export function createMapping<Old extends DescMessage, New extends DescMessage>(
   old: Old,
   next: New,
@@ -64,7 +64,8 @@ export function createMapping<Old extends DescMessage, New extends DescMessage>(
     (field) =>
       !ignored.includes(field.localName) && !mappedFields.some((mappedField) => mappedField.old === field),
   )
-  if (missing.length > 0) throw new Error(`no words for ${missing.map((field) => String(field)).join(', ')}`)
+  if (missing.length > 0)
+    throw new Error(`no mapping for ${missing.map((field) => String(field)).join(', ')}`)
   for (const name of Object.keys(jsonOnly)) {
     if (jsonOnlyFields[old.typeName]?.[name] === undefined)
       throw new Error(`the JSON of ${old.typeName} has no ${name}`)
@@ -103,7 +104,7 @@ export function createMapping<Old extends DescMessage, New extends DescMessage>(
   }
 }
 
-/** A message inside a message. */
+/** A nested message. */
 export function nestedMessage<Old extends DescMessage, New extends DescMessage>(
   mapping: MessageMapping<Old, New>,
 ): Conversion {
@@ -132,7 +133,7 @@ function mapField({ toV2: toNew, toV1: toOld }: Conversion): Conversion {
 
 const identityConversion: Conversion = { toV2: (value) => value, toV1: (value) => value }
 
-/** How values get across whose fields need no more than another name. */
+/** The conversion of fields that differ at most in their name. */
 function defaultConversion(old: DescField, next: DescField): Conversion {
   const fits =
     old.fieldKind === next.fieldKind &&
@@ -163,7 +164,7 @@ function fieldOf(desc: DescMessage, localName: string): DescField {
   return field
 }
 
-/** Undefined for what is unset: a message, an optional field or a oneof member. */
+/** Undefined for a message, an optional field or a oneof member that is not set. */
 function valueOf(message: object, field: DescField): unknown {
   if (field.oneof === undefined) return (message as Fields)[field.localName]
   const oneof = (message as Fields)[field.oneof.localName] as { case?: string; value?: unknown } | undefined

@@ -37,7 +37,7 @@ function listOf(total: number, told = total) {
   return { asked, parts, list }
 }
 
-test('a whole list is as many of the largest pages as it takes, in the order of uids', async () => {
+test('a whole list uses pages of the maximum size, in the order of uids', async () => {
   const { asked, list } = listOf(2 * limits.pageSizeMax + 1)
   assert.deepEqual(
     await list(),
@@ -48,7 +48,7 @@ test('a whole list is as many of the largest pages as it takes, in the order of 
   assert.deepEqual(await listOf(0).list(), [])
 })
 
-test('beyond v1ListMax a list is refused, at once where its total says so, and names the one that has pages', async () => {
+test('a list beyond v1ListMax is rejected, immediately if its total is known, and the error names the list with pages', async () => {
   const refusal = (error: unknown) =>
     error instanceof ApiError &&
     error.code === Code.FAILED_PRECONDITION &&
@@ -62,7 +62,7 @@ test('beyond v1ListMax a list is refused, at once where its total says so, and n
   await assert.rejects(listOf(limits.v1ListMax + 1, 1).list(), refusal)
 })
 
-test('a part is made when it is asked for, and what joins them stops when nobody wants them any more', async () => {
+test('a part is read when it is needed, and reading stops when the caller disconnects', async () => {
   const { asked, parts, list } = listOf(3 * limits.pageSizeMax)
   const next = nextPart(await parts())!
   await setImmediate()
@@ -74,7 +74,7 @@ test('a part is made when it is asked for, and what joins them stops when nobody
   assert.equal(asked.length, 3)
 })
 
-test('an identifier and a parent narrow a filter; what is no uid, or contradicts it, matches nothing', () => {
+test('an identifier and a parent narrow a filter; an invalid or contradicting uid matches nothing', () => {
   const [one, other] = ['a'.repeat(40), 'b'.repeat(40)]
   const filter = (init: object) => create(UIDPFilterSchema, init)
   for (const [given, to, expected] of [

@@ -16,11 +16,11 @@ import { type ItemsResponse, withNextPart } from '../../pipeline/response-parts.
 import { createMapping, type MessageMapping } from './message-mapping.ts'
 
 /**
- * Version 1 of the API on top of the newer services: a method puts its request into newer words, asks the newer method as the
- * same caller, and puts the answer back into its own. It has no rule, no query and no permission.
+ * Version 1 of the API on top of the newer services: a method translates its request, calls the newer method as the same caller, and
+ * translates the response back. It has no rules, queries or permissions of its own.
  */
 
-/** The translators of one service, by the names of its methods. */
+/** The translators of one service, by method name. */
 export type Translators<S extends DescService> = {
   readonly [K in keyof S['method']]?: (
     request: MessageShape<S['method'][K]['input']>,
@@ -29,7 +29,7 @@ export type Translators<S extends DescService> = {
   ) => Promise<MessageShape<S['method'][K]['output']>>
 }
 
-/** Joins a service of version 1 with its translators. `spelled`: the fields that newer errors name, in its own words. */
+/** Combines a service of version 1 with its translators. `spelled`: the fields in newer errors, by their names in version 1. */
 export function translateService<S extends DescService>(
   service: S,
   toV1Path: (field: string) => string,
@@ -43,7 +43,7 @@ export function translateService<S extends DescService>(
   return { service, translators: Object.fromEntries(entries.map(withTranslatedErrors)) }
 }
 
-/** Work whose errors name fields in the words of version 1. */
+/** Runs work and maps the fields in its errors to the names of version 1. */
 export async function translateErrors<T>(
   toV1Path: (field: string) => string,
   work: () => Promise<T>,
@@ -55,7 +55,7 @@ export async function translateErrors<T>(
   }
 }
 
-/** The words of a resource, and those of requests, which come first. */
+/** Maps the fields of a resource, and those of requests, which take precedence. */
 export function fieldPathMapper(
   requests: Readonly<Record<string, string>>,
   { toV1Path }: Pick<MessageMapping<DescMessage, DescMessage>, 'toV1Path'>,
@@ -64,8 +64,8 @@ export function fieldPathMapper(
 }
 
 /**
- * The translator of a method that is there in both versions, with other names for some fields: `renamed` has the newer names of those,
- * of the request or of the answer.
+ * Returns the translator of a method that exists in both versions, with other names for some fields: `renamed` has the newer names of
+ * fields in the request or the response.
  */
 export function mapMethod<I extends DescMessage, O extends DescMessage>(
   { input, output }: DescMethodUnary<I, O>,
@@ -79,15 +79,15 @@ export function mapMethod<I extends DescMessage, O extends DescMessage>(
   return async (v1Request, ask) => responseMapping.toV1(await ask(newer, requestMapping.toV2(v1Request)))
 }
 
-/** What lists of newer services have in common. */
+/** The fields that lists of newer services share. */
 type PageRequest<I extends DescMessage> = Omit<
   MessageInitShape<I>,
   '$typeName' | '$unknown' | 'pageSize' | 'pageToken' | 'orderBy' | 'skip'
 >
 
 /**
- * Everything that a list of a newer service has, in the order of uids: version 1 knows no pages. Each page is a part of the answer,
- * which `answer` makes of it. Throws code 9, mostly before there is any part, where one answer should not hold that much.
+ * Reads a complete list of a newer service, in the order of uids: version 1 has no pages. Each page is a part of the response, which
+ * `answer` converts. Throws code 9, usually before the first part, if the list is too long for one response.
  */
 export function listAllPages<I extends DescMessage, O extends DescMessage, L extends ItemsResponse>(
   ask: InvokeMethod,
@@ -105,7 +105,7 @@ export function listAllPages<I extends DescMessage, O extends DescMessage, L ext
     if (totalCount > limits.v1ListMax) throw listTooLongError(method)
     const part = await toListing(page)
     const found = before + part.items.length
-    // It may grow while it is read.
+    // The list may grow while it is read.
     if (found > limits.v1ListMax) throw listTooLongError(method)
     return nextPageToken === '' ? part : withNextPart(part, () => partAt(nextPageToken, found))
   }
@@ -113,16 +113,16 @@ export function listAllPages<I extends DescMessage, O extends DescMessage, L ext
 }
 
 function listTooLongError({ parent, name }: DescMethodUnary): ApiError {
-  const description = `more than ${limits.v1ListMax} match, which one answer does not hold; narrow the filter, or page through ${parent.typeName}/${name}`
+  const description = `more than ${limits.v1ListMax} match, too many for one response; narrow the filter, or page through ${parent.typeName}/${name}`
   return failedPrecondition('LIST_TOO_LONG', description)
 }
 
-/** A filter that keeps nothing, whatever there is. */
+/** A filter that matches nothing. */
 export const noMatch = Symbol('nothing')
 
 /**
- * The filter of version 1 that is beside `uidp`, and in it: the exact `id`, and the `parent` that it lies directly in (`/` for the
- * roots). What is no uid matches nothing, which is no error, in `uidp` neither.
+ * Returns the filter of version 1 besides `uidp`, and in it: the exact `id`, and the direct `parent` (`/` for the roots). An invalid uid
+ * matches nothing and is not an error, also in `uidp`.
  */
 export function narrowFilter(
   filter: UIDPFilter | undefined,

@@ -17,7 +17,7 @@ import type { Reader, Tx } from '../../storage/db.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
 
-/** Which Helm charts deploy the image of a repo. A repo without charts has no deployment. */
+/** The Helm charts that deploy the image of a repo. A repo without charts has no deployment. */
 
 type Names = 'createDeployment' | 'updateDeployment' | 'getDeployment'
 

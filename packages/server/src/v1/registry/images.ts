@@ -9,11 +9,11 @@ import type { Handlers } from '../../pipeline/call.ts'
 import type { ReadImageConfiguration } from '../../registry/resources/images.ts'
 import { mapMethod, type Translators, translateErrors } from '../mapping/translation.ts'
 
-/** What version 1 tells of images that were pushed. Of how they run only it tells. */
+/** Image methods of version 1. Only version 1 shows how an image runs. */
 
 const renamedFields = { repoId: 'repoUid', archs: 'architectures', arch: 'architecture' }
 
-/** What newer errors name, in the words of version 1. */
+/** Maps the fields of newer errors to the names of version 1. */
 export const v1ImageFields: Readonly<Record<string, string>> = { architecture: 'arch' }
 
 export const imageTranslators: Required<Pick<Translators<typeof Registry>, 'getArchs' | 'getSize'>> = {
@@ -36,7 +36,7 @@ export function imageHandlers(
   }
 }
 
-/** As the OCI image specification names it; what is of another type is left out, as nobody has checked it. */
+/** The fields of the OCI image specification; values of another type are omitted, because nothing validates them on push. */
 function toImageConfig(config: Readonly<Record<string, unknown>>): ImageConfig {
   const text = (name: string) => (typeof config[name] === 'string' ? config[name].toWellFormed() : '')
   const texts = (name: string) => {

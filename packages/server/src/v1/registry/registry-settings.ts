@@ -15,7 +15,7 @@ import type { Reader } from '../../storage/db.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
 
-/** How version 1 reads and writes what an organization wants of its copies. */
+/** The copy settings of an organization in version 1. */
 
 type Names = 'getRegistrySettings' | 'updateRegistrySettings'
 

@@ -16,7 +16,7 @@ import { registrySettingsHandlers } from './registry-settings.ts'
 import { repoHandlers, repoTranslators } from './repos.ts'
 import { tagHandlers, tagTranslators } from './tags.ts'
 
-/** The one service that version 1 has for repos, tags and images. What newer services do not do in one call it does itself. */
+/** The one service of version 1 for repos, tags and images. Methods without a single newer counterpart are implemented here. */
 
 const PACKAGE_TYPE = 'registry.chainguard.dev/Package'
 
@@ -41,25 +41,25 @@ export function registryService(
     ...imageHandlers(images),
     ...unsupportedMethods,
 
-    // Advisories know versions that were fixed, but neither which there are nor when they end.
+    // Advisories know fixed versions, but neither all versions nor when they end.
     async getPackageVersionMetadata({ package: name }) {
-      throw notFound(PACKAGE_TYPE, name, `nothing is known of the versions of package ${name}`)
+      throw notFound(PACKAGE_TYPE, name, `the versions of package ${name} are unknown`)
     },
   })
 }
 
-/** Why a method is not offered. */
+/** Why a method is not implemented. */
 const unsupportedReasons = {
-  'this server reads no SBOMs; those that were attached to an image are pulled as its referrers': [
+  'this server reads no SBOMs; pull the SBOMs attached to an image as its referrers': [
     'getSbom',
     'getRawSbom',
   ],
-  'this server does not look into charts': ['getHelm', 'getChart', 'listChartsByImageRepo'],
+  'this server does not read charts': ['getHelm', 'getChart', 'listChartsByImageRepo'],
   'this server scans no images': ['getVulnReport'],
   'this server does not look for packages in images': ['listManifestMetadata'],
-  'how this is answered is not public; lists of tags have digests': ['getManifestDigestCount'],
+  'the behavior of this method is not public; lists of tags contain digests': ['getManifestDigestCount'],
   'this server builds no images': ['listBuildReports', 'getBuildStatus'],
-  // An empty list would say that everything is still looked after.
+  // An empty list would mean that everything is still supported.
   'this server does not know when software reaches its end of life': ['listEolTags'],
   'this server copies no images by itself': ['getUpdateStatus', 'getSyncStatus', 'listSyncStatuses'],
 } as const satisfies Readonly<Record<string, readonly (keyof typeof Registry.method)[]>>

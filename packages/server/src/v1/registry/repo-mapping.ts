@@ -19,9 +19,9 @@ import {
 import { enumMapping } from '../mapping/enum-mapping.ts'
 import { type Conversion, createMapping, nestedMessage, repeatedField } from '../mapping/message-mapping.ts'
 
-/** How version 1 says what a repo is. The page that introduces it, which newer ones have apart, is not among this. */
+/** Maps repos of version 1. The README, which newer services have separately, is not included. */
 
-/** Numbers that are too large become negative, which no rule lets pass. */
+/** Numbers that are too large become negative, which every check rejects. */
 const numericId: Conversion = {
   toV2: (old) => (old as number) | 0,
   toV1: (next) => next,

@@ -46,8 +46,8 @@ import {
 import { repoMapping } from './repo-mapping.ts'
 
 /**
- * Repos of version 1. There the page that introduces a repo is a field of it, and a create may find the repo there already: both are
- * more than one call of the newer service, and still one change.
+ * Repos of version 1. The README of a repo is one of its fields there, and a create may find an existing repo: both need several calls of
+ * the newer service, and are still one change.
  */
 
 type Names = 'createRepo' | 'updateRepo' | 'getRepoCountBySource'
@@ -66,7 +66,7 @@ export function repoTranslators({
         if (filter === noMatch) return create(RepoListSchema)
         let bytes = 0
         return listAllPages(ask, listRepos, { uidp: filter, name }, async ({ repos }) => {
-          // Whoever may list a repo may read its page.
+          // Callers who may list a repo may read its README.
           const readmes = await readReadmes(db.kysely, repos.map(readmeOwnerOf))
           for (const readme of readmes) bytes += Buffer.byteLength(readme?.content ?? '')
           if (bytes > limits.listedReadmesBytesMax) throw listTooLongError()
@@ -84,30 +84,30 @@ export function repoHandlers(
 ): Required<Pick<Handlers<typeof Registry>, Names>> {
   const changes = repoChanges(store, options)
 
-  /** The rest of a change: its page, in the same transaction. */
+  /** The rest of a change: the README, in the same transaction. */
   const applyReadme = async (
     tx: Tx,
     call: Call,
-    { row, response: answer, unchanged }: ChangedRepo,
+    { row, response, unchanged }: ChangedRepo,
     newReadme: NewReadme,
   ): Promise<MutationResult<Repo>> => {
     const readme = await updateReadme(tx, row, newReadme.unsafe, (current) => {
       const { grants } = authorizationOf(call)
       if (newReadme.content === current.content) return current
-      // A repo that copies another one has the page of that one, unless it says otherwise.
+      // A repo that copies another one shows the README of that one, unless it has its own.
       const mayBeEmpty = row.source === '' && includesAll(grants.at(row.uid), readmeCapabilities)
       if (newReadme.content === '' && !mayBeEmpty) return current
-      requireCapabilities(grants, row.uid, readmeCapabilities, 'write the page of a repo')
+      requireCapabilities(grants, row.uid, readmeCapabilities, 'write the README of a repo')
       return { ...current, content: newReadme.content }
     })
     return {
       uid: row.uid,
-      response: toV1Repo(answer, readme.response),
+      response: toV1Repo(response, readme.response),
       unchanged: unchanged === true && readme.unchanged === true,
     }
   }
 
-  /** A page is read only for those who may write one: it takes long, and the others are told so in the transaction. */
+  /** Checks a README only for callers who may write one, because it takes long; others are denied in the transaction. */
   const checkReadmeOf = async (
     call: Call,
     scope: string,
@@ -133,12 +133,12 @@ export function repoHandlers(
             await changes.create(tx, call, group, replaceRepo(call, group, emptyRepo, requested)),
             newReadme,
           )
-        // Before anything that tells of it: who may create repos need not see those that are there (R35).
+        // Before anything that reveals it: callers who may create repos may not be allowed to see existing ones (R35).
         requireCapabilities(
           authorizationOf(call).grants,
           group,
           updateCapabilities,
-          'change a repo that is there already',
+          'change an existing repo',
         )
         const changed = await changes.update(tx, call, existing, (current) =>
           replaceRepo(call, existing, current, requested),
@@ -165,7 +165,7 @@ export function repoHandlers(
         try {
           return await upsert(call, requested, newReadme, preventExisting)
         } catch (failure) {
-          // Somebody else made it since: now it is there to be changed.
+          // Another caller has created it since: now it exists and can be changed.
           const isConflict = failure instanceof ApiError && failure.code === Code.ALREADY_EXISTS
           if (!isConflict || preventExisting) throw failure
           return upsert(call, requested, newReadme, preventExisting)
@@ -202,7 +202,7 @@ export function repoHandlers(
   }
 }
 
-/** What the newer methods ask of their callers. */
+/** Returns the capabilities that a newer method requires. */
 const updateCapabilities = requiredCapabilities('updateRepo')
 const readmeCapabilities = requiredCapabilities('updateRepoReadme')
 
@@ -212,7 +212,7 @@ function requiredCapabilities(name: 'updateRepo' | 'updateRepoReadme'): Capabili
   return rule.capabilities
 }
 
-/** The page that a caller wants a repo to have, and what makes it unsafe. */
+/** The requested README of a repo, and what is unsafe in it. */
 interface NewReadme {
   readonly content: string
   readonly unsafe: FieldViolation | undefined
@@ -225,8 +225,8 @@ function toNewRepo(repo: Repo): NewRepo {
 }
 
 /**
- * What a repo becomes when all of it is replaced. A repo that copies another one has nothing of its own in the catalogue, and a
- * caller who may not write there has nothing to say: what they leave empty stays.
+ * Returns a repo after a replacement. A repo that copies another one has no catalogue fields of its own, and a caller who may not write
+ * them keeps them by leaving them empty.
  */
 function replaceRepo(call: Call, scope: string, current: NewRepo, requested: NewRepo): NewRepo {
   const next = withExpirationTime(
@@ -249,7 +249,7 @@ function replaceRepo(call: Call, scope: string, current: NewRepo, requested: New
   }
 }
 
-/** When a repo ends to copy another one is output of the newer methods alone: here the operator says so. */
+/** In the newer methods the end of copying is output only: here the operator sets it. */
 function withExpirationTime(
   call: Call,
   scope: string,
@@ -284,7 +284,7 @@ function readmeOwnerOf({ uid, syncConfig }: NewRepo) {
   return { root: rootOf(uid), uid, source: syncConfig?.source ?? '' }
 }
 
-/** The repo of a name in a group, this transaction's alone. Undefined where there is none, or it is being deleted. */
+/** Finds and locks the repo of a name in a group. Undefined if there is none, or it is being deleted. */
 async function lockRepoNamed(
   { db }: Store,
   tx: Tx,
@@ -296,6 +296,6 @@ async function lockRepoNamed(
 }
 
 function listTooLongError(): ApiError {
-  const description = `the pages of these repos have more than ${limits.listedReadmesBytesMax} bytes, which one answer does not hold; narrow the filter, or use ReposService/ListRepos and GetRepoReadme`
+  const description = `the READMEs of these repos have more than ${limits.listedReadmesBytesMax} bytes, too many for one response; narrow the filter, or use ReposService/ListRepos and GetRepoReadme`
   return failedPrecondition('LIST_TOO_LONG', description)
 }

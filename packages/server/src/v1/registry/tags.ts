@@ -34,8 +34,7 @@ import {
 } from '../mapping/translation.ts'
 
 /**
- * Tags of version 1. Lists of it leave nothing out unless they are told to, and a tag may point at nothing yet; where it pointed
- * before is for this version alone to ask.
+ * Tags of version 1. Its lists omit nothing by default, and a tag may have no digest yet; only this version returns the history of a tag.
  */
 
 type Names = 'createTag' | 'updateTag' | 'getRepoTagsSummary' | 'listTagHistory'
@@ -47,7 +46,7 @@ const tagMapping = createMapping(
   { jsonOnly: { updatedAt: 'updateTime' } },
 )
 
-/** The first millisecond that is not before an instant. */
+/** Returns the first millisecond that is not before an instant. */
 function ceilInstantMs(instant: Timestamp, field: string): number {
   return instantMs(instant, field) + (instant.nanos % 1_000_000 === 0 ? 0 : 1)
 }
@@ -97,10 +96,10 @@ export function tagHandlers(store: Store): Required<Pick<Handlers<typeof Registr
         const requested = create(NewTagSchema, tagMapping.toV2(tag))
         return mutate(store, call, async (tx) => {
           const repo = requireScope(call).scope as Uid
-          const { response: answer, ...change } = await putTag(store, tx, call, repo, requested, {
+          const { response, ...change } = await putTag(store, tx, call, repo, requested, {
             mayBeEmpty: true,
           })
-          return { ...change, response: tagMapping.toV1(answer) }
+          return { ...change, response: tagMapping.toV1(response) }
         })
       }),
 

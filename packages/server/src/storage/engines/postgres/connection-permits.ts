@@ -41,9 +41,9 @@ export interface PoolShares {
 const ONE_HUNDRED = 100
 
 /**
- * Divides a pool of `size` connections, at least two. Each share has fewer permits for transactions than for connections, so that its
- * reads go on while its changes wait for locks. In a pool below five two or three such organizations may leave none. A transaction must
- * not wait for a read on another connection.
+ * Divides a pool of `size` connections, at least two. Each share has fewer permits for transactions than for connections, so that its reads
+ * continue while its changes wait for locks. In a pool below five, two or three such organizations may leave none. A transaction must not
+ * wait for a read on another connection.
  */
 export function dividePool(size: number): PoolShares {
   const part = (percent: number, least: number) => Math.max(least, Math.floor((size * percent) / ONE_HUNDRED))

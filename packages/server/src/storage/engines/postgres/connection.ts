@@ -17,8 +17,8 @@ import {
 } from './errors.ts'
 
 /**
- * Connections to PostgreSQL: the only place that opens any. Every wait on one is bounded, one on which something timed out is destroyed, and
- * new ones go to the server that the address asks for.
+ * Connections to PostgreSQL: no other code opens one. Every wait on a connection has a timeout, a connection with an expired timeout is
+ * destroyed, and new connections use the server that the address requires.
  */
 
 export interface ConnectionOptions {
@@ -80,7 +80,7 @@ export class ServerConnection extends pg.Client implements MonitoredConnection {
   readonly traceId: string
   readonly server: Server
   readonly openedMs = performance.now()
-  /** When the server last answered. */
+  /** When the server last responded. */
   lastResponseMs = performance.now()
   /** Since when a statement waits for its response. */
   waitingSinceMs: number | undefined
@@ -89,7 +89,7 @@ export class ServerConnection extends pg.Client implements MonitoredConnection {
   /** The server shows the session to others under its trace id. */
   isTraceable = false
   isBroken = false
-  /** The server is the kind that the address asks for, and the session has its bounds. */
+  /** The server is of the type that the address requires, and the session has its timeouts. */
   isPrepared = false
   /** The server's process for this session, as the handshake names it. */
   declare readonly processID: number | null
@@ -159,7 +159,7 @@ export class ServerConnection extends pg.Client implements MonitoredConnection {
   override end(): Promise<void>
   override end(callback: (error: Error) => void): void
   override end(callback?: (error: Error) => void): Promise<void> | void {
-    // pg waits for the other side to close, which may never answer.
+    // pg waits for the other side to close, which may never respond.
     const timer = setTimeout(() => this.destroy(), limits.databaseCloseMs)
     timer.unref()
     this.once('end', () => clearTimeout(timer))
@@ -176,7 +176,7 @@ export function postgresConnections(
 ): PostgresConnections {
   const servers = serverOrder(address.servers)
   const pool = connectionPool(address, servers, max, onError)
-  // Of its own, so that it is free when those of requests are not, and tells whether the path or the statement is at fault.
+  // A separate connection, so that it is available when those of requests are not, and shows whether the path or the statement is at fault.
   const monitor = connectionPool(address, servers, 1, onError)
   const withMonitor = async <T>(work: (connection: ServerConnection) => Promise<T>) => {
     const connection = await monitor.acquire()
@@ -198,14 +198,14 @@ export function postgresConnections(
     onUnreachable(silent) {
       for (const connection of silent)
         connection.destroy(
-          new ResponseTimeout(`${connection.server.name} does not answer and cannot be reached`),
+          new ResponseTimeout(`${connection.server.name} does not respond and cannot be reached`),
         )
     },
     async onDead(dead) {
       for (const connection of dead)
         connection.destroy(
           new ResponseTimeout(
-            `${connection.server.name} does not work on a statement and did not answer it: the connection is dead`,
+            `${connection.server.name} runs no statement and did not respond to one: the connection is dead`,
           ),
         )
       // Idle ones have most likely died on the same path.
@@ -271,7 +271,7 @@ function connectionPool(
   const busy = new Set<ServerConnection>()
   /** Connections that were opened before are not used again. */
   let abandonedMs = Number.NEGATIVE_INFINITY
-  /** Connections that have not answered since are not used again. */
+  /** Connections that have not responded since are not used again. */
   let distrustedMs = Number.NEGATIVE_INFINITY
   let closing: Promise<void> | undefined
   const abandon = () => {
@@ -311,9 +311,9 @@ function connectionPool(
   pool.on('error', () => undefined) // of idle connections, which have listeners of their own
 
   const isUsable = async (connection: ServerConnection) => {
-    const { lastResponseMs: answeredMs, openedMs: bornMs, isBroken } = connection
-    if (isBroken || bornMs < abandonedMs || answeredMs < distrustedMs) return false
-    if (performance.now() - answeredMs < limits.databaseValidateAfterMs) return true
+    const { lastResponseMs, openedMs, isBroken } = connection
+    if (isBroken || openedMs < abandonedMs || lastResponseMs < distrustedMs) return false
+    if (performance.now() - lastResponseMs < limits.databaseValidateAfterMs) return true
     try {
       await connection.run({ text: 'select 1' }, limits.databaseValidateMs)
       return true
@@ -328,7 +328,7 @@ function connectionPool(
     busy: busy as ReadonlySet<ServerConnection>,
     async acquire(): Promise<ServerConnection> {
       const deadlineMs = performance.now() + limits.databaseAcquireMs
-      // Says more than that another server does not answer.
+      // The error of a server says more than a missing response of another server.
       let serverError: unknown
       for (let failures = 0; ; ) {
         let connection: ServerConnection
@@ -342,7 +342,7 @@ function connectionPool(
         }
         if (await isUsable(connection)) return connection
         connection.release(true)
-        if (performance.now() > deadlineMs) throw unavailable('the database does not answer', SECOND_MS)
+        if (performance.now() > deadlineMs) throw unavailable('the database does not respond', SECOND_MS)
       }
     },
     abandon,
@@ -386,8 +386,8 @@ interface SessionRow {
 }
 
 /**
- * Looks at what the server is, and bounds the session. A pooler that shares sessions shows by its process id, which it invents: there nothing
- * may be set for a session, and each transaction sets its own bounds.
+ * Checks the server and sets the timeouts of the session. A pooler that shares sessions is recognized by its process id, which it invents:
+ * there no setting of a session is possible, and each transaction sets its own timeouts.
  */
 async function prepareSession(connection: ServerConnection, attributes: SessionAttributes): Promise<void> {
   const { rows } = await connection.query<SessionRow>({
@@ -434,7 +434,7 @@ export function transactionBoundsSql(bounds: StatementBounds): string {
   return boundsSql('set local', bounds)
 }
 
-/** Bounds of the session, where it is not shared. */
+/** Timeouts of the session, if it is not shared. */
 export function sessionBoundsSql(bounds: StatementBounds): string {
   return boundsSql('set', bounds)
 }
@@ -449,7 +449,10 @@ function boundsSql(verb: 'set' | 'set local', { statementMs, lockMs, idleMs }: S
     .join('; ')
 }
 
-/** By these the server finds out that this node is gone: while the session is idle, and while it runs a statement (from PostgreSQL 14 on). */
+/**
+ * Settings with which the server detects that this node is gone: while the session is idle, and while it runs a statement (from PostgreSQL
+ * 14 on).
+ */
 const keepAliveSql = `
   set tcp_keepalives_idle = ${limits.databaseKeepAliveMs / SECOND_MS};
   set tcp_keepalives_interval = ${limits.databaseKeepAliveMs / SECOND_MS};

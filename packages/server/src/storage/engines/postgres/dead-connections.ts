@@ -24,9 +24,9 @@ const CHECKS_AFTER_DEATH = 4
 const CHECK_AFTER_DEATH_MS = 100
 
 /**
- * Looks at `busy` connections every `limits.databaseDeadCheckMs`. `sessionsAtWork` returns those of the trace ids whose session runs a statement;
- * undefined if the server cannot be reached. `onSilent`: two looks have found these connections dead. `onUnreachable`: these have not answered,
- * and the server could not be reached otherwise for `limits.databaseConnectMs`.
+ * Checks `busy` connections every `limits.databaseDeadCheckMs`. `sessionsAtWork` returns those of the trace ids whose session runs a
+ * statement; undefined if the server cannot be reached. `onSilent`: two checks have found these connections dead. `onUnreachable`: these
+ * have not responded, and the server could not be reached otherwise for `limits.databaseConnectMs`.
  */
 export function detectDeadConnections<C extends MonitoredConnection>(
   busy: ReadonlySet<C>,

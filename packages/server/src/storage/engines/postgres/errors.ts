@@ -9,7 +9,7 @@ import { limits } from '../../../config/limits.ts'
 /** What was asked of the database when it failed. A `commit` that gets no response may have been made. */
 export type Phase = 'connect' | 'statement' | 'commit'
 
-/** The database has not answered a statement in time, on a connection that is destroyed. */
+/** The database has not responded to a statement in time, on a connection that is destroyed. */
 export class ResponseTimeout extends Error {
   override readonly name = 'NoAnswer'
   readonly code = 'ETIMEDOUT'
@@ -101,7 +101,7 @@ const failures: readonly {
       /^(08...|E(CONN\w+|PIPE|TIMEDOUT|HOSTUNREACH|HOSTDOWN|NETUNREACH|NETDOWN|NETRESET|ADDRNOTAVAIL|NOTFOUND|AI_AGAIN|MFILE|NFILE))$/,
     messages:
       /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout expired|The server does not support SSL connections$|There was an error establishing an SSL|Cannot use a pool after calling end)/i,
-    becomes: (cause) => unavailable('the database does not answer', RETRY_MS, cause),
+    becomes: (cause) => unavailable('the database does not respond', RETRY_MS, cause),
   },
 ]
 

@@ -17,7 +17,7 @@ export interface Ballast {
 /** For a database that is on another machine. */
 export const noBallast: Ballast = { async fill() {}, run: (work) => work() }
 
-/** The file is a small part of what is free, or there is none. */
+/** The file is a small part of the free space, or it is not written. */
 const FREE_SHARE_MIN = 4
 
 /** `directory`: that of the database. */
@@ -35,7 +35,7 @@ export function ballast(directory: string): Ballast {
     if (size >= bytes || bavail * bsize < FREE_SHARE_MIN * bytes) return
     const opened = await open(file, 'w', 0o600)
     try {
-      // Written, since a file system may give a file that was only made long no space.
+      // Written in full, because some file systems give a sparse file no space.
       await opened.writeFile(Buffer.alloc(bytes))
     } finally {
       await opened.close()

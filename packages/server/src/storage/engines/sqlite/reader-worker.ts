@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { openSqlite, statementRunner } from './driver.ts'
 
-/** One thread of the reader pool: a read-only connection that answers one statement after the other. */
+/** One thread of the reader pool: a read-only connection that runs one statement after the other. */
 
 export interface ReadRequest {
   readonly sql: string
