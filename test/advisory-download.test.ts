@@ -167,7 +167,7 @@ test('endless transfers are aborted: too large, too slow, stalled, too long', as
     failing(/too slow or has stalled|was interrupted|broke/),
   )
   const short = { ...limits, downloadMsMax: 400 }
-  await assert.rejects(fetch(`${server.url}/late`, { bounds: short }), failing(/did not answer in time/))
+  await assert.rejects(fetch(`${server.url}/late`, { bounds: short }), failing(/did not respond in time/))
   server.answer = () => {}
   await assert.rejects(fetch(`${server.url}/silent`), failing(/./))
   assert.deepEqual(

@@ -97,7 +97,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
     {
       what: 'gzip bomb as the encoding of the transfer',
       answer: (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
-      told: /^the answer is compressed although that was not asked for$/,
+      told: /^the response is compressed although this was not requested$/,
     },
     {
       what: 'archives in archives, 4 to the power of 6',
@@ -191,12 +191,12 @@ async function hostileFeeds(): Promise<Hostile[]> {
     {
       what: 'redirect to a file',
       answer: redirect('file:///etc/passwd'),
-      told: /^redirect refused: neither https nor http$/,
+      told: /^redirect rejected: neither https nor http$/,
     },
     {
       what: 'redirect with credentials',
       answer: redirect('https://u:p@127.0.0.1/'),
-      told: /^redirect refused: credentials/,
+      told: /^redirect rejected: credentials/,
     },
     { what: 'redirects in a circle', answer: redirect('?again'), told: /^too many redirects$/ },
     {

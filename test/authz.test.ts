@@ -87,7 +87,7 @@ describe('who may call what', () => {
     }
     callers.push({ name: '(none)', token: await berth.tokenOf(await identity()) })
     callers.push({ name: '(platform administrator)', token: berth.token })
-    // All of them work for the organization, by their e-mail address.
+    // All of them work for the organization, by their email address.
     await call('PATCH', `${berth.url}/iam/v2beta1/groups/${organization}`, {
       token: berth.token,
       body: { verified: true, kind: 'ORG_KIND_CUSTOMER' },
@@ -555,7 +555,7 @@ interface TestTenant {
   tokenOf(identity: string): Promise<string>
 }
 
-test('R12: two nodes over one PostgreSQL database start at once and agree on every grant at the next request', {
+test('R12: two nodes on one PostgreSQL database start concurrently and agree on every grant at the next request', {
   skip: withoutPostgres,
 }, async (t) => {
   const dataDir = temporaryDirectory(t)
@@ -607,7 +607,7 @@ type Step =
     }
   | { readonly kind: 'ask'; readonly who: number }
 
-test('R24: remembered permissions are those that a fresh look finds, whoever writes and in whatever order', async (t) => {
+test('R24: cached permissions equal freshly read ones, after any writer and any order of writes', async (t) => {
   const directory = temporaryDirectory(t)
   const file = databaseFile(directory)
   const own = await openSqliteDb(file)

@@ -63,7 +63,7 @@ for (const database of anyDatabase)
     })
     const signedIn = () => signedInCommandLine(cleanup, berth)
 
-    test('R13: programs that renew at once use the refresh token once, and all get the token', async () => {
+    test('R13: concurrent renewals use the refresh token once, and every program gets the token', async () => {
       const cli = await signedIn()
       const registry = new URL(berth.url).host
       for (let round = 0; round < 2; round++) {

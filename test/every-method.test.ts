@@ -75,7 +75,7 @@ for (const database of engineDatabases) {
       const owner = await createIdentity(berth, organization)
       await bindRole(berth, organization, owner, 'owner')
       token = await berth.tokenOf(owner)
-      // The owner's e-mail address is of the organization's own domain.
+      // The owner's email address is of the organization's own domain.
       await call('PATCH', `${berth.url}/iam/v2beta1/groups/${organization}`, {
         token: berth.token,
         body: { verified: true, kind: 'ORG_KIND_CUSTOMER' },

@@ -169,7 +169,7 @@ describe('the layout of the sign-in pages', () => {
 
   const quoted = encodeURIComponent(MARK)
   const reflections: Readonly<Record<string, (browser: WebBrowser) => Promise<WebPage>>> = {
-    'the e-mail of a failed sign-in': (browser) => setPassword(browser, MARK, 'wrong wrong wrong'),
+    'the email of a failed sign-in': (browser) => setPassword(browser, MARK, 'wrong wrong wrong'),
     'the request of a sign-in': (browser) => browser.open(`/sign-in?request=${quoted}`),
     'the news of a sign-in': (browser) => browser.open(`/sign-in?done=${quoted}&again=${quoted}`),
     'a path': (browser) => browser.open(`/sign-in/${quoted}`),

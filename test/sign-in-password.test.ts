@@ -196,7 +196,7 @@ for (const database of databases) {
         }),
       'a request that never was': async (browser, good) =>
         status(browser, { ...good, request: 'x'.repeat(43) }),
-      'no e-mail': async (browser, good) => status(browser, { ...good, email: undefined }),
+      'no email': async (browser, good) => status(browser, { ...good, email: undefined }),
       'no password': async (browser, good) => status(browser, { ...good, password: undefined }),
       'the password of another user': async (browser, good) => {
         const other = `${newName('bob')}@example.com`

@@ -71,8 +71,8 @@ for (const database of databases) {
         'no address': [{ email: 'ada' }, /email address must/],
         'a short password': [{ password: 'elevenchars' }, /at least 12 characters/],
         'a password of one letter': [{ password: 'aaaaaaaaaaaaaaaa' }, /repeat/],
-        'the address as password': [{ password: 'ada@example.com' }, /name or e-mail/],
-        'the name as password': [{ password: 'ada-lovelace-ada' }, /name or e-mail/],
+        'the address as password': [{ password: 'ada@example.com' }, /name or email/],
+        'the name as password': [{ password: 'ada-lovelace-ada' }, /name or email/],
         'the organization as password': [
           { organization: 'engines', password: 'engines-ada-2026' },
           /name of your organization/,

@@ -235,7 +235,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
       assert.ok(!spans.some(({ name }) => name.includes('healthz')))
     })
 
-    await t.test('no span has a token, a secret, an e-mail address, a name or a uid of a resource', () => {
+    await t.test('no span has a token, a secret, an email address, a name or a uid of a resource', () => {
       const exported = collector.text()
       for (const secret of [
         token,

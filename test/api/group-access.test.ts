@@ -24,7 +24,7 @@ async function employer({ admin }: ApiFixture, domain = `${newName('works')}.exa
   return { uid: uid as string, domain }
 }
 
-/** A user with a verified e-mail address, whose identity is in an unrelated organization. */
+/** A user with a verified email address, whose identity is in an unrelated organization. */
 async function person(cast: ApiFixture, email: string): Promise<{ readonly uid: string; readonly api: Api }> {
   const { uid: elsewhere } = await cast.organization()
   const { uid } = await cast.admin.create(`iam/identities/${elsewhere}`, { name: 'ada', claimMatch })

@@ -80,7 +80,7 @@ onEveryDatabase('the uid of a user', (cast) => {
     assert.equal(seen.size, 20)
   })
 
-  test('issuer and subject must be given and valid', async () => {
+  test('issuer and subject is required and valid', async () => {
     const ask = (query: Record<string, string>) => cast().admin.get('iam/identities:lookupIdentity', query)
     assertError(await ask({}), invalidFieldError('issuer', 'subject'))
     assertError(await ask({ subject: 'ada' }), invalidFieldError('issuer'))

@@ -155,7 +155,7 @@ export async function fuzz(t: Cleanup, ms: number): Promise<number> {
 async function inTime(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${DEADLINE_MS} ms`)), DEADLINE_MS)
+    timer = setTimeout(() => reject(new Error(`no response within ${DEADLINE_MS} ms`)), DEADLINE_MS)
   })
   await Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

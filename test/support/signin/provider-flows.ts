@@ -117,7 +117,7 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
       (await call('GET', `${berth.url}/iam/v2beta1/groups/${berth.organization}`, { token })).status
 
     flow(
-      'a user types the name of the organization, signs in and sees the e-mail address of the provider',
+      'a user types the name of the organization, signs in and sees the email address of the provider',
       async () => {
         const { name } = (
           await call('GET', `${berth.url}/iam/v2beta1/groups/${berth.organization}`, { token: berth.token })

@@ -20,7 +20,7 @@ export interface ProviderClient {
 }
 
 export interface ProviderUser {
-  /** What the user types: a name, an e-mail address for Dex. */
+  /** What the user types: a name, an email address for Dex. */
   readonly login: string
   readonly password: string
   /** As the provider reports them. */

@@ -163,8 +163,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'operator',
-    holds:
-      'what operators do on the server itself: bootstrap, keys, sessions, backup, check',
+    holds: 'what operators do on the server itself: bootstrap, keys, sessions, backup, check',
     uses: [
       'config',
       'runtime',

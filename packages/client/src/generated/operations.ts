@@ -171,18 +171,18 @@ export interface Services {
      */
     update(uid: string, patch: Partial<types.GroupInput>, options?: UpdateOptions): Reply<types.Group>
     /**
-     * Finds the verified organization whose name is the domain of the caller's e-mail address. An address that
+     * Finds the verified organization whose name is the domain of the caller's email address. An address that
      * was verified by the identity provider of an organization finds only this organization. Fails with the
      * same NOT_FOUND if no organization matches, if the domain is blocked, and if the caller's sign-in is not
      * trusted for this lookup.
      */
     lookupGroup(request?: types.LookupGroupRequest, options?: CallOptions): Reply<types.LookupGroupResponse>
     /**
-     * Asks the owners of the organization that matches the caller's e-mail domain to give the caller access.
+     * Asks the owners of the organization that matches the caller's email domain to give the caller access.
      * Fails with NOT_FOUND as LookupGroup does, and with RESOURCE_EXHAUSTED if repeated too soon.
      */
     requestGroupAccess(request: types.RequestGroupAccessRequest, options?: CallOptions): Reply<types.RequestGroupAccessResponse>
-    /** Reports whether LookupGroup and RequestGroupAccess accept the caller's e-mail domain. */
+    /** Reports whether LookupGroup and RequestGroupAccess accept the caller's email domain. */
     checkEligibility(request?: types.CheckEligibilityRequest, options?: CallOptions): Reply<types.CheckEligibilityResponse>
   }
   /**
@@ -415,9 +415,9 @@ export interface Services {
      * Accepts an invite: the caller's identity receives the role of the invite in its group. A caller who
      * signed in through an organization's identity provider has the role through this provider only, and the
      * binding reports it in `accepted_through`; an existing binding that did not apply to this provider applies
-     * afterwards. An invite for an e-mail address requires an address that is verified by a local account, by a
+     * afterwards. An invite for an email address requires an address that is verified by a local account, by a
      * provider of the operator, or by an identity provider of the invite's organization. Fails with NOT_FOUND,
-     * without the exact reason, if the code is wrong, expired, already used, meant for another e-mail address,
+     * without the exact reason, if the code is wrong, expired, already used, meant for another email address,
      * or from another organization than the one that the caller's identity belongs to. Fails with
      * ALREADY_EXISTS if the caller already has the role there, and with FAILED_PRECONDITION, type ROLE_MISSING,
      * if the role was deleted; the invite then stays unchanged. A token that is restricted to scopes or
@@ -633,7 +633,7 @@ export interface Services {
      * provider that users sign in with here; any other token fails with UNAUTHENTICATED, and so does a token
      * whose issuer and client belong to the identity providers of several organizations. A registered user
      * stays unchanged. With an invite code, the user also joins its group; a code that is wrong, expired,
-     * already used or meant for another e-mail address fails with NOT_FOUND, and nothing is created.
+     * already used or meant for another email address fails with NOT_FOUND, and nothing is created.
      */
     register(request?: types.RegistrationRequest, options?: CallOptions): Reply<types.Session>
     /**

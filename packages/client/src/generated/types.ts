@@ -808,12 +808,12 @@ export interface CheckAccountAssociationResponse {
   readonly message: string
 }
 
-/** Request message for CheckEligibility. The caller's token supplies the e-mail address. */
+/** Request message for CheckEligibility. The caller's token supplies the email address. */
 export type CheckEligibilityRequest = Readonly<Record<string, never>>
 
 /** Response message for CheckEligibility. */
 export interface CheckEligibilityResponse {
-  /** Whether the caller's e-mail domain can be used to find an organization. */
+  /** Whether the caller's email domain can be used to find an organization. */
   readonly eligible: boolean
 }
 
@@ -1596,7 +1596,7 @@ export interface GroupInvite {
   /** Role that the invite grants. Unset if the role no longer exists. */
   readonly role?: GroupInviteRole
   /**
-   * Only e-mail address that can accept the invite, without a display name; not case-sensitive. If empty,
+   * Only email address that can accept the invite, without a display name; not case-sensitive. If empty,
    * anyone with the code can accept.
    */
   readonly email: string
@@ -1623,7 +1623,7 @@ export interface GroupInviteInput {
   /** UID of the role that the invite grants. */
   readonly roleUid: string
   /**
-   * Only e-mail address that can accept the invite, without a display name; not case-sensitive. If empty,
+   * Only email address that can accept the invite, without a display name; not case-sensitive. If empty,
    * anyone with the code can accept.
    */
   readonly email?: string | undefined
@@ -1692,9 +1692,9 @@ export interface Identity {
   readonly name: string
   /** Free text, at most 512 characters, without control characters. */
   readonly description: string
-  /** E-mail address that the issuer of the user's token has verified. */
+  /** Email address that the issuer of the user's token has verified. */
   readonly email: string
-  /** E-mail address in the user's token that the issuer has not verified. For display only. */
+  /** Email address in the user's token that the issuer has not verified. For display only. */
   readonly emailUnverified: string
   /** Company of the user, as free text. */
   readonly company: string
@@ -1824,7 +1824,7 @@ export interface IdentityMetadata {
   readonly familyName: string
   /** Company of the user. */
   readonly company: string
-  /** Whether the user wants news by e-mail. */
+  /** Whether the user wants news by email. */
   readonly updatesOptIn: boolean
   /** Product that the user is interested in. */
   readonly product: string
@@ -1854,7 +1854,7 @@ export interface IdentityMetadata {
 export interface IdentityMetadataInput {
   /** Company of the user. */
   readonly company?: string | undefined
-  /** Whether the user wants news by e-mail. */
+  /** Whether the user wants news by email. */
   readonly updatesOptIn?: boolean | undefined
   /** Product that the user is interested in. */
   readonly product?: string | undefined
@@ -2728,12 +2728,12 @@ export interface ListTagsResponse {
   readonly skipped: number
 }
 
-/** Request message for LookupGroup. The caller's token supplies the e-mail address. */
+/** Request message for LookupGroup. The caller's token supplies the email address. */
 export type LookupGroupRequest = Readonly<Record<string, never>>
 
 /** Response message for LookupGroup. */
 export interface LookupGroupResponse {
-  /** Verified organization whose name is the caller's e-mail domain. */
+  /** Verified organization whose name is the caller's email domain. */
   readonly group?: Group
 }
 
@@ -3019,7 +3019,7 @@ export interface RepoReadmeInput {
 /** Request message for RequestGroupAccess. */
 export interface RequestGroupAccessRequest {
   /**
-   * UID of the organization to ask. It must match the caller's e-mail domain at the time of the call. Empty
+   * UID of the organization to ask. It must match the caller's email domain at the time of the call. Empty
    * fails with INVALID_ARGUMENT.
    */
   readonly groupUid: string
@@ -3206,7 +3206,7 @@ export interface RoleBindingIdentity {
   readonly subject: string
   /** Exact issuer of the identity's rule. Empty if the rule has none. */
   readonly issuer: string
-  /** Verified e-mail address of the identity. Empty if there is none. */
+  /** Verified email address of the identity. Empty if there is none. */
   readonly email: string
 }
 
@@ -3627,7 +3627,7 @@ export interface WhoAmI {
   readonly issuedAt?: string
   /** Capabilities of the token, listed by group. They also apply to the descendants of the group. */
   readonly capabilities: readonly WhoAmICapability[]
-  /** Verified e-mail address of the user. */
+  /** Verified email address of the user. */
   readonly email: string
   /** Profile of the user. */
   readonly profile?: Profile

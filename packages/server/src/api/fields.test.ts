@@ -34,7 +34,7 @@ test('descriptions are one line of at most 512 characters, not bytes', () => {
   assert.match(checkDescription('a'.repeat(513))?.description ?? '', /at most 512/)
 })
 
-test('an e-mail address is bare, ASCII, and no longer than RFC 5321 allows (emailCharsMax)', () => {
+test('an email address is bare, ASCII, and no longer than RFC 5321 allows (emailCharsMax)', () => {
   const label = 'a'.repeat(63)
   const longest = `${'l'.repeat(64)}@${label}.${label}.${'a'.repeat(limits.emailCharsMax - 65 - 2 * 64)}`
   for (const email of [
@@ -84,7 +84,7 @@ test('an e-mail address is bare, ASCII, and no longer than RFC 5321 allows (emai
   assert.equal(checkEmail('', 'contact')?.field, 'contact')
 })
 
-test('e-mail addresses are equal regardless of the case of ASCII letters only', () => {
+test('email addresses are equal regardless of the case of ASCII letters only', () => {
   assert.ok(isSameEmail('Ada@Example.com', 'aDA@eXAMPLE.COM'))
   for (const [a, b] of [
     ['ada@example.com', 'adb@example.com'],

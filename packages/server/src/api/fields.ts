@@ -38,7 +38,7 @@ export function checkEmail(email: string, field = 'email'): FieldViolation | und
   if (email.length <= limits.emailCharsMax && emailPattern.test(email)) return undefined
   return {
     field,
-    description: `must be a bare e-mail address of at most ${limits.emailCharsMax} characters, such as ada@example.com`,
+    description: `must be a bare email address of at most ${limits.emailCharsMax} characters, such as ada@example.com`,
   }
 }
 

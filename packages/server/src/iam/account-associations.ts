@@ -227,7 +227,7 @@ function checkAssociation(association: AccountAssociation): Violation[] {
   const { amazon, google, azure, chainguard, github } = association
   const checks: Violation[] = [checkName(association.name), checkDescription(association.description)]
   if (providerFields.every((link) => association[link] === undefined))
-    checks.push(violation('amazon', `one of ${providerFields.join(', ')} must be given`))
+    checks.push(violation('amazon', `one of ${providerFields.join(', ')} is required`))
   if (amazon !== undefined && !/^[0-9]{12}$/.test(amazon.account))
     checks.push(violation('amazon.account', 'must be the 12 digits of an AWS account'))
   if (google !== undefined) {
@@ -260,7 +260,7 @@ function checkServiceBinding([service, identity]: readonly [string, string]): Vi
   const field = `chainguard.serviceBindings[${service}]`
   if (!servicesByName.has(service))
     return [violation(field, `must be a service: one of ${[...servicesByName.keys()].join(', ')}`)]
-  if (identity === '') return [violation(field, 'must be given')]
+  if (identity === '') return [violation(field, 'is required')]
   return parseUid(identity) === undefined ? [violation(field, 'must be a uid')] : []
 }
 

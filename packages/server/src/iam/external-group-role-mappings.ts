@@ -141,7 +141,7 @@ function checkMapping(
   organization: string,
 ): (FieldViolation | undefined)[] {
   const given = (field: string, value: string) =>
-    value === '' ? { field, description: 'must be given' } : undefined
+    value === '' ? { field, description: 'is required' } : undefined
   return [
     given('externalGroupId', externalGroupId) ??
       checkText('externalGroupId', externalGroupId, limits.externalGroupIdCharsMax),

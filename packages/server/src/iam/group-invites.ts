@@ -156,7 +156,7 @@ function changesTtl(patch: GroupInvite, paths: readonly string[] | undefined): b
 }
 
 function checkRoleUid({ roleUid }: GroupInvite): FieldViolation | undefined {
-  if (roleUid === '') return { field: 'roleUid', description: 'must be given' }
+  if (roleUid === '') return { field: 'roleUid', description: 'is required' }
   return parseUid(roleUid) === undefined ? { field: 'roleUid', description: 'must be a uid' } : undefined
 }
 
@@ -167,7 +167,7 @@ function checkOptionalEmail({ email }: GroupInvite): FieldViolation | undefined 
 const DAY_MS = 24 * 60 * 60 * 1000
 
 function checkTtl({ ttl }: GroupInvite): FieldViolation | undefined {
-  if (ttl === undefined) return { field: 'ttl', description: 'must be given' }
+  if (ttl === undefined) return { field: 'ttl', description: 'is required' }
   const ms = durationMs(ttl)
   if (ms !== undefined && ms > 0 && ms <= limits.inviteLifetimeMsMax) return undefined
   const days = limits.inviteLifetimeMsMax / DAY_MS

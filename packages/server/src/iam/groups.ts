@@ -67,7 +67,7 @@ import { bindCreator, unbindCreators } from './role-bindings.ts'
 export interface GroupRules {
   /** Whether every signed-in identity may create an organization (decision 16). */
   readonly openOrganizations: boolean
-  /** Domains of e-mail addresses that do not identify an employer, besides those of public providers. */
+  /** Domains of email addresses that do not identify an employer, besides those of public providers. */
   readonly blockedEmailDomains: readonly string[]
   readonly dependents: readonly GroupDependents[]
 }

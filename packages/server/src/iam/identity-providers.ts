@@ -309,7 +309,7 @@ function checkCallback(callback: Callback, before: Callback): FieldViolation | u
 function checkProvider({ name, description, defaultRole }: IdentityProvider): (FieldViolation | undefined)[] {
   const role =
     parseUid(defaultRole) === undefined
-      ? { field: 'defaultRole', description: defaultRole === '' ? 'must be given' : 'must be a uid' }
+      ? { field: 'defaultRole', description: defaultRole === '' ? 'is required' : 'must be a uid' }
       : undefined
   return [checkName(name), checkDescription(description), role]
 }

@@ -43,7 +43,7 @@ export function invitationsService(store: Store) {
       // The binding belongs to the identity itself, so it would reach further than such a token.
       if (isNarrowed(caller))
         throw permissionDenied('a token that is narrowed to scopes or capabilities cannot accept invites')
-      if (code === '') throw invalidArgument('code', 'must be given')
+      if (code === '') throw invalidArgument('code', 'is required')
       const acceptor = {
         actor: caller.identity,
         voucher: grants.voucher,

@@ -309,7 +309,7 @@ function filterUid(field: string, text: string): string {
 
 function checkUids({ identityUid, roleUid }: BindingKey, prefix = ''): (FieldViolation | undefined)[] {
   const check = (field: string, uid: string): FieldViolation | undefined => {
-    if (uid === '') return { field: prefix + field, description: 'must be given' }
+    if (uid === '') return { field: prefix + field, description: 'is required' }
     return parseUid(uid) === undefined ? { field: prefix + field, description: 'must be a uid' } : undefined
   }
   return [check('identityUid', identityUid), check('roleUid', roleUid)]

@@ -80,7 +80,7 @@ export function rolesService(store: Store) {
     // Unscoped in the schema, because every caller can read managed roles: the check for custom roles is here.
     async getRole({ uid }, call) {
       const parsed = parseUid(uid)
-      if (parsed === undefined) throw invalidArgument('uid', uid === '' ? 'must be given' : 'must be a uid')
+      if (parsed === undefined) throw invalidArgument('uid', uid === '' ? 'is required' : 'must be a uid')
       if (!managedRoleByUid.has(parsed))
         requireCapabilities(authorizationOf(call).grants, parsed, listCapability, 'read a role')
       const row = await readResource(store.db, 'roles', parsed)

@@ -13,7 +13,7 @@ export interface SessionSummary {
   readonly id: string
   readonly kind: string
   readonly identity: string
-  /** Proven e-mail address of the person, else the name of the identity. */
+  /** Proven email address of the person, else the name of the identity. */
   readonly person: string
   readonly method: string
   /** Who vouched for the person (ADR 13); '' if that is not recorded, and the session counts for no organization. */

@@ -147,7 +147,7 @@ export function requireCapabilities(
   if (includesAll(held, needed)) return
   const where = scope === '' ? 'the platform' : scope
   throw permissionDenied(
-    `to ${action} at ${where} you need ${formatMissing((needed & ~held) as CapabilitySet)}`,
+    `to ${action} at ${where} you need ${formatMissing((needed & ~held) as CapabilitySet)}. ${roleHint(scope)}`,
     scope,
   )
 }
@@ -161,6 +161,12 @@ export function requireCapabilitiesAnywhere(grants: Grants, needed: CapabilitySe
   throw permissionDenied(
     `this requires ${formatMissing(needed)}, which you do not hold in any group. Ask an owner of your organization for a role that includes it.`,
   )
+}
+
+/** What a caller can do who lacks a capability at a scope. */
+export function roleHint(scope: string): string {
+  const who = scope === '' ? 'the operator of this server' : 'an owner of the group'
+  return `Ask ${who} for a role that includes it.`
 }
 
 function formatMissing(missing: CapabilitySet): string {

@@ -108,7 +108,7 @@ function scopeOf(request: Message, path: readonly string[]): string {
     const field = path.at(-1) ?? ''
     throw invalidArgument(
       field,
-      text === '' ? 'must be given' : 'must be a uid: 40 hex digits, then segments of /16 hex digits',
+      text === '' ? 'is required' : 'must be a uid: 40 hex digits, then segments of /16 hex digits',
     )
   }
   return uid

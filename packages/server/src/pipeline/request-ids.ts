@@ -8,7 +8,7 @@ export type RequestIdOf = (clientId: string | readonly string[] | undefined) => 
 const PREFIX_CHARS = 10
 /** Ids that this server, or another node, creates. */
 const generatedIdPattern = new RegExp(`^[0-9a-z]{${PREFIX_CHARS}}-[0-9a-z]+$`)
-/** Nothing that ends a line, separates header values or fields of a log, or occurs in an e-mail address. */
+/** Nothing that ends a line, separates header values or fields of a log, or occurs in an email address. */
 const clientIdPattern = new RegExp(`^[A-Za-z0-9._:/+=-]{1,${limits.requestIdCharsMax}}$`)
 
 /**

@@ -77,7 +77,7 @@ for (const [name, voucher] of Object.entries(vouchers) as [VoucherName, Voucher]
     }
   })
 
-  test(`ADR 13: ${name} vouched for an e-mail address`, () => {
+  test(`ADR 13: ${name} vouched for an email address`, () => {
     const email = verifiedEmailOf(voucher, KNOWN)
     const isEverywhere = everywhere.includes(name)
     assert.equal(email.address, isEverywhere ? KNOWN : EMAIL)

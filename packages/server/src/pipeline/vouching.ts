@@ -61,7 +61,7 @@ export function hasUserAuthority(voucher: Voucher, registeredThrough: string): b
   return isTrustedEverywhere(voucher) || registeredThrough === voucher.provider
 }
 
-/** A verified e-mail address of a user. */
+/** A verified email address of a user. */
 export interface VerifiedEmail {
   /** '' if there is none. */
   readonly address: string

@@ -48,8 +48,8 @@ const errorKinds = {
     description: 'The request is invalid (code 3), or the current state does not allow it (code 9).',
     example: [
       Code.INVALID_ARGUMENT,
-      'Invalid argument: name: must be given',
-      { kind: 'BadRequest', fieldViolations: [{ field: 'name', description: 'must be given' }] },
+      'Invalid argument: name: is required',
+      { kind: 'BadRequest', fieldViolations: [{ field: 'name', description: 'is required' }] },
     ],
   },
   401: {
@@ -80,7 +80,7 @@ const errorKinds = {
     name: 'MethodNotAllowed',
     description: 'The path has other HTTP methods.',
     headers: ['Allow'],
-    example: [Code.UNIMPLEMENTED, 'Unimplemented: this path answers GET, HEAD'],
+    example: [Code.UNIMPLEMENTED, 'Unimplemented: this path supports GET, HEAD'],
   },
   408: {
     name: 'RequestTimeout',

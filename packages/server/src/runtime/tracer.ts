@@ -1,6 +1,6 @@
 /** Traces, as the parts of the server see them. Parts get `undefined` where tracing is off. */
 
-/** Names and values of OpenTelemetry's semantic conventions. Never secrets, tokens, e-mail addresses or names that users choose. */
+/** Names and values of OpenTelemetry's semantic conventions. Never secrets, tokens, email addresses or names that users choose. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>
 
 export interface SpanOptions {

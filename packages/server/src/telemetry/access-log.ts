@@ -13,7 +13,7 @@ export interface AccessLog {
   close(): Promise<void>
 }
 
-/** Without tokens, secrets, e-mail addresses, and values in paths and queries. */
+/** Without tokens, secrets, email addresses, and values in paths and queries. */
 export interface AccessLine {
   /** When the request arrived, RFC 3339. */
   readonly time: string

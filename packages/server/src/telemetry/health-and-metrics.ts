@@ -92,7 +92,7 @@ export function allowGetOnly(document: HttpHandler, errorDomain: string): HttpHa
 }
 
 function methodNotAllowed(errorDomain: string): HttpReply {
-  const error = new ApiError(Code.UNIMPLEMENTED, 'Unimplemented: this path answers GET, HEAD')
+  const error = new ApiError(Code.UNIMPLEMENTED, 'Unimplemented: this path supports GET, HEAD')
   return {
     status: 405,
     headers: { 'content-type': 'application/json', allow: 'GET, HEAD' },

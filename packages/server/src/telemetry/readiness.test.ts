@@ -30,7 +30,7 @@ test('a check that does not answer has failed after readinessCheckMs', async (t)
   const { ready, failed } = await running
   assert.deepEqual(
     [ready, failed[0]?.message],
-    [false, `no answer within ${limits.readinessCheckMs / 1000} s`],
+    [false, `no response within ${limits.readinessCheckMs / 1000} s`],
   )
 })
 

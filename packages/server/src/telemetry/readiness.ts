@@ -54,7 +54,7 @@ async function runWithTimeout(
 ): Promise<ReadinessResult & { readonly message: string }> {
   const { promise: late, resolve } = Promise.withResolvers<ReadinessResult>()
   const timer = setTimeout(
-    () => resolve({ state: 'failed', message: `no answer within ${limits.readinessCheckMs / 1000} s` }),
+    () => resolve({ state: 'failed', message: `no response within ${limits.readinessCheckMs / 1000} s` }),
     limits.readinessCheckMs,
   )
   try {

@@ -114,7 +114,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     commands: clouds.map(
       (cloud): CommandDeclaration => ({
         name: cloud.name,
-        summary: `Link an ${cloud.label} account`,
+        summary: `Link an account of ${cloud.label}`,
         parameters: locationParameter,
         options: [
           ...cloud.options,

@@ -162,7 +162,7 @@ function parseText(body: string | Uint8Array): { readonly text: string; readonly
 }
 
 function rejectDuplicates(scan: JsonScan, text: string, json: unknown): unknown {
-  if (hasDuplicateMember(scan, json)) throw invalidArgument(findDuplicateMember(text) ?? '', 'is given twice')
+  if (hasDuplicateMember(scan, json)) throw invalidArgument(findDuplicateMember(text) ?? '', 'is repeated')
   return json
 }
 
@@ -248,7 +248,7 @@ function readMessage(
       throw violationAt(join(at, name), 'is not a known field')
     }
     for (const other of member.aliases) {
-      if (Object.hasOwn(json, other)) throw violationAt(join(at, name), 'is given twice')
+      if (Object.hasOwn(json, other)) throw violationAt(join(at, name), 'is repeated')
     }
     const value = (json as Record<string, unknown>)[name]
     if (value === null) continue
@@ -285,7 +285,7 @@ function createFieldReader(field: DescField, unknown: UnknownMembers): ValueRead
         const map = {}
         for (const [name, value] of Object.entries(json)) {
           const own = key(name, at)
-          if (Object.hasOwn(map, own)) throw violationAt(join(at, name), 'is given twice')
+          if (Object.hasOwn(map, own)) throw violationAt(join(at, name), 'is repeated')
           // Defined, not assigned: `__proto__` is a key like any other.
           Object.defineProperty(map, own, {
             value: item(value, join(at, name)),

@@ -216,7 +216,7 @@ function routeErrorReply(
       const { method } = found.route
       const allow = found.allow.join(', ')
       const status = options.v1Services?.includes(method.parent) ? {} : { httpStatus: 405 }
-      const error = new ApiError(Code.UNIMPLEMENTED, `Unimplemented: this path answers ${allow}`, status)
+      const error = new ApiError(Code.UNIMPLEMENTED, `Unimplemented: this path supports ${allow}`, status)
       const reply = errorReply(error, request, options)
       return { ...reply, headers: { ...reply.headers, ...options.headersOf?.(method), allow } }
     }

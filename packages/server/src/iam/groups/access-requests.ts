@@ -16,7 +16,7 @@ import { groupMessage } from './group-message.ts'
 import { GROUP_TYPE } from './parent-group.ts'
 
 /**
- * How users find the organization that they work for: it is verified, named after the domain of their e-mail address, and active. Every
+ * How users find the organization that they work for: it is verified, named after the domain of their email address, and active. Every
  * reason for finding none gives the same response, so that callers cannot discover which organizations exist.
  */
 export function accessRequestHandlers(store: Store, blockedDomains: readonly string[]) {
@@ -55,7 +55,7 @@ export function accessRequestHandlers(store: Store, blockedDomains: readonly str
     },
 
     async requestGroupAccess({ groupUid }: { groupUid: string }, call: Call) {
-      if (groupUid === '') throw invalidArgument('groupUid', 'must be given')
+      if (groupUid === '') throw invalidArgument('groupUid', 'is required')
       if (parseUid(groupUid) === undefined) throw invalidArgument('groupUid', 'must be the uid of a group')
       const { uid } = await findEmployerOrganization(call)
       if (uid !== groupUid) throw organizationNotFound()
@@ -73,7 +73,7 @@ export function accessRequestHandlers(store: Store, blockedDomains: readonly str
 }
 
 function organizationNotFound() {
-  return notFound(GROUP_TYPE, '', 'no organization matches the domain of your e-mail address')
+  return notFound(GROUP_TYPE, '', 'no organization matches the domain of your email address')
 }
 
 /** One statement decides, so only one of several concurrent requests counts. Throws code 8 when the last one is too recent. */

@@ -1,4 +1,4 @@
-/** Which e-mail addresses identify an employer. */
+/** Which email addresses identify an employer. */
 
 /** Providers that give addresses to the public. */
 const publicProviders = new Set([

@@ -6,7 +6,7 @@ import { invalidArgument, notFound, permissionDenied } from '../../api/errors.ts
 import { checkName } from '../../api/fields.ts'
 import { depthOf, parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import { authorizationOf, requireCapabilities } from '../../pipeline/authorization.ts'
+import { authorizationOf, requireCapabilities, roleHint } from '../../pipeline/authorization.ts'
 import type { Call } from '../../pipeline/call.ts'
 import { type ListSpec, listPage } from '../../storage/list/list.ts'
 import type { Store } from '../../storage/store.ts'
@@ -70,7 +70,7 @@ async function searchGroups(
 /** Uses the text of requireCapabilities; only callers who may create groups everywhere learn that the group does not exist. */
 function parentNotFound(call: Call, text: string) {
   if (call.authorization?.visible?.scopes.includes('')) return notFound(GROUP_TYPE, text)
-  return permissionDenied(`to ${CREATE_ACTION} at ${text} you need groups.create`)
+  return permissionDenied(`to ${CREATE_ACTION} at ${text} you need groups.create. ${roleHint(text)}`)
 }
 
 function requireDepth(uid: Uid): void {

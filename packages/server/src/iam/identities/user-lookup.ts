@@ -28,12 +28,12 @@ export async function lookupUser(db: Reader, issuer: string, subject: string): P
 }
 
 function checkIssuerName(issuer: string) {
-  const problem = issuer === '' ? 'must be given' : checkIssuer(issuer)
+  const problem = issuer === '' ? 'is required' : checkIssuer(issuer)
   return problem === undefined ? undefined : { field: 'issuer', description: problem }
 }
 
 function checkSubject(subject: string) {
-  if (subject === '') return { field: 'subject', description: 'must be given' }
+  if (subject === '') return { field: 'subject', description: 'is required' }
   return subject.length > limits.claimCharsMax
     ? { field: 'subject', description: `must have at most ${limits.claimCharsMax} characters` }
     : undefined

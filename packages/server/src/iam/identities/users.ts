@@ -35,7 +35,7 @@ export async function findUser(
 }
 
 /**
- * Creates the identity of a person at their first sign-in, or updates the e-mail address of a known one. An address is verified only by a
+ * Creates the identity of a person at their first sign-in, or updates the email address of a known one. An address is verified only by a
  * voucher that counts everywhere, and changes only for a voucher that acts on the person as a whole. After a sign-in with a voucher that
  * counts everywhere, no organization's provider does that. The caller writes the audit record. Throws code 3 for an invalid issuer or
  * subject.
@@ -117,5 +117,5 @@ export async function deleteSignInData(tx: Tx, identity: string): Promise<void> 
 function defaultName(accountName: string): string {
   const [local = ''] = accountName.split('@')
   const name = local.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')
-  return name === '' ? 'somebody' : name.slice(0, limits.nameCharsMax)
+  return name === '' ? 'user' : name.slice(0, limits.nameCharsMax)
 }

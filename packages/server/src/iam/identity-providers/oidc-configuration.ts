@@ -94,17 +94,17 @@ export function checkConfiguration(
   { before, secret, hasSecret }: ConfigurationContext,
   rules: RelationshipRules & { readonly authUrl: string },
 ): Violation[] {
-  if (provider.configuration.case === undefined) return [{ field: 'oidc', description: 'must be given' }]
+  if (provider.configuration.case === undefined) return [{ field: 'oidc', description: 'is required' }]
   const { issuer, clientId, additionalScopes, groupsClaim, correlationRule, pkceEnabled } =
     provider.configuration.value
   return [
     checkIssuerUrl('oidc.issuer', issuer, rules) ?? checkOtherIssuer(issuer, rules.authUrl),
     clientId.trim() === ''
-      ? { field: 'oidc.clientId', description: 'must be given' }
+      ? { field: 'oidc.clientId', description: 'is required' }
       : checkPrintable('oidc.clientId', clientId, limits.oidcClientIdCharsMax),
     hasSecret || pkceEnabled
       ? checkPrintable('oidc.clientSecret', secret, limits.oidcClientSecretCharsMax)
-      : { field: 'oidc.clientSecret', description: 'must be given unless pkceEnabled is true' },
+      : { field: 'oidc.clientSecret', description: 'is required unless pkceEnabled is true' },
     ...checkScopes(additionalScopes),
     checkText('oidc.groupsClaim', groupsClaim, limits.claimNameCharsMax),
     checkRule(correlationRule, before?.correlationRule),
@@ -144,7 +144,7 @@ function checkScopes(scopes: readonly string[]): Violation[] {
       return violation('must be printable ASCII characters without blanks, quotation marks and backslashes')
     if (scope.length > limits.oidcScopeCharsMax)
       return violation(`must have at most ${limits.oidcScopeCharsMax} characters`)
-    return scopes.indexOf(scope) < at ? violation('is given twice') : undefined
+    return scopes.indexOf(scope) < at ? violation('is repeated') : undefined
   })
 }
 

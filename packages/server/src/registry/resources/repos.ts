@@ -340,7 +340,7 @@ function differs(field: (typeof catalogueFields)[number], a: Repo, b: Repo): boo
 function checkSource(source: string): FieldViolation {
   const description =
     'must name another repo that you may read: its uid, organization/repo, or an image reference at this registry'
-  return { field: 'syncConfig.source', description: source === '' ? 'must be given' : description }
+  return { field: 'syncConfig.source', description: source === '' ? 'is required' : description }
 }
 
 /** An image reference with a tag. */

@@ -255,7 +255,7 @@ async function fetchJson(agent: Dispatcher, start: string, bounds: OutboundLimit
     return await readJson(body, bounds.outboundBodyBytesMax)
   }
   discard(body)
-  throw new OutboundError('bad_status', 'the server did not answer with status 200', { status })
+  throw new OutboundError('bad_status', 'the server did not return status 200', { status })
 }
 
 async function useStream<T>(
@@ -315,7 +315,7 @@ async function follow(
   },
 ): Promise<Dispatcher.ResponseData> {
   let url = checkTarget(start)
-  if ('error' in url) throw new OutboundError('refused', `URL refused: ${url.error}`)
+  if ('error' in url) throw new OutboundError('refused', `URL rejected: ${url.error}`)
   for (let redirects = 0; ; redirects++) {
     const response = await agent.request({
       ...options,
@@ -331,7 +331,7 @@ async function follow(
     const { location } = headers
     if (typeof location !== 'string') throw new OutboundError('redirect', 'a redirect without one target')
     const next = checkTarget(location, url)
-    if ('error' in next) throw new OutboundError('redirect', `redirect refused: ${next.error}`)
+    if ('error' in next) throw new OutboundError('redirect', `redirect rejected: ${next.error}`)
     url = next
   }
 }
@@ -347,7 +347,7 @@ async function sendOnce(
   { method, headers, body: sent }: OutboundRequest,
 ): Promise<OutboundResponse> {
   const url = checkTarget(target)
-  if ('error' in url) throw new OutboundError('refused', `URL refused: ${url.error}`)
+  if ('error' in url) throw new OutboundError('refused', `URL rejected: ${url.error}`)
   const response = await agent.request({
     origin: url.origin,
     path: url.pathname + url.search,
@@ -367,7 +367,7 @@ async function sendOnce(
   try {
     return { status, contentType: typeof contentType === 'string' ? contentType : '', text: decode(bytes) }
   } catch {
-    throw new OutboundError('bad_body', 'the answer is not text in UTF-8')
+    throw new OutboundError('bad_body', 'the response is not text in UTF-8')
   }
 }
 
@@ -378,7 +378,7 @@ function requireUncompressed({ headers, body }: Dispatcher.ResponseData): void {
   const encoding = headers['content-encoding']
   if (encoding === undefined || encoding === 'identity') return
   discard(body)
-  throw new OutboundError('bad_body', 'the answer is compressed although that was not asked for')
+  throw new OutboundError('bad_body', 'the response is compressed although this was not requested')
 }
 
 /** Throws a TypeError on bytes that are not UTF-8. */
@@ -391,7 +391,7 @@ async function readBytes(body: Body, bytesMax: number): Promise<Uint8Array> {
   let bytes = 0
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
-    if (bytes > bytesMax) throw new OutboundError('too_large', 'the answer is too large')
+    if (bytes > bytesMax) throw new OutboundError('too_large', 'the response is too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -403,7 +403,7 @@ async function readJson(body: Body, bytesMax: number): Promise<unknown> {
     return parseUntrustedJson(decode(bytes))
   } catch {
     // The parser's own error quotes the text, so it is not passed on as the cause.
-    throw new OutboundError('bad_body', 'the answer is not JSON')
+    throw new OutboundError('bad_body', 'the response is not JSON')
   }
 }
 
@@ -417,7 +417,7 @@ function discard(body: Body): void {
 
 function toOutboundError(error: unknown, stopped: boolean): OutboundError {
   if (error instanceof OutboundError) return error
-  if (stopped) return new OutboundError('timeout', 'the server did not answer in time')
+  if (stopped) return new OutboundError('timeout', 'the server did not respond in time')
   return new OutboundError('network', 'no connection to the server, or it broke', { cause: error })
 }
 

@@ -17,7 +17,7 @@ export function authService(options: RegistrationOptions) {
     delete: ({ id }, call) => deleteOwnAccount(store, call, id),
 
     async getHeadlessSession({ code }) {
-      if (code === '') throw invalidArgument('code', 'must be given')
+      if (code === '') throw invalidArgument('code', 'is required')
       const result = await headlessResults(store).consume(code)
       if (result === undefined)
         throw new ApiError(

@@ -46,11 +46,11 @@ export function authorizeRoutes(context: SignInContext): SignInRoutes {
     if (parameters.get('request_uri') !== '')
       return refuse('request_uri_not_supported', 'request objects are not supported')
     const type = parameters.get('response_type')
-    if (type === '') return refuse('invalid_request', 'response_type must be given')
+    if (type === '') return refuse('invalid_request', 'response_type is required')
     if (type !== 'code') return refuse('unsupported_response_type', 'response_type must be code')
     const mode = parameters.get('response_mode')
     if (mode !== '' && mode !== 'query') return refuse('invalid_request', 'response_mode must be query')
-    if (state === '') return refuse('invalid_request', 'state must be given')
+    if (state === '') return refuse('invalid_request', 'state is required')
     // Consent always needs a page (OpenID Connect Core 1.0 section 3.1.2.6).
     if (parameters.get('prompt') === 'none')
       return refuse('interaction_required', 'the user has to consent on a page')

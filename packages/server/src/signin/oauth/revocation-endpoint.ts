@@ -19,10 +19,10 @@ export function revokeRoutes(context: SignInContext): SignInRoutes {
     clientEndpoint(context, [], async (parameters, c) => {
       const client = parameters.get('client_id')
       const token = parameters.get('token')
-      if (client === '') return oauthError(c, 'invalid_request', 'client_id must be given')
+      if (client === '') return oauthError(c, 'invalid_request', 'client_id is required')
       if (context.clients.byId(client) === undefined)
         return oauthError(c, 'invalid_client', 'unknown client_id', 401)
-      if (token === '') return oauthError(c, 'invalid_request', 'token must be given')
+      if (token === '') return oauthError(c, 'invalid_request', 'token is required')
       const found = await sessionOfToken(context, token)
       const owner = found === undefined ? undefined : await clientOfSession(context.store, found.session)
       if (found === undefined || owner === undefined) return c.body(null, 200)

@@ -48,12 +48,12 @@ export function tokenRoutes(context: SignInContext): SignInRoutes {
     '/oauth/token',
     clientEndpoint(context, ['audience'], async (parameters, c) => {
       const type = parameters.get('grant_type')
-      if (type === '') return oauthError(c, 'invalid_request', 'grant_type must be given')
+      if (type === '') return oauthError(c, 'invalid_request', 'grant_type is required')
       const grant = Object.hasOwn(grantHandlers, type) ? grantHandlers[type] : undefined
       if (grant === undefined)
         return oauthError(c, 'unsupported_grant_type', `grant_type must be among ${grantTypes.join(', ')}`)
       const client = parameters.get('client_id')
-      if (client === '') return oauthError(c, 'invalid_request', 'client_id must be given')
+      if (client === '') return oauthError(c, 'invalid_request', 'client_id is required')
       if (context.clients.byId(client) === undefined)
         return oauthError(c, 'invalid_client', 'unknown client_id', 401)
       return grant({ c, context, parameters, client })
@@ -65,7 +65,7 @@ export function tokenRoutes(context: SignInContext): SignInRoutes {
 async function redeemAuthorizationCode(call: ClientCall): Promise<Response> {
   const { c, context, parameters, client } = call
   const missing = ['code', 'redirect_uri', 'code_verifier'].find((name) => parameters.get(name) === '')
-  if (missing !== undefined) return oauthError(c, 'invalid_request', `${missing} must be given`)
+  if (missing !== undefined) return oauthError(c, 'invalid_request', `${missing} is required`)
   const codes = authorizationCodes(context.store)
   const code = parameters.get('code')
   const redeemed = await codes.redeem(code, {
@@ -87,7 +87,7 @@ async function redeemAuthorizationCode(call: ClientCall): Promise<Response> {
 async function redeemDeviceCode(call: ClientCall): Promise<Response> {
   const { c, context, parameters, client } = call
   const deviceCode = parameters.get('device_code')
-  if (deviceCode === '') return oauthError(c, 'invalid_request', 'device_code must be given')
+  if (deviceCode === '') return oauthError(c, 'invalid_request', 'device_code is required')
   const result = await deviceCodes(context.store).poll(deviceCode, client)
   if (result.kind === 'unknown') return oauthError(c, 'invalid_grant', 'unknown device code')
   if (result.kind !== 'granted') return oauthError(c, result.kind, deviceErrorDescriptions[result.kind])
@@ -98,7 +98,7 @@ async function redeemDeviceCode(call: ClientCall): Promise<Response> {
 /** A refresh token belongs to the client that it was issued to (RFC 6749 section 6); an attempt of another client does not use it up. */
 async function redeemRefreshToken({ c, context, parameters, client }: ClientCall): Promise<Response> {
   const text = parameters.get('refresh_token')
-  if (text === '') return oauthError(c, 'invalid_request', 'refresh_token must be given')
+  if (text === '') return oauthError(c, 'invalid_request', 'refresh_token is required')
   const token = verifyRefreshToken(context, text)
   if (token === undefined || (await clientOfSession(context.store, token.session)) !== client)
     return oauthError(

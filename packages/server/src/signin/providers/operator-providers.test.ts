@@ -18,7 +18,7 @@ const mistakes: readonly (readonly [string, unknown, RegExp])[] = [
   ['no object', ['google'], /\[0\] must be an object/],
   ['an unknown member', [{ ...provider, secret: 'x' }], /\[0\]\.secret is unknown/],
   ['a name with a slash', [{ ...provider, name: 'a/b' }], /\[0\]\.name/],
-  ['no issuer', [{ ...provider, issuer: '' }], /\[0\]\.issuer must be given/],
+  ['no issuer', [{ ...provider, issuer: '' }], /\[0\]\.issuer is required/],
   ['an issuer with a user', [{ ...provider, issuer: 'https://a@b.example' }], /\[0\]\.issuer/],
   ['no client', [{ ...provider, clientId: '' }], /\[0\]\.clientId/],
   ['a secret that is no text', [{ ...provider, clientSecret: 1 }], /\[0\]\.clientSecret must be text/],

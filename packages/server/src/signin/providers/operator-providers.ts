@@ -65,9 +65,9 @@ function parseProvider(
   const scopes = fields['scopes'] ?? DEFAULT_SCOPES
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(name))
     problems.push(`${where}.name must contain only lowercase letters, digits and hyphens`)
-  const badIssuer = issuer === '' ? 'must be given' : checkIssuer(issuer)
+  const badIssuer = issuer === '' ? 'is required' : checkIssuer(issuer)
   if (badIssuer !== undefined) problems.push(`${where}.issuer ${badIssuer}`)
-  if (clientId === '') problems.push(`${where}.clientId must be given`)
+  if (clientId === '') problems.push(`${where}.clientId is required`)
   if (!isScopes(scopes)) problems.push(`${where}.scopes must be an array of OAuth scopes`)
   if (problems.length > 0) return { problems }
   return {

@@ -128,7 +128,7 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
       const states = url.searchParams.getAll('state')
       const [state = ''] = states
       if (states.length !== 1 || state === '')
-        throw invalidArgument('', 'the parameter state must be given once')
+        throw invalidArgument('', 'the parameter state is required exactly once')
       const pendingSignIn = await pendingSignIns.consume(state)
       if (pendingSignIn === undefined || !isSameBrowser(browser.secret, pendingSignIn.browser))
         throw authorizationRequestExpired()

@@ -23,7 +23,7 @@ export function explainService(options: AssumeOptions) {
       const identity = requireScope(call).scope as Uid
       const provider = parseUid(identityProvider)
       requireValid(
-        token === '' ? { field: 'token', description: 'must be given' } : undefined,
+        token === '' ? { field: 'token', description: 'is required' } : undefined,
         token.length > limits.bearerTokenCharsMax
           ? { field: 'token', description: `must have at most ${limits.bearerTokenCharsMax} characters` }
           : undefined,

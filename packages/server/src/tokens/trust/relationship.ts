@@ -40,7 +40,7 @@ export function checkRelationship(
 ): Violation[] {
   switch (relationship.case) {
     case undefined:
-      return [violation('claimMatch', 'must be given, or another relationship')]
+      return [violation('claimMatch', 'is required, or another relationship')]
     case 'claimMatch':
       return checkClaimMatch(relationship.value, rules)
     case 'staticKeys':
@@ -60,10 +60,10 @@ function checkClaimMatch(
 ): Violation[] {
   const at = (field: string) => `claimMatch.${field}`
   const checks: Violation[] = []
-  if (iss.case === undefined) checks.push(violation(at('issuer'), 'issuer or issuerPattern must be given'))
+  if (iss.case === undefined) checks.push(violation(at('issuer'), 'issuer or issuerPattern is required'))
   if (iss.case === 'issuer') checks.push(checkIssuerUrl(at('issuer'), iss.value, rules))
   if (iss.case === 'issuerPattern') checks.push(reason(at('issuerPattern'), lintIssuerPattern(iss.value)))
-  if (sub.case === undefined) checks.push(violation(at('subject'), 'subject or subjectPattern must be given'))
+  if (sub.case === undefined) checks.push(violation(at('subject'), 'subject or subjectPattern is required'))
   if (sub.case === 'subject') checks.push(checkText(at('subject'), sub.value))
   if (sub.case === 'subjectPattern') checks.push(checkGivenPattern(at('subjectPattern'), sub.value))
   if (aud.case === 'audience') checks.push(checkText(at('audience'), aud.value))
@@ -114,13 +114,13 @@ function checkAws({ awsAccount, awsArn, awsUserId }: Identity_AWSIdentity): Viol
       ? undefined
       : violation(at('awsAccount'), 'must be the 12 digits of an AWS account'),
   ]
-  if (awsArn.case === undefined) checks.push(violation(at('arn'), 'arn or arnPattern must be given'))
+  if (awsArn.case === undefined) checks.push(violation(at('arn'), 'arn or arnPattern is required'))
   if (awsArn.case === 'arn') {
     checks.push(checkText(at('arn'), awsArn.value) ?? reason(at('arn'), checkArn(awsArn.value, awsAccount)))
   }
   if (awsArn.case === 'arnPattern') checks.push(checkGivenPattern(at('arnPattern'), awsArn.value))
   if (awsUserId.case === undefined)
-    checks.push(violation(at('userId'), 'userId or userIdPattern must be given'))
+    checks.push(violation(at('userId'), 'userId or userIdPattern is required'))
   if (awsUserId.case === 'userId') checks.push(checkText(at('userId'), awsUserId.value))
   if (awsUserId.case === 'userIdPattern') checks.push(checkGivenPattern(at('userIdPattern'), awsUserId.value))
   return checks

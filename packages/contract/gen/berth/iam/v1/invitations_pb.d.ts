@@ -61,9 +61,9 @@ export declare const InvitationsService: GenService<{
    * Accepts an invite: the caller's identity receives the role of the invite in its group. A caller who
    * signed in through an organization's identity provider has the role through this provider only, and the
    * binding reports it in `accepted_through`; an existing binding that did not apply to this provider applies
-   * afterwards. An invite for an e-mail address requires an address that is verified by a local account, by a
+   * afterwards. An invite for an email address requires an address that is verified by a local account, by a
    * provider of the operator, or by an identity provider of the invite's organization. Fails with NOT_FOUND,
-   * without the exact reason, if the code is wrong, expired, already used, meant for another e-mail address,
+   * without the exact reason, if the code is wrong, expired, already used, meant for another email address,
    * or from another organization than the one that the caller's identity belongs to. Fails with
    * ALREADY_EXISTS if the caller already has the role there, and with FAILED_PRECONDITION, type ROLE_MISSING,
    * if the role was deleted; the invite then stays unchanged. A token that is restricted to scopes or

@@ -62,7 +62,7 @@ export declare type WhoAmI = Message<"chainguard.platform.auth.WhoAmI"> & {
   capabilities: WhoAmI_Capability[];
 
   /**
-   * Verified e-mail address of the user.
+   * Verified email address of the user.
    *
    * @generated from field: string email = 102;
    */
@@ -302,7 +302,7 @@ export declare const Auth: GenService<{
    * provider that users sign in with here; any other token fails with UNAUTHENTICATED, and so does a token
    * whose issuer and client belong to the identity providers of several organizations. A registered user
    * stays unchanged. With an invite code, the user also joins its group; a code that is wrong, expired,
-   * already used or meant for another e-mail address fails with NOT_FOUND, and nothing is created.
+   * already used or meant for another email address fails with NOT_FOUND, and nothing is created.
    *
    * @generated from rpc chainguard.platform.auth.Auth.Register
    */

@@ -95,7 +95,7 @@ export declare type StoredGroupInvite = Message<"chainguard.platform.iam.StoredG
   role?: Role | undefined;
 
   /**
-   * Only e-mail address that can accept the invite. Empty: any address.
+   * Only email address that can accept the invite. Empty: any address.
    *
    * @generated from field: string email = 5;
    */
@@ -170,7 +170,7 @@ export declare type GroupInviteRequest = Message<"chainguard.platform.iam.GroupI
   role: string;
 
   /**
-   * Only e-mail address that can accept the invite.
+   * Only email address that can accept the invite.
    *
    * @generated from field: string email = 4;
    */

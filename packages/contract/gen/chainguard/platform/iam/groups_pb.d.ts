@@ -178,7 +178,7 @@ export declare type DeleteGroupRequest = Message<"chainguard.platform.iam.Delete
 export declare const DeleteGroupRequestSchema: GenMessage<DeleteGroupRequest>;
 
 /**
- * Request message for LookupGroup. The caller's token supplies the e-mail address.
+ * Request message for LookupGroup. The caller's token supplies the email address.
  *
  * @generated from message chainguard.platform.iam.LookupGroupRequest
  */
@@ -198,7 +198,7 @@ export declare const LookupGroupRequestSchema: GenMessage<LookupGroupRequest>;
  */
 export declare type LookupGroupResponse = Message<"chainguard.platform.iam.LookupGroupResponse"> & {
   /**
-   * Verified organization whose name is the caller's e-mail domain.
+   * Verified organization whose name is the caller's email domain.
    *
    * @generated from field: chainguard.platform.iam.Group group = 1;
    */
@@ -246,7 +246,7 @@ export declare type RequestGroupAccessResponse = Message<"chainguard.platform.ia
 export declare const RequestGroupAccessResponseSchema: GenMessage<RequestGroupAccessResponse>;
 
 /**
- * Request message for CheckEligibility. The caller's token supplies the e-mail address.
+ * Request message for CheckEligibility. The caller's token supplies the email address.
  *
  * @generated from message chainguard.platform.iam.CheckEligibilityRequest
  */
@@ -266,7 +266,7 @@ export declare const CheckEligibilityRequestSchema: GenMessage<CheckEligibilityR
  */
 export declare type CheckEligibilityResponse = Message<"chainguard.platform.iam.CheckEligibilityResponse"> & {
   /**
-   * Whether the caller's e-mail domain can be used to find an organization.
+   * Whether the caller's email domain can be used to find an organization.
    *
    * @generated from field: bool eligible = 1;
    */
@@ -422,7 +422,7 @@ export declare const Groups: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Finds the verified organization whose name is the domain of the caller's e-mail address.
+   * Finds the verified organization whose name is the domain of the caller's email address.
    *
    * @generated from rpc chainguard.platform.iam.Groups.LookupGroup
    */
@@ -432,7 +432,7 @@ export declare const Groups: GenService<{
     output: typeof LookupGroupResponseSchema;
   },
   /**
-   * Asks the owners of the organization that matches the caller's e-mail domain to give the caller access.
+   * Asks the owners of the organization that matches the caller's email domain to give the caller access.
    *
    * @generated from rpc chainguard.platform.iam.Groups.RequestGroupAccess
    */
@@ -442,7 +442,7 @@ export declare const Groups: GenService<{
     output: typeof RequestGroupAccessResponseSchema;
   },
   /**
-   * Reports whether LookupGroup and RequestGroupAccess accept the caller's e-mail domain.
+   * Reports whether LookupGroup and RequestGroupAccess accept the caller's email domain.
    *
    * @generated from rpc chainguard.platform.iam.Groups.CheckEligibility
    */

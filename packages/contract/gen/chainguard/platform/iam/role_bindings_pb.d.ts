@@ -111,7 +111,7 @@ export declare type RoleBindingList_Binding = Message<"chainguard.platform.iam.R
   role?: Role | undefined;
 
   /**
-   * Verified e-mail address of the identity.
+   * Verified email address of the identity.
    *
    * @generated from field: string email = 5;
    */
@@ -139,7 +139,7 @@ export declare type RoleBindingList_Binding = Message<"chainguard.platform.iam.R
   createdAt?: Timestamp | undefined;
 
   /**
-   * Unverified e-mail address of the identity. Always empty here.
+   * Unverified email address of the identity. Always empty here.
    *
    * @generated from field: string email_unverified = 9;
    */

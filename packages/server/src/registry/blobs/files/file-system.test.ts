@@ -114,7 +114,10 @@ test('reads reuse buffers, and never while a reader may still use them', async (
 test('a truncated blob is an error, not a short read', async () => {
   const { blobs } = store()
   await blobs.commit(await blobs.append(begun(), pieces(Buffer.from('abc'))), 'sha256/00/short.1')
-  await assert.rejects(read(blobs.read('sha256/00/short.1', { start: 0, end: 5 })), /ends at byte 3 instead of 5/)
+  await assert.rejects(
+    read(blobs.read('sha256/00/short.1', { start: 0, end: 5 })),
+    /ends at byte 3 instead of 5/,
+  )
 })
 
 test('stored files are readable by the user of the server only', async () => {

@@ -41,7 +41,7 @@ export declare type GroupInvite = Message<"chainguard.platform.iam.v2beta1.Group
   role?: GroupInviteRole | undefined;
 
   /**
-   * Only e-mail address that can accept the invite, without a display name; not case-sensitive. If empty,
+   * Only email address that can accept the invite, without a display name; not case-sensitive. If empty,
    * anyone with the code can accept.
    *
    * @generated from field: string email = 3;

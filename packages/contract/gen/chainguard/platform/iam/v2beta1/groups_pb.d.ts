@@ -288,7 +288,7 @@ export declare type UpdateGroupRequest = Message<"chainguard.platform.iam.v2beta
 export declare const UpdateGroupRequestSchema: GenMessage<UpdateGroupRequest>;
 
 /**
- * Request message for LookupGroup. The caller's token supplies the e-mail address.
+ * Request message for LookupGroup. The caller's token supplies the email address.
  *
  * @generated from message chainguard.platform.iam.v2beta1.LookupGroupRequest
  */
@@ -308,7 +308,7 @@ export declare const LookupGroupRequestSchema: GenMessage<LookupGroupRequest>;
  */
 export declare type LookupGroupResponse = Message<"chainguard.platform.iam.v2beta1.LookupGroupResponse"> & {
   /**
-   * Verified organization whose name is the caller's e-mail domain.
+   * Verified organization whose name is the caller's email domain.
    *
    * @generated from field: chainguard.platform.iam.v2beta1.Group group = 1;
    */
@@ -328,7 +328,7 @@ export declare const LookupGroupResponseSchema: GenMessage<LookupGroupResponse>;
  */
 export declare type RequestGroupAccessRequest = Message<"chainguard.platform.iam.v2beta1.RequestGroupAccessRequest"> & {
   /**
-   * UID of the organization to ask. It must match the caller's e-mail domain at the time of the call. Empty
+   * UID of the organization to ask. It must match the caller's email domain at the time of the call. Empty
    * fails with INVALID_ARGUMENT.
    *
    * @generated from field: string group_uid = 1;
@@ -357,7 +357,7 @@ export declare type RequestGroupAccessResponse = Message<"chainguard.platform.ia
 export declare const RequestGroupAccessResponseSchema: GenMessage<RequestGroupAccessResponse>;
 
 /**
- * Request message for CheckEligibility. The caller's token supplies the e-mail address.
+ * Request message for CheckEligibility. The caller's token supplies the email address.
  *
  * @generated from message chainguard.platform.iam.v2beta1.CheckEligibilityRequest
  */
@@ -377,7 +377,7 @@ export declare const CheckEligibilityRequestSchema: GenMessage<CheckEligibilityR
  */
 export declare type CheckEligibilityResponse = Message<"chainguard.platform.iam.v2beta1.CheckEligibilityResponse"> & {
   /**
-   * Whether the caller's e-mail domain can be used to find an organization.
+   * Whether the caller's email domain can be used to find an organization.
    *
    * @generated from field: bool eligible = 1;
    */
@@ -545,7 +545,7 @@ export declare const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Finds the verified organization whose name is the domain of the caller's e-mail address. An address that
+   * Finds the verified organization whose name is the domain of the caller's email address. An address that
    * was verified by the identity provider of an organization finds only this organization. Fails with the
    * same NOT_FOUND if no organization matches, if the domain is blocked, and if the caller's sign-in is not
    * trusted for this lookup.
@@ -558,7 +558,7 @@ export declare const GroupsService: GenService<{
     output: typeof LookupGroupResponseSchema;
   },
   /**
-   * Asks the owners of the organization that matches the caller's e-mail domain to give the caller access.
+   * Asks the owners of the organization that matches the caller's email domain to give the caller access.
    * Fails with NOT_FOUND as LookupGroup does, and with RESOURCE_EXHAUSTED if repeated too soon.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupsService.RequestGroupAccess
@@ -569,7 +569,7 @@ export declare const GroupsService: GenService<{
     output: typeof RequestGroupAccessResponseSchema;
   },
   /**
-   * Reports whether LookupGroup and RequestGroupAccess accept the caller's e-mail domain.
+   * Reports whether LookupGroup and RequestGroupAccess accept the caller's email domain.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupsService.CheckEligibility
    */

@@ -41,14 +41,14 @@ export declare type Identity = Message<"chainguard.platform.iam.v2beta1.Identity
   description: string;
 
   /**
-   * E-mail address that the issuer of the user's token has verified.
+   * Email address that the issuer of the user's token has verified.
    *
    * @generated from field: string email = 4;
    */
   email: string;
 
   /**
-   * E-mail address in the user's token that the issuer has not verified. For display only.
+   * Email address in the user's token that the issuer has not verified. For display only.
    *
    * @generated from field: string email_unverified = 5;
    */
@@ -383,7 +383,7 @@ export declare type IdentityMetadata = Message<"chainguard.platform.iam.v2beta1.
   company: string;
 
   /**
-   * Whether the user wants news by e-mail.
+   * Whether the user wants news by email.
    *
    * @generated from field: bool updates_opt_in = 6;
    */

@@ -160,7 +160,7 @@ export declare type RoleBindingIdentity = Message<"chainguard.platform.iam.v2bet
   issuer: string;
 
   /**
-   * Verified e-mail address of the identity. Empty if there is none.
+   * Verified email address of the identity. Empty if there is none.
    *
    * @generated from field: string email = 6;
    */
