@@ -26,6 +26,7 @@ import {
   unavailable,
 } from '@berth/server/api/errors.ts'
 import { etagOf } from '@berth/server/api/etag.ts'
+import { withCors } from '@berth/server/gateway/rest/cors.ts'
 import { createRestHandler, type RestOptions } from '@berth/server/gateway/rest/handler.ts'
 import type { Dispatch, IncomingCall } from '@berth/server/pipeline/call.ts'
 import type { HttpReply, HttpRequest } from '@berth/server/port/http.ts'
@@ -48,10 +49,10 @@ const replies: Readonly<Record<string, Message>> = {
   Exchange: create(RawTokenSchema, { token: 't' }),
 }
 
-function gateway(more: Partial<RestOptions> = {}) {
+function gateway(more: Partial<RestOptions> = {}, corsOrigins: readonly string[] = []) {
   const seen: Seen[] = []
   const logged: object[] = []
-  const handler = createRestHandler({
+  const rest = createRestHandler({
     authorizeHeaders: allowAll(async (method, message, incoming) => {
       seen.push({ method, message, incoming })
       return replies[method.name] ?? group
@@ -61,6 +62,7 @@ function gateway(more: Partial<RestOptions> = {}) {
     log: { error: (fields) => logged.push(fields) },
     ...more,
   })
+  const handler = corsOrigins.length === 0 ? rest : withCors(rest, corsOrigins)
   const call = async (line: string, options: { body?: string; headers?: HttpRequest['headers'] } = {}) => {
     const [method = '', url = ''] = line.split(' ')
     const reply = await handler({
@@ -353,7 +355,7 @@ test('a handler that takes too long is given up with code 4 (handlerTimeoutMs)',
 })
 
 test('pages of other origins are allowed only when they are listed', async () => {
-  const { call } = gateway({ cors: { origins: ['https://console.example.com'] } })
+  const { call } = gateway({}, ['https://console.example.com'])
   const from = (origin: string) => ({ headers: { origin, 'access-control-request-method': 'PATCH' } })
   const preflight = await call('OPTIONS /iam/v2beta1/groups', from('https://console.example.com'))
   assert.deepEqual(

@@ -127,6 +127,18 @@ test('imports point one way', () => {
   )
 })
 
+test('proofs of authorization are made by the pipeline and its adapters alone', () => {
+  const makers = /\b(authorizeScope|authorizeVisible|publishedScope)\b/
+  assert.deepEqual(
+    shipped.filter((file) => !file.includes('/pipeline/') && makers.test(textOf(file))).sort(),
+    [
+      'packages/server/src/advisories/publish/published-feed-handler.ts',
+      'packages/server/src/registry/oci/access.ts',
+      'packages/server/src/registry/oci/handler.ts',
+    ],
+  )
+})
+
 test('packages import only what they name', () => {
   const wrong = imports.filter(({ file, target }) => {
     const [own = '', other] = [packageOf(file), packageOf(target)]

@@ -207,6 +207,7 @@ async function leftLater(site: Site): Promise<Readonly<Record<string, number>>> 
       clock,
       auditRetentionMs: DAY_MS,
       intervalMs: 100,
+      onFailed: (error) => (problem = error),
       onError: (error) => (problem = error),
     })
     const blobs = fileBlobs(join(site.env['BERTH_DATA_DIR'] ?? '', 'blobs'))

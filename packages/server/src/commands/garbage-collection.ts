@@ -6,7 +6,13 @@ import { parseDurationSeconds } from '@berth/contract/durations.ts'
 import { SetupError, UsageError } from '../config/setup-errors.ts'
 import { ballastOf, type Installation } from '../installation/installation.ts'
 import { collectGarbage } from '../registry/gc/garbage-collection.ts'
-import { type GcKind, type GcOrganizationReport, type GcReport, gcKinds } from '../registry/gc/run.ts'
+import {
+  type GcKind,
+  type GcOptions,
+  type GcOrganizationReport,
+  type GcReport,
+  gcKinds,
+} from '../registry/gc/run.ts'
 import { gcJob } from '../registry/jobs.ts'
 import { acquireJob } from '../storage/jobs/job-leases.ts'
 import { dryRunOption, jsonOption } from './options.ts'
@@ -51,11 +57,11 @@ async function runCollect(invocation: Invocation): Promise<void> {
       requireKnownStore: !invocation.flag('force'),
       onProgress: ({ step, seen }: { step: GcKind; seen: number }) =>
         output.progress(`${steps[step]}: ${seen} checked`),
-      onHeld: () =>
+      onBackupRunning: () =>
         process.stderr.write(
           'berth: a backup is running: stored blobs were not deleted; the next garbage collection deletes them\n',
         ),
-    }
+    } satisfies Omit<GcOptions, 'signal'>
     const signal = interruptSignal()
     const report = await (dryRun
       ? collectGarbage({ ...run, signal })

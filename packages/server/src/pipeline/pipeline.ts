@@ -10,8 +10,8 @@ import { assignShare } from './request-context.ts'
 
 /**
  * The request pipeline. Each request of each protocol takes the same steps in the same order: limits, authentication, authorization,
- * handler, observation. The headers are judged before a byte of the body is read (R28). Adapters translate between a protocol and
- * these steps: methods.ts for REST and gRPC, registry/oci, advisories/publish, signin.
+ * handler, observation. The headers are checked before a byte of the body is read (R28). Adapters translate between a protocol and
+ * these steps: methods.ts for REST and gRPC, registry/oci, advisories/publish.
  */
 
 /** What the pipeline knows of an operation. `A`: the proof that its handler takes. */

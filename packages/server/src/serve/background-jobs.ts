@@ -102,10 +102,11 @@ export function startBackgroundJobs({
     tracer,
     auditRetentionMs: config.auditRetentionMs,
     intervalMs: overrides.expiryIntervalMs,
-    onError(err) {
+    onFailed(err) {
       metrics.recordJobRun('expiry', 'failed')
       log.error({ err }, 'deleting expired rows failed; retrying')
     },
+    onError: (err) => log.error({ err }, 'the job that deletes expired rows could not be leased; retrying'),
     onDone: () => metrics.recordJobRun('expiry', 'succeeded'),
   })
   const garbageCollection = gcScheduler({

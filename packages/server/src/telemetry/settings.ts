@@ -52,10 +52,9 @@ export const telemetrySettings: SettingGroup<TelemetrySettings> = {
   settings: [logLevel, accessLogTarget, accessLogProbes, traceOrigins, ...tracing],
   read({ read, report, env }) {
     const target = read(accessLogTarget)
-    const probes = read(accessLogProbes)
     return {
       logLevel: read(logLevel),
-      accessLog: target === 0 ? undefined : { target, probes },
+      accessLog: target === 0 ? undefined : { target, probes: read(accessLogProbes) },
       tracing: readTracingSettings(env, report),
       traceOrigins: read(traceOrigins),
     }

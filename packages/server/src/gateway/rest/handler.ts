@@ -14,7 +14,6 @@ import { nextPart } from '../../pipeline/response-parts.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
 import { fieldPathAsSent, type ParsedJson, parseInSlices } from '../json/reader.ts'
-import { withCors } from './cors.ts'
 import { compileEndpoint, type DecodedRequest, type Endpoint, isForm } from './endpoint.ts'
 import { createRouteLookup, type Route, routesOf } from './routes.ts'
 
@@ -31,8 +30,6 @@ export interface RestOptions {
   /** `domain` of the ErrorInfo in every error, and the realm of the challenge. */
   readonly errorDomain: string
   readonly log: { error(fields: object, message: string): void }
-  /** Origins whose pages may call the API from a browser, exactly as browsers send them; none by default. */
-  readonly cors?: { readonly origins: readonly string[] }
   /** How long a handler may take, in milliseconds; default `limits.handlerTimeoutMs`. Afterwards the answer is code 4. */
   readonly handlerTimeoutMs?: number
 }
@@ -93,7 +90,7 @@ const emptyReply: HttpReply = Object.freeze({
  * do not fit their messages.
  */
 export function createRestHandler(options: RestOptions): HttpHandler {
-  const { authorizeHeaders, services, v1Services: versionOne = [], cors } = options
+  const { authorizeHeaders, services, v1Services: versionOne = [] } = options
   const { handlerTimeoutMs = limits.handlerTimeoutMs } = options
   const routes = routesOf(services)
   const lookup = createRouteLookup(routes, versionAliases)
@@ -152,7 +149,7 @@ export function createRestHandler(options: RestOptions): HttpHandler {
       return fail(error)
     }
   }
-  return cors === undefined ? handler : withCors(handler, cors.origins)
+  return handler
 }
 
 /** Returns the reply, or fails with code 4 when it takes too long, which cancels what the handler waits for. */

@@ -5,7 +5,7 @@ import { type ResourceTable, resourceTables } from '../../storage/schema/tables.
 
 /** What depends on a group: resources that block its deletion, and data of other domains that is deleted with it. */
 
-/** What one domain adds to changes of groups. server.ts lists the domains. */
+/** What one domain adds to changes of groups. serve/services.ts lists the domains. */
 export interface GroupDependents {
   /** Deletes what the domain stores about a group that contains no resources. */
   deleteGroupData(tx: Tx, group: string): Promise<void>

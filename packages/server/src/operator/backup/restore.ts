@@ -236,7 +236,9 @@ async function loadTables(options: RestoreOptions, key: MasterKey): Promise<void
   await db.kysely.deleteFrom('settings').where('name', '=', 'blob_store').execute()
   // No process of the restored installation runs: work that was in progress is free.
   await db.kysely.updateTable('registry_runs').set({ runner: '', lease_ms: 0 }).execute()
-  await db.kysely.updateTable('jobs').set({ runner: '', lease_ms: 0 }).execute()
+  // Backups of 0.6 have no such table; the migrations create it later.
+  if ((await readTableNames(db)).includes('jobs'))
+    await db.kysely.updateTable('jobs').set({ runner: '', lease_ms: 0 }).execute()
   await markRestore(db, { backup: manifest.id, stage: 'blobs' })
 }
 

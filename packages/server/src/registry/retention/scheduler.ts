@@ -5,6 +5,7 @@ import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Tracer } from '../../runtime/tracer.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
+import { JobInterrupted, type JobLease } from '../../storage/jobs/job-leases.ts'
 import { type JobScheduler, startJobScheduler } from '../../storage/jobs/job-scheduler.ts'
 import type { RepoPolicyRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
@@ -63,12 +64,14 @@ export function retentionScheduler(options: RetentionOptions): JobScheduler {
         }
       },
       onFailure(error, { key: repo }, { isInterrupted }) {
-        const reason = isInterrupted
-          ? interruptionReason(error)
-          : 'internal error; the server log has the details'
-        const run = encodeEnd(reason)
+        // Users of the API read the reason. Any other error of an interrupted run belongs in the log.
+        const isExplained = error instanceof JobInterrupted
+        const run = encodeEnd(isExplained ? error.message : 'internal error; the server log has the details')
         const write = (tx: Tx) => writeRun(tx, repo, run)
-        if (isInterrupted) return { write }
+        if (isInterrupted) {
+          if (!isExplained) onError(error, repo)
+          return { write }
+        }
         return {
           dueMs: clock() + limits.retentionRetryMs,
           write,
@@ -82,18 +85,14 @@ export function retentionScheduler(options: RetentionOptions): JobScheduler {
   )
 }
 
-function interruptionReason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
 /** Records the start of a run and returns the policy that it enforces. */
 async function startRun(
   db: Db,
-  { key, requireHeld }: { readonly key: string; readonly requireHeld: (tx: Tx) => Promise<void> },
+  { key, renew }: Pick<JobLease, 'key' | 'renew'>,
   run: Uint8Array,
 ): Promise<RepoPolicyRow> {
   return inTransaction(db, async (tx) => {
-    await requireHeld(tx)
+    await renew(tx)
     return tx
       .updateTable('repo_policies')
       .set({ run })

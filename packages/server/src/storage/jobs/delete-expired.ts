@@ -14,6 +14,9 @@ export interface ExpiryOptions {
   /** Between two runs; the first one starts after such an interval. */
   readonly intervalMs?: number | undefined
   readonly tracer?: Tracer | undefined
+  /** Receives the error of a failed run. */
+  readonly onFailed: (error: unknown) => void
+  /** Receives failures of the scheduler itself, mostly of the database. */
   readonly onError: (error: unknown) => void
   readonly onDone?: (() => void) | undefined
 }
@@ -24,6 +27,9 @@ const ROWS_PER_BATCH = 200
 const PAUSE_MS = 10
 /** Longer than any window in which guesses are counted. */
 const GUESSES_MAX_AGE_MS = 24 * 60 * 60 * 1000
+
+/** Longer than the clocks of nodes may differ. */
+const STALE_LEASE_MS = 60 * 60 * 1000
 
 const expiryJob: JobKind = { name: 'expiry' }
 
@@ -37,6 +43,7 @@ export function startExpiryJob({
   auditRetentionMs,
   intervalMs = INTERVAL_MS,
   tracer,
+  onFailed,
   onError,
   onDone,
 }: ExpiryOptions): JobScheduler {
@@ -47,6 +54,7 @@ export function startExpiryJob({
     await repeatStep(() => deletePending(db, now))
     await repeatStep(() => deleteSessions(db, now))
     await repeatStep(() => deleteGuesses(db, now - GUESSES_MAX_AGE_MS))
+    await deleteStaleLeases(db, now - STALE_LEASE_MS)
     await inTransaction(db, (tx) => tx.deleteFrom('signing_keys').where('expires_ms', '<=', now).execute())
     if (auditRetentionMs !== undefined) {
       const before = firstEventId(now - auditRetentionMs)
@@ -66,7 +74,7 @@ export function startExpiryJob({
       run,
       onFailure(error, _, { isInterrupted }) {
         if (isInterrupted) return {}
-        onError(error)
+        onFailed(error)
         return { dueMs: jitteredDueMs(clock(), intervalMs) }
       },
     },
@@ -114,6 +122,13 @@ async function deleteIdempotencyKeys(db: Db, untilMs: number): Promise<number> {
       tx.deleteFrom('idempotency_keys').where('created_ms', '<=', last.created_ms).execute(),
     )
   return old.length
+}
+
+/** Rows of jobs of a resource that no process runs any more: it crashed, and the resource was deleted since. */
+async function deleteStaleLeases(db: Db, untilMs: number): Promise<void> {
+  await inTransaction(db, (tx) =>
+    tx.deleteFrom('jobs').where('key', '!=', '').where('lease_ms', '<=', untilMs).execute(),
+  )
 }
 
 async function deletePending(db: Db, untilMs: number): Promise<number> {

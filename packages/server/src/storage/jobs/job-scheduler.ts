@@ -107,12 +107,17 @@ export function startJobScheduler(context: JobContext, definition: JobDefinition
   }
 
   const runToEnd = async (lease: JobLease) => {
-    let outcome: JobOutcome
+    let outcome: JobOutcome = {}
     try {
       outcome = await traceJob(tracer, definition.span, () => definition.run(lease))
     } catch (error) {
       const isInterrupted = lease.signal.aborted || error instanceof JobInterrupted
-      outcome = await definition.onFailure(error, lease, { isInterrupted })
+      try {
+        outcome = await definition.onFailure(error, lease, { isInterrupted })
+      } catch (failure) {
+        // The lease must end, or its renewal keeps all nodes from the job.
+        onError(failure, lease.key)
+      }
     }
     await lease.release({
       ...(intervalMs !== undefined && outcome.succeededMs !== undefined
