@@ -77,7 +77,7 @@ test('admin check names what is wrong and what to do, and ends with exit code 1 
       { ...env, BERTH_DISK_RESERVE: '900000TiB' },
       'disk space',
       'fail',
-      /pushes are refused below/,
+      /pushes are rejected below/,
     ],
     'a setting that cannot be read': [
       { BERTH_LISTEN: 'nowhere' },
@@ -250,7 +250,7 @@ test('admin check and serve name what is wrong with PostgreSQL, and the setting'
     ],
     [at({ pathname: '/none' }), 1, /BERTH_DATABASE_URL: the database none does not exist; create it/],
     // Without the connection being closed, the process ended only when the server gave up, after a minute.
-    [at({ username: 'ada' }), 1, /BERTH_DATABASE_URL: PostgreSQL asks for the password of ada/],
+    [at({ username: 'ada' }), 1, /BERTH_DATABASE_URL: PostgreSQL requires the password of ada/],
     [
       several(at({ username: 'ada', password: 'wrong' })),
       1,

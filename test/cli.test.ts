@@ -216,7 +216,7 @@ test('R41: the first start makes a master key that only its user can read, and n
   rmSync(file)
   assertRefused(
     await runBerth(t, ['serve'], env),
-    `berth: the database was made with a master key, but ${file} is gone; put it back or set BERTH_MASTER_KEY`,
+    `berth: the database was created with a master key, but ${file} does not exist; restore it or set BERTH_MASTER_KEY`,
   )
   assert.equal(existsSync(file), false)
   assert.equal((await runBerth(t, ['migrate'], { ...env, BERTH_MASTER_KEY: key.trim() })).code, 0)

@@ -62,9 +62,9 @@ function describeByCode(error: Error, url: string): DatabaseProblem | undefined 
   if (code === 'ENOENT' && syscall === 'connect')
     return unreachable(`the database has no socket in ${servers}`)
   if (/does not support SSL/.test(message))
-    return wrong('PostgreSQL does not speak TLS; remove sslmode from the address or turn TLS on there')
+    return wrong('PostgreSQL does not support TLS; remove sslmode from the address or turn TLS on there')
   if (/client password must be/.test(message))
-    return wrong(`PostgreSQL asks for the password of ${user || 'the user'}; the address has none`)
+    return wrong(`PostgreSQL requires the password of ${user || 'the user'}; the address has none`)
   return undefined
 }
 

@@ -158,7 +158,7 @@ async function requireNoUnfinishedRestore(db: Db): Promise<void> {
   const restore = await readUnfinishedRestore(db)
   if (restore !== undefined)
     throw new SetupError(
-      `the restore of backup ${restore.backup} into this installation is not finished; run berth admin restore again: it continues this one, or starts anew with another backup`,
+      `the restore of backup ${restore.backup} into this installation is not finished; run berth admin restore again: it continues this one, or starts over with another backup`,
     )
 }
 
@@ -261,7 +261,7 @@ export async function findMasterKey(config: Config, db: Db): Promise<MasterKey |
   if (check === undefined) return key
   if (key === undefined)
     throw new SetupError(
-      `the database was made with a master key, but ${masterKeyFile(config)} is gone; put it back or set BERTH_MASTER_KEY`,
+      `the database was created with a master key, but ${masterKeyFile(config)} does not exist; restore it or set BERTH_MASTER_KEY`,
     )
   requireSameKey(key, check)
   return key

@@ -79,7 +79,7 @@ const configurationChecks: Readonly<
     const text = `${gib(free)} of ${gib(blocks * bsize)} are free for ${dataDir}`
     const reserve = blobs === undefined ? reserveBytesOf(blocks * bsize, diskReserveBytes) : 0
     if (isFullDisk({ freeBytes: free, reserveBytes: reserve }))
-      return fail(reserve === 0 ? text : `${text}: pushes are refused below ${gib(reserve)}`, action)
+      return fail(reserve === 0 ? text : `${text}: pushes are rejected below ${gib(reserve)}`, action)
     if (files > 0 && ffree < limits.diskFreeFilesMin)
       return fail(`the disk of ${dataDir} has ${ffree} free inodes`, action)
     return free < limits.diskFreeBytesLow ? warn(text, action) : ok(text)
@@ -148,7 +148,7 @@ async function checkIssuerClocks(issuers: readonly string[]): Promise<CheckOutco
       try {
         const signal = AbortSignal.timeout(limits.outboundTimeoutMs)
         const { ok: isOk, status, headers } = await fetch(url, { signal })
-        if (!isOk) return { problem: `${url} answers with status ${status}` }
+        if (!isOk) return { problem: `${url} returns status ${status}` }
         return { issuer, offMs: Math.abs(Date.parse(headers.get('date') ?? '') - Date.now()) }
       } catch (error) {
         const { cause, message } = error as Error
@@ -287,7 +287,7 @@ const databaseChecks: Readonly<
     if (baseUrl === undefined) return ok('the address of the port')
     const { protocol, hostname } = new URL(baseUrl)
     if (tls !== undefined && protocol === 'http:')
-      return fail(`${baseUrl} is http, but the port speaks TLS`, 'Set BERTH_BASE_URL to the https address.')
+      return fail(`${baseUrl} is http, but the port uses TLS`, 'Set BERTH_BASE_URL to the https address.')
     if (config.baseUrl === undefined && !isLoopback(listen.host))
       return warn(
         `the port is reachable from other machines under ${baseUrl}, which BERTH_BASE_URL does not set`,

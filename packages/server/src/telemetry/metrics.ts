@@ -156,7 +156,7 @@ export function createMetrics(): Metrics {
 
   const limited = new Counter({
     name: 'berth_rate_limited_total',
-    help: 'Calls that a rate limit refused, by class of method and by what was counted.',
+    help: 'Calls that a rate limit rejected, by class of method and by what was counted.',
     labelNames: ['class', 'by'],
     registers,
   })
@@ -173,12 +173,12 @@ export function createMetrics(): Metrics {
 
   const audited = new Counter({
     name: 'berth_audit_written_total',
-    help: 'Refusals and exchanges that were written to the audit log.',
+    help: 'Denials and exchanges that were written to the audit log.',
     registers,
   })
   const auditDropped = new Counter({
     name: 'berth_audit_dropped_total',
-    help: 'Refusals and exchanges that did not reach the audit log.',
+    help: 'Denials and exchanges that did not reach the audit log.',
     registers,
   })
 
@@ -195,31 +195,31 @@ export function createMetrics(): Metrics {
   })
   const feedDocuments = new Counter({
     name: 'berth_advisory_feed_documents_total',
-    help: 'Files that advisory feeds brought to this node, by what became of them.',
+    help: 'Files of advisory feeds that this node read, by outcome.',
     labelNames: ['result'],
     registers,
   })
 
   const collections = new Counter({
     name: 'berth_registry_collections_total',
-    help: 'Collections of the registry on this node that ended, by outcome.',
+    help: 'Garbage collections on this node that ended, by outcome.',
     labelNames: ['outcome'],
     registers,
   })
   const collectionSeconds = new Gauge({
     name: 'berth_registry_collection_duration_seconds',
-    help: 'How long the last collection of the registry on this node took.',
+    help: 'Duration of the last garbage collection on this node.',
     registers,
   })
   const collected = new Counter({
     name: 'berth_registry_collected_total',
-    help: 'What collections of the registry on this node took, by kind.',
+    help: 'What garbage collection deleted on this node, by kind.',
     labelNames: ['kind'],
     registers,
   })
   const collectedBytes = new Counter({
     name: 'berth_registry_collected_bytes_total',
-    help: 'Bytes of what collections of the registry on this node took, by kind.',
+    help: 'Bytes that garbage collection deleted on this node, by kind.',
     labelNames: ['kind'],
     registers,
   })
@@ -259,7 +259,7 @@ export function createMetrics(): Metrics {
 
   const failedReads = new Counter({
     name: 'berth_metric_reads_failed_total',
-    help: 'Times that the database did not give the value of a metric, by metric.',
+    help: 'Failed reads of metric values from the database, by metric.',
     labelNames: ['metric'],
     registers,
   })
@@ -412,7 +412,7 @@ export function createMetrics(): Metrics {
     watchBufferedBytes(read) {
       new Gauge({
         name: 'berth_buffered_request_bytes',
-        help: 'Request bodies that wait in memory until their requests are answered.',
+        help: 'Request bodies in memory, until their requests end.',
         registers,
         collect() {
           this.set(read())
@@ -440,7 +440,7 @@ export function createMetrics(): Metrics {
     watchPort(read) {
       new Gauge({
         name: 'berth_requests_in_flight',
-        help: 'Requests that are being received or answered, by protocol.',
+        help: 'Requests in progress, by protocol.',
         labelNames: ['protocol'],
         registers,
         collect() {

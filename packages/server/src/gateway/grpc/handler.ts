@@ -138,7 +138,7 @@ export function createGrpcHandler(options: GrpcOptions): GrpcHandler {
         calls.serve(streamed, stream, headers, endOfStream, requestId)
         return
       }
-      sendTrailersOnly(stream, unimplemented('there is no such method'), options.errorDomain, requestId)
+      sendTrailersOnly(stream, unimplemented('unknown method'), options.errorDomain, requestId)
     },
     stop: () => calls.stop(),
     abort() {

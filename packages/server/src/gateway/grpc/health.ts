@@ -56,7 +56,7 @@ export function createHealthService(
 
   const check = singleMessageMethod<HealthCheckRequest>(async (call, { service }) => {
     if (!known.has(service)) {
-      call.fail(new ApiError(Code.NOT_FOUND, 'Not found: the server has no such service'))
+      call.fail(new ApiError(Code.NOT_FOUND, 'Not found: unknown service'))
       return
     }
     await update()

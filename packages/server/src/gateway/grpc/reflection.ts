@@ -106,7 +106,7 @@ function respond(known: ReflectionState, request: ServerReflectionRequest): Refl
     default:
       return {
         case: 'errorResponse',
-        value: { errorCode: Code.INVALID_ARGUMENT, errorMessage: 'the request asks for nothing' },
+        value: { errorCode: Code.INVALID_ARGUMENT, errorMessage: 'the request has no query' },
       }
   }
 }

@@ -17,7 +17,7 @@ export declare const file_grpc_health_v1_health: GenFile;
  */
 export declare type HealthCheckRequest = Message<"grpc.health.v1.HealthCheckRequest"> & {
   /**
-   * Full name of the service; empty asks about the server as a whole.
+   * Full name of the service; empty for the whole server.
    *
    * @generated from field: string service = 1;
    */
@@ -31,13 +31,13 @@ export declare type HealthCheckRequest = Message<"grpc.health.v1.HealthCheckRequ
 export declare const HealthCheckRequestSchema: GenMessage<HealthCheckRequest>;
 
 /**
- * How one service is doing.
+ * Response of Check and Watch.
  *
  * @generated from message grpc.health.v1.HealthCheckResponse
  */
 export declare type HealthCheckResponse = Message<"grpc.health.v1.HealthCheckResponse"> & {
   /**
-   * Its state.
+   * Status of the service.
    *
    * @generated from field: grpc.health.v1.HealthCheckResponse.ServingStatus status = 1;
    */
@@ -51,34 +51,34 @@ export declare type HealthCheckResponse = Message<"grpc.health.v1.HealthCheckRes
 export declare const HealthCheckResponseSchema: GenMessage<HealthCheckResponse>;
 
 /**
- * States of a service.
+ * Status of a service.
  *
  * @generated from enum grpc.health.v1.HealthCheckResponse.ServingStatus
  */
 export enum HealthCheckResponse_ServingStatus {
   /**
-   * The state is not known.
+   * The status is unknown.
    *
    * @generated from enum value: UNKNOWN = 0;
    */
   UNKNOWN = 0,
 
   /**
-   * Calls are answered.
+   * The service accepts calls.
    *
    * @generated from enum value: SERVING = 1;
    */
   SERVING = 1,
 
   /**
-   * Calls are not answered for now.
+   * The service does not accept calls at present.
    *
    * @generated from enum value: NOT_SERVING = 2;
    */
   NOT_SERVING = 2,
 
   /**
-   * There is no such service; only Watch answers this.
+   * The service is unknown; only Watch reports this.
    *
    * @generated from enum value: SERVICE_UNKNOWN = 3;
    */
@@ -105,13 +105,13 @@ export declare type HealthListRequest = Message<"grpc.health.v1.HealthListReques
 export declare const HealthListRequestSchema: GenMessage<HealthListRequest>;
 
 /**
- * Answer of List.
+ * Response of List.
  *
  * @generated from message grpc.health.v1.HealthListResponse
  */
 export declare type HealthListResponse = Message<"grpc.health.v1.HealthListResponse"> & {
   /**
-   * State by the full name of the service.
+   * Status by the full name of the service.
    *
    * @generated from field: map<string, grpc.health.v1.HealthCheckResponse> statuses = 1;
    */
@@ -131,7 +131,7 @@ export declare const HealthListResponseSchema: GenMessage<HealthListResponse>;
  */
 export declare const Health: GenService<{
   /**
-   * Tells how one service is doing. Fails with NOT_FOUND when the server does not know the service.
+   * Returns the status of a service. Fails with NOT_FOUND for an unknown service.
    *
    * @generated from rpc grpc.health.v1.Health.Check
    */
@@ -141,8 +141,8 @@ export declare const Health: GenService<{
     output: typeof HealthCheckResponseSchema;
   },
   /**
-   * Tells how one service is doing, now and after every change. A service that the server does not
-   * know is reported as SERVICE_UNKNOWN, and the call stays open.
+   * Returns the status of a service, now and after every change. An unknown service is reported as
+   * SERVICE_UNKNOWN, and the call stays open.
    *
    * @generated from rpc grpc.health.v1.Health.Watch
    */
@@ -152,7 +152,7 @@ export declare const Health: GenService<{
     output: typeof HealthCheckResponseSchema;
   },
   /**
-   * Tells how all services are doing, as far as the server keeps account of them.
+   * Returns the status of all services that the server reports on.
    *
    * @generated from rpc grpc.health.v1.Health.List
    */

@@ -31,7 +31,7 @@ export const HealthCheckResponse_ServingStatusSchema = /*@__PURE__*/
   enumDesc(file_grpc_health_v1_health, 1, 0);
 
 /**
- * States of a service.
+ * Status of a service.
  *
  * @generated from enum grpc.health.v1.HealthCheckResponse.ServingStatus
  */

@@ -67,7 +67,7 @@ export const ErrorResponseSchema = /*@__PURE__*/
   messageDesc(file_grpc_reflection_v1_reflection, 7);
 
 /**
- * Lets tools find out which services and messages the server offers.
+ * Reports the services and messages of the server to tools.
  *
  * @generated from service grpc.reflection.v1.ServerReflection
  */

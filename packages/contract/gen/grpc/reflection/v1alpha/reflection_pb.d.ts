@@ -11,26 +11,26 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_grpc_reflection_v1alpha_reflection: GenFile;
 
 /**
- * One question about the server's schema.
+ * A query about the server's schema.
  *
  * @generated from message grpc.reflection.v1alpha.ServerReflectionRequest
  */
 export declare type ServerReflectionRequest = Message<"grpc.reflection.v1alpha.ServerReflectionRequest"> & {
   /**
-   * Host that the question is about; not used.
+   * Host of the query; ignored.
    *
    * @generated from field: string host = 1;
    */
   host: string;
 
   /**
-   * The question.
+   * The query.
    *
    * @generated from oneof grpc.reflection.v1alpha.ServerReflectionRequest.message_request
    */
   messageRequest: {
     /**
-     * Asks for the file with this name.
+     * Requests the file with this name.
      *
      * @generated from field: string file_by_filename = 3;
      */
@@ -38,7 +38,7 @@ export declare type ServerReflectionRequest = Message<"grpc.reflection.v1alpha.S
     case: "fileByFilename";
   } | {
     /**
-     * Asks for the file that declares this symbol, given by its full name.
+     * Requests the file that declares the symbol with this full name.
      *
      * @generated from field: string file_containing_symbol = 4;
      */
@@ -46,7 +46,7 @@ export declare type ServerReflectionRequest = Message<"grpc.reflection.v1alpha.S
     case: "fileContainingSymbol";
   } | {
     /**
-     * Asks for the file that declares this extension.
+     * Requests the file that declares this extension.
      *
      * @generated from field: grpc.reflection.v1alpha.ExtensionRequest file_containing_extension = 5;
      */
@@ -54,7 +54,7 @@ export declare type ServerReflectionRequest = Message<"grpc.reflection.v1alpha.S
     case: "fileContainingExtension";
   } | {
     /**
-     * Asks for the numbers of all extensions of the message with this full name.
+     * Requests the numbers of all extensions of the message with this full name.
      *
      * @generated from field: string all_extension_numbers_of_type = 6;
      */
@@ -62,7 +62,7 @@ export declare type ServerReflectionRequest = Message<"grpc.reflection.v1alpha.S
     case: "allExtensionNumbersOfType";
   } | {
     /**
-     * Asks for all services; the value does not matter.
+     * Requests all services; the value is ignored.
      *
      * @generated from field: string list_services = 7;
      */
@@ -105,33 +105,33 @@ export declare type ExtensionRequest = Message<"grpc.reflection.v1alpha.Extensio
 export declare const ExtensionRequestSchema: GenMessage<ExtensionRequest>;
 
 /**
- * One answer about the server's schema.
+ * Response to one query.
  *
  * @generated from message grpc.reflection.v1alpha.ServerReflectionResponse
  */
 export declare type ServerReflectionResponse = Message<"grpc.reflection.v1alpha.ServerReflectionResponse"> & {
   /**
-   * Host that the answer is about.
+   * Host of the query.
    *
    * @generated from field: string valid_host = 1;
    */
   validHost: string;
 
   /**
-   * The question that is answered.
+   * The query.
    *
    * @generated from field: grpc.reflection.v1alpha.ServerReflectionRequest original_request = 2;
    */
   originalRequest?: ServerReflectionRequest | undefined;
 
   /**
-   * The answer.
+   * The result.
    *
    * @generated from oneof grpc.reflection.v1alpha.ServerReflectionResponse.message_response
    */
   messageResponse: {
     /**
-     * Files that were asked for, together with those they import.
+     * The requested files and their imports.
      *
      * @generated from field: grpc.reflection.v1alpha.FileDescriptorResponse file_descriptor_response = 4;
      */
@@ -139,7 +139,7 @@ export declare type ServerReflectionResponse = Message<"grpc.reflection.v1alpha.
     case: "fileDescriptorResponse";
   } | {
     /**
-     * Extension numbers that were asked for.
+     * The requested extension numbers.
      *
      * @generated from field: grpc.reflection.v1alpha.ExtensionNumberResponse all_extension_numbers_response = 5;
      */
@@ -155,7 +155,7 @@ export declare type ServerReflectionResponse = Message<"grpc.reflection.v1alpha.
     case: "listServicesResponse";
   } | {
     /**
-     * Why there is no answer.
+     * The error, if the query failed.
      *
      * @generated from field: grpc.reflection.v1alpha.ErrorResponse error_response = 7;
      */
@@ -258,7 +258,7 @@ export declare type ServiceResponse = Message<"grpc.reflection.v1alpha.ServiceRe
 export declare const ServiceResponseSchema: GenMessage<ServiceResponse>;
 
 /**
- * Why a question has no answer.
+ * Error of a query.
  *
  * @generated from message grpc.reflection.v1alpha.ErrorResponse
  */
@@ -271,7 +271,7 @@ export declare type ErrorResponse = Message<"grpc.reflection.v1alpha.ErrorRespon
   errorCode: number;
 
   /**
-   * What went wrong, for people.
+   * Error message.
    *
    * @generated from field: string error_message = 2;
    */
@@ -291,7 +291,7 @@ export declare const ErrorResponseSchema: GenMessage<ErrorResponse>;
  */
 export declare const ServerReflection: GenService<{
   /**
-   * Answers each request of the stream with one response, in order.
+   * Returns one response for each request of the stream, in order.
    *
    * @generated from rpc grpc.reflection.v1alpha.ServerReflection.ServerReflectionInfo
    */
