@@ -232,7 +232,7 @@ test('an unrequested compressed response is rejected: its size is unknown', asyn
   const server = await startFeedServer(t)
   const { fetch } = fetcher(t)
   server.answer = (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('x')
-  await assert.rejects(fetch(server.url), failing(/compressed although that was not asked for/))
+  await assert.rejects(fetch(server.url), failing(/compressed although this was not requested/))
 })
 
 test('two processes do not write the same file', async (t) => {
