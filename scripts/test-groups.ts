@@ -16,7 +16,7 @@ export interface TestProcess {
  * before its tests alone.
  */
 const NEEDS_OWN_PROCESS =
-  /process\.(env|memoryUsage|cpuUsage|on)\b|node:(child_process|worker_threads|perf_hooks)|\b(serve|spawn|run)Berth\b|ommandLine\(|startPostgres|startS3|hromium|^before\(/m
+  /process\.(env|memoryUsage|cpuUsage|on)\b|node:(child_process|worker_threads|perf_hooks)|\b(serve|spawn|run)Berth\b|ommandLine\(|startPostgres|startS3|createDocumentReader|createFeedBuilder|hromium|^before\(/m
 const GROUP_MS_MAX = 20_000
 
 /**
