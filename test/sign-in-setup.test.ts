@@ -71,13 +71,13 @@ for (const database of databases) {
         'no address': [{ email: 'ada' }, /email address must/],
         'a short password': [{ password: 'elevenchars' }, /at least 12 characters/],
         'a password of one letter': [{ password: 'aaaaaaaaaaaaaaaa' }, /repeat/],
-        'the address as password': [{ password: 'ada@example.com' }, /name or email/],
-        'the name as password': [{ password: 'ada-lovelace-ada' }, /name or email/],
+        'the address as password': [{ password: 'ada@example.com' }, /not based on your name/],
+        'the name as password': [{ password: 'ada-lovelace-ada' }, /not based on your name/],
         'the organization as password': [
           { organization: 'engines', password: 'engines-ada-2026' },
           /name of your organization/,
         ],
-        'an organization with capitals': [{ organization: 'ACME' }, /small letters/],
+        'an organization with capitals': [{ organization: 'ACME' }, /organization name is invalid/],
       }
       for (const [what, [fields, problem]] of Object.entries(wrong)) {
         const { answer } = await setup(path, fields)
