@@ -59,7 +59,9 @@ interface Marker {
 /** A new id, which sorts by time. */
 export function newBackupId(nowMs: number): string {
   const time = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '')
-  return `${time}-${randomBytes(3).toString('hex')}`
+  // The milliseconds first, so that ids of one second are in order.
+  const milliseconds = (nowMs % 1000).toString(16).padStart(3, '0')
+  return `${time}-${milliseconds}${randomBytes(2).toString('hex').slice(1)}`
 }
 
 export function isBackupId(text: string): boolean {
