@@ -152,7 +152,7 @@ test('admin check names what is wrong and what to do, and ends with exit code 1 
       { BERTH_TLS_CERT_FILE: 'c', BERTH_TLS_KEY_FILE: 'k', BERTH_BASE_URL: 'http://berth.example.com' },
       'base URL',
       'fail',
-      /the port speaks TLS/,
+      /the port uses TLS/,
     ],
     'a base URL that is not encrypted': [
       { BERTH_BASE_URL: 'http://berth.example.com' },
@@ -206,7 +206,7 @@ test('admin check names what is wrong and what to do, and ends with exit code 1 
   const keyless = await usedDirectory(t)
   rmSync(join(keyless, 'master.key'))
   const lost = (await check(t, { BERTH_DATA_DIR: keyless })).of('master key')
-  assert.match(`${lost?.result} ${lost?.message}`, /^fail .*master\.key is gone/)
+  assert.match(`${lost?.result} ${lost?.message}`, /^fail .*master\.key does not exist/)
 })
 
 test('admin check and serve name what is wrong with PostgreSQL, and the setting', {

@@ -3,8 +3,11 @@ import { after, before, describe, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { describeServedApi } from './support/api/openapi.ts'
 import { call } from './support/api/rest.ts'
+import { eventually } from './support/database/database-outage.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
+
+const BACKGROUND = 'getComputedStyle(document.body).backgroundColor'
 
 const { document } = describeServedApi('http://127.0.0.1', '0')
 
@@ -172,9 +175,10 @@ describe('/docs', () => {
             await page.waitForSelector(`${operation}.is-open .responses-wrapper`)
             for (const colorScheme of ['light', 'dark'] as const) {
               await page.emulateMedia({ colorScheme })
+              const background = colorScheme === 'dark' ? 'rgb(28, 32, 34)' : 'rgb(255, 255, 255)'
+              // The renderer applies the color scheme some time after the call returns.
+              await eventually(async () => (await page.evaluate(BACKGROUND)) === background)
               assert.equal(await overflow(page), 0, id)
-              const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
-              assert.equal(background, colorScheme === 'dark' ? 'rgb(28, 32, 34)' : 'rgb(255, 255, 255)')
             }
           }
         },
