@@ -129,7 +129,7 @@ function unprivilegedUser(): { readonly uid: number; readonly gid: number } {
     .split('\n')
     .map((line) => line.split(':'))
   const user = ['postgres', 'nobody'].map((name) => users.find(([known]) => known === name)).find(Boolean)
-  if (user === undefined) throw new Error('there is no user postgres or nobody to run it as')
+  if (user === undefined) throw new Error('there is neither a user postgres nor a user nobody to run it as')
   return { uid: Number(user[2]), gid: Number(user[3]) }
 }
 

@@ -393,7 +393,7 @@ ${rows.join('\n')}
     )
   })
 
-  test('R19: nobody grants by binding, role or change of either what they do not hold there', async () => {
+  test('R19: no caller grants, by binding, role or a change of either, a capability that they lack there', async () => {
     const organization = await createOrganization(berth, `escalate ${unique()}`)
     const granting = await createRole(
       berth,

@@ -238,7 +238,7 @@ describe('berth images copy', () => {
     assert.equal(await cli.ok(['images', 'digest', `oci:${third}`]), `${member}\n`)
   })
 
-  test('R34: a registry that names a stranger as its token service gets nobody’s credentials', async () => {
+  test('R34: a registry that names a foreign token service gets no credentials', async () => {
     let asked = 0
     const thief = await startRegistryProxy(cleanup, there.url, ({ reply }) => {
       asked += 1

@@ -150,7 +150,7 @@ export async function deleteRow(db: Db, collection: ResourceTable, uid: string):
   await inTransaction(db, (tx) => deleteResource(db, tx, collection, uid))
 }
 
-/** Takes everything away that lies in these organizations, as if it had never been. */
+/** Deletes everything in these organizations. */
 export async function deleteAll(db: Db, groups: readonly string[]): Promise<void> {
   const roots = [...new Set(groups.map(rootOf))]
   for (const table of [...resourceTables, 'counts', 'tombstones'] as const) {

@@ -126,7 +126,7 @@ const shapes: Readonly<Record<string, readonly [method: string, message: Body]>>
       ),
   ],
   '500,000 groups in a group': [ROLE, filledBody([0x0b], MIB - 10)],
-  '500,000 groups that end at once': [ROLE, filledBody([0x0b, 0x0c], MIB - 10)],
+  '500,000 groups that end immediately': [ROLE, filledBody([0x0b, 0x0c], MIB - 10)],
   '1 MiB of packed capabilities': [ROLE, field(2, field(4, filledBody([1], MIB - 20)))],
   '500,000 capabilities, one by one': [ROLE, field(2, filledBody([0x20, 1], MIB - 20))],
   '500,000 empty claims': [IDENTITY, field(2, field(20, filledBody([0x3a, 0], MIB - 30)))],

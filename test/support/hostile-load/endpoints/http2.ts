@@ -27,7 +27,7 @@ const start = session(() => [])
 
 const floods: readonly HostileCase[] = [
   raw(
-    '20,000 streams that are reset at once',
+    '20,000 streams that are reset immediately',
     session((target) => [
       many(20_000, (at) =>
         Buffer.concat([

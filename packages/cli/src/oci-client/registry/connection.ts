@@ -206,7 +206,7 @@ export class Connection {
     const hint = /certificate/i.test(why)
       ? '; set NODE_EXTRA_CA_CERTS to a file with the certificate to trust'
       : ''
-    const told = new TransferError(
+    const failure = new TransferError(
       'unreachable',
       this.host,
       `cannot connect to ${url.host} (${why})${hint}`,
@@ -215,8 +215,8 @@ export class Connection {
       },
     )
     return isPermanent(error) || (code === 'ECONNREFUSED' && !this.#answered)
-      ? told
-      : new TransientError(told)
+      ? failure
+      : new TransientError(failure)
   }
 
   /** Whether the response has a new challenge. */
@@ -288,13 +288,13 @@ export class Connection {
     const isRule = status === 403 && reason.startsWith('Precondition failed: ')
     if (status === 401 || (status === 403 && !isRule))
       return this.#denied(status, await this.#known(), reason)
-    const told = new TransferError(
+    const failure = new TransferError(
       status === 404 ? 'missing' : status >= 500 || status === 429 ? 'unreachable' : 'refused',
       this.host,
       `${this.host} responded to ${method} ${url.pathname} with status ${status}${reason === '' ? '' : `: ${reason}`}`,
     )
     const mayPass = status === 408 || status === 429 || (status >= 500 && status !== 501)
-    return mayPass ? new TransientError(told, retryAfterMs(reply.header('retry-after'))) : told
+    return mayPass ? new TransientError(failure, retryAfterMs(reply.header('retry-after'))) : failure
   }
 
   #denied(status: number, credentials: Credentials | undefined, reason = ''): TransferError {

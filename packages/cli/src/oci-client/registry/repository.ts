@@ -60,11 +60,11 @@ export class RegistryRepository implements ImageStore {
       if (!isMissingError(error)) throw error
       throw new TransferError('missing', this.connection.host, `${reference} not found in ${this.name}`)
     })
-    const told = reply.header('docker-content-digest')
+    const digestHeader = reply.header('docker-content-digest')
     const digest = isDigest(reference)
       ? reference
-      : told !== undefined && isDigest(told)
-        ? told
+      : digestHeader !== undefined && isDigest(digestHeader)
+        ? digestHeader
         : computeDigest(bytes)
     verifyDigest(this.name, digest, bytes)
     return parseManifest(this.name, digest, bytes, reply.header('content-type'))

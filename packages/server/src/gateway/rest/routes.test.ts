@@ -120,7 +120,7 @@ const ambiguous: readonly (readonly [string, string])[] = [
 ]
 for (const [a, b] of ambiguous) {
   test(`${a} and ${b} cannot both be GET routes`, () => {
-    assert.throws(() => createRouteLookup([route('GET', a), route('GET', b)]), /cannot be told apart/)
+    assert.throws(() => createRouteLookup([route('GET', a), route('GET', b)]), /cannot be distinguished/)
     assert.doesNotThrow(() => createRouteLookup([route('GET', a), route('POST', b)]))
   })
 }

@@ -205,5 +205,5 @@ function compareRank(a: PathTemplate, b: PathTemplate): number {
 
 function ambiguous(a: Route, b: Route): Error {
   const name = ({ method, template }: Route) => `${method.parent.typeName}.${method.name} (${template.text})`
-  return new Error(`${a.httpMethod} requests cannot be told apart: ${name(a)} and ${name(b)}`)
+  return new Error(`${a.httpMethod} requests cannot be distinguished: ${name(a)} and ${name(b)}`)
 }

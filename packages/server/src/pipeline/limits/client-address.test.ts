@@ -16,7 +16,7 @@ const cases: readonly [why: string, socket: string | undefined, forwarded: strin
       '192.0.2.9',
     ],
     ['a chain of proxies', '10.0.0.1', '1.1.1.1,192.0.2.9, 10.2.3.4 ,fd00::7', '192.0.2.9'],
-    ['nobody but proxies', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['only proxies', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
     ['an entry that is no address', '10.0.0.1', '192.0.2.9, unknown', '10.0.0.1'],
     ['an entry that is no address behind a proxy', '10.0.0.1', '192.0.2.9, unknown, 10.0.0.2', '10.0.0.2'],
     ['a bare number', '10.0.0.1', '3221225985', '10.0.0.1'],
