@@ -6,10 +6,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { importLimits } from '@berth/cli/commands/advisories/import/limits.ts'
 import { createProgram, loadAllCommands } from '@berth/cli/commands.ts'
 import { loadServerModule, type ServerPackage } from '@berth/cli/server-package.ts'
-import { limits } from '@berth/server/config/limits.ts'
 import type { Command } from 'commander'
 import { decodeJwt } from 'jose'
 import { call } from './support/api/rest.ts'
@@ -497,13 +495,6 @@ const serverPackage: ServerPackage = {
   operatorCommands: () => import('@berth/server/commands/commands.ts'),
   fileFetcher: () => import('@berth/server/advisories/feeds/fetcher.ts'),
 }
-
-test('the limits of an import equal those of the server', () => {
-  const serverLimits = Object.fromEntries(
-    Object.keys(importLimits).map((name) => [name, limits[name as keyof typeof importLimits]]),
-  )
-  assert.deepEqual(serverLimits, importLimits)
-})
 
 test('a command of the server package reports that the package is not installed', async () => {
   const message = /requires the package @berth\/server, which is not installed/

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FoundFile } from '@berth/advisory-formats/archives/found-file.ts'
+import { formatLimits } from '@berth/advisory-formats/limits.ts'
 import type { AdvisoryDocument } from '@berth/client/berth.ts'
-import { importLimits } from './limits.ts'
 
 /** Groups documents into requests of about a megabyte. A large document is compressed and sent alone. */
 
@@ -51,7 +51,7 @@ export async function* batchDocuments(
 
 /** Upper bound of the overhead of a request. */
 const REQUEST_BYTES = 64 * 1024
-const SENT_CHARS_MAX = importLimits.documentsRequestBytesMax - REQUEST_BYTES
+const SENT_CHARS_MAX = formatLimits.documentsRequestBytesMax - REQUEST_BYTES
 
 async function encodeContent(content: Uint8Array): Promise<string> {
   const bytes = content.byteLength > BATCH_BYTES / 2 ? await gzipAsync(content) : content

@@ -11,6 +11,7 @@ import {
 } from '@berth/advisory-formats/archives/found-file.ts'
 import { createUnpackBudget } from '@berth/advisory-formats/archives/unpack-budget.ts'
 import { createImportSummary, type ImportSummary } from '@berth/advisory-formats/import-summary.ts'
+import { formatLimits } from '@berth/advisory-formats/limits.ts'
 import type { BerthClient, ImportedDocument } from '@berth/client/berth.ts'
 import { cacheDirectory } from '../../../config/user-directories.ts'
 import type { CommandDeclaration } from '../../../invocation/command-declaration.ts'
@@ -21,7 +22,6 @@ import { resolveGroupUid } from '../../../invocation/resource-lookup.ts'
 import { type DownloadedFile, type FileFetcher, loadServerModule } from '../../../server-package.ts'
 import { CommandFailed } from '../../../session/access-token.ts'
 import { type Batch, batchDocuments } from './batches.ts'
-import { importLimits } from './limits.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { printReport, toImportReport } from './report.ts'
 
@@ -183,12 +183,12 @@ const searchOptions = ({ progress, signal }: ImportContext) => ({ signal, onRead
 
 /** Reads all of standard input: the directory of an archive is at its end. */
 async function* readStdinDocuments({ signal }: ImportContext): AsyncGenerator<FoundFile> {
-  const bytes = await readUpTo(process.stdin, importLimits.advisoryDocumentBytesMax)
-  if (bytes === undefined) yield rejectedFile(STDIN, tooLargeReason(importLimits.advisoryDocumentBytesMax))
+  const bytes = await readUpTo(process.stdin, formatLimits.advisoryDocumentBytesMax)
+  if (bytes === undefined) yield rejectedFile(STDIN, tooLargeReason(formatLimits.advisoryDocumentBytesMax))
   else
     yield* documentsInFile(
       { name: STDIN, source: bytes },
-      createUnpackBudget(bytes.length, importLimits, signal),
+      createUnpackBudget(bytes.length, formatLimits, signal),
     )
 }
 
