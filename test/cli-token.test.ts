@@ -98,7 +98,9 @@ for (const database of anyDatabase)
       mkdirSync(lock)
       const longAgo = new Date(Date.now() - 60_000)
       utimesSync(lock, longAgo, longAgo)
-      assert.equal(decodeJwt(await cli.ok(['auth', 'token'])).sub, berth.owner)
+      const tokens = await Promise.all(Array.from({ length: 5 }, () => cli.ok(['auth', 'token'])))
+      assert.equal(new Set(tokens).size, 1, 'one of several programs refreshed')
+      assert.equal(decodeJwt(tokens[0] ?? '').sub, berth.owner)
     })
 
     test('a token is renewed before it ends', async () => {
@@ -264,7 +266,7 @@ test('printing a kept token loads few modules, and none of a package', async (t)
   assert.deepEqual(packages(commented), ['yaml'])
   // Prompts, the client of the API and the server belong to commands that need them.
   const status = await loaded(['auth', 'status', '--quick'])
-  const heavy = /@inquirer|proper-lockfile|kysely|better-sqlite3|jose|client\/generated|aws4|\/open\//
+  const heavy = /@inquirer|kysely|better-sqlite3|jose|client\/generated|aws4|\/open\//
   const server = /\/packages\/server\//
   const unwanted = (url: string) => (url.includes('node_modules') ? heavy.test(url) : server.test(url))
   assert.deepEqual(status.filter(unwanted), [])

@@ -111,7 +111,7 @@ export const rooms: readonly Room[] = [
     name: 'advisories',
     holds: 'advisories: services, import, search, feeds, publication',
     uses: ['config', 'runtime', 'api', 'pipeline', 'port', 'gateway', 'storage', 'iam'],
-    libraries: ['kysely', 'lru-cache', 'packageurl-js', 'proper-lockfile'],
+    libraries: ['kysely', 'lru-cache', 'packageurl-js'],
   },
   {
     name: 'signin',

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Settings } from '../config/settings.ts'
 import { sanitizeText } from '../output/text-width.ts'
+import { type DirectoryLock, type LockLimits, lockDirectory } from './directory-lock.ts'
 import { failureReason, request } from './http.ts'
 import { findValidToken, remainingMs, type TokenCache } from './token-cache.ts'
 
@@ -58,8 +59,7 @@ export function refreshTokenKey({ api }: Pick<Settings, 'api'>): string {
   return api
 }
 
-/** A lock that is not renewed for this long belongs to a process that has ended. */
-const LOCK_STALE_MS = 15_000
+const refreshLockLimits: LockLimits = { staleMs: 15_000, waitMs: 45_000 }
 
 /**
  * Exchanges the refresh token, which can be used once, for a new access token. A lock serializes concurrent processes, because reuse of
@@ -75,7 +75,7 @@ export async function refreshAccessToken(
   const key = refreshTokenKey(settings)
   if (remainingMs(cache.read('refresh-token', key)) === 0) return undefined
   const before = cache.read('oidc-token', audience)
-  const release = await acquireLock(cache.directory)
+  const lock = await acquireLock(cache.directory)
   try {
     const refreshed = findValidToken(cache, audience)
     if (refreshed !== undefined && !(force && refreshed === before)) return refreshed
@@ -98,27 +98,16 @@ export async function refreshAccessToken(
     if (pair.token?.token) cache.write('oidc-token', pair.token.token, audience)
     return pair.token?.token
   } finally {
-    await release()
+    lock.release()
   }
 }
 
-async function acquireLock(base: string): Promise<() => Promise<void>> {
-  const { lock } = await import('proper-lockfile')
-  mkdirSync(base, { recursive: true, mode: 0o700 })
-  let isLost = false
-  const release = await lock(base, {
-    lockfilePath: join(base, 'refresh.lock'),
-    stale: LOCK_STALE_MS,
-    retries: { retries: 200, minTimeout: 25, maxTimeout: 250 },
-    // The machine was suspended: the response is still valid.
-    onCompromised: () => {
-      isLost = true
-    },
-  }).catch((error: unknown) => {
+async function acquireLock(base: string): Promise<DirectoryLock> {
+  try {
+    mkdirSync(base, { recursive: true, mode: 0o700 })
+    return await lockDirectory(join(base, 'refresh.lock'), refreshLockLimits)
+  } catch (error) {
     throw new CommandFailed(`${base} cannot be locked to refresh the token: ${failureReason(error)}`)
-  })
-  return async () => {
-    if (!isLost) await release().catch(() => undefined)
   }
 }
 

@@ -5,10 +5,10 @@ import Database from 'better-sqlite3'
 import { makePrivateDirectory } from '../../db.ts'
 
 /**
- * One server for each SQLite database. The lock is an exclusive SQLite lock on an empty file beside the database: the operating system
- * holds it for the process, so it ends with the process, also after a crash.
+ * A lock between processes of one machine: an exclusive SQLite lock on an empty file. The operating system holds it for the process, so it
+ * ends with the process, also after a crash.
  */
-export interface ServerLock {
+export interface FileLock {
   release(): void
 }
 
@@ -22,7 +22,7 @@ const RETRY_MS = 50
  * Creates the file if needed and locks it. Rejects with LockTaken if another process, or another caller in this one, still has the lock
  * after `waitMs`.
  */
-export async function lockServer(file: string, waitMs: number): Promise<ServerLock> {
+export async function lockFile(file: string, waitMs: number): Promise<FileLock> {
   makePrivateDirectory(dirname(file))
   createFile(file)
   const database = new Database(file, { timeout: 0 })
