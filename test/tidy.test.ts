@@ -139,6 +139,35 @@ test('proofs of authorization are made by the pipeline and its adapters alone', 
   )
 })
 
+test('the request pipeline alone authenticates browsers, and each page is an operation', () => {
+  const filesWith = (pattern: RegExp) =>
+    shipped
+      .filter((file) => pattern.test(textOf(file)))
+      .map((file) => file.replace('packages/server/src/', ''))
+      .sort()
+  assert.deepEqual(filesWith(/\bsessionBySecret\(/), [
+    'signin/sessions/session-cookie.ts',
+    'tokens/sessions/sessions.ts',
+  ])
+  assert.deepEqual(filesWith(/\bauthenticateBrowser\(/), [
+    'signin/pages/page-routes.ts',
+    'signin/sessions/session-cookie.ts',
+  ])
+  // The stylesheet and scripts of the pages are no operations.
+  assert.deepEqual(filesWith(/\bnew Hono\b/), [
+    'signin/app.ts',
+    'signin/pages/assets.ts',
+    'signin/pages/page-routes.ts',
+  ])
+  const names = shipped.flatMap((file) =>
+    [...textOf(file).matchAll(/\b(?:get|post)\(\s*[^;]*?,\s*\w+\((?:context, )?'(\w+)'\)/g)].map(
+      ([, name]) => name,
+    ),
+  )
+  assert.ok(names.length > 30)
+  assert.deepEqual(names, [...new Set(names)])
+})
+
 test('packages import only what they name', () => {
   const wrong = imports.filter(({ file, target }) => {
     const [own = '', other] = [packageOf(file), packageOf(target)]

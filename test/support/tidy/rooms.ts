@@ -182,13 +182,14 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'serve',
-    holds: 'the parts of a running server: services, background jobs, listeners, stop order',
+    holds: 'the parts of a running server: services, adapters, background jobs, listeners, stop order',
     uses: [
       'config',
       'runtime',
       'api',
       'pipeline',
       'port',
+      'gateway',
       'storage',
       'telemetry',
       'audit',
@@ -199,6 +200,7 @@ export const rooms: readonly Room[] = [
       'signin',
       'v1',
       'installation',
+      'reference',
     ],
     libraries: [],
   },

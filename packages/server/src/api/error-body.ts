@@ -37,6 +37,13 @@ export function httpStatusOf(code: Code): number {
   return httpStatuses[code] ?? 500
 }
 
+/** Returns the first RPC code with an HTTP status: OK for a success or redirect, UNKNOWN for a status of no code. */
+export function codeOfHttpStatus(status: number): Code {
+  if (status < 400) return Code.OK
+  const code = Object.keys(httpStatuses).find((code) => httpStatuses[Number(code) as Code] === status)
+  return code === undefined ? Code.UNKNOWN : (Number(code) as Code)
+}
+
 /** Returns the HTTP status of an error: its own if it has one, otherwise that of its code. */
 export function httpStatusOfError(error: ApiError): number {
   return error.httpStatus ?? httpStatusOf(error.code)

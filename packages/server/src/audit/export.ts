@@ -10,16 +10,11 @@ import type { FieldViolation } from '../api/errors.ts'
 import { requireValid } from '../api/fields.ts'
 import { limits } from '../config/limits.ts'
 import { createJsonWriter } from '../gateway/json/writer.ts'
-import {
-  commonHeaders,
-  errorReply,
-  RestCall,
-  withDeadline,
-  withReplyHeaders,
-} from '../gateway/rest/handler.ts'
+import { commonHeaders, errorReply, withDeadline, withReplyHeaders } from '../gateway/rest/handler.ts'
 import { createQueryReader } from '../gateway/rest/query-reader.ts'
 import type { MethodPipeline } from '../pipeline/methods.ts'
 import type { BodyStream, HttpHandler } from '../port/http.ts'
+import { RestCall } from '../port/rest-call.ts'
 import type { Log } from '../runtime/log.ts'
 
 /**

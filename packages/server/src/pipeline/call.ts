@@ -23,6 +23,8 @@ export interface IncomingCall {
   /** The headers or metadata of these names, as sent. */
   readonly ifMatch: string | undefined
   readonly idempotencyKey: string | undefined
+  /** Another header of an HTTP request, by its lower-case name; absent for gRPC. */
+  header?(name: string): string | undefined
   /** Aborted when the client disconnects or its deadline passes; absent if the adapter does not know. */
   readonly signal?: AbortSignal | undefined
   /** What is recorded of the request; undefined if nothing is. */

@@ -4,11 +4,11 @@ import { create, type DescMethod, type DescService, type Message } from '@bufbui
 import { aborted, unimplemented } from '../api/errors.ts'
 import { fullMethodName } from '../api/method-name.ts'
 import { limits } from '../config/limits.ts'
-import type { Authenticate } from './authenticate.ts'
 import type { Authorization } from './authorization.ts'
 import { type AccessRule, accessRuleOf, authorize, authorizeHeaders, requestedScope } from './authorize.ts'
 import type {
   Call,
+  Caller,
   Dispatch,
   Handler,
   IncomingCall,
@@ -18,11 +18,14 @@ import type {
   Translator,
 } from './call.ts'
 import { limitClassOf } from './limits/limit-class.ts'
-import { type Operation, type Pipeline, StartedCall } from './pipeline.ts'
+import { type Operation, StartedCall } from './operation.ts'
+import type { Pipeline } from './pipeline.ts'
 import { assignShare } from './request-context.ts'
 import { joinParts } from './response-parts.ts'
 
 /** RPC methods in the request pipeline, for REST and gRPC: what a method's options say is its operation. */
+
+type StartedMethod = StartedCall<Authorization>
 
 /** Runs a call that its headers do not refuse, with its decoded message. */
 export type AdmittedCall = (request: Message) => Promise<Message>
@@ -38,8 +41,7 @@ export type AuthorizeHeaders = (
 ) => AdmittedCall | Promise<AdmittedCall>
 
 /** What options of a method in the schema, and its service, make of it. */
-export interface MethodOperation extends Operation {
-  readonly name: string
+export interface MethodOperation extends Operation<Authorization> {
   readonly method: DescMethod
   readonly rule: AccessRule
   readonly handler: Handler
@@ -54,7 +56,8 @@ export interface MethodOptions {
   readonly services: readonly ServiceImplementation[]
   /** Methods that invoke those above: they authenticate and count like every method, and the invoked methods authorize. */
   readonly translations: readonly ServiceTranslation[]
-  readonly authenticate: Authenticate
+  /** Returns the caller of a request by its credentials. Throws code 16. */
+  readonly authenticate: (incoming: IncomingCall) => Caller | Promise<Caller>
 }
 
 export interface MethodPipeline {
@@ -73,13 +76,13 @@ export function createMethodPipeline(pipeline: Pipeline, options: MethodOptions)
   }
 
   const admit =
-    (operation: MethodOperation, call: StartedCall): AdmittedCall =>
+    (operation: MethodOperation, call: StartedMethod): AdmittedCall =>
     (request) =>
       pipeline.finish(call, () => respond(operation, call, request))
 
   const respond = async (
     operation: MethodOperation,
-    call: StartedCall,
+    call: StartedMethod,
     request: Message,
   ): Promise<Message> => {
     const { access, translate } = operation
@@ -87,14 +90,14 @@ export function createMethodPipeline(pipeline: Pipeline, options: MethodOptions)
     // A body that came late counts for what its caller may do now (R12).
     const isStale = performance.now() - call.decidedMs > limits.grantsMaxAgeMs
     const current = isStale ? await reauthenticate(call) : call
-    if (translate === undefined) return invoke(operation, current, request, current.authorization)
+    if (translate === undefined) return invoke(operation, current, request, current.proof)
     return respondTranslated(translate, current, request)
   }
 
   /** Authorizes a known caller by the message, unless the headers have `decided`, and calls the handler. */
   const invoke = (
     operation: MethodOperation,
-    call: StartedCall,
+    call: StartedMethod,
     request: Message,
     decided: Authorization | undefined,
   ): Promise<Message> =>
@@ -108,7 +111,7 @@ export function createMethodPipeline(pipeline: Pipeline, options: MethodOptions)
       },
     )
 
-  const respondTranslated = async (translate: Translator, call: StartedCall, request: Message) => {
+  const respondTranslated = async (translate: Translator, call: StartedMethod, request: Message) => {
     let hasResponded = false
     const invokeMethod: InvokeMethod = async (method, init) => {
       // A client may take its time over the parts of a response, and lose rights meanwhile.
@@ -127,15 +130,15 @@ export function createMethodPipeline(pipeline: Pipeline, options: MethodOptions)
     return response
   }
 
-  const reauthenticate = async (call: StartedCall): Promise<StartedCall> => {
-    const current = new StartedCall(call.operation, call.incoming, call.pathScope)
-    current.caller = await options.authenticate(call.incoming.authorizationHeader)
+  const reauthenticate = async (call: StartedMethod): Promise<StartedMethod> => {
+    const current = new StartedCall<Authorization>(call.operation, call.incoming, call.pathScope)
+    current.caller = await options.authenticate(call.incoming)
     current.grants = await pipeline.requireGrants(current.caller)
     return current
   }
 
   /** Throws if the rights of the caller changed: parts read with different rights would look like one list that no caller may see. */
-  const reauthenticateUnchanged = async (call: StartedCall): Promise<StartedCall> => {
+  const reauthenticateUnchanged = async (call: StartedMethod): Promise<StartedMethod> => {
     const current = await reauthenticate(call)
     if (!isDeepStrictEqual(current.grants!.capabilitiesByScope, call.grants!.capabilitiesByScope))
       throw aborted('the rights of the caller have changed since the response started')
@@ -180,7 +183,8 @@ function methodOperations({
             rule.kind === 'open'
               ? undefined
               : {
-                  authenticate: ({ authorizationHeader }) => authenticate(authorizationHeader),
+                  decidedBy: 'grants',
+                  authenticate,
                   authorize: (caller, grants, pathScope) => authorizeHeaders(rule, pathScope, caller, grants),
                 },
           isV1: isV1(method.parent),
@@ -223,7 +227,7 @@ class HandledCall implements Call {
   readonly #incoming: IncomingCall
 
   constructor(
-    { operation, incoming }: StartedCall,
+    { operation, incoming }: StartedMethod,
     { method }: MethodOperation,
     request: Message,
     authorization?: Authorization,

@@ -2,7 +2,7 @@ import type { Code } from '../api/errors.ts'
 
 /** What the access log and traces record of one request. Each layer writes what it learns. */
 export interface RequestRecord {
-  /** Full RPC name, or operation of the registry, as in the audit log; undefined for pages and documents. */
+  /** Full RPC name, or operation of the registry or of a page, as in the audit log; undefined for documents. */
   method: string | undefined
   /** Template of the path, never its values: `/iam/v2beta1/groups/{uid=**}`. */
   route: string | undefined

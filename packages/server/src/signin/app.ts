@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { routePath } from 'hono/route'
 import type { HttpHandler, HttpRequest } from '../port/http.ts'
+import { RestCall } from '../port/rest-call.ts'
 import { accountRoutes } from './accounts/account-routes.ts'
 import { inviteRoutes } from './accounts/invite-routes.ts'
 import { registerRoutes } from './accounts/register-routes.ts'
@@ -40,6 +41,7 @@ export function createSignInHandler(options: SignInOptions): HttpHandler {
       address: request.address,
       requestId: request.id,
       record: request.record,
+      incoming: new RestCall(request),
     })
     return {
       status: response.status,
@@ -76,7 +78,7 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
     deviceRoutes,
     inviteRoutes,
   ])
-    app.route('/', routes(context))
+    app.route('/', routes(context).app)
   return app
 }
 

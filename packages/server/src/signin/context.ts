@@ -1,5 +1,7 @@
-import type { Context, Hono } from 'hono'
+import type { Context } from 'hono'
 import type { AuditRecorder } from '../audit/recorder.ts'
+import type { IncomingCall } from '../pipeline/call.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { RequestRecord } from '../pipeline/request-record.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Store } from '../storage/store.ts'
@@ -12,6 +14,8 @@ import type { Upstream } from './providers/upstream.ts'
 
 /** Dependencies of every route of the sign-in. */
 export interface SignInContext {
+  /** For the adapter of the routes alone (pages/page-routes.ts). */
+  readonly pipeline: Pick<Pipeline, 'start' | 'handle' | 'finish'>
   readonly store: Store
   /** `{auth_url}` from the configuration; the Host header of a request is never used (R39). */
   readonly authUrl: string
@@ -43,6 +47,8 @@ export interface PortBindings {
   readonly address: string
   readonly requestId: string
   readonly record: RequestRecord | undefined
+  /** The request as the pipeline reads it. */
+  readonly incoming: IncomingCall
 }
 
 /** The Hono environment of a sign-in handler. */
@@ -53,6 +59,3 @@ export interface SignInEnv {
     formTargets: readonly string[] | undefined
   }
 }
-
-/** Routes of one area of the sign-in. */
-export type SignInRoutes = Hono<SignInEnv>

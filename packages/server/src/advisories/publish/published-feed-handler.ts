@@ -7,18 +7,13 @@ import { ApiError, Code, notFound } from '../../api/errors.ts'
 import { matchesEtag } from '../../api/etag.ts'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import {
-  commonHeaders,
-  errorReply,
-  RestCall,
-  type RestOptions,
-  withReplyHeaders,
-} from '../../gateway/rest/handler.ts'
+import { commonHeaders, errorReply, type RestOptions, withReplyHeaders } from '../../gateway/rest/handler.ts'
 import { GROUP_TYPE } from '../../iam/groups/parent-group.ts'
 import { type AuthorizedScope, publishedScope } from '../../pipeline/authorization.ts'
 import type { MethodPipeline } from '../../pipeline/methods.ts'
 import type { Pipeline } from '../../pipeline/pipeline.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
+import { RestCall } from '../../port/rest-call.ts'
 import type { Store } from '../../storage/store.ts'
 import { artifactOfFileName, documentFileName, type FullFeed, fullFeeds, jsonLine } from './build-feed.ts'
 import { type PublicationState, readPublicationState } from './publication-state.ts'

@@ -9,9 +9,9 @@ import type { IncomingCall } from '../../pipeline/call.ts'
 import { requestBytesMax } from '../../pipeline/limits/request-size.ts'
 import type { AdmittedCall, AuthorizeHeaders } from '../../pipeline/methods.ts'
 import { currentContext } from '../../pipeline/request-context.ts'
-import type { RequestRecord } from '../../pipeline/request-record.ts'
 import { nextPart } from '../../pipeline/response-parts.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
+import { RestCall } from '../../port/rest-call.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
 import { fieldPathAsSent, type ParsedJson, parseInSlices } from '../json/reader.ts'
 import { compileEndpoint, type DecodedRequest, type Endpoint, isForm } from './endpoint.ts'
@@ -32,41 +32,6 @@ export interface RestOptions {
   readonly log: { error(fields: object, message: string): void }
   /** How long a handler may take, in milliseconds; default `limits.handlerTimeoutMs`. Afterwards the answer is code 4. */
   readonly handlerTimeoutMs?: number
-}
-
-/** What the pipeline reads of a request. A class, because accessors in object literals are slow. */
-export class RestCall implements IncomingCall {
-  readonly protocol = 'rest'
-  readonly acceptsParts = true
-  readonly requestId: string
-  readonly authorizationHeader: string | undefined
-  readonly record: RequestRecord | undefined
-  replyHeaders: IncomingCall['replyHeaders'] = undefined
-  readonly #request: HttpRequest
-
-  constructor(request: HttpRequest) {
-    this.requestId = request.id
-    this.authorizationHeader = request.headers.authorization
-    this.record = request.record
-    this.#request = request
-  }
-
-  get address(): string {
-    return this.#request.address
-  }
-
-  get signal(): AbortSignal | undefined {
-    return currentContext()?.signal
-  }
-
-  get ifMatch(): string | undefined {
-    return this.#request.headers['if-match']
-  }
-
-  get idempotencyKey(): string | undefined {
-    const header = this.#request.headers['idempotency-key']
-    return Array.isArray(header) ? header.join(', ') : header
-  }
 }
 
 /** Lower-case names. */

@@ -2,12 +2,13 @@ import { type CapabilitySet, noCapabilities } from '@berth/contract/capabilities
 import { retryAfter } from '../../api/error-body.ts'
 import type { ApiError } from '../../api/errors.ts'
 import { toApiError } from '../../api/storage-faults.ts'
-import { RestCall } from '../../gateway/rest/handler.ts'
 import { type Authorization, authorizeVisible } from '../../pipeline/authorization.ts'
 import type { Caller } from '../../pipeline/call.ts'
-import type { Operation, Pipeline } from '../../pipeline/pipeline.ts'
+import type { Operation } from '../../pipeline/operation.ts'
+import type { Pipeline } from '../../pipeline/pipeline.ts'
 import { runToCompletion } from '../../pipeline/request-context.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
+import { RestCall } from '../../port/rest-call.ts'
 import {
   type Action,
   authorizeRepo,
@@ -184,8 +185,7 @@ function routeOrReject(options: OciOptions, call: OciCall): Serve {
   try {
     return route(options, call)
   } catch (failure) {
-    options.pipeline.reject(call.operation, call, failure, call.startMs)
-    throw failure
+    return options.pipeline.reject(call.operation, call, failure, call.startMs)
   }
 }
 
@@ -214,6 +214,7 @@ function routeRepo(options: OciOptions, call: OciCall, parsed: RepoRoute, query:
     name: operationName(repoOperation.name),
     limitClass: action === 'pull' ? 'read' : 'write',
     access: {
+      decidedBy: 'grants',
       authenticate: () => options.authenticate(request),
       async authorize(caller, grants): Promise<RepoAuthorization> {
         call.isAuthenticated = true
@@ -253,6 +254,7 @@ function routeRegistry(
     name: operationName(isCatalog ? 'ListCatalog' : 'CheckVersion'),
     limitClass: 'read',
     access: {
+      decidedBy: 'grants',
       authenticate: () => options.authenticate(request),
       authorize(caller, grants) {
         call.isAuthenticated = true

@@ -5,18 +5,20 @@ import { parseFormFields } from '../../api/form-fields.ts'
 import { toApiError } from '../../api/storage-faults.ts'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import { RestCall } from '../../gateway/rest/handler.ts'
 import { ANONYMOUS_IDENTITY } from '../../iam/identities/anonymous-uid.ts'
 import type { VerifyAccessToken } from '../../pipeline/authenticate.ts'
 import type { Grants } from '../../pipeline/authorization.ts'
 import type { Caller, RegistryScope } from '../../pipeline/call.ts'
-import type { Operation, Pipeline } from '../../pipeline/pipeline.ts'
+import type { Operation } from '../../pipeline/operation.ts'
+import type { Pipeline } from '../../pipeline/pipeline.ts'
 import { assignShare } from '../../pipeline/request-context.ts'
 import type { HttpHandler, HttpRequest } from '../../port/http.ts'
+import { RestCall } from '../../port/rest-call.ts'
 import type { Db } from '../../storage/db.ts'
 import type { AccessTokens } from '../../tokens/access-token.ts'
 import { requireUsableLength } from '../../tokens/exchange/token-request.ts'
 import { type Action, anonymousCaller, operationCapabilities, tokenAllows } from './access.ts'
+import { operationName } from './context.ts'
 import { ociErrorBody, ociStatus } from './errors.ts'
 import { parseRepoName, resolveRepo, scopeOf } from './repo-names.ts'
 
@@ -46,7 +48,11 @@ interface Credentialed {
 }
 
 /** The handler verifies the credentials, which may come in the form. */
-const operation: Operation = { name: undefined, limitClass: 'read', access: undefined }
+const operation: Operation = {
+  name: operationName('IssueToken'),
+  limitClass: 'read',
+  access: undefined,
+}
 
 /** User name for a password that is a token of this server. */
 const TOKEN_USER = '_token'

@@ -1,16 +1,14 @@
 import type { Context } from 'hono'
-import { Hono } from 'hono'
-import { ApiError, Code, invalidArgument, permissionDenied } from '../../api/errors.ts'
+import { ApiError, Code } from '../../api/errors.ts'
 import { normalizeEmail } from '../../api/fields.ts'
 import { limits } from '../../config/limits.ts'
-import { readRegisteredThrough } from '../../iam/identities/users.ts'
-import { hasUserAuthority } from '../../pipeline/vouching.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
-import { endOtherSessions, endOwnSession, type Session, sessionsOf } from '../../tokens/sessions/sessions.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import { endOtherSessions, endOwnSession, sessionsOf } from '../../tokens/sessions/sessions.ts'
+import type { SignInContext, SignInEnv } from '../context.ts'
 import { readUserProfile } from '../oauth/id-tokens.ts'
-import { type Form, readForm } from '../pages/form.ts'
+import { readForm } from '../pages/form.ts'
+import { PageRoutes } from '../pages/page-routes.ts'
 import {
   addPasskey,
   createRegistrationOptions,
@@ -21,36 +19,17 @@ import {
 import { organizationNamesOf } from '../passwords/organization-names.ts'
 import { checkPasswordPolicy, hashPassword, verifyPassword } from '../passwords/password.ts'
 import { byAccount, limitGuesses } from '../rate-limits/guesses.ts'
-import { type Browser, loadBrowser, signOut } from '../sessions/browser.ts'
+import { signOut } from '../sessions/browser.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
+import { accountOwner, cannotActAsPerson, type SignedInUser, signedInUser } from './account-access.ts'
 import { accountPage, deleteAccountPage, type NoticeKey, notices } from './account-page.ts'
-import {
-  type Account,
-  accountById,
-  accountOfIdentity,
-  checkAccountName,
-  deleteAccount,
-  updateAccount,
-} from './accounts.ts'
+import { accountById, checkAccountName, deleteAccount, updateAccount } from './accounts.ts'
 
 /** Routes of the account page: a signed-in user's account, passkeys and sessions. */
 
-interface SignedInUser {
-  readonly browser: Browser
-  readonly session: Session
-  /** Undefined for a user of an identity provider. */
-  readonly account: Account | undefined
-  /** Whether this session has authority over the whole user (pipeline/vouching.ts). */
-  readonly actsAsPerson: boolean
-}
-
-interface AccountOwner extends SignedInUser {
-  readonly account: Account
-}
-
-export function accountRoutes(context: SignInContext): SignInRoutes {
+export function accountRoutes(context: SignInContext): PageRoutes {
   const { store } = context
-  const app: SignInRoutes = new Hono<SignInEnv>()
+  const app = new PageRoutes(context)
 
   const changeWithAudit = (
     c: Context<SignInEnv>,
@@ -89,13 +68,10 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     return c.html(body, status)
   }
 
-  app.get('/account', async (c) => {
-    const user = await readSignedInUser(c, context)
-    return user === undefined ? c.redirect('/sign-in', 303) : renderAccount(c, user)
-  })
+  app.get('/account', signedInUser('ShowAccount'), async (c, user) => renderAccount(c, user))
 
-  app.post('/account/name', async (c) => {
-    const { owner, form } = await readOwnerForm(c, context)
+  app.post('/account/name', accountOwner('UpdateAccount'), async (c, owner) => {
+    const form = await readForm(c, owner.browser)
     const name = form.trimmed('name')
     const violation = checkAccountName(name)
     if (violation !== undefined) return renderAccount(c, owner, `Your name ${violation.description}.`, 400)
@@ -105,8 +81,8 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     return done(c, 'name')
   })
 
-  app.post('/account/password', async (c) => {
-    const { owner, form } = await readOwnerForm(c, context)
+  app.post('/account/password', accountOwner('ChangePassword'), async (c, owner) => {
+    const form = await readForm(c, owner.browser)
     const { account, session } = owner
     const { address } = context.requestMetadataOf(c)
     const given = form.text('current')
@@ -128,8 +104,8 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     return done(c, 'password')
   })
 
-  app.post('/account/second-factor', async (c) => {
-    const { owner, form } = await readOwnerForm(c, context)
+  app.post('/account/second-factor', accountOwner('UpdateSecondFactor'), async (c, owner) => {
+    const form = await readForm(c, owner.browser)
     if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     const required = form.text('required') === 'yes'
     if (required && (await passkeysOf(store.db.kysely, owner.account.id)).length === 0)
@@ -140,15 +116,15 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     return done(c, 'second-factor')
   })
 
-  app.post('/account/passkeys/options', async (c) => {
-    const { owner } = await readOwnerForm(c, context)
+  app.post('/account/passkeys/options', accountOwner('CreateNewPasskeyOptions'), async (c, owner) => {
+    await readForm(c, owner.browser)
     if (!isRecent(context, owner))
       return c.json({ problem: 'Sign out and sign in again first. Your last sign-in was too long ago.' }, 401)
     return c.json(await createRegistrationOptions(context, owner.browser, owner.account))
   })
 
-  app.post('/account/passkeys', async (c) => {
-    const { owner, form } = await readOwnerForm(c, context)
+  app.post('/account/passkeys', accountOwner('AddPasskey'), async (c, owner) => {
+    const form = await readForm(c, owner.browser)
     const { account, browser } = owner
     if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     const name = form.trimmed('name')
@@ -171,8 +147,8 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     return done(c, 'passkey-added')
   })
 
-  app.post('/account/passkeys/rename', async (c) => {
-    const { owner, form } = await readOwnerForm(c, context)
+  app.post('/account/passkeys/rename', accountOwner('RenamePasskey'), async (c, owner) => {
+    const form = await readForm(c, owner.browser)
     const name = form.trimmed('name')
     const violation = checkAccountName(name)
     if (violation !== undefined)
@@ -190,8 +166,8 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     return done(c, 'passkey-renamed')
   })
 
-  app.post('/account/passkeys/remove', async (c) => {
-    const { owner, form } = await readOwnerForm(c, context)
+  app.post('/account/passkeys/remove', accountOwner('RemovePasskey'), async (c, owner) => {
+    const form = await readForm(c, owner.browser)
     const { account } = owner
     if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     const passkeys = await passkeysOf(store.db.kysely, account.id)
@@ -216,8 +192,8 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     return done(c, 'passkey-removed')
   })
 
-  app.post('/account/sessions/end', async (c) => {
-    const { user, form } = await readUserForm(c, context)
+  app.post('/account/sessions/end', signedInUser('EndSession'), async (c, user) => {
+    const form = await readForm(c, user.browser)
     const { session, browser } = user
     const id = form.text('id')
     if (id === session.id) {
@@ -231,22 +207,20 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
     return done(c, 'session-ended')
   })
 
-  app.post('/account/sessions/end-others', async (c) => {
-    const { user } = await readUserForm(c, context)
+  app.post('/account/sessions/end-others', signedInUser('EndOtherSessions'), async (c, user) => {
+    await readForm(c, user.browser)
     if (!user.actsAsPerson) throw cannotActAsPerson()
     await changeWithAudit(c, user, 'EndSession', (tx) => endOtherSessions(tx, user.session))
     return done(c, 'sessions-ended')
   })
 
-  app.get('/account/delete', async (c) => {
-    const user = await readSignedInUser(c, context)
-    if (user?.account === undefined || !user.actsAsPerson)
-      return c.redirect(user === undefined ? '/sign-in' : '/account', 303)
+  app.get('/account/delete', signedInUser('ShowDeleteAccount'), async (c, user) => {
+    if (user.account === undefined || !user.actsAsPerson) return c.redirect('/account', 303)
     return c.html(deleteAccountPage(user.browser, user.account))
   })
 
-  app.post('/account/delete', async (c) => {
-    const { owner, form } = await readOwnerForm(c, context)
+  app.post('/account/delete', accountOwner('DeleteAccount'), async (c, owner) => {
+    const form = await readForm(c, owner.browser)
     if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     if (normalizeEmail(form.trimmed('email')) !== owner.account.email)
       return c.html(
@@ -262,49 +236,6 @@ export function accountRoutes(context: SignInContext): SignInRoutes {
   })
 
   return app
-}
-
-async function readSignedInUser(
-  c: Context<SignInEnv>,
-  context: SignInContext,
-): Promise<SignedInUser | undefined> {
-  const browser = await loadBrowser(c, context)
-  const { session } = browser
-  if (session === undefined) return undefined
-  const { db } = context.store
-  return {
-    browser,
-    session,
-    account: await accountOfIdentity(db.kysely, session.identity),
-    actsAsPerson: hasUserAuthority(session.voucher, await readRegisteredThrough(db.kysely, session.identity)),
-  }
-}
-
-/** Reads a form of a signed-in user. Throws code 16 if no one is signed in. */
-async function readUserForm(
-  c: Context<SignInEnv>,
-  context: SignInContext,
-): Promise<{ readonly user: SignedInUser; readonly form: Form }> {
-  const user = await readSignedInUser(c, context)
-  if (user === undefined)
-    throw new ApiError(
-      Code.UNAUTHENTICATED,
-      'Unauthenticated: you are no longer signed in. Sign in and try again',
-    )
-  return { user, form: await readForm(c, user.browser) }
-}
-
-/** Reads a form of a signed-in user with a local account. Throws code 3 for users of a provider, and code 7 without user authority. */
-async function readOwnerForm(
-  c: Context<SignInEnv>,
-  context: SignInContext,
-): Promise<{ readonly owner: AccountOwner; readonly form: Form }> {
-  const { user, form } = await readUserForm(c, context)
-  const { account } = user
-  if (account === undefined)
-    throw invalidArgument('', 'your identity provider manages your account. Change it there')
-  if (!user.actsAsPerson) throw cannotActAsPerson()
-  return { owner: { ...user, account }, form }
 }
 
 /** Whether the sign-in is recent enough to add a credential: an unattended browser must not give lasting access. */
@@ -329,10 +260,4 @@ function tooManyPasskeys(): ApiError {
 
 function identityDeleted(): ApiError {
   return new ApiError(Code.UNAUTHENTICATED, 'Unauthenticated: this identity no longer exists')
-}
-
-function cannotActAsPerson(): ApiError {
-  return permissionDenied(
-    'you signed in with an identity provider that did not register you, so you can end only this session. To end others, sign in with the method that you registered with',
-  )
 }

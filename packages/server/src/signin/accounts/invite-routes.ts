@@ -1,26 +1,26 @@
 import type { Context } from 'hono'
-import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { limits } from '../../config/limits.ts'
 import { findInviteOffer, type InviteOffer } from '../../iam/invitations.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import type { SignInContext, SignInEnv } from '../context.ts'
 import { authorizationRequestDefaults } from '../oauth/authorization-requests.ts'
 import { startAuthorizationRequest } from '../oauth/browser-binding.ts'
 import { readForm } from '../pages/form.ts'
 import { alert, field, formToken, type Html, page } from '../pages/layout.ts'
+import { anyBrowser } from '../pages/page-operation.ts'
+import { PageRoutes } from '../pages/page-routes.ts'
 import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
-import { type Browser, loadBrowser } from '../sessions/browser.ts'
+import type { Browser } from '../sessions/browser.ts'
 import { INVALID_INVITE } from './invite-acceptance.ts'
 
 /**
  * Accepts an invite in the browser: the holder of its code sees the offer, signs in or creates an account, and then accepts it. An invite
  * for an email address is only for the account with that address.
  */
-export function inviteRoutes(context: SignInContext): SignInRoutes {
-  const app: SignInRoutes = new Hono<SignInEnv>()
+export function inviteRoutes(context: SignInContext): PageRoutes {
+  const app = new PageRoutes(context)
 
-  app.get('/invite', async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.get('/invite', anyBrowser('ShowInvite'), async (c, { browser }) => {
     const code = c.req.query('code') ?? ''
     if (code === '') return c.html(inviteCodePage(browser))
     const offer = await readInviteOffer(c, context, code)
@@ -29,8 +29,7 @@ export function inviteRoutes(context: SignInContext): SignInRoutes {
       : c.html(offerPage(browser, code, offer))
   })
 
-  app.post('/invite', async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.post('/invite', anyBrowser('OpenInvite'), async (c, { browser }) => {
     const form = await readForm(c, browser)
     const code = form.trimmed('code')
     const offer = await readInviteOffer(c, context, code)

@@ -1,16 +1,17 @@
-import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { ApiError, Code } from '../../api/errors.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import type { SignInContext } from '../context.ts'
 import { pathAfterSignIn } from '../oauth/authorization-requests.ts'
 import { readAuthorizationRequest } from '../oauth/browser-binding.ts'
 import { readForm } from '../pages/form.ts'
 import { alert, formToken, type Html, page } from '../pages/layout.ts'
+import { anyBrowser } from '../pages/page-operation.ts'
+import { PageRoutes } from '../pages/page-routes.ts'
 import { organizationNamesOfInvite } from '../passwords/organization-names.ts'
 import { hashPassword } from '../passwords/password.ts'
 import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
-import { type Browser, loadBrowser, signIn } from '../sessions/browser.ts'
+import { type Browser, signIn } from '../sessions/browser.ts'
 import { canRegister } from '../sessions/render-sign-in-page.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
 import { requestField } from '../sessions/sign-in-page.ts'
@@ -18,19 +19,17 @@ import { checkNewAccountForm, newAccountFields, readNewAccountForm } from './acc
 import { createAccount } from './accounts.ts'
 
 /** Routes with which invited users create an account. */
-export function registerRoutes(context: SignInContext): SignInRoutes {
+export function registerRoutes(context: SignInContext): PageRoutes {
   const { store, authUrl } = context
-  const app: SignInRoutes = new Hono<SignInEnv>()
+  const app = new PageRoutes(context)
 
-  app.get('/sign-in/register', async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.get('/sign-in/register', anyBrowser('ShowRegister'), async (c, { browser }) => {
     const secret = c.req.query('request') ?? ''
     if (!(await canRegister(context, await readAuthorizationRequest(c, context, secret)))) throw notInvited()
     return c.html(registerPage({ browser, secret, name: '', email: '' }))
   })
 
-  app.post('/sign-in/register', async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.post('/sign-in/register', anyBrowser('Register'), async (c, { browser }) => {
     const form = await readForm(c, browser)
     const secret = form.text('request')
     const flow = await readAuthorizationRequest(c, context, secret)

@@ -1,4 +1,3 @@
-import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { ApiError, Code } from '../../api/errors.ts'
 import { checkName } from '../../api/fields.ts'
@@ -6,12 +5,14 @@ import { limits } from '../../config/limits.ts'
 import { lockFirstOrganization, nameFirstOrganization } from '../../iam/first-organization.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import type { SignInContext } from '../context.ts'
 import { readForm } from '../pages/form.ts'
 import { alert, field, formToken, type Html, page } from '../pages/layout.ts'
+import { anyBrowser } from '../pages/page-operation.ts'
+import { PageRoutes } from '../pages/page-routes.ts'
 import { hashPassword } from '../passwords/password.ts'
 import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
-import { type Browser, loadBrowser, signIn } from '../sessions/browser.ts'
+import { type Browser, signIn } from '../sessions/browser.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
 import {
   checkNewAccountForm,
@@ -26,9 +27,9 @@ import { SETUP_PATH, setupCodes } from './one-time-links.ts'
  * The owner account (R41): the holder of the link that the server printed becomes the owner of the installation. No password exists before
  * that.
  */
-export function setupRoutes(context: SignInContext): SignInRoutes {
+export function setupRoutes(context: SignInContext): PageRoutes {
   const { store, authUrl } = context
-  const app: SignInRoutes = new Hono<SignInEnv>()
+  const app = new PageRoutes(context)
 
   /** Throws code 5 for an invalid code, with the same message for every reason. */
   const checkSetupCode = async (code: string, address: string): Promise<void> => {
@@ -39,8 +40,7 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
   }
   const readFirstOrganization = () => inTransaction(store.db, (tx) => lockFirstOrganization(store, tx))
 
-  app.get(SETUP_PATH, async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.get(SETUP_PATH, anyBrowser('ShowSetup'), async (c, { browser }) => {
     const code = c.req.query('code') ?? ''
     await checkSetupCode(code, context.requestMetadataOf(c).address)
     const { organization, named } = await readFirstOrganization()
@@ -49,8 +49,7 @@ export function setupRoutes(context: SignInContext): SignInRoutes {
     )
   })
 
-  app.post(SETUP_PATH, async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.post(SETUP_PATH, anyBrowser('Setup'), async (c, { browser }) => {
     const form = await readForm(c, browser)
     const code = form.text('code')
     await checkSetupCode(code, context.requestMetadataOf(c).address)

@@ -1,6 +1,7 @@
-import { Hono } from 'hono'
 import { invalidArgument } from '../../api/errors.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import type { SignInContext } from '../context.ts'
+import { anyClient } from '../pages/page-operation.ts'
+import { PageRoutes } from '../pages/page-routes.ts'
 import { resolveProviderUid } from '../providers/providers.ts'
 import { countAttempt } from '../rate-limits/attempts.ts'
 import { resolveAudiences } from './audiences.ts'
@@ -15,9 +16,9 @@ import { parseScope } from './scope.ts'
  * The authorization endpoint (RFC 6749 section 3.1) with code, PKCE by SHA-256 (RFC 7636) and state. Until the redirect URI is known to be
  * registered for the client, errors are shown on a page (section 4.1.2.1).
  */
-export function authorizeRoutes(context: SignInContext): SignInRoutes {
-  const app: SignInRoutes = new Hono<SignInEnv>()
-  app.get('/oauth/authorize', async (c) => {
+export function authorizeRoutes(context: SignInContext): PageRoutes {
+  const app = new PageRoutes(context)
+  app.get('/oauth/authorize', anyClient('Authorize'), async (c) => {
     const sent = new URL(c.req.url).searchParams
     // These two decide where errors are sent, so they are checked first.
     const target = readParameters(selectParameters(sent, ['client_id', 'redirect_uri']))

@@ -4,7 +4,8 @@ import { ApiError, Code } from '../../api/errors.ts'
 import { generateSecret } from '../../storage/pending-store.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
 import { countAttempt } from '../rate-limits/attempts.ts'
-import { hashBrowserSecret, isSameBrowser, isSecure, SECRET_PATTERN } from '../sessions/browser.ts'
+import { hashBrowserSecret, isSameBrowser } from '../sessions/browser.ts'
+import { isSecure, SECRET_PATTERN } from '../sessions/session-cookie.ts'
 import {
   AUTHORIZATION_REQUEST_MS,
   type AuthorizationRequest,

@@ -4,6 +4,7 @@ import { toApiError } from '../../api/storage-faults.ts'
 import { limits } from '../../config/limits.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
 import { readFields } from '../pages/form.ts'
+import { anyClient, type ClientOperation } from '../pages/page-operation.ts'
 import { setRetryAfter } from '../pages/retry-after.ts'
 import { type OAuthParameters, readParameters } from './parameters.ts'
 
@@ -27,36 +28,39 @@ export type OAuthErrorCode =
 
 type ClientRequestHandler = (parameters: OAuthParameters, c: Context<SignInEnv>) => Promise<Response>
 
-/** Creates a handler of such a request. Errors that it throws become OAuth errors. */
+/** The operation of such an endpoint. */
+export function clientOperation({ log }: SignInContext, name: string): ClientOperation {
+  return anyClient(name, (c, failure) => {
+    c.header('pragma', 'no-cache')
+    const error = toApiError(failure, c.env.requestId, log)
+    const { code, message } = error
+    if (code === Code.INVALID_ARGUMENT) return oauthError(c, 'invalid_request', message)
+    if (code === Code.INTERNAL) return oauthError(c, 'server_error', message, 500)
+    setRetryAfter(c, error)
+    const status = code === Code.RESOURCE_EXHAUSTED ? 429 : 503
+    return oauthError(c, 'temporarily_unavailable', message, status)
+  })
+}
+
+/** Creates the handler of such an endpoint. */
 export function clientEndpoint(
-  context: SignInContext,
   repeatable: readonly string[],
   handler: ClientRequestHandler,
 ): (c: Context<SignInEnv>) => Promise<Response> {
   return async (c) => {
     c.header('pragma', 'no-cache')
-    try {
-      // All clients are public, so they have no credentials to send in a header.
-      if (c.req.header('authorization') !== undefined) {
-        c.header('www-authenticate', 'Basic realm="berth"')
-        return oauthError(c, 'invalid_client', 'clients have no secret; send client_id in the form', 401)
-      }
-      const parameters = readParameters(await readFields(c), {
-        repeatable,
-        // Values can be tokens.
-        charsMax: limits.formFieldCharsMax,
-      })
-      if (parameters.problem !== undefined) return oauthError(c, 'invalid_request', parameters.problem)
-      return await handler(parameters, c)
-    } catch (failure) {
-      const error = toApiError(failure, c.env.requestId, context.log)
-      const { code, message } = error
-      if (code === Code.INVALID_ARGUMENT) return oauthError(c, 'invalid_request', message)
-      if (code === Code.INTERNAL) return oauthError(c, 'server_error', message, 500)
-      setRetryAfter(c, error)
-      const status = code === Code.RESOURCE_EXHAUSTED ? 429 : 503
-      return oauthError(c, 'temporarily_unavailable', message, status)
+    // All clients are public, so they have no credentials to send in a header.
+    if (c.req.header('authorization') !== undefined) {
+      c.header('www-authenticate', 'Basic realm="berth"')
+      return oauthError(c, 'invalid_client', 'clients have no secret; send client_id in the form', 401)
     }
+    const parameters = readParameters(await readFields(c), {
+      repeatable,
+      // Values can be tokens.
+      charsMax: limits.formFieldCharsMax,
+    })
+    if (parameters.problem !== undefined) return oauthError(c, 'invalid_request', parameters.problem)
+    return handler(parameters, c)
   }
 }
 

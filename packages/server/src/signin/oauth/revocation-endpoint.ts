@@ -1,22 +1,23 @@
-import { Hono } from 'hono'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction } from '../../storage/db.ts'
 import { verifyRefreshToken } from '../../tokens/sessions/client-session.ts'
 import { endSessions } from '../../tokens/sessions/sessions.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import type { SignInContext } from '../context.ts'
+import { PageRoutes } from '../pages/page-routes.ts'
 import { clientOfSession } from '../sessions/client-of-session.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
-import { clientEndpoint, oauthError } from './client-endpoint.ts'
+import { clientEndpoint, clientOperation, oauthError } from './client-endpoint.ts'
 
 /**
  * Revocation (RFC 7009): ends the session of a token, with its refresh token and all its access tokens. The response for an invalid token is
  * the same (section 2.2).
  */
-export function revokeRoutes(context: SignInContext): SignInRoutes {
-  const app: SignInRoutes = new Hono<SignInEnv>()
+export function revokeRoutes(context: SignInContext): PageRoutes {
+  const app = new PageRoutes(context)
   app.post(
     '/oauth/revoke',
-    clientEndpoint(context, [], async (parameters, c) => {
+    clientOperation(context, 'Revoke'),
+    clientEndpoint([], async (parameters, c) => {
       const client = parameters.get('client_id')
       const token = parameters.get('token')
       if (client === '') return oauthError(c, 'invalid_request', 'client_id is required')

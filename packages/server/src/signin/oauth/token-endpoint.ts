@@ -1,5 +1,4 @@
 import type { Context } from 'hono'
-import { Hono } from 'hono'
 import { Code } from '../../api/errors.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction } from '../../storage/db.ts'
@@ -10,13 +9,14 @@ import {
   verifyRefreshToken,
 } from '../../tokens/sessions/client-session.ts'
 import { endSessions } from '../../tokens/sessions/sessions.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import type { SignInContext, SignInEnv } from '../context.ts'
+import { PageRoutes } from '../pages/page-routes.ts'
 import { clientOfSession } from '../sessions/client-of-session.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
 import { resolveAudiences } from './audiences.ts'
 import { authorizationCodes } from './authorization-codes.ts'
 import { type AuthorizationGrant, isGrantActive } from './authorization-grants.ts'
-import { clientEndpoint, oauthError } from './client-endpoint.ts'
+import { clientEndpoint, clientOperation, oauthError } from './client-endpoint.ts'
 import { deviceCodes } from './device/device-codes.ts'
 import { issueUserIdToken } from './id-tokens.ts'
 import type { OAuthParameters } from './parameters.ts'
@@ -42,11 +42,12 @@ const grantHandlers: Readonly<Record<string, (call: ClientCall) => Promise<Respo
 
 const grantTypes: readonly string[] = Object.keys(grantHandlers)
 
-export function tokenRoutes(context: SignInContext): SignInRoutes {
-  const app: SignInRoutes = new Hono<SignInEnv>()
+export function tokenRoutes(context: SignInContext): PageRoutes {
+  const app = new PageRoutes(context)
   app.post(
     '/oauth/token',
-    clientEndpoint(context, ['audience'], async (parameters, c) => {
+    clientOperation(context, 'IssueTokens'),
+    clientEndpoint(['audience'], async (parameters, c) => {
       const type = parameters.get('grant_type')
       if (type === '') return oauthError(c, 'invalid_request', 'grant_type is required')
       const grant = Object.hasOwn(grantHandlers, type) ? grantHandlers[type] : undefined

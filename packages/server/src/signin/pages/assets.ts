@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Hono } from 'hono'
 import { matchesEtag } from '../../api/etag.ts'
-import type { SignInEnv, SignInRoutes } from '../context.ts'
+import type { SignInEnv } from '../context.ts'
 
 /** The stylesheet, scripts and icon of the pages. Their addresses contain a revision, so that browsers can cache them. */
 
@@ -37,7 +37,7 @@ export function assetPath(name: AssetName): string {
   return `${PREFIX}/${revision}/${name}`
 }
 
-export function assetRoutes(): SignInRoutes {
+export function assetRoutes(): Hono<SignInEnv> {
   const app = new Hono<SignInEnv>()
   for (const [name, { type }] of Object.entries(files)) {
     const content = contents[name as AssetName]

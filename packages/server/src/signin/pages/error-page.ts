@@ -6,6 +6,7 @@ import { ApiError, Code } from '../../api/errors.ts'
 import { toApiError } from '../../api/storage-faults.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
 import { type Html, page } from './layout.ts'
+import { SignInRequired } from './page-operation.ts'
 import { setRetryAfter } from './retry-after.ts'
 
 /** Error pages: a heading, what happened, and a link to the sign-in page. */
@@ -26,6 +27,7 @@ export function errorPage(
   { log }: SignInContext,
   failure: unknown,
 ): Response | Promise<Response> {
+  if (failure instanceof SignInRequired && c.req.method === 'GET') return c.redirect('/sign-in', 303)
   const { requestId } = c.env
   const error = toApiError(failure, requestId, log)
   const status = httpStatusOfError(error) as ContentfulStatusCode

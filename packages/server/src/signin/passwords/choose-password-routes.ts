@@ -1,4 +1,3 @@
-import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { ApiError, Code } from '../../api/errors.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
@@ -6,19 +5,21 @@ import { endSessions } from '../../tokens/sessions/sessions.ts'
 import { newPasswordField, usernameField } from '../accounts/account-fields.ts'
 import { type Account, updateAccount } from '../accounts/accounts.ts'
 import { accountByPasswordCode, CHOOSE_PASSWORD_PATH } from '../accounts/one-time-links.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import type { SignInContext } from '../context.ts'
 import { readForm } from '../pages/form.ts'
 import { alert, formToken, type Html, page } from '../pages/layout.ts'
+import { anyBrowser } from '../pages/page-operation.ts'
+import { PageRoutes } from '../pages/page-routes.ts'
 import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
-import { type Browser, loadBrowser, signIn } from '../sessions/browser.ts'
+import { type Browser, signIn } from '../sessions/browser.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
 import { organizationNamesOf } from './organization-names.ts'
 import { checkPasswordPolicy, hashPassword } from './password.ts'
 
 /** Routes with which a user chooses a password by a link of the operator: for a new account, or to replace a forgotten one. */
-export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
+export function choosePasswordRoutes(context: SignInContext): PageRoutes {
   const { store } = context
-  const app: SignInRoutes = new Hono<SignInEnv>()
+  const app = new PageRoutes(context)
 
   const requireAccountOfCode = async (code: string, address: string): Promise<Account> => {
     const account = await limitGuesses(store, byAddress(address), () =>
@@ -28,8 +29,7 @@ export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
     return account
   }
 
-  app.get(CHOOSE_PASSWORD_PATH, async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.get(CHOOSE_PASSWORD_PATH, anyBrowser('ShowChoosePassword'), async (c, { browser }) => {
     const code = c.req.query('code') ?? ''
     return c.html(
       choosePasswordPage(
@@ -40,8 +40,7 @@ export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
     )
   })
 
-  app.post(CHOOSE_PASSWORD_PATH, async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.post(CHOOSE_PASSWORD_PATH, anyBrowser('ChoosePassword'), async (c, { browser }) => {
     const form = await readForm(c, browser)
     const code = form.text('code')
     const account = await requireAccountOfCode(code, context.requestMetadataOf(c).address)

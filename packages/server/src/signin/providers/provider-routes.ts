@@ -1,4 +1,3 @@
-import { Hono } from 'hono'
 import { ApiError, Code, invalidArgument } from '../../api/errors.ts'
 import { lookupUser } from '../../iam/identities/user-lookup.ts'
 import { ownCallbackPath, SHARED_CALLBACK_PATH } from '../../iam/identity-providers/callback.ts'
@@ -6,12 +5,14 @@ import { recordEvent } from '../../storage/changes/audit-events.ts'
 import type { Tx } from '../../storage/db.ts'
 import { generateSecret, pendingStore } from '../../storage/pending-store.ts'
 import type { SignedIn } from '../../tokens/sessions/sessions.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import type { SignInContext } from '../context.ts'
 import { authorizationRequests, pathAfterSignIn } from '../oauth/authorization-requests.ts'
 import { authorizationRequestExpired } from '../oauth/browser-binding.ts'
 import { closeWithError } from '../oauth/consent/authorization-response.ts'
 import { continuePage } from '../pages/continue-page.ts'
 import { messagePage } from '../pages/error-page.ts'
+import { anyBrowser } from '../pages/page-operation.ts'
+import { PageRoutes } from '../pages/page-routes.ts'
 import { countAttempt } from '../rate-limits/attempts.ts'
 import {
   type Browser,
@@ -19,7 +20,6 @@ import {
   isEqualConstantTime,
   isSameBrowser,
   linkToken,
-  loadBrowser,
   signIn,
 } from '../sessions/browser.ts'
 import { providerPage } from './provider-page.ts'
@@ -55,13 +55,12 @@ interface PendingProviderSignIn extends AuthorizationChecks {
 const PROVIDER_SIGN_IN_MS = 10 * 60 * 1000
 const METHOD = 'berth.signin/Provider'
 
-export function providerRoutes(context: SignInContext): SignInRoutes {
+export function providerRoutes(context: SignInContext): PageRoutes {
   const { store, providers, upstream, authUrl } = context
   const pendingSignIns = pendingStore<PendingProviderSignIn>(store, 'departure', PROVIDER_SIGN_IN_MS)
-  const app: SignInRoutes = new Hono<SignInEnv>()
+  const app = new PageRoutes(context)
 
-  app.get('/sign-in/provider', async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.get('/sign-in/provider', anyBrowser('StartProviderSignIn'), async (c, { browser }) => {
     const request = c.req.query('request') ?? ''
     const organization = c.req.query('organization')
     const id = c.req.query('with') ?? ''
@@ -119,11 +118,10 @@ export function providerRoutes(context: SignInContext): SignInRoutes {
     return provider
   }
 
-  app.on(
-    'GET',
+  app.get(
     [SHARED_CALLBACK_PATH, ownCallbackPath(':name'), ownCallbackPath(':organization/:id')],
-    async (c) => {
-      const browser = await loadBrowser(c, context)
+    anyBrowser('Provider'),
+    async (c, { browser }) => {
       const url = new URL(c.req.url)
       const states = url.searchParams.getAll('state')
       const [state = ''] = states

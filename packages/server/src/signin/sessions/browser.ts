@@ -1,18 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
-import { getCookie, setCookie } from 'hono/cookie'
-import { bestEffortWrite } from '../../api/storage-faults.ts'
+import { setCookie } from 'hono/cookie'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import { generateSecret, hashSecret } from '../../storage/pending-store.ts'
-import {
-  endSessions,
-  type Session,
-  type SignedIn,
-  sessionBySecret,
-  startSession,
-} from '../../tokens/sessions/sessions.ts'
+import { endSessions, type Session, type SignedIn, startSession } from '../../tokens/sessions/sessions.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
+import { isSecure, sessionCookieName } from './session-cookie.ts'
 import { flowEvent } from './sign-in-events.ts'
 
 /**
@@ -21,6 +15,8 @@ import { flowEvent } from './sign-in-events.ts'
  */
 export interface Browser {
   readonly secret: string
+  /** Whether the request had no secret: its response sets the cookie. */
+  readonly isNew: boolean
   readonly session: Session | undefined
   /** Token of the forms of this browser's pages, so that no other site can submit them. */
   readonly formToken: string
@@ -28,22 +24,7 @@ export interface Browser {
 
 /** Lifetime of a browser's session. */
 const BROWSER_SESSION_MS = 14 * 24 * 60 * 60 * 1000
-/** Form of the secrets in cookies. */
-export const SECRET_PATTERN = /^[A-Za-z0-9_-]{43}$/
 export const FORM_TOKEN_FIELD = 'form_token'
-
-export async function loadBrowser(c: Context, context: SignInContext): Promise<Browser> {
-  const name = cookieName(context)
-  const shown = getCookie(c, name) ?? ''
-  if (SECRET_PATTERN.test(shown)) {
-    const session = await sessionBySecret(context.store, 'browser', shown)
-    if (session !== undefined) await recordSessionUse(context.store, session)
-    return { secret: shown, session, formToken: formTokenOf(context, shown) }
-  }
-  const secret = generateSecret()
-  writeCookie(c, context, secret)
-  return { secret, session: undefined, formToken: formTokenOf(context, secret) }
-}
 
 /** Whether a form was sent from a page of this browser. */
 export function isValidFormToken(browser: Browser, sent: unknown): boolean {
@@ -102,7 +83,7 @@ export async function signIn(
       lifetimeMs: BROWSER_SESSION_MS,
     })
   })
-  writeCookie(c, context, secret)
+  setSessionCookie(c, context, secret)
 }
 
 export async function signOut(
@@ -116,30 +97,12 @@ export async function signOut(
       await recordEvent(tx, flowEvent(c, context, session.identity, 'SignOut'))
     })
   }
-  writeCookie(c, context, generateSecret())
+  setSessionCookie(c, context, generateSecret())
 }
 
-/** Smallest interval between two updates of `last_used_ms`: its owner needs no exact time. */
-const USE_RECORD_INTERVAL_MS = 60 * 1000
-
-async function recordSessionUse(
-  { db, clock }: SignInContext['store'],
-  { id, lastUsedMs }: Session,
-): Promise<void> {
-  const now = clock()
-  if (now - lastUsedMs < USE_RECORD_INTERVAL_MS) return
-  const written = inTransaction(db, (tx) =>
-    tx.updateTable('sessions').set({ last_used_ms: now }).where('id', '=', id).execute(),
-  )
-  await bestEffortWrite(written, [])
-}
-
-function formTokenOf({ store }: SignInContext, secret: string): string {
-  return createHmac('sha256', store.secretsKey).update(`form of ${secret}`).digest('base64url')
-}
-
-function writeCookie(c: Context, context: SignInContext, secret: string): void {
-  setCookie(c, cookieName(context), secret, {
+/** Sets the cookie of a browser that has none, or has a new secret. */
+export function setSessionCookie(c: Context, context: SignInContext, secret: string): void {
+  setCookie(c, sessionCookieName(context), secret, {
     httpOnly: true,
     secure: isSecure(context),
     // Lax, because the redirect back from an identity provider is a navigation from another site.
@@ -147,14 +110,4 @@ function writeCookie(c: Context, context: SignInContext, secret: string): void {
     path: '/',
     maxAge: BROWSER_SESSION_MS / 1000,
   })
-}
-
-/** The `__Host-` prefix makes browsers reject a cookie that another host of the domain set (RFC 6265bis section 4.1.3.2). */
-function cookieName(context: SignInContext): string {
-  return isSecure(context) ? '__Host-berth' : 'berth'
-}
-
-/** Whether users reach the sign-in over https, so that its cookies are secure. */
-export function isSecure({ authUrl }: Pick<SignInContext, 'authUrl'>): boolean {
-  return authUrl.startsWith('https:')
 }

@@ -1,18 +1,19 @@
-import { Hono } from 'hono'
 import { normalizeEmail } from '../../api/fields.ts'
 import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
 import { inTransaction } from '../../storage/db.ts'
 import { sessionsOf } from '../../tokens/sessions/sessions.ts'
 import { type Account, accountByEmail, updateAccount } from '../accounts/accounts.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
+import type { SignInContext } from '../context.ts'
 import { readForm } from '../pages/form.ts'
+import { anyBrowser } from '../pages/page-operation.ts'
+import { PageRoutes } from '../pages/page-routes.ts'
 import { passkeysOf } from '../passkeys/passkeys.ts'
 import { startSecondFactor } from '../passkeys/second-factor.ts'
 import { hashPassword, verifyPassword } from '../passwords/password.ts'
 import { providerPath } from '../providers/provider-routes.ts'
 import { byAccount, limitGuesses } from '../rate-limits/guesses.ts'
 import { recordFailedSignIn, signInToAccount } from './account-sign-in.ts'
-import { loadBrowser, signOut } from './browser.ts'
+import { signOut } from './browser.ts'
 import { ACCOUNT_DISABLED, readWaitingRequest, renderSignInPage } from './render-sign-in-page.ts'
 
 /** Messages of the sign-in page, by the value of `done` in its address. */
@@ -23,12 +24,11 @@ const notices = {
 } as const
 
 /** Routes that sign in with a password, and sign out. */
-export function signInRoutes(context: SignInContext): SignInRoutes {
+export function signInRoutes(context: SignInContext): PageRoutes {
   const { store } = context
-  const app: SignInRoutes = new Hono<SignInEnv>()
+  const app = new PageRoutes(context)
 
-  app.get('/sign-in', async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.get('/sign-in', anyBrowser('ShowSignIn'), async (c, { browser }) => {
     const secret = c.req.query('request') ?? ''
     const request = await readWaitingRequest(c, context, secret)
     const provider = request?.identityProvider || request?.connection
@@ -40,8 +40,7 @@ export function signInRoutes(context: SignInContext): SignInRoutes {
     return renderSignInPage(c, context, browser, secret, request, { noticeText })
   })
 
-  app.post('/sign-in/password', async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.post('/sign-in/password', anyBrowser('Password'), async (c, { browser }) => {
     const form = await readForm(c, browser)
     const secret = form.text('request')
     const request = await readWaitingRequest(c, context, secret)
@@ -71,8 +70,7 @@ export function signInRoutes(context: SignInContext): SignInRoutes {
     return signInToAccount(c, context, browser, { account, method: 'password', request: secret })
   })
 
-  app.post('/sign-out', async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.post('/sign-out', anyBrowser('SignOut'), async (c, { browser }) => {
     await readForm(c, browser)
     await signOut(c, context, browser)
     return c.redirect('/sign-in?done=signed-out', 303)

@@ -1,14 +1,15 @@
 import type { Context } from 'hono'
-import { Hono } from 'hono'
 import { invalidArgument } from '../../../api/errors.ts'
 import { findInviteOffer } from '../../../iam/invitations.ts'
 import type { Session } from '../../../tokens/sessions/sessions.ts'
 import { acceptRequestedInvite, INVALID_INVITE } from '../../accounts/invite-acceptance.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../../context.ts'
+import type { SignInContext, SignInEnv } from '../../context.ts'
 import { continuePage } from '../../pages/continue-page.ts'
 import { readForm } from '../../pages/form.ts'
+import { anyBrowser } from '../../pages/page-operation.ts'
+import { PageRoutes } from '../../pages/page-routes.ts'
 import { allowFormRedirectTo } from '../../pages/security-headers.ts'
-import { loadBrowser, signOut } from '../../sessions/browser.ts'
+import { signOut } from '../../sessions/browser.ts'
 import { recordDecision } from '../../sessions/sign-in-events.ts'
 import { type AuthorizationRequest, signInPath } from '../authorization-requests.ts'
 import {
@@ -29,21 +30,19 @@ import { consentPage } from './consent-page.ts'
  * The consent page, at which every flow ends: the signed-in user allows or denies what the client requests. No flow skips it, also not after
  * an earlier consent (R36).
  */
-export function consentRoutes(context: SignInContext): SignInRoutes {
-  const app: SignInRoutes = new Hono<SignInEnv>()
+export function consentRoutes(context: SignInContext): PageRoutes {
+  const app = new PageRoutes(context)
 
-  app.get('/oauth/continue', async (c) => {
+  app.get('/oauth/continue', anyBrowser('ShowConsent'), async (c, { browser }) => {
     const secret = c.req.query('request') ?? ''
     const request = await readAuthorizationRequest(c, context, secret)
-    const browser = await loadBrowser(c, context)
     const { session } = browser
     if (session === undefined || !isFromRequestedProvider(request, session))
       return c.redirect(signInPath(secret), 303)
     return renderConsentPage(c, context, secret, request, { browser, session })
   })
 
-  app.post('/oauth/continue', async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.post('/oauth/continue', anyBrowser('Consent'), async (c, { browser }) => {
     const form = await readForm(c, browser)
     const secret = form.text('request')
     const decision = form.text('decision')

@@ -1,16 +1,17 @@
-import { Hono } from 'hono'
 import { html } from 'hono/html'
 import { limits } from '../../../config/limits.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../../context.ts'
+import type { SignInContext } from '../../context.ts'
 import { readForm } from '../../pages/form.ts'
 import { alert, field, formToken, type Html, page } from '../../pages/layout.ts'
+import { anyBrowser } from '../../pages/page-operation.ts'
+import { PageRoutes } from '../../pages/page-routes.ts'
 import { countAttempt } from '../../rate-limits/attempts.ts'
 import { byAddress, limitGuesses } from '../../rate-limits/guesses.ts'
-import { type Browser, loadBrowser } from '../../sessions/browser.ts'
+import type { Browser } from '../../sessions/browser.ts'
 import { resolveAudiences } from '../audiences.ts'
 import { authorizationRequestDefaults } from '../authorization-requests.ts'
 import { startAuthorizationRequest } from '../browser-binding.ts'
-import { clientEndpoint, oauthError } from '../client-endpoint.ts'
+import { clientEndpoint, clientOperation, oauthError } from '../client-endpoint.ts'
 import { parseScope } from '../scope.ts'
 import { deviceCodes } from './device-codes.ts'
 import { formatUserCode, parseUserCode } from './user-code.ts'
@@ -19,14 +20,15 @@ import { formatUserCode, parseUserCode } from './user-code.ts'
  * The device authorization grant (RFC 8628): a device without a browser gets a code, which the user enters on a page and confirms. The
  * address with the code fills in the form, but does not skip it (R36).
  */
-export function deviceRoutes(context: SignInContext): SignInRoutes {
+export function deviceRoutes(context: SignInContext): PageRoutes {
   const { store, clients, authUrl } = context
-  const app: SignInRoutes = new Hono<SignInEnv>()
+  const app = new PageRoutes(context)
   const devices = deviceCodes(store)
 
   app.post(
     '/oauth/device_authorization',
-    clientEndpoint(context, ['audience'], async (parameters, c) => {
+    clientOperation(context, 'StartDevice'),
+    clientEndpoint(['audience'], async (parameters, c) => {
       const client = clients.byId(parameters.get('client_id'))
       if (client === undefined) return oauthError(c, 'invalid_client', 'unknown client_id', 401)
       const scope = parseScope(parameters.get('scope'))
@@ -53,14 +55,12 @@ export function deviceRoutes(context: SignInContext): SignInRoutes {
     }),
   )
 
-  app.get('/device', async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.get('/device', anyBrowser('ShowDevice'), async (c, { browser }) => {
     const code = parseUserCode(c.req.query('user_code') ?? '')
     return c.html(userCodePage(browser, code === undefined ? '' : formatUserCode(code)))
   })
 
-  app.post('/device', async (c) => {
-    const browser = await loadBrowser(c, context)
+  app.post('/device', anyBrowser('OpenDevice'), async (c, { browser }) => {
     const typed = (await readForm(c, browser)).text('user_code')
     const code = parseUserCode(typed)
     const keys = byAddress(context.requestMetadataOf(c).address)

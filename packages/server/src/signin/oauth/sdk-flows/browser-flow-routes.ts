@@ -1,8 +1,9 @@
-import { Hono } from 'hono'
 import { invalidArgument } from '../../../api/errors.ts'
 import { checkName } from '../../../api/fields.ts'
 import { parseUid } from '../../../api/uid.ts'
-import type { SignInContext, SignInEnv, SignInRoutes } from '../../context.ts'
+import type { SignInContext } from '../../context.ts'
+import { anyClient } from '../../pages/page-operation.ts'
+import { PageRoutes } from '../../pages/page-routes.ts'
 import { findProviderUidOfOrganization, resolveProviderUid } from '../../providers/providers.ts'
 import { countAttempt } from '../../rate-limits/attempts.ts'
 import { resolveAudiences } from '../audiences.ts'
@@ -26,10 +27,10 @@ interface FlowError {
   readonly status: number
 }
 
-export function browserFlowRoutes(context: SignInContext): SignInRoutes {
-  const app: SignInRoutes = new Hono<SignInEnv>()
+export function browserFlowRoutes(context: SignInContext): PageRoutes {
+  const app = new PageRoutes(context)
 
-  app.get('/oauth', async (c) => {
+  app.get('/oauth', anyClient('StartBrowserFlow'), async (c) => {
     const sent = new URL(c.req.url).searchParams
     const codes = sent.getAll('headless_code')
     if (codes.length > 0) {
@@ -66,7 +67,7 @@ export function browserFlowRoutes(context: SignInContext): SignInRoutes {
     })
   })
 
-  app.get('/orgcheck', async (c) => {
+  app.get('/orgcheck', anyClient('CheckOrganization'), async (c) => {
     const name = c.req.query('name') ?? ''
     if (name === '') return c.json(false, 400)
     await countAttempt(context.store, 'provider', c.env.address)
