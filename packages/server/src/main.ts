@@ -272,6 +272,7 @@ export async function startBerth(
       patternIssuers: config.patternIssuers,
       corsOrigins: config.corsOrigins,
       oauthClients: config.oauthClients,
+      sendsMail: config.smtp !== undefined,
       operatorProviders: () => operatorProviders,
       signInOutbound: signInOutbound,
       tracer,

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { sql } from 'kysely'
 import { ADDRESS_SETTINGS } from '../config/addresses.ts'
 import { limits } from '../config/limits.ts'
+import { isLoopbackHost } from '../config/loopback.ts'
 import { SetupError } from '../config/setup-errors.ts'
 import type { Config } from '../installation/config.ts'
 import { describeDatabaseError } from '../installation/database-errors.ts'
@@ -288,12 +289,12 @@ const databaseChecks: Readonly<
     const { protocol, hostname } = new URL(baseUrl)
     if (tls !== undefined && protocol === 'http:')
       return fail(`${baseUrl} is http, but the port uses TLS`, 'Set BERTH_BASE_URL to the https address.')
-    if (config.baseUrl === undefined && !isLoopback(listen.host))
+    if (config.baseUrl === undefined && !isLoopbackHost(listen.host))
       return warn(
         `the port is reachable from other machines under ${baseUrl}, which BERTH_BASE_URL does not set`,
         'Set BERTH_BASE_URL to the address that clients use; tokens are bound to it.',
       )
-    if (protocol === 'http:' && !isLoopback(hostname))
+    if (protocol === 'http:' && !isLoopbackHost(hostname))
       return warn(
         `${baseUrl} is not encrypted: passwords and tokens can be read on the way`,
         'Set BERTH_TLS_CERT_FILE and BERTH_TLS_KEY_FILE, or end TLS at a proxy, and set BERTH_BASE_URL to the https address.',
@@ -394,7 +395,3 @@ function problemOf({ databaseUrl }: Config, error: unknown): string | undefined 
 const POSTGRES_VERSION_MIN = 150_000
 /** One that watches the pool, and those of feeds of advisories (docs/operating.md, "Connections"). */
 const CONNECTIONS_BESIDE_POOL = 5
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
-}

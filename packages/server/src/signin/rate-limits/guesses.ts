@@ -9,7 +9,7 @@ import {
   incrementWindows,
   type WindowCounter,
   type WindowRate,
-} from './windows.ts'
+} from '../../storage/counts/windows.ts'
 
 /**
  * Limits guesses of passwords and codes, on all nodes together. Wrong guesses are counted by target and by client address (windows.ts); at

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { randomUids, type Uid } from '../api/uid.ts'
-import { limits } from '../config/limits.ts'
+import { randomUids, type Uid } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
 import { inviteCodeHash, isInviteCode, newInviteCode, readInviteCode } from './invite-code.ts'
 
 /** A group at some depth below its organization. */
