@@ -191,6 +191,7 @@ export async function startBerth(
     stopSteps.push(
       ...startBackgroundJobs({
         config,
+        authUrl: addresses.authUrl,
         overrides,
         background,
         keys,

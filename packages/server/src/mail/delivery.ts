@@ -102,7 +102,8 @@ export function startMailDelivery({
       // The next node continues.
       if (lease.signal.aborted) throw error
       if (!(error instanceof MailError)) onError(error, row.uid)
-      const problem = error instanceof MailError ? error.message : 'internal error; the server log has the details'
+      const problem =
+        error instanceof MailError ? error.message : 'internal error; the server log has the details'
       const dueMs = clock() + retryWaitMs(attempts)
       const isLast = (error instanceof MailError && error.isPermanent) || dueMs >= row.expires_ms
       if (isLast) return end(row, composed, 'failed', problem)

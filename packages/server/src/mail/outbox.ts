@@ -138,6 +138,28 @@ export async function readMailStatuses(
   return new Map(rows.map((row) => [row.uid, row]))
 }
 
+export interface MailSummary {
+  readonly uid: string
+  readonly kind: string
+  readonly state: string
+  readonly attempts: number
+  readonly problem: string
+  /** RFC 3339. */
+  readonly updateTime: string
+}
+
+const LISTED_MAX = 1000
+
+/** Lists the newest emails, in one state if it is given. */
+export async function listMails(db: Reader, state: string | undefined): Promise<MailSummary[]> {
+  const all = db.selectFrom('mails').select(['uid', 'kind', 'state', 'attempts', 'problem', 'updated_ms'])
+  const rows = await (state === undefined ? all : all.where('state', '=', state))
+    .orderBy('updated_ms', 'desc')
+    .limit(LISTED_MAX)
+    .execute()
+  return rows.map(({ updated_ms, ...row }) => ({ ...row, updateTime: new Date(updated_ms).toISOString() }))
+}
+
 export async function deleteMail(tx: Tx, uid: string): Promise<void> {
   await tx.deleteFrom('mails').where('root', '=', rootOf(uid)).where('uid', '=', uid).execute()
 }

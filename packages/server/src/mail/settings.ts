@@ -99,7 +99,8 @@ export function parseSmtpUrl(text: string): SmtpServer | undefined {
 const NAME_CHARS_MAX = 100
 
 export function parseMailAddress(text: string): MailAddress | undefined {
-  const [, quotedName = '', inBrackets, bare = ''] = /^(?:([^<>]*)<([^<>]+)>|([^<>]+))$/.exec(text.trim()) ?? []
+  const [, quotedName = '', inBrackets, bare = ''] =
+    /^(?:([^<>]*)<([^<>]+)>|([^<>]+))$/.exec(text.trim()) ?? []
   const name = quotedName.trim().replace(/^"(.*)"$/, '$1')
   const address = (inBrackets ?? bare).trim()
   const isValid =

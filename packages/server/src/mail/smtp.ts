@@ -114,7 +114,14 @@ const rejections = new Set(['MAIL FROM', 'RCPT TO', 'DATA'])
 
 /** A response of 5xx to the login is no reason to give up: the operator corrects the password, and the email is sent. */
 function toMailError(error: unknown): MailError {
-  const { message, response, responseCode = 'no response', command, permanent, code } = error as NodemailerError
+  const {
+    message,
+    response,
+    responseCode = 'no response',
+    command,
+    permanent,
+    code,
+  } = error as NodemailerError
   const isPermanent = permanent === true && rejections.has(command ?? '')
   // Without the text of the response, because some servers repeat what they received.
   if (code === 'EAUTH')

@@ -10,6 +10,7 @@ import { describeDatabaseError } from '../installation/database-errors.ts'
 import { databaseFile, describeBlobStore, findMasterKey, openDatabase } from '../installation/installation.ts'
 import { readStoreIdentities } from '../installation/store-identity.ts'
 import { readSeenUntrustedProxy } from '../installation/untrusted-proxies.ts'
+import { createSmtp } from '../mail/smtp.ts'
 import { expiryWarning, readTlsFiles } from '../port/tls/tls-files.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'
 import { openBlobs } from '../registry/blobs/open.ts'
@@ -124,6 +125,20 @@ const configurationChecks: Readonly<
     } catch (error) {
       if (!(error instanceof SetupError)) throw error
       return fail(error.message, 'Set the variable to a PEM file that the user of the server can read.')
+    }
+  },
+
+  'mail server': async ({ smtp }) => {
+    if (smtp === undefined) return undefined
+    const place = `${smtp.host}:${smtp.port}`
+    try {
+      await createSmtp(smtp).verify()
+      return ok(`${place} accepts connections${smtp.login === undefined ? '' : ' and the password'}`)
+    } catch (error) {
+      return fail(
+        `${place} cannot be used: ${(error as Error).message}`,
+        'Correct BERTH_SMTP_URL, or check the mail server; berth admin mail test sends an email.',
+      )
     }
   },
 

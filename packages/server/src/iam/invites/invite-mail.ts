@@ -1,4 +1,7 @@
-import { InviteMail_State, type InviteMail } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
+import {
+  type InviteMail,
+  InviteMail_State,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/group_invites_pb.js'
 import { normalizeEmail } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
 import { limits } from '../../config/limits.ts'
