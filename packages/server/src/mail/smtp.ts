@@ -126,6 +126,8 @@ function toMailError(error: unknown): MailError {
   // Without the text of the response, because some servers repeat what they received.
   if (code === 'EAUTH')
     return new MailError(`the mail server rejected user and password (${responseCode})`, false)
+  if (command === 'STARTTLS' && response !== undefined)
+    return new MailError(`the mail server does not offer STARTTLS (${responseCode})`, false)
   return new MailError(
     toOneLine(response === undefined ? message : `the mail server responded: ${response}`),
     isPermanent,

@@ -64,7 +64,7 @@ export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
       await updateAccount(store, tx, account.id, { password_hash })
       // Others may have known the previous password, so its sessions end too.
       await endSessions(tx, 'identity_uid', identity)
-      await queuePasswordChanged(context, tx, account)
+      if (account.password_hash !== '') await queuePasswordChanged(context, tx, account)
       await recordEvent(tx, flowEvent(c, context, identity, 'ChoosePassword'))
       return { identity, method: 'password', voucher: { kind: 'account' }, groups: [] }
     })
