@@ -56,7 +56,7 @@ ${formToken(browser)}<input type="hidden" name="code" value="${invite}">
 ${isForNewAccounts(offer) ? html`<button name="step" value="register" class="quiet">Create an account</button>` : ''}
 </div>
 </form>
-${email === '' || provesEmail ? '' : html`<h2>No account yet?</h2>\n${mailForm({ browser, invite, offer, sendsMail }, 'a link to create one')}`}`,
+${email === '' || provesEmail ? '' : html`<section>\n<h2>No account yet?</h2>\n${mailForm({ browser, invite, offer, sendsMail }, 'a link to create one')}</section>`}`,
   )
 }
 
