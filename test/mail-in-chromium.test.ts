@@ -22,7 +22,7 @@ describe('links of emails in Chromium', { skip: withoutBrowser }, () => {
   let chromium: Browser
   before(async () => {
     mail = await startMailServer(clean, { tls: 'none' })
-    const database = { name: 'sqlite', open: undefined }
+    const database = { name: 'sqlite', open: undefined } as const
     berth = await startTestBerth(database, { env: mailEnvironment(mail), mail: { pollMs: 50 } })
     chromium = await startBrowser()
   })
