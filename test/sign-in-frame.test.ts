@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { newName } from './support/api/api-fixture.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { openInvite } from './support/signin/invites.ts'
 import { localAccount, sendForm, setPassword, setupPath } from './support/signin/local-accounts.ts'
 import { type WebBrowser, type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
@@ -34,7 +35,6 @@ const pages = [
   '/account/passkeys/options',
   '/device',
   '/invite',
-  '/invite?code=x',
   '/oauth/continue?request=x',
   '/oauth/callback?state=x',
 ]
@@ -183,7 +183,11 @@ describe('the layout of the sign-in pages', () => {
     'the name of a provider': (browser) => browser.open(`/sign-in/provider?with=${quoted}`),
     'the name of an organization': (browser) => browser.open(`/sign-in/provider?organization=${quoted}`),
     'the error of a provider': (browser) => browser.open(`/oauth/callback?error=${quoted}&state=${quoted}`),
-    'the code of an invite': (browser) => browser.open(`/invite?code=${quoted}`),
+    'the code of an invite': (browser) => openInvite(browser, MARK),
+    'the code of a reset': async (browser) =>
+      sendForm(browser, await browser.open('/sign-in/reset-password'), '/sign-in/reset-password', {
+        code: MARK,
+      }),
     'the code of a device': (browser) => browser.open(`/device?user_code=${quoted}`),
     'the news of an account': async (browser) => {
       await localAccount(berth, `${newName('ada')}@example.com`, browser)

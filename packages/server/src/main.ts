@@ -191,6 +191,7 @@ export async function startBerth(
     stopSteps.push(
       ...startBackgroundJobs({
         config,
+        authUrl: addresses.authUrl,
         overrides,
         background,
         keys,
@@ -272,6 +273,7 @@ export async function startBerth(
       patternIssuers: config.patternIssuers,
       corsOrigins: config.corsOrigins,
       oauthClients: config.oauthClients,
+      sendsMail: config.smtp !== undefined,
       operatorProviders: () => operatorProviders,
       signInOutbound: signInOutbound,
       tracer,

@@ -60,6 +60,12 @@ export const rooms: readonly Room[] = [
     libraries: ['better-sqlite3', 'kysely', 'lru-cache', 'pg', 'rate-limiter-flexible'],
   },
   {
+    name: 'mail',
+    holds: 'email: the mail server of the operator, the queue of emails and their delivery',
+    uses: ['config', 'runtime', 'api', 'storage'],
+    libraries: ['nodemailer'],
+  },
+  {
     name: 'telemetry',
     holds: 'log, metrics, access log, traces',
     uses: ['config', 'runtime', 'api', 'pipeline', 'port', 'storage'],
@@ -90,7 +96,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'iam',
     holds: 'a file per resource of access management',
-    uses: ['config', 'runtime', 'api', 'pipeline', 'storage', 'tokens'],
+    uses: ['config', 'runtime', 'api', 'pipeline', 'storage', 'mail', 'tokens'],
     libraries: ['lru-cache'],
   },
   {
@@ -116,7 +122,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'signin',
     holds: 'sign-in pages, accounts, OAuth server, sign-in providers; loaded with the first request to them',
-    uses: ['config', 'runtime', 'api', 'pipeline', 'port', 'storage', 'audit', 'tokens', 'iam'],
+    uses: ['config', 'runtime', 'api', 'pipeline', 'port', 'storage', 'mail', 'audit', 'tokens', 'iam'],
     libraries: [
       '@simplewebauthn/server',
       '@zxcvbn-ts/core',
@@ -145,6 +151,7 @@ export const rooms: readonly Room[] = [
       'port',
       'gateway',
       'storage',
+      'mail',
       'telemetry',
       'audit',
       'tokens',
@@ -171,6 +178,7 @@ export const rooms: readonly Room[] = [
       'pipeline',
       'port',
       'storage',
+      'mail',
       'telemetry',
       'tokens',
       'iam',
@@ -191,6 +199,7 @@ export const rooms: readonly Room[] = [
       'port',
       'gateway',
       'storage',
+      'mail',
       'telemetry',
       'audit',
       'tokens',
@@ -213,6 +222,7 @@ export const rooms: readonly Room[] = [
       'api',
       'port',
       'storage',
+      'mail',
       'telemetry',
       'registry',
       'signin',

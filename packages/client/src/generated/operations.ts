@@ -387,7 +387,8 @@ export interface Services {
   /** Manages group invites. A user who accepts an invite with its code receives its role in the group. */
   readonly groupInvites: {
     /**
-     * Creates an invite and returns its code, once. Also requires the right to create role bindings. Fails with
+     * Creates an invite and returns its code and its link, once. If it is for an email address and the operator has
+     * configured SMTP, Berth sends a link there. Also requires the right to create role bindings. Fails with
      * PERMISSION_DENIED if the role has a capability that the caller does not have in the group.
      */
     create(parent: string, groupInvite: types.GroupInviteInput, options?: CreateOptions): Reply<types.GroupInvite>

@@ -1610,12 +1610,25 @@ export interface GroupInvite {
   readonly expirationTime?: string
   /** Whether the invite can be accepted only once. */
   readonly singleUse: boolean
-  /** Code with which to accept the invite. Returned by CreateGroupInvite only. */
+  /**
+   * Code with which to accept the invite, with `link`, `berth auth login --invite-code` or AcceptGroupInvite.
+   * Returned by CreateGroupInvite only.
+   */
   readonly code: string
   /** Identifier of the key that authenticates the code. */
   readonly keyId: string
   /** Time when the invite was created. */
   readonly createTime?: string
+  /**
+   * Address of the page on which users accept the invite, to be sent to them. It contains the code after `#`,
+   * which browsers do not send to servers. Returned by CreateGroupInvite only.
+   */
+  readonly link: string
+  /**
+   * Email that Berth sends to `email` with a link of its own, which also proves that the reader has the
+   * address. Unset if there is none: the invite has no `email`, or the operator has not configured SMTP.
+   */
+  readonly mail?: InviteMail
 }
 
 /** Invitation to join a group with a role. */
@@ -2170,6 +2183,25 @@ export interface ImportedDocument {
   /** 1 if a newer version of the document is already stored. It then has no effect. */
   readonly older: number
 }
+
+/** Email with the link of an invite. Its state is stored for 30 days after the invite expires. */
+export interface InviteMail {
+  /** Delivery of the email to the operator's mail server. */
+  readonly state: InviteMailState
+  /** Number of attempts to send it. */
+  readonly attempts: number
+  /** Reason why it was not sent, or why the last attempt failed. Empty if there was no problem. */
+  readonly problem: string
+  /** Time when the state last changed. */
+  readonly updateTime?: string
+}
+
+/** States of an email. */
+export type InviteMailState =
+  | 'STATE_UNSPECIFIED'
+  | 'STATE_QUEUED'
+  | 'STATE_SENT'
+  | 'STATE_FAILED'
 
 /** Request message for ListAccountAssociations. All filters that are set must match. */
 export interface ListAccountAssociationsRequest {

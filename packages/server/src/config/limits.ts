@@ -456,6 +456,40 @@ export const limits = {
   signInAttemptsPerAddressMax: 500,
   signInAttemptWindowMs: 15 * MINUTE_MS,
 
+  // Email.
+  /** One attempt to send an email, from the connection on; and the waits for its steps. */
+  mailSendMs: MINUTE_MS,
+  mailConnectMs: 10 * SECOND_MS,
+  mailIdleMs: 20 * SECOND_MS,
+  /** Lease of a running attempt, and between two looks for email that is due. */
+  mailLeaseMs: 2 * MINUTE_MS,
+  mailPollMs: 2 * SECOND_MS,
+  /** Attempts that run at the same time on a node, and about one organization. */
+  mailConcurrencyMax: 4,
+  mailConcurrencyPerOrganizationMax: 2,
+  /** Wait after the first failed attempt, which doubles with each further one, and its maximum. */
+  mailRetryMs: 30 * SECOND_MS,
+  mailRetryMsMax: HOUR_MS,
+  /** How long attempts to send an invite continue; shorter if the invite expires before. */
+  inviteMailMs: DAY_MS,
+  /** How long the state of an email is stored after its last possible attempt. */
+  mailRecordMs: 30 * DAY_MS,
+  /** Emails that wait in the installation; further ones are not sent. */
+  mailQueueMax: 10_000,
+  /** Invites that Berth sends: for one caller, for one organization, and to one address from all organizations. */
+  inviteMailsPerCallerMax: 50,
+  inviteMailsPerOrganizationMax: 500,
+  inviteMailsPerRecipientMax: 10,
+  inviteMailWindowMs: DAY_MS,
+  /** Reason why an email was not sent, as the mail server states it. */
+  mailProblemCharsMax: 300,
+  /** Lifetime of the link that resets a forgotten password. */
+  passwordResetMs: 30 * MINUTE_MS,
+  /** Password resets that one address of a client requests, and that are sent to one email address. */
+  passwordResetsPerAddressMax: 20,
+  passwordResetsPerEmailMax: 3,
+  passwordResetWindowMs: HOUR_MS,
+
   // The audit log: denials and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not accept them. */
   auditExchangesMax: 10_000,

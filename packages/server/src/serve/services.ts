@@ -101,6 +101,8 @@ export interface ServerDependencies {
   readonly patternIssuers: readonly string[]
   readonly corsOrigins: readonly string[]
   readonly oauthClients: readonly ClientSetting[]
+  /** Whether the operator has configured a mail server. */
+  readonly sendsMail: boolean
   /** Returns the current OpenID providers for every user. */
   readonly operatorProviders: () => readonly OperatorProvider[]
   /** For requests to the providers that users sign in with. */
@@ -182,7 +184,7 @@ export function createServices(
     versionOneRoleBindings(store),
     identityProvidersService(store, { ...deps, authUrl: addresses.authUrl }),
     externalGroupRoleMappingsService(store, addresses.authUrl),
-    groupInvitesService(store),
+    groupInvitesService(store, { authUrl: addresses.authUrl, sendsMail: deps.sendsMail }),
     invitationsService(store),
     accountAssociationsService(store, deps.cloudProbes),
     reposService(store, addresses),

@@ -19,6 +19,7 @@ import { errorPage, notFoundPage } from './pages/error-page.ts'
 import { securityHeaders } from './pages/security-headers.ts'
 import { passkeyRoutes } from './passkeys/passkey-routes.ts'
 import { choosePasswordRoutes } from './passwords/choose-password-routes.ts'
+import { resetPasswordRoutes } from './passwords/reset-password-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { signInRoutes } from './sessions/sign-in-routes.ts'
 
@@ -67,6 +68,7 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
     passkeyRoutes,
     setupRoutes,
     choosePasswordRoutes,
+    resetPasswordRoutes,
     registerRoutes,
     accountRoutes,
     providerRoutes,

@@ -24,6 +24,8 @@ export interface SignInContext {
   readonly tokens: AccessTokens
   readonly keys: SigningKeys
   readonly clients: OAuthClients
+  /** Whether the operator has configured a mail server. */
+  readonly sendsMail: boolean
   readonly providers: Providers
   readonly upstream: Upstream
   /** Exchanges a token of this server; resolves to the new token. Rejects with an ApiError. */

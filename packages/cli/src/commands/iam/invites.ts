@@ -14,7 +14,36 @@ import {
 import { createdColumn, idColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 
-/** Invites: codes that grant a role. */
+/** Invites: links and codes that grant a role. */
+
+/** `sent`, `queued` or `failed: <problem>`; empty if there is no email. */
+function describeMail({ mail }: GroupInvite): string {
+  if (mail === undefined) return ''
+  const state = mail.state.replace(/^STATE_/, '').toLowerCase()
+  return mail.problem === '' ? state : `${state}: ${mail.problem}`
+}
+
+/** Describes what the creator of an invite does with it. */
+function describeNext({ link, code, email, mail }: GroupInvite): string {
+  // A server before 0.7 returns no link.
+  const shown =
+    link === ''
+      ? `Invite code (not shown again):\n\n  ${code}\n`
+      : `Invite link (not shown again):\n\n  ${link}\n`
+  const more = []
+  if (mail?.state === 'STATE_FAILED') more.push(`No email was sent to ${email}: ${mail.problem}.`)
+  else if (mail !== undefined)
+    more.push(
+      `Berth sends an email with its own link to ${email}; berth iam invites list -o wide shows whether it was sent.`,
+    )
+  else if (email !== '')
+    more.push(
+      `Berth sends no email: send the link to ${email}. Accepting it requires an account with this address, which the operator can create with berth admin accounts create ${email}.`,
+    )
+  else more.push('Send the link to the user. Anyone who has it can accept the invite.')
+  more.push('In a terminal: berth auth login --invite-code CODE, where CODE is the part after #.')
+  return `\n${shown}\n${more.join('\n')}`
+}
 
 const view: View<GroupInvite> = {
   columns: [
@@ -23,6 +52,7 @@ const view: View<GroupInvite> = {
     { title: 'KEYID', kind: 'name', value: ({ keyId }) => keyId },
     { title: 'ROLE', kind: 'name', value: ({ role, roleUid }) => role?.name ?? roleUid },
     { title: 'EMAIL', value: ({ email }) => email, wide: true },
+    { title: 'MAIL', value: describeMail, wide: true },
     { title: 'SINGLE USE', value: ({ singleUse }) => (singleUse ? 'yes' : 'no'), wide: true },
     createdColumn,
   ],
@@ -34,12 +64,16 @@ const isExpired = ({ expirationTime = '' }: GroupInvite) => Date.parse(expiratio
 const commands: readonly CommandDeclaration[] = [
   {
     name: 'create',
-    summary: 'Create an invite; the code is shown once',
+    summary: 'Create an invite and print its link, once',
     parameters: [{ name: 'GROUP', summary: 'organization or folder' }],
     options: [
       { flags: '--role <role>', summary: 'role to grant' },
       { flags: '--ttl <duration>', summary: 'lifetime, such as 24h or 7d', default: '168h' },
-      { flags: '--email <address>', summary: 'email address that may accept the invite' },
+      {
+        flags: '--email <address>',
+        summary:
+          'email address that may accept the invite; Berth sends the link there if the operator has configured email',
+      },
       { flags: '--single-use', summary: 'allow the invite to be accepted only once' },
     ],
     examples: [
@@ -60,9 +94,7 @@ const commands: readonly CommandDeclaration[] = [
       })
       invocation.output.item(invite, view)
       if (['table', 'wide', 'tree'].includes(invocation.output.format))
-        invocation.output.notice(
-          `\nInvite code (not shown again):\n\n  ${invite.code}\n\nTo accept it, run berth auth login --invite-code CODE or open the page /invite of the server.`,
-        )
+        invocation.output.notice(describeNext(invite))
     },
   },
   {

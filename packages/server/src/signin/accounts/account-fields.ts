@@ -15,7 +15,14 @@ export interface NewAccountForm {
   readonly password: string
 }
 
-export function newAccountFields({ name, email }: { readonly name: string; readonly email: string }): Html {
+export interface NewAccountFields {
+  readonly name: string
+  readonly email: string
+  /** Whether the user cannot change the address. */
+  readonly fixedEmail?: boolean
+}
+
+export function newAccountFields({ name, email, fixedEmail = false }: NewAccountFields): Html {
   return html`${field({
     name: 'name',
     label: 'Your name',
@@ -30,6 +37,7 @@ export function newAccountFields({ name, email }: { readonly name: string; reado
     autocomplete: 'username',
     value: email,
     maxlength: limits.emailCharsMax,
+    readonly: fixedEmail,
   })}${newPasswordField({ autofocus: name !== '' })}`
 }
 

@@ -18,6 +18,10 @@ const files = {
   'berth.css': { at: new URL('./static/berth.css', import.meta.url), type: 'text/css' },
   'icon.svg': { at: new URL('../../reference/page/icon.svg', import.meta.url), type: 'image/svg+xml' },
   'webauthn.js': { at: webauthnScript, type: 'text/javascript' },
+  'fragment-code.js': {
+    at: new URL('./static/fragment-code.js', import.meta.url),
+    type: 'text/javascript',
+  },
   'passkey.js': { at: new URL('./static/passkey.js', import.meta.url), type: 'text/javascript' },
 } as const
 export type AssetName = keyof typeof files

@@ -9,7 +9,7 @@ import { assetPath } from './assets.ts'
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>
 
 /** Scripts run in this order, after the page is parsed. */
-export type Script = 'webauthn.js' | 'passkey.js'
+export type Script = 'webauthn.js' | 'passkey.js' | 'fragment-code.js'
 
 export interface PageOptions {
   /** Title of the window; the page has its own heading. */
@@ -81,6 +81,9 @@ export interface InputField {
   readonly hint?: string
   readonly autofocus?: boolean
   readonly optional?: boolean
+  readonly readonly?: boolean
+  /** Whether `fragment-code.js` fills the field with the code in the address of the page, and sends its form. */
+  readonly fromFragment?: boolean
   readonly maxlength?: number
   readonly minlength?: number
   readonly inputmode?: string
@@ -94,6 +97,7 @@ export function field(input: InputField): Html {
 <label for="${id}">${label}</label>
 <input id="${id}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${value}"
 ${input.optional ? '' : 'required'} ${input.autofocus ? 'autofocus' : ''}
+${input.readonly ? 'readonly' : ''} ${input.fromFragment ? 'data-from-fragment' : ''}
 ${input.maxlength === undefined ? '' : html`maxlength="${input.maxlength}"`}
 ${input.minlength === undefined ? '' : html`minlength="${input.minlength}"`}
 ${input.inputmode === undefined ? '' : html`inputmode="${input.inputmode}"`}

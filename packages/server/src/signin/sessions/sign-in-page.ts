@@ -1,5 +1,6 @@
 import { html } from 'hono/html'
 import { limits } from '../../config/limits.ts'
+import { FORGOT_PASSWORD_PATH } from '../accounts/one-time-links.ts'
 import { alert, field, formToken, type Html, notice, page } from '../pages/layout.ts'
 import { passkeyButton, passkeyScripts } from '../passkeys/passkey-button.ts'
 import type { Browser } from './browser.ts'
@@ -18,10 +19,22 @@ export interface SignInPage {
   readonly passkeys: boolean
   /** Whether the user can create an account, because of an invite. */
   readonly register: boolean
+  /** Whether users can reset a forgotten password by email. */
+  readonly sendsMail: boolean
 }
 
 export function signInPage(options: SignInPage): Html {
-  const { browser, request, email = '', problem, noticeText, providers, passkeys, register } = options
+  const {
+    browser,
+    request,
+    email = '',
+    problem,
+    noticeText,
+    providers,
+    passkeys,
+    register,
+    sendsMail,
+  } = options
   return page(
     { title: 'Sign in', scripts: passkeys ? passkeyScripts : [] },
     html`<h1>Sign in</h1>
@@ -42,6 +55,11 @@ ${formToken(browser)}${requestField(request)}${field({
   autofocus: email !== '',
 })}<button>Sign in</button>
 </form>
+<p class="below">${
+      sendsMail
+        ? html`<a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a>`
+        : 'Forgot your password? Ask the operator of this server for a new link.'
+    }</p>
 <div class="or">or</div>
 <div class="stack">
 ${passkeys ? passkeyButton({ browser, request, action: '/sign-in/passkey', label: 'Sign in with a passkey' }) : ''}

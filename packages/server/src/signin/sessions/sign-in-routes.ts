@@ -21,6 +21,7 @@ const notices = {
   again: 'Sign in again to continue. Your last sign-in was too long ago.',
   'signed-out': 'You are signed out.',
   deleted: 'Your account was deleted.',
+  password: 'Your password was changed. Sign in with it.',
 } as const
 
 /** Routes that sign in with a password, and sign out. */

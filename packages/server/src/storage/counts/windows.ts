@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Tx } from '../../storage/db.ts'
+import type { Tx } from '../db.ts'
 
 /**
  * Counters in windows of time, for all nodes together. A window starts with the first count. Each key has one row, which the next window

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { randomUids, type Uid } from '../api/uid.ts'
-import { limits } from '../config/limits.ts'
-import { inviteCodeHash, isInviteCode, newInviteCode, readInviteCode } from './invite-code.ts'
+import { randomUids, type Uid } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
+import {
+  inviteCodeHash,
+  isInviteCode,
+  isProof,
+  newInviteCode,
+  readInviteCode,
+  readReceivedInvite,
+  withProof,
+} from './invite-code.ts'
 
 /** A group at some depth below its organization. */
 const groups = fc
@@ -94,4 +102,22 @@ test('an invalid code is rejected without an exception (inviteCodeCharsMax)', ()
       (text) => readInviteCode(text) === undefined,
     ),
   )
+})
+
+const group = randomUids.root()
+
+test('a received text is a code, a code with a proof, or the link with one of them', () => {
+  const { code } = newInviteCode(group)
+  const invite = { uid: `${group}/0123456789abcdef`, email: 'Ada@example.com' }
+  const key = new Uint8Array(32)
+  const proven = withProof(key, code, invite)
+  const { proof } = readReceivedInvite(proven)
+  for (const text of [code, ` ${code}\n`, `https://berth.example.com/invite#${code}`])
+    assert.deepEqual(readReceivedInvite(text), { code, proof: '' })
+  assert.deepEqual(readReceivedInvite(`https://berth.example.com/invite#${proven}`), { code, proof })
+  assert.ok(isProof(key, proof, { ...invite, email: 'ada@EXAMPLE.com' }))
+  assert.ok(!isProof(key, '', invite))
+  assert.ok(!isProof(key, proof, { ...invite, email: 'eve@example.com' }))
+  assert.ok(!isProof(key, proof, { ...invite, uid: `${group}/fedcba9876543210` }))
+  assert.ok(!isProof(new Uint8Array(32).fill(1), proof, invite))
 })
