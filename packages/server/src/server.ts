@@ -75,7 +75,7 @@ export function createServer(deps: ServerDependencies): BerthServer {
     methods,
     services: createServices(deps, { readGrants, providers, issuerForms, limitIdentity, methods }),
     translations: createTranslations(store),
-    authenticate: createAuthenticator({ ...tokens, clock: store.clock }, addresses.baseUrl),
+    authenticate: createAuthenticator({ ...tokens, clock: store.clock }, [addresses.baseUrl]),
   })
   const exchange = exchangeWith(methodPipeline.dispatch)
   const deprecated = deps.deprecation && deprecationHeaders(deps.deprecation)
