@@ -350,3 +350,22 @@ test('a signed request to AWS is explained, and forwarded only if it may be', as
   const down = failedOf(await explain(berth, identity, awsToken(berth.url, identity)))
   assert.equal(down[0]?.hint, 'try again in a minute')
 })
+
+test('a token for the registry is accepted for the registry alone, and the audience must be one of this server', async (t) => {
+  const own = await startTestBerth(sqlite, { env: { BERTH_REGISTRY_HOST: 'registry.test' } })
+  t.after(() => own.stop())
+  const issuer = await startIssuer(t)
+  const identity = await createIdentity(own, own.organization, claimMatch(issuer))
+  const token = await issuer.sign({ aud: 'registry.test' })
+  assert.equal((await explain(own, identity, token, { audience: 'registry.test' })).accepted, true)
+  const forApi = await explain(own, identity, token)
+  assert.deepEqual(
+    failedOf(forApi).map(({ name }) => name),
+    ['audience'],
+  )
+  const reply = await call('POST', `${own.url}/iam/v2beta1/identities/${identity}:explainExchange`, {
+    token: own.token,
+    body: { token, audience: 'https://elsewhere.example' },
+  })
+  assertError(reply, invalidFieldError('audience'))
+})

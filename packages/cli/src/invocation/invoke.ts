@@ -12,11 +12,12 @@ import { createOutput, terminalWidth } from '../output/output.ts'
 import type { ServerPackage } from '../server-package.ts'
 import {
   CommandFailed,
-  getAccessToken,
   NotSignedIn,
   stripStatusPrefix,
+  type TokenSource,
   Unreachable,
 } from '../session/access-token.ts'
+import { getAccessToken } from '../session/current-token.ts'
 import { failureReason, request, setRequestLogger } from '../session/http.ts'
 import { openTokenCache, type TokenCache } from '../session/token-cache.ts'
 import type { CreateInvocation } from './command-declaration.ts'
@@ -91,7 +92,7 @@ export function createInvoker(env: Environment, server: ServerPackage | undefine
       flag: (option) => options[option] === true,
       property: (name) => resolved().properties[name] ?? '',
       client() {
-        client ??= connect({ settings: resolved(), cache })
+        client ??= connect({ settings: resolved(), cache, env })
         return client
       },
       prompt: createPrompts(options['yes'] === true),
@@ -111,7 +112,7 @@ function supportsColor(env: Environment): boolean {
   return process.stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
 }
 
-async function connect(source: { settings: Settings; cache: TokenCache }): Promise<BerthClient> {
+async function connect(source: TokenSource): Promise<BerthClient> {
   // Fails early with NotSignedIn, whatever the command requests first.
   await getAccessToken(source)
   const { createBerthClient } = await import('@berth/client/berth.ts')

@@ -16,7 +16,10 @@ export function getRequestLogger(): typeof requestLogger {
   return requestLogger
 }
 
-/** As `fetch`, with a timeout for the whole response. Redirects are errors: another server must not receive the token (R34). */
+/**
+ * As `fetch`, with a timeout for the whole response. Redirects are never followed: another server must not receive the token (R34). They
+ * are errors, or returned with `redirect: 'manual'`.
+ */
 export async function request(
   url: string | URL,
   init: RequestInit = {},
@@ -34,7 +37,8 @@ export async function request(
     )
   }
   try {
-    const response = await fetch(url, { ...init, headers, signal, redirect: 'error' })
+    const redirect = init.redirect === 'manual' ? 'manual' : 'error'
+    const response = await fetch(url, { ...init, headers, signal, redirect })
     logOutcome(String(response.status))
     return response
   } catch (error) {

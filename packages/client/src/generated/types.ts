@@ -1301,6 +1301,11 @@ export interface ExplainExchangeRequest {
   readonly token: string
   /** UID of the organization's identity provider that issued the token. Empty for all other tokens. */
   readonly identityProvider?: string | undefined
+  /**
+   * Audience that the exchange would request: the address of the API, or the host of the registry, which also
+   * accepts workload tokens that are addressed to it. Empty for the API.
+   */
+  readonly audience?: string | undefined
 }
 
 /** Response message for ExplainExchange. */

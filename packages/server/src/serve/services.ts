@@ -158,6 +158,7 @@ export function createServices(
     keysFor: deps.issuerKeysFor,
     issuer: addresses.authUrl,
     issuerForms,
+    registryHost: addresses.registryHost,
     audiences: [addresses.baseUrl, addresses.registryHost],
     patternIssuers: deps.patternIssuers,
     platform: {
