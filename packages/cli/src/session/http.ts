@@ -1,3 +1,4 @@
+import { sanitizeText } from '../output/text-width.ts'
 import { version } from '../version.ts'
 
 /** HTTP requests of the command line, with a user agent, a timeout, no redirects, and optional logging. */
@@ -45,6 +46,13 @@ export async function request(
     logOutcome(failureReason(error))
     throw error
   }
+}
+
+/** Returns the texts of the Warning headers of a response: `299 - "text"`. */
+export function readWarnings(headers: Headers): string[] {
+  return [...(headers.get('warning') ?? '').matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) =>
+    sanitizeText(text),
+  )
 }
 
 /** Describes why a request failed. */

@@ -237,9 +237,9 @@ export const limits = {
   retentionBatchRows: 50,
   /** Untagged manifests that one retention run deletes or a preview lists; the next run continues. */
   retentionManifestsMax: 100_000,
-  /** Warnings in one registry response, and characters of one. */
-  registryWarningsMax: 8,
-  registryWarningCharsMax: 500,
+  /** Warnings in one response, and characters of one. */
+  warningsMax: 8,
+  warningCharsMax: 500,
   /** An upload that is not continued for this long expires. */
   uploadIdleMsMax: DAY_MS,
   /** Lease of a request that writes an upload, renewed while bytes arrive; after it another request may continue the upload. */
