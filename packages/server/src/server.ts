@@ -52,7 +52,7 @@ export function createServer(deps: ServerDependencies): BerthServer {
   const { errorDomain } = addresses
   const services = contractFiles.flatMap((file) => file.services)
   const methods = services.flatMap((service) => service.methods)
-  const readGrants = createGrantsReader(store)
+  const readGrants = createGrantsReader(store, deps)
   const providers = signInProviders(store, deps.operatorProviders, addresses.authUrl)
   const issuerForms = audienceForms(addresses.authUrl)
 

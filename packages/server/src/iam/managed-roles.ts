@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto'
-import { type CapabilitySet, capabilityByName, capabilitySetOf, union } from '@berth/contract/capabilities.ts'
+import {
+  type CapabilitySet,
+  capabilityByName,
+  capabilitySetOf,
+  includesAll,
+  union,
+} from '@berth/contract/capabilities.ts'
 
 /**
  * The roles that come with the platform. They are at the root, every caller can read them, and they cannot be changed. Their names and
@@ -106,6 +112,9 @@ const owner = union(
     libraries.policy.binding.create libraries.policy.binding.update libraries.policy.binding.delete`),
 )
 
+const catalogAdmin = capabilities(`groups.list repo.create repo.update repo.list tag.list repo.internal.admin
+  registry.deployments.create registry.deployments.update registry.deployments.list`)
+
 function role(name: string, description: string, set: CapabilitySet): ManagedRole {
   const uid = createHash('sha256').update(`berth managed role ${name}`).digest('hex').slice(0, 40)
   return { uid, name, description, capabilities: set }
@@ -165,8 +174,21 @@ export const managedRoles: readonly ManagedRole[] = [
     'Imports, reviews and removes advisories, and controls who can read them.',
     capabilities(`advisories.list advisories.create advisories.update advisories.delete advisories.approve`),
   ),
+  role(
+    'catalog.admin',
+    'Changes what a catalogue shows of repos: tiers, bundles, aliases, active tags, readmes and deployments. Only the operator can grant it. Cannot pull or push images.',
+    catalogAdmin,
+  ),
   role('argos.osv.reader', 'Reads private OSV data.', capabilities('argos.osv.read')),
 ]
+
+/**
+ * Adds the capabilities of `catalog.admin` to those of an owner. It depends on the capabilities alone, so a caller who can grant the role
+ * `owner` holds them as well (R19).
+ */
+export function withCatalogOfOwner(held: CapabilitySet): CapabilitySet {
+  return includesAll(held, owner) ? union(held, catalogAdmin) : held
+}
 
 export const managedRoleByUid: ReadonlyMap<string, ManagedRole> = new Map(managedRoles.map((r) => [r.uid, r]))
 

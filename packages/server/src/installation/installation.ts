@@ -108,7 +108,7 @@ export async function openInstallation(
       uids: overrides.uids ?? randomUids,
       pageTokens: createPageTokens(deriveKey(masterKey, 'page tokens'), clock),
       secretsKey,
-      grantsIn: grantsIn({ db, clock }),
+      grantsIn: grantsIn({ db, clock }, config),
     }
     await createOnce(db, () => syncManagedRoles(store))
     await createOnce(db, () => ensureAnonymousIdentity(store))

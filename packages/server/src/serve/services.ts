@@ -96,6 +96,7 @@ export interface ServerDependencies {
   readonly manifests: ManifestReader
   readonly audit: AuditRecorder
   readonly openOrganizations: boolean
+  readonly ownersManageCatalog: boolean
   readonly blockedEmailDomains: readonly string[]
   readonly plainHttpIssuers: boolean
   readonly patternIssuers: readonly string[]
