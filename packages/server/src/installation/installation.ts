@@ -114,6 +114,7 @@ export async function openInstallation(
     await createOnce(db, () => ensureAnonymousIdentity(store))
     const keys = signingKeys(store, {
       signsForMs: config.signingKeyRotationMs,
+      algorithm: config.signingAlgorithm,
       onError: (err) => log.error({ err }, 'creating the next signing key failed; it is tried again'),
     })
     return {
