@@ -1342,6 +1342,23 @@ export interface ExternalGroupRoleMappingInput {
   readonly scope?: string | undefined
 }
 
+/** Request message for FindGroupPaths. At most 200 UIDs and paths together. */
+export interface FindGroupPathsRequest {
+  /** UIDs of groups. */
+  readonly uids?: readonly string[] | undefined
+  /**
+   * Paths of names, separated by `/`. A path starts with the name of an organization, or with the name of a
+   * group that the caller can read without being able to read its parent.
+   */
+  readonly paths?: readonly string[] | undefined
+}
+
+/** Response message for FindGroupPaths. */
+export interface FindGroupPathsResponse {
+  /** Groups, ordered by UID. A path can match several. */
+  readonly groups: readonly GroupPath[]
+}
+
 /** Request message for GenerateScimToken. */
 export interface GenerateScimTokenRequest {
   /** UID of the provider. */
@@ -1652,6 +1669,14 @@ export interface GroupInviteRole {
   readonly description: string
   /** Capabilities of the role, in ascending order of their numbers. */
   readonly capabilities: readonly Capability[]
+}
+
+/** UID and path of a group. */
+export interface GroupPath {
+  /** UID of the group. */
+  readonly uid: string
+  /** Names from the organization to the group, separated by `/`. */
+  readonly path: string
 }
 
 /** A group, in version 1 of the API. */

@@ -113,6 +113,8 @@ export const limits = {
   nameCharsMax: 1024,
   /** Depth of a group below its organization: uids stay short enough for an index key. */
   groupDepthMax: 32,
+  /** Groups whose paths one request finds. */
+  groupPathsMax: 200,
   patternCharsMax: 1024,
   issuerCharsMax: 255,
   jwksCharsMax: 64 * KIB,

@@ -16,6 +16,7 @@ import { accountAssociationsService } from '../iam/account-associations.ts'
 import type { CloudProbes } from '../iam/cloud/probe.ts'
 import { externalGroupRoleMappingsService } from '../iam/external-group-role-mappings.ts'
 import { groupInvitesService } from '../iam/group-invites.ts'
+import { groupPathsService } from '../iam/group-paths.ts'
 import { groupsService } from '../iam/groups.ts'
 import type { LastSeen } from '../iam/identities/last-seen.ts'
 import { lookupUser } from '../iam/identities/user-lookup.ts'
@@ -179,6 +180,7 @@ export function createServices(
   return [
     groupsService(store, { ...deps, dependents: [registryGroupDependents, advisoryGroupDependents] }),
     identitiesService(store, lastSeen, { ...deps, ownIssuer: addresses.authUrl }),
+    groupPathsService(store),
     rolesService(store),
     roleBindingsService(store),
     versionOneRoleBindings(store),
