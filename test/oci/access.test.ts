@@ -73,7 +73,7 @@ onEveryDatabase('registry: access', (cast) => {
     const { json } = await reader.request('GET', `${name}/blobs/${image.descriptor.digest}`)
     assert.match(
       json.errors[0].message,
-      /^pulling from \S+ requires repo\.blobs\.get, .*: registry\.pull or /,
+      /^pulling \S+ requires repo\.blobs\.get, .*: registry\.pull or /,
     )
     // Another token helps here.
     const { uid } = editor

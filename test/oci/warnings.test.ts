@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatWarning } from '@berth/server/api/warnings.ts'
 import { limits } from '@berth/server/config/limits.ts'
 import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
+import { formatWarning } from '@berth/server/pipeline/warnings.ts'
 import { withWarnings } from '@berth/server/registry/oci/warnings.ts'
 import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import {

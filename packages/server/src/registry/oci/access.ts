@@ -95,7 +95,7 @@ export function authorizeRepo(
 }
 
 const actionTexts: Readonly<Record<Action, string>> = {
-  pull: 'pulling from',
+  pull: 'pulling',
   push: 'pushing to',
   delete: 'deleting in',
 }

@@ -1,6 +1,6 @@
 import type { Uid } from '../../api/uid.ts'
-import { formatWarning } from '../../api/warnings.ts'
 import { limits } from '../../config/limits.ts'
+import { formatWarning } from '../../pipeline/warnings.ts'
 import type { HttpReply } from '../../port/http.ts'
 import { isImmutable } from '../policies/immutable-tags.ts'
 import { readPolicy, toPolicy } from '../policies/policy-rows.ts'

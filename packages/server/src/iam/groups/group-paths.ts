@@ -1,14 +1,14 @@
 import { capabilitySetOf, includesAll } from '@berth/contract/capabilities.ts'
 import { GroupPathsService } from '@berth/contract/gen/berth/iam/v1/group_paths_pb.js'
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
-import { requireValid } from '../api/fields.ts'
-import { isWithin, parseUid, pathOf, rootOf, type Uid } from '../api/uid.ts'
-import { limits } from '../config/limits.ts'
-import { type Authorization, authorizationOf } from '../pipeline/authorization.ts'
-import { implement } from '../pipeline/call.ts'
-import type { Db } from '../storage/db.ts'
-import type { Store } from '../storage/store.ts'
-import { readGroupNames } from './groups/group-names.ts'
+import { requireValid } from '../../api/fields.ts'
+import { isWithin, parseUid, pathOf, rootOf, type Uid } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
+import { type Authorization, authorizationOf } from '../../pipeline/authorization.ts'
+import { implement } from '../../pipeline/call.ts'
+import type { Db } from '../../storage/db.ts'
+import type { Store } from '../../storage/store.ts'
+import { readGroupNames } from './group-names.ts'
 
 /**
  * Paths of groups by names (ADR 34). Who can read a group also learns the names of the groups above it, as registry names and errors show
