@@ -73,6 +73,18 @@ for (const database of anyDatabase)
       assert.deepEqual([decodeJwt(await cli.ok(['auth', 'token'])).aud].flat(), [berth.url])
     })
 
+    test('an organization that no one can sign in with is an error before a browser opens, with and without one here', async () => {
+      for (const args of [
+        ['--org-name', 'no-such-organization'],
+        ['--org-name', 'no-such-organization', '--headless'],
+        ['--identity-provider', `${berth.organization}/0123456789abcdef`],
+      ]) {
+        const { code, stdout, stderr } = await newcomer().run(['auth', 'login', ...args])
+        assert.deepEqual([code, stdout], [1, ''], stderr)
+        assert.match(stderr, /^berth: there is no identity provider for "[^"]+": .*berth auth login\n$/)
+      }
+    })
+
     test('a registry that the server does not know does not stand in the way', async () => {
       const cli = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'registry.example.com' })
       await signIn(cli, browser)
@@ -81,7 +93,7 @@ for (const database of anyDatabase)
       assert.equal(other.code, 4, other.stderr)
       assert.match(
         other.stderr,
-        /not signed in for registry\.example\.com: run berth auth login --audience \S+ --audience /,
+        /^berth: no token for registry\.example\.com can be obtained: aud: must be among .*; run berth auth login\n$/,
       )
     })
 

@@ -14,6 +14,7 @@ const order: readonly string[] = [
   'chainguard/platform/iam/v2beta1/account_associations',
   'chainguard/platform/iam/v2beta1/group_invites',
   'berth/iam/v1/invitations',
+  'berth/iam/v1/group_paths',
   'chainguard/platform/registry/v2beta1/repos',
   'chainguard/platform/registry/v2beta1/tags',
   'chainguard/platform/registry/v2beta1/images',

@@ -268,6 +268,7 @@ export async function startBerth(
       manifests,
       audit,
       openOrganizations: config.openOrganizations,
+      ownersManageCatalog: config.ownersManageCatalog,
       blockedEmailDomains: config.blockedEmailDomains,
       plainHttpIssuers: config.issuerPrivateNetworks.length > 0,
       patternIssuers: config.patternIssuers,

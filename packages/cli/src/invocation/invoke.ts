@@ -8,16 +8,17 @@ import {
   resolveSettings,
   type Settings,
 } from '../config/settings.ts'
-import { createOutput, terminalWidth } from '../output/output.ts'
+import { createOutput, type Output, terminalWidth } from '../output/output.ts'
 import type { ServerPackage } from '../server-package.ts'
 import {
   CommandFailed,
-  getAccessToken,
   NotSignedIn,
   stripStatusPrefix,
+  type TokenSource,
   Unreachable,
 } from '../session/access-token.ts'
-import { failureReason, request, setRequestLogger } from '../session/http.ts'
+import { getAccessToken } from '../session/current-token.ts'
+import { failureReason, readWarnings, request, setRequestLogger } from '../session/http.ts'
 import { openTokenCache, type TokenCache } from '../session/token-cache.ts'
 import type { CreateInvocation } from './command-declaration.ts'
 import type { Choice, Invocation, Prompts } from './invocation.ts'
@@ -91,7 +92,7 @@ export function createInvoker(env: Environment, server: ServerPackage | undefine
       flag: (option) => options[option] === true,
       property: (name) => resolved().properties[name] ?? '',
       client() {
-        client ??= connect({ settings: resolved(), cache })
+        client ??= connect({ settings: resolved(), cache, env }, output)
         return client
       },
       prompt: createPrompts(options['yes'] === true),
@@ -111,14 +112,18 @@ function supportsColor(env: Environment): boolean {
   return process.stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
 }
 
-async function connect(source: { settings: Settings; cache: TokenCache }): Promise<BerthClient> {
+async function connect(source: TokenSource, output: Output): Promise<BerthClient> {
   // Fails early with NotSignedIn, whatever the command requests first.
   await getAccessToken(source)
   const { createBerthClient } = await import('@berth/client/berth.ts')
   return createBerthClient({
     baseUrl: source.settings.api,
     token: () => getAccessToken(source),
-    fetch: request,
+    async fetch(url, init) {
+      const response = await request(url, init)
+      for (const warning of readWarnings(response.headers)) output.notice(`warning: ${warning}`)
+      return response
+    },
   })
 }
 

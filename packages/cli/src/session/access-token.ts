@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Settings } from '../config/settings.ts'
+import type { Environment, Settings } from '../config/settings.ts'
 import { sanitizeText } from '../output/text-width.ts'
 import { type DirectoryLock, type LockLimits, lockDirectory } from './directory-lock.ts'
 import { failureReason, request } from './http.ts'
 import { findValidToken, remainingMs, type TokenCache } from './token-cache.ts'
 
-/** Provides the token for an audience: BERTH_TOKEN, the stored token, or a new one from the refresh token. */
+/** Refreshes tokens, and sends requests to the token service. */
 
 /** There is no valid token: exit code 4. */
 export class NotSignedIn extends Error {
@@ -26,32 +26,7 @@ export class CommandFailed extends Error {
 export interface TokenSource {
   readonly settings: Settings
   readonly cache: TokenCache
-}
-
-/** Rejects with NotSignedIn if there is no valid token and none can be refreshed. */
-export async function getAccessToken(
-  source: TokenSource,
-  audience = source.settings.audience,
-): Promise<string> {
-  const { settings, cache } = source
-  if (settings.token !== '') return settings.token
-  const known = findValidToken(cache, audience)
-  if (known !== undefined) return known
-  const renewed = await refreshAccessToken(source, audience).catch((error: unknown) => {
-    // The old token may still be valid for a while.
-    const old = cache.read('oidc-token', audience)
-    if (error instanceof Unreachable && old !== undefined && remainingMs(old) > 0) return old
-    throw error
-  })
-  if (renewed !== undefined) return renewed
-  throw new NotSignedIn(notSignedInMessage(source, audience))
-}
-
-function notSignedInMessage({ settings, cache }: TokenSource, audience: string): string {
-  const isOther = audience !== settings.audience && findValidToken(cache, settings.audience) !== undefined
-  return isOther
-    ? `you are not signed in for ${audience}: run berth auth login --audience ${settings.audience} --audience ${audience}`
-    : `you are not signed in to ${settings.issuer}: run berth auth login`
+  readonly env: Environment
 }
 
 /** Cache key of the refresh token of a server, which is shared by all audiences. */
@@ -67,7 +42,7 @@ const refreshLockLimits: LockLimits = { staleMs: 15_000, waitMs: 45_000 }
  * `force`: also if the stored token is valid, unless another process has just refreshed it.
  */
 export async function refreshAccessToken(
-  source: TokenSource,
+  source: Pick<TokenSource, 'settings' | 'cache'>,
   audience: string,
   { force = false } = {},
 ): Promise<string | undefined> {

@@ -74,6 +74,9 @@ export const operations = {
   invitations: {
     acceptGroupInvite: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/groupInvites:accept', body: true, repeat: 'never' },
   },
+  groupPaths: {
+    findGroupPaths: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/groups:findPaths', repeat: 'always' },
+  },
   repos: {
     get: { kind: 'get', verb: 'GET', path: '/registry/v2beta1/repos/{uid}', repeat: 'always' },
     create: { kind: 'create', verb: 'POST', path: '/registry/v2beta1/repos/{parent}', repeat: 'with-key' },
@@ -425,6 +428,15 @@ export interface Services {
      * capabilities fails with PERMISSION_DENIED.
      */
     acceptGroupInvite(request: types.AcceptGroupInviteRequest, options?: CallOptions): Reply<types.AcceptGroupInviteResponse>
+  }
+  /** Translates between UIDs of groups and paths of names. */
+  readonly groupPaths: {
+    /**
+     * Finds groups that the caller can read, by UID or by path, and returns both. The path of a readable group
+     * includes the names of its ancestors, which the caller may not be able to read otherwise. Groups that do
+     * not exist or that the caller cannot read are omitted.
+     */
+    findGroupPaths(request?: types.FindGroupPathsRequest, options?: CallOptions): Reply<types.FindGroupPathsResponse>
   }
   /** Manages repos, which hold the images of a group. Images are pushed and pulled through the registry. */
   readonly repos: {

@@ -1301,6 +1301,11 @@ export interface ExplainExchangeRequest {
   readonly token: string
   /** UID of the organization's identity provider that issued the token. Empty for all other tokens. */
   readonly identityProvider?: string | undefined
+  /**
+   * Audience that the exchange would request: the address of the API, or the host of the registry, which also
+   * accepts workload tokens that are addressed to it. Empty for the API.
+   */
+  readonly audience?: string | undefined
 }
 
 /** Response message for ExplainExchange. */
@@ -1335,6 +1340,23 @@ export interface ExternalGroupRoleMappingInput {
   readonly roleUid?: string | undefined
   /** UID of the group in which members receive the role: the organization of the provider. */
   readonly scope?: string | undefined
+}
+
+/** Request message for FindGroupPaths. At most 200 UIDs and paths together. */
+export interface FindGroupPathsRequest {
+  /** UIDs of groups. */
+  readonly uids?: readonly string[] | undefined
+  /**
+   * Paths of names, separated by `/`. A path starts with the name of an organization, or with the name of a
+   * group that the caller can read without being able to read its parent.
+   */
+  readonly paths?: readonly string[] | undefined
+}
+
+/** Response message for FindGroupPaths. */
+export interface FindGroupPathsResponse {
+  /** Groups, ordered by UID. A path can match several. */
+  readonly groups: readonly GroupPath[]
 }
 
 /** Request message for GenerateScimToken. */
@@ -1660,6 +1682,14 @@ export interface GroupInviteRole {
   readonly description: string
   /** Capabilities of the role, in ascending order of their numbers. */
   readonly capabilities: readonly Capability[]
+}
+
+/** UID and path of a group. */
+export interface GroupPath {
+  /** UID of the group. */
+  readonly uid: string
+  /** Names from the organization to the group, separated by `/`. */
+  readonly path: string
 }
 
 /** A group, in version 1 of the API. */

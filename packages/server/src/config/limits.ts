@@ -113,6 +113,8 @@ export const limits = {
   nameCharsMax: 1024,
   /** Depth of a group below its organization: uids stay short enough for an index key. */
   groupDepthMax: 32,
+  /** Groups whose paths one request finds. */
+  groupPathsMax: 200,
   patternCharsMax: 1024,
   issuerCharsMax: 255,
   jwksCharsMax: 64 * KIB,
@@ -237,9 +239,9 @@ export const limits = {
   retentionBatchRows: 50,
   /** Untagged manifests that one retention run deletes or a preview lists; the next run continues. */
   retentionManifestsMax: 100_000,
-  /** Warnings in one registry response, and characters of one. */
-  registryWarningsMax: 8,
-  registryWarningCharsMax: 500,
+  /** Warnings in one response, and characters of one. */
+  warningsMax: 8,
+  warningCharsMax: 500,
   /** An upload that is not continued for this long expires. */
   uploadIdleMsMax: DAY_MS,
   /** Lease of a request that writes an upload, renewed while bytes arrive; after it another request may continue the upload. */

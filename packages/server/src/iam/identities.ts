@@ -21,7 +21,12 @@ import {
 } from '../storage/resources/resource-methods.ts'
 import type { IdentityRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
-import { checkRelationship, type RelationshipRules, relationshipOf } from '../tokens/trust/relationship.ts'
+import {
+  checkRelationship,
+  type RelationshipRules,
+  relationshipOf,
+  relationshipWarnings,
+} from '../tokens/trust/relationship.ts'
 import { requireNotServiceBound } from './account-associations.ts'
 import { lockGroup } from './groups/parent-group.ts'
 import type { LastSeen } from './identities/last-seen.ts'
@@ -66,6 +71,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
         // An account association refers to the identity of a service, which it would no longer be.
         if (existing.current.relationship.case === 'servicePrincipal') await requireNotServiceBound(tx, uid)
       },
+      warnings: relationshipWarnings,
       columns: (change) => {
         const { next, nowMs, existing } = change
         return {

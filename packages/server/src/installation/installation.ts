@@ -108,12 +108,13 @@ export async function openInstallation(
       uids: overrides.uids ?? randomUids,
       pageTokens: createPageTokens(deriveKey(masterKey, 'page tokens'), clock),
       secretsKey,
-      grantsIn: grantsIn({ db, clock }),
+      grantsIn: grantsIn({ db, clock }, config),
     }
     await createOnce(db, () => syncManagedRoles(store))
     await createOnce(db, () => ensureAnonymousIdentity(store))
     const keys = signingKeys(store, {
       signsForMs: config.signingKeyRotationMs,
+      algorithm: config.signingAlgorithm,
       onError: (err) => log.error({ err }, 'creating the next signing key failed; it is tried again'),
     })
     return {

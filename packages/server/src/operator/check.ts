@@ -22,7 +22,7 @@ import { isFullDisk, reserveBytesOf } from '../storage/disk-space.ts'
 import { migrationState } from '../storage/schema/migrate.ts'
 import { readSetting } from '../storage/settings.ts'
 import { readOtlpFiles } from '../telemetry/otlp-files.ts'
-import { decryptKeyRow } from '../tokens/keys/signing-key-rows.ts'
+import { loadKeyRow } from '../tokens/keys/signing-key-rows.ts'
 
 /** What `berth admin check` looks at. Nothing is changed or created. */
 
@@ -273,7 +273,7 @@ const databaseChecks: Readonly<
     if (masterKey === undefined) return fail('the keys cannot be read', 'Restore the master key.')
     const secretsKey = deriveKey(masterKey, 'secrets at rest')
     try {
-      for (const row of rows) decryptKeyRow({ secretsKey }, row)
+      for (const row of rows) loadKeyRow({ secretsKey }, row)
       return ok(`${rows.length} published`)
     } catch (error) {
       return fail((error as Error).message, 'Restore the master key of this database.')

@@ -143,6 +143,7 @@ export const exampleValues: Readonly<Record<string, unknown>> = {
   // Only users have it.
   'Identity.email': '',
   'Identity.email_unverified': '',
+  'ExplainExchangeRequest.audience': '',
   'ClaimMatch.audience': 'https://berth.example.com',
   'ClaimMatch.claims': { repository: 'example/app' },
   'ClaimMatch.claim_patterns': { event_name: 'push|schedule' },

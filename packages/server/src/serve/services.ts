@@ -16,6 +16,7 @@ import { accountAssociationsService } from '../iam/account-associations.ts'
 import type { CloudProbes } from '../iam/cloud/probe.ts'
 import { externalGroupRoleMappingsService } from '../iam/external-group-role-mappings.ts'
 import { groupInvitesService } from '../iam/group-invites.ts'
+import { groupPathsService } from '../iam/groups/group-paths.ts'
 import { groupsService } from '../iam/groups.ts'
 import type { LastSeen } from '../iam/identities/last-seen.ts'
 import { lookupUser } from '../iam/identities/user-lookup.ts'
@@ -96,6 +97,7 @@ export interface ServerDependencies {
   readonly manifests: ManifestReader
   readonly audit: AuditRecorder
   readonly openOrganizations: boolean
+  readonly ownersManageCatalog: boolean
   readonly blockedEmailDomains: readonly string[]
   readonly plainHttpIssuers: boolean
   readonly patternIssuers: readonly string[]
@@ -160,6 +162,7 @@ export function createServices(
     keysFor: deps.issuerKeysFor,
     issuer: addresses.authUrl,
     issuerForms,
+    registryHost: addresses.registryHost,
     audiences: [addresses.baseUrl, addresses.registryHost],
     patternIssuers: deps.patternIssuers,
     platform: {
@@ -179,6 +182,7 @@ export function createServices(
   return [
     groupsService(store, { ...deps, dependents: [registryGroupDependents, advisoryGroupDependents] }),
     identitiesService(store, lastSeen, { ...deps, ownIssuer: addresses.authUrl }),
+    groupPathsService(store),
     rolesService(store),
     roleBindingsService(store),
     versionOneRoleBindings(store),

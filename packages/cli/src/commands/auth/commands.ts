@@ -130,8 +130,15 @@ const explainCommand: CommandDeclaration = {
     { flags: '--identity <uid>', summary: 'identity to assume' },
     { flags: '--identity-token <token|file>', summary: 'token of the workload' },
     { flags: '--identity-provider <uid>', summary: 'uid of the identity provider that issued the token' },
+    {
+      flags: '--target-audience <audience>',
+      summary: 'audience that the exchange would request, such as the registry (default: the API)',
+    },
   ],
-  examples: ['berth auth explain --identity $IDENTITY --identity-token token.jwt'],
+  examples: [
+    'berth auth explain --identity $IDENTITY --identity-token token.jwt',
+    'berth auth explain --identity $IDENTITY --identity-token token.jwt --target-audience registry.example.com',
+  ],
   async run(invocation) {
     const identity = requireOption(invocation, 'identity', '--identity')
     const token = requireOption(invocation, 'identityToken', '--identity-token')

@@ -21,13 +21,13 @@ export const statusCommand: CommandDeclaration = {
   options: [{ flags: '--quick', summary: 'read only the stored token, without a request to the server' }],
   examples: ['berth auth status', 'berth auth status --quick -o json'],
   async run(invocation) {
-    const { settings, cache } = invocation as AuthInvocation
-    const { getAccessToken } = await import('../../session/access-token.ts')
+    const { settings, cache, env } = invocation as AuthInvocation
+    const { getAccessToken } = await import('../../session/current-token.ts')
     const { decodeClaims, remainingMs } = await import('../../session/token-cache.ts')
     const quick = invocation.flag('quick')
     const token = quick
       ? settings.token || cache.read('oidc-token', settings.audience)
-      : await getAccessToken({ settings, cache })
+      : await getAccessToken({ settings, cache, env })
     const claims = decodeClaims(token)
     const local: Status = {
       valid: remainingMs(token) > 0,

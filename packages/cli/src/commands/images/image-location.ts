@@ -101,9 +101,10 @@ function describeTransferError({ settings, env }: AuthInvocation, error: unknown
     case 'denied': {
       const isAnonymous = message.includes('without credentials') && (env['BERTH_TOKEN'] ?? '') === ''
       const isOwnRegistry = location === settings.registry
-      const ownHint = isAnonymous ? 'sign in with berth auth login' : 'show your roles: berth auth status'
-      const next = isOwnRegistry ? ownHint : `sign in to it with Docker: docker login ${location}`
-      const text = `${message}\n${next}`
+      // Our registry names the missing permission, and the roles that include it.
+      const ownHint = isAnonymous ? '\nsign in with berth auth login' : ''
+      const next = isOwnRegistry ? ownHint : `\nsign in to it with Docker: docker login ${location}`
+      const text = `${message}${next}`
       return isAnonymous ? new NotSignedIn(text) : new CommandFailed(text)
     }
     default:

@@ -1,5 +1,6 @@
 import { includesAll } from '@berth/contract/capabilities.ts'
 import { descendantRange, parentOf, pathOf, rootOf, type Uid } from '../../../api/uid.ts'
+import { readGroupNames } from '../../../iam/groups/group-names.ts'
 import type { Authorization } from '../../../pipeline/authorization.ts'
 import type { HttpReply } from '../../../port/http.ts'
 import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
@@ -76,20 +77,10 @@ function reposIn(db: Db, scope: string, after: string, max: number): Promise<Rep
 
 /** Returns repository names that start with the organization's uid: its name may not be valid in the OCI grammar. */
 async function repoPaths(db: Db, repos: readonly RepoNamed[]): Promise<string[]> {
-  const groups = new Map<string, string>()
-  const uids = [...new Set(repos.flatMap(({ uid }) => pathOf(parentOf(uid))))]
-  for (let at = 0; at < uids.length; at += GROUPS_PER_STATEMENT) {
-    await yieldToEventLoop()
-    const batch = uids.slice(at, at + GROUPS_PER_STATEMENT)
-    const roots = [...new Set(batch.map(rootOf))]
-    const rows = await db.kysely
-      .selectFrom('groups')
-      .select(['uid', 'name'])
-      .where('root', 'in', roots)
-      .where('uid', 'in', batch)
-      .execute()
-    for (const { uid, name } of rows) groups.set(uid, name)
-  }
+  const groups = await readGroupNames(
+    db,
+    repos.flatMap(({ uid }) => pathOf(parentOf(uid))),
+  )
   const nameOf = (uid: string) => (uid === rootOf(uid) ? uid : (groups.get(uid) ?? uid))
   const names: string[] = []
   for (const [at, { uid, name }] of repos.entries()) {
@@ -99,6 +90,5 @@ async function repoPaths(db: Db, repos: readonly RepoNamed[]): Promise<string[]>
   return names
 }
 
-const GROUPS_PER_STATEMENT = 200
 /** Repos per statement, so that other work can run in between. */
 const ROWS_PER_STATEMENT = 1000
