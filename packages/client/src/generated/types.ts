@@ -2214,7 +2214,7 @@ export interface ImportedDocument {
   readonly older: number
 }
 
-/** Email with the link of an invite. Its state is stored for 30 days after the invite expires. */
+/** Email with the link of an invite. Its state is stored for 30 days after the last possible attempt. */
 export interface InviteMail {
   /** Delivery of the email to the operator's mail server. */
   readonly state: InviteMailState

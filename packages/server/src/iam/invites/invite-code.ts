@@ -52,7 +52,7 @@ export interface ReceivedInvite {
 
 /** Reads a code with or without a proof, or the link that contains it. */
 export function readReceivedInvite(text: string): ReceivedInvite {
-  const received = text.slice(text.lastIndexOf('#') + 1).trim()
+  const received = text.slice(text.lastIndexOf('#') + 1)
   const cut = received.lastIndexOf(PROOF_SEPARATOR)
   return cut < 0
     ? { code: received, proof: '' }

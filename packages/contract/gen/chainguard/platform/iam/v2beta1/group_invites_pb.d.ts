@@ -117,7 +117,7 @@ export declare type GroupInvite = Message<"chainguard.platform.iam.v2beta1.Group
 export declare const GroupInviteSchema: GenMessage<GroupInvite>;
 
 /**
- * Email with the link of an invite. Its state is stored for 30 days after the invite expires.
+ * Email with the link of an invite. Its state is stored for 30 days after the last possible attempt.
  *
  * @generated from message chainguard.platform.iam.v2beta1.InviteMail
  */
