@@ -18,7 +18,7 @@ export const limits = {
   pageSizeMax: 200,
   pageTokenMaxAgeMs: 3 * DAY_MS,
   /** Longest page token that is parsed. */
-  pageTokenCharsMax: 4 * KIB,
+  pageTokenCharsMax: 8 * KIB,
   /** Sort keys in one `order_by`. */
   orderByKeysMax: 5,
   /** Values of one filter of advisories, and the length of each. */
@@ -111,8 +111,10 @@ export const limits = {
   descriptionCharsMax: 512,
   /** The spec gives names no maximum; the database index does. */
   nameCharsMax: 1024,
-  /** Depth of a group below its organization: uids stay short enough for an index key. */
-  groupDepthMax: 32,
+  /** Depth of a group below its organization: a uid, of 17 characters for each level, fits into an index key with a name (ADR 38). */
+  groupDepthMax: 100,
+  /** A uid together with the name or URL of its resource: index keys have both, and PostgreSQL limits them to 2704 bytes. */
+  uidAndNameCharsMax: 2600,
   patternCharsMax: 1024,
   issuerCharsMax: 255,
   jwksCharsMax: 64 * KIB,
@@ -145,8 +147,8 @@ export const limits = {
   emailCharsMax: 254,
   /** How long an invite may stay open; the public contract names no maximum. */
   inviteLifetimeMsMax: 365 * DAY_MS,
-  /** The code of an invite to the deepest group has about 900. */
-  inviteCodeCharsMax: KIB,
+  /** The code of an invite to the deepest group has about 2500. */
+  inviteCodeCharsMax: 3 * KIB,
   /** Entries of one map or list in an account association, and characters of one text in it. */
   associationEntriesMax: 50,
   associationTextCharsMax: 255,

@@ -5,6 +5,7 @@ import { type Cursor, effectivePageSize, type PageTokens } from '../../api/page-
 import {
   descendantRange,
   intersectRanges,
+  lastSegment,
   parseUid,
   pathOf,
   subtreeRange,
@@ -34,6 +35,7 @@ import {
   type ListQuery,
   orderText,
   otherConditionsText,
+  siblingKeyOf,
   splitBranches,
   whereOf,
 } from './list-sql.ts'
@@ -435,11 +437,17 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
       : await runText<Row>(db, text, sql)
   }
   const groups = splitBranches(db, branches)
+  const siblingKey = siblingKeyOf(db, query)
   const parts = groups.map((part) => {
     const where = [whereOf(sql, query, part)]
+    if (siblingKey !== undefined && after !== undefined)
+      where.push(`${siblingKey} ${descending ? '<' : '>'} ${sql.bind(lastSegment(String(after[0])))}`)
     if (!inUidOrder && after !== undefined) where.push(afterCursor(sql, order, after))
     const hint = indexHint(db, query, part)
-    const keys = orderText(order, { oneRoot: part.every(isSingleRoot), sorted: few && hint === '' })
+    const keys =
+      siblingKey === undefined
+        ? orderText(order, { oneRoot: part.every(isSingleRoot), sorted: few && hint === '' })
+        : `${siblingKey}${descending ? ' desc' : ''}`
     const limit = groups.length === 1 ? '' : ` limit ${sql.bind(page.limit + offset)}`
     return `select ${columns} from ${table}${hint} where ${where.join(' and ')} order by ${keys}${limit}`
   })
