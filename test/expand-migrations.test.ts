@@ -40,6 +40,12 @@ test('migrations after those of the previous release only expand the schema', as
   const names = Object.keys(migrations) as (keyof typeof migrations)[]
   assert.ok(names.includes(previousRelease.migration))
   const added = names.filter((name) => name > previousRelease.migration)
+  for (const name of added) {
+    const [sqlite = [], postgres = []] = await Promise.all(
+      engines.map((engine) => statementsOf(migrations[name], engine)),
+    )
+    assert.ok(sqlite.length + postgres.length > 0, name)
+  }
   for (const engine of engines) {
     const [tables, columns] = [new Set<string>(), new Set<string>()]
     for (const name of added) {
@@ -132,6 +138,5 @@ async function statementsOf(migration: Migration, engine: Engine): Promise<strin
     log: ({ query }) => void statements.push(query.sql),
   })
   await migration.up(db, engine)
-  assert.ok(statements.length > 0)
   return statements
 }
