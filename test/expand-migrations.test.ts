@@ -22,7 +22,10 @@ import { previousRelease } from './support/server/previous-release.ts'
 /** Statements of new migrations that do something else, and why the previous release does not notice. */
 const exceptions: Readonly<Record<string, readonly (readonly [statement: RegExp, reason: string])[]>> = {
   '0013-deep-groups': [
-    [/^drop index \w+_(?:by_parent|taken|by_origin)$/, 'another index, created before, serves the same conditions'],
+    [
+      /^drop index \w+_(?:by_parent|taken|by_origin)$/,
+      'another index, created before, serves the same conditions',
+    ],
     [
       /^create unique index (?:role_bindings_taken|advisory_sources|advisory_scores)_once /,
       'takes over from the unique index or primary key that is dropped',

@@ -168,16 +168,22 @@ onEveryDatabase('the deepest groups (groupDepthMax)', (cast) => {
     const path = `vulnerabilities/advisories/${deepest}`
     const content = Buffer.from(JSON.stringify(openvex)).toString('base64')
     for (const created of [1, 0]) {
-      const { body } = await admin.post(`${path}:importDocuments`, { documents: [{ name: 'a.json', content }] })
+      const { body } = await admin.post(`${path}:importDocuments`, {
+        documents: [{ name: 'a.json', content }],
+      })
       assert.deepEqual([body.documents[0].reason, body.documents[0].created], ['', created])
     }
     const listed = await admin.get('vulnerabilities/advisories', { 'uidp.children_of': deepest })
     assert.equal(listed.body.totalCount, '1')
 
     const charsMax = limits.uidAndNameCharsMax - deepest.length - 17
-    const named = (chars: number) => admin.post(`iam/roles/${deepest}`, { name: 'n'.repeat(chars), capabilities })
+    const named = (chars: number) =>
+      admin.post(`iam/roles/${deepest}`, { name: 'n'.repeat(chars), capabilities })
     assert.equal((await named(charsMax)).status, 200)
     const refused = await named(charsMax + 1)
-    assert.match(refused.body.message, new RegExp(`name: must have at most ${charsMax} characters at this depth`))
+    assert.match(
+      refused.body.message,
+      new RegExp(`name: must have at most ${charsMax} characters at this depth`),
+    )
   })
 })

@@ -105,7 +105,7 @@ onEveryDatabase('repos', (cast) => {
         [{ name: 'Nginx' }, 'name'],
         [{ name: 'a/b' }, 'name'],
         [{ name: 'a', description: 'x\u0000' }, 'description'],
-        [{ name: '', description: '\n' }, 'name', 'description'],
+        [{ name: '', description: '\u0007' }, 'name', 'description'],
         [{ name: 'a', catalogTier: 'GOLD' }, 'catalogTier'],
         [{ name: 'a', tier: 1 }, 'tier'],
         [{ name: 'a', customOverlay: { env: {} } }, 'customOverlay.env'],
