@@ -57,8 +57,10 @@ export const limits = {
   filterIdsMax: 1000,
   /** Results of a list of version 1, which has no pages. */
   v1ListMax: 50_000,
-  /** Pages of repos in one such list. */
+  /** READMEs and overlays of the repos in one such list. */
   listedReadmesBytesMax: 32 * MIB,
+  /** Overlays in one page of repos, which ends early: gRPC clients read 4 MiB by default. */
+  listedOverlaysBytesMax: 3 * MIB,
   /** Series of the metric of version 1 calls, by identity and method; further identities count as one. */
   v1MetricSeriesMax: 5000,
   /** Latest digests of a tag that are stored. */
@@ -160,8 +162,9 @@ export const limits = {
   syncDestinationCharsMax: 512,
   /** How long a repo follows its source (the public contract). */
   syncLifetimeMs: 14 * DAY_MS,
-  /** A whole overlay, and each list and map in it. */
-  overlayBytesMax: 128 * KIB,
+  /** A whole overlay, the certificates in it, and each list and map in it. */
+  overlayBytesMax: 8 * MIB,
+  overlayCertificatesBytesMax: MIB,
   overlayEntriesMax: 500,
   /** A README, in UTF-8: the most expensive one of this length takes half a second to check. */
   readmeBytesMax: 64 * KIB,
@@ -491,6 +494,8 @@ export const limits = {
   bufferedBytesMax: 128 * MIB,
   /** A body or message of a method without authentication: a foreign token is the longest. */
   unauthenticatedBodyBytesMax: 64 * KIB,
+  /** The same for repos with an overlay: its JSON is longer than the overlay. */
+  repoRequestBytesMax: 12 * MIB,
   /** A message after decompression. */
   grpcMessageBytesMax: MIB,
   /** Longer JSON is parsed in steps, between which other requests run. */

@@ -177,7 +177,7 @@ export function createSchemaComponents(
     if (field.enum !== undefined) return enumeration(field.enum)
     const schema = scalar(field.scalar ?? ScalarType.STRING)
     return use === 'answer'
-      ? { ...schema, ...uidPattern(field) }
+      ? { ...schema, ...uidPattern(field, use) }
       : { ...schema, ...rulesOf(field, comments.of(field)) }
   }
 
@@ -235,7 +235,7 @@ function rulesOf(field: DescField, comment: string): Schema {
   if (field.name === 'page_size') return { minimum: 0, default: limits.pageSizeDefault }
   if (field.name === 'skip') return { minimum: 0, default: 0 }
   if (field.scalar !== ScalarType.STRING) return {}
-  const uid = uidPattern(field)
+  const uid = uidPattern(field, 'create')
   if (uid.pattern !== undefined) return uid
   const [, pattern] = / matching `(\^[^`]+\$)`/.exec(comment) ?? []
   const [, most] = / at most (\d+) characters/.exec(comment) ?? []
@@ -244,17 +244,15 @@ function rulesOf(field: DescField, comment: string): Schema {
 }
 
 /** The pattern of a field that has a uid; an optional one may be empty. The parent of a group may also be given by name. */
-function uidPattern(field: DescField): Pick<Schema, 'pattern'> {
+function uidPattern(field: DescField, use: Use): Pick<Schema, 'pattern'> {
   const { name, parent } = field
   if (field.scalar !== ScalarType.STRING || isV1(parent)) return {}
-  const isReference =
-    name === 'uid' ||
-    name === 'default_role' ||
-    name.endsWith('_uid') ||
-    (parent === UIDPFilterSchema && uidFilters.has(name))
-  if (isOwnUid(field) || (hasBehavior(field, FieldBehavior.REQUIRED) && (isReference || name === 'parent')))
-    return { pattern: UID_PATTERN }
-  return isReference ? { pattern: OPTIONAL_UID_PATTERN } : {}
+  if (isOwnUid(field)) return { pattern: UID_PATTERN }
+  const isFilter = parent === UIDPFilterSchema && uidFilters.has(name)
+  const isReference = name === 'uid' || name.endsWith('_uid') || isFilter
+  if (!hasBehavior(field, FieldBehavior.REQUIRED)) return isReference ? { pattern: OPTIONAL_UID_PATTERN } : {}
+  const isRequestOnly = use !== 'answer' && (name === 'parent' || name === 'default_role')
+  return isReference || isRequestOnly ? { pattern: UID_PATTERN } : {}
 }
 
 /** Parts of `uidp`; `children_of` is `/` for the roots. */
