@@ -103,7 +103,10 @@ function readPair(
       throw invalidArgument(parameterName(path), 'has no fields of its own')
     }
     const field = fieldByName(at, part)
-    if (field === undefined) return refuseUnknown(name)
+    if (field === undefined) {
+      refuseUnknown(name)
+      return
+    }
     fields.push(field)
     path = path === '' ? field.name : `${path}.${field.name}`
     at = field.fieldKind === 'message' ? field.message : undefined

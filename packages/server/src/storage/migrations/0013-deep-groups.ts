@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Engine } from '../db.ts'
+import { type Engine, sqlRules } from '../engines/engine.ts'
 
 /**
  * Indexes whose keys fit at any depth of groups (ADR 38). An index key of PostgreSQL has at most 2704 bytes, and a uid has 17 characters for each
@@ -7,7 +7,8 @@ import type { Engine } from '../db.ts'
  * of a uid, with two random segments, is unique. SQLite has no such limit, and its indexes stay.
  */
 export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
-  if (engine !== 'postgres') return
+  // The engines without a sibling key need none: their index keys have no limit.
+  if (sqlRules[engine].siblingKey === undefined) return
   const run = (text: string) => sql.raw(text).execute(db)
   for (const table of byParentTables) {
     const rest = table === 'tags' ? ', forms' : ''
