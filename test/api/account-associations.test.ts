@@ -250,7 +250,7 @@ onEveryDatabase(
           assertError(await api.patch(at(group), { name }, 'name'), invalidFieldError('name'))
         }
         assertError(
-          await api.post(at(fresh), { name: 'a', amazon, description: 'a\nb' }),
+          await api.post(at(fresh), { name: 'a', amazon, description: 'a\u0007b' }),
           invalidFieldError('description'),
         )
         assertError(await api.post(at(fresh), { name: 'a', amazon, oracle: {} }), invalidFieldError('oracle'))

@@ -128,9 +128,8 @@ onEveryDatabase('groups', (cast) => {
       { name: 'a', description: 'd'.repeat(limits.descriptionCharsMax + 1) },
       'description',
     ],
-    ['a description of two lines', { name: 'a', description: 'one\ntwo' }, 'description'],
     ['a control character', { name: 'a', description: '\u0007' }, 'description'],
-    ['two bad fields', { name: '', description: '\t' }, 'name', 'description'],
+    ['two bad fields', { name: '', description: '\u0007' }, 'name', 'description'],
     ['R10: an unknown member', { name: 'a', nmae: 'b' }, 'nmae'],
     ['a number for a name', { name: 1 }, 'name'],
     ['an unknown kind', { name: 'a', kind: 'ORG_KIND_NONE' }, 'kind'],
@@ -555,17 +554,6 @@ onEveryDatabase('groups', (cast) => {
       '*',
     )
     assert.deepEqual(starred.body, { ...made, description: 'd', updateTime: starred.body.updateTime })
-  })
-
-  test('groups can be nested to the deepest level and no further', async () => {
-    const { owner, uid: root } = await cast().organization()
-    let at = root
-    for (let depth = 1; depth <= limits.groupDepthMax; depth++)
-      at = (await owner.api.create(`iam/groups/${at}`, { name: 'a'.repeat(depth) })).uid
-    for (const parent of [at, at.slice(-16), 'a'.repeat(limits.groupDepthMax)])
-      assertError(await owner.api.post(`iam/groups/${parent}`, { name: 'a' }), invalidFieldError('parent'))
-    const { body } = await owner.api.get('iam/groups', { 'uidp.ancestors_of': at })
-    assert.equal(body.totalCount, String(limits.groupDepthMax))
   })
 
   test('an organization has no ancestors', async () => {

@@ -275,9 +275,9 @@ onEveryDatabase('identities', (cast) => {
     const cases: readonly [body: object, ...fields: string[]][] = [
       [{ claimMatch }, 'name'],
       [{ name: 'Robot', claimMatch }, 'name'],
-      [{ name: 'robot', description: 'a\tb', claimMatch }, 'description'],
+      [{ name: 'robot', description: 'a\u0007b', claimMatch }, 'description'],
       [{ name: 'robot', company: 'c'.repeat(513), claimMatch }, 'company'],
-      [{ name: '', description: '\n', company: '\n' }, 'name', 'description', 'company', 'claimMatch'],
+      [{ name: '', description: '\u0007', company: '\n' }, 'name', 'description', 'company', 'claimMatch'],
       [{ name: 'robot', claimMatch: { ...claimMatch, audiences: 'x' } }, 'claimMatch.audiences'],
       [{ name: 'robot', claimMatch, claim_matcher: {} }, 'claim_matcher'],
     ]

@@ -196,8 +196,8 @@ onEveryDatabase('version 1', (cast) => {
       identity: '',
       role,
     }))
-    await assert.rejects(createBatch(many), /roleBindings: must have between 1 and 1000/)
-    await assert.rejects(createBatch([]), /roleBindings: must have between 1 and 1000/)
+    await assert.rejects(createBatch(many), /role_bindings: must have between 1 and 1000/)
+    await assert.rejects(createBatch([]), /role_bindings: must have between 1 and 1000/)
   })
 
   test('keys without an expiry expire after 30 days', async () => {

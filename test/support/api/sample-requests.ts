@@ -287,6 +287,16 @@ export async function createTenant(
     }),
     'v1.IdentityProviders.Update': () => replaced(provider, { defaultRole: role, configuration }),
     'v1.IdentityProviders.Delete': async () => ({ id: await newProvider() }),
+    'v1.ExternalGroupRoleMappings.Get': () => ({ uid: uids.mapping }),
+    'v1.ExternalGroupRoleMappings.Create': () => ({
+      parentId: provider,
+      mapping: { externalGroupId: newName(), roleUidp: role, scope: organization },
+    }),
+    'v1.ExternalGroupRoleMappings.Delete': async () => ({ id: await newMapping() }),
+    'v1.ExternalGroupRoleMappings.BatchDelete': async () => ({
+      parentId: provider,
+      ids: [await newMapping()],
+    }),
     'v1.GroupAccountAssociations.Create': async () => ({
       group: await createGroup(berth, organization, newName()),
       ...named({ amazon }),

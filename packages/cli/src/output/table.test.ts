@@ -36,6 +36,11 @@ test('columns stand below each other, whatever the width of the letters', () => 
   )
 })
 
+test('a text of several lines is shown on one', () => {
+  const table = formatTable([row('a', 'n', 'first\r\n\tsecond\u2028third')], columns, plain(undefined))
+  assert.equal(table, 'ID  NAME  TEXT                TIME\na   n     first second third\n')
+})
+
 test('one long name pushes no other row apart, and stays whole', () => {
   const long = 'x'.repeat(1000)
   const lines = formatTable([row('a', long, 'y'), row('b', 'short', 'z')], columns, plain(undefined))?.split(

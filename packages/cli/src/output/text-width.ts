@@ -72,7 +72,7 @@ function splitWord(word: string, width: number): string[] {
 
 /** Replaces terminal control and bidirectional characters with spaces. */
 export function sanitizeText(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
+  return text.replaceAll(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, ' ')
 }
 
 /** As sanitizeText, but keeps line breaks. */

@@ -18,7 +18,7 @@ export const limits = {
   pageSizeMax: 200,
   pageTokenMaxAgeMs: 3 * DAY_MS,
   /** Longest page token that is parsed. */
-  pageTokenCharsMax: 4 * KIB,
+  pageTokenCharsMax: 8 * KIB,
   /** Sort keys in one `order_by`. */
   orderByKeysMax: 5,
   /** Values of one filter of advisories, and the length of each. */
@@ -57,8 +57,10 @@ export const limits = {
   filterIdsMax: 1000,
   /** Results of a list of version 1, which has no pages. */
   v1ListMax: 50_000,
-  /** Pages of repos in one such list. */
+  /** READMEs and overlays of the repos in one such list. */
   listedReadmesBytesMax: 32 * MIB,
+  /** Overlays in one page of repos, which ends early: gRPC clients read 4 MiB by default. */
+  listedOverlaysBytesMax: 3 * MIB,
   /** Series of the metric of version 1 calls, by identity and method; further identities count as one. */
   v1MetricSeriesMax: 5000,
   /** Latest digests of a tag that are stored. */
@@ -111,8 +113,10 @@ export const limits = {
   descriptionCharsMax: 512,
   /** The spec gives names no maximum; the database index does. */
   nameCharsMax: 1024,
-  /** Depth of a group below its organization: uids stay short enough for an index key. */
-  groupDepthMax: 32,
+  /** Depth of a group below its organization: a uid, of 17 characters for each level, fits into an index key with a name (ADR 38). */
+  groupDepthMax: 100,
+  /** A uid together with the name or URL of its resource: index keys have both, and PostgreSQL limits them to 2704 bytes. */
+  uidAndNameCharsMax: 2600,
   /** Groups whose paths one request finds. */
   groupPathsMax: 200,
   patternCharsMax: 1024,
@@ -147,8 +151,8 @@ export const limits = {
   emailCharsMax: 254,
   /** How long an invite may stay open; the public contract names no maximum. */
   inviteLifetimeMsMax: 365 * DAY_MS,
-  /** The code of an invite to the deepest group has about 900. */
-  inviteCodeCharsMax: KIB,
+  /** The code of an invite to the deepest group has about 2500. */
+  inviteCodeCharsMax: 3 * KIB,
   /** Entries of one map or list in an account association, and characters of one text in it. */
   associationEntriesMax: 50,
   associationTextCharsMax: 255,
@@ -160,8 +164,9 @@ export const limits = {
   syncDestinationCharsMax: 512,
   /** How long a repo follows its source (the public contract). */
   syncLifetimeMs: 14 * DAY_MS,
-  /** A whole overlay, and each list and map in it. */
-  overlayBytesMax: 128 * KIB,
+  /** A whole overlay, the certificates in it, and each list and map in it. */
+  overlayBytesMax: 8 * MIB,
+  overlayCertificatesBytesMax: MIB,
   overlayEntriesMax: 500,
   /** A README, in UTF-8: the most expensive one of this length takes half a second to check. */
   readmeBytesMax: 64 * KIB,
@@ -525,6 +530,8 @@ export const limits = {
   bufferedBytesMax: 128 * MIB,
   /** A body or message of a method without authentication: a foreign token is the longest. */
   unauthenticatedBodyBytesMax: 64 * KIB,
+  /** The same for repos with an overlay: its JSON is longer than the overlay. */
+  repoRequestBytesMax: 12 * MIB,
   /** A message after decompression. */
   grpcMessageBytesMax: MIB,
   /** Longer JSON is parsed in steps, between which other requests run. */

@@ -8,7 +8,7 @@ import {
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { create, equals, toBinary } from '@bufbuild/protobuf'
 import { failedPrecondition, invalidArgument } from '../api/errors.ts'
-import { checkDescription, checkName } from '../api/fields.ts'
+import { checkDescription, checkLine, checkName } from '../api/fields.ts'
 import { timestampOf } from '../api/messages.ts'
 import { authorizationOf, requireCapabilities } from '../pipeline/authorization.ts'
 import { type Call, implement } from '../pipeline/call.ts'
@@ -59,7 +59,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
         return [
           checkName(next.name),
           checkDescription(next.description),
-          checkDescription(next.company, 'company'),
+          checkLine(next.company, 'company'),
           ...(isReassigned(change) ? checkRelationship(next, rules, times) : []),
         ]
       },

@@ -68,6 +68,7 @@ import type { SigningKeys } from '../tokens/keys/signing-keys.ts'
 import { refreshTokenService } from '../tokens/refresh/exchange-refresh-token.ts'
 import type { Deprecation } from '../v1/deprecation.ts'
 import { roleBindingsService as versionOneRoleBindings } from '../v1/iam/role-bindings.ts'
+import { pingService as v1PingService } from '../v1/ping.ts'
 import { registryService, registryTranslation } from '../v1/registry/registry.ts'
 import { v1Translations } from '../v1/services.ts'
 import { subscriptionsService } from '../v1/subscriptions.ts'
@@ -237,6 +238,7 @@ export function createServices(
       onRefused: auditDenied,
     }),
     auditService(store, methods),
+    v1PingService,
     implement(PingService, {
       ping: async () => ({
         $typeName: 'chainguard.platform.ping.v2beta1.PingResponse' as const,

@@ -63,6 +63,8 @@ export interface WriteDeclaration<C extends ResourceTable, M extends DescMessage
 export interface ResourceDeclaration<C extends ResourceTable, M extends DescMessage, R = ListRequest> {
   readonly table: C
   readonly schema: M
+  /** A column of bytes that may be large, and how much of it a page of the list has. */
+  readonly wide?: ListSpec<C>['wide']
   /** The messages of rows, in their order. */
   toMessages(
     rows: readonly Tables[C][],
@@ -153,7 +155,7 @@ function withWarnings<C extends ResourceTable, M extends DescMessage>(
 function listHandler<C extends ResourceTable, M extends DescMessage, R>(
   store: Store,
   service: DescService,
-  { table, schema, toMessages, sortFields, defaultOrder = 'uid', filter }: ResourceDeclaration<C, M, R>,
+  { table, schema, toMessages, sortFields, defaultOrder = 'uid', filter, wide }: ResourceDeclaration<C, M, R>,
 ): Handler {
   const method = methodOf(service, schema, 'list')
   if (method === undefined) throw new Error(`${service.typeName} does not list ${schema.name}`)
@@ -168,6 +170,7 @@ function listHandler<C extends ResourceTable, M extends DescMessage, R>(
       table,
       sortFields: fields,
       defaultOrder,
+      ...(wide && { wide }),
       ...conditionsOf(request as R),
     })
     return { $typeName, [list]: await toMessages(rows, store.db.kysely), ...page }
