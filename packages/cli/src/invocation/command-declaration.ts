@@ -1,4 +1,5 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+import type { Format } from '../config/settings.ts'
 import type { Invocation } from './invocation.ts'
 
 /** Declarations of commands: name, parameters, options and the function to run. */
@@ -33,6 +34,8 @@ export interface CommandDeclaration {
   readonly options?: readonly OptionDeclaration[]
   /** Output formats that only this command has; 'any': its `--output` names a file. */
   readonly formats?: readonly string[] | 'any'
+  /** Returns the output format if neither the command line nor the configuration has one. Default: table. */
+  readonly defaultFormat?: (options: Readonly<Record<string, unknown>>) => Format
   /** Sends no requests to a server: it has no `--audience`. Applies to subcommands as well. */
   readonly local?: boolean
   /** Explanations in the help, before the examples. */
@@ -61,7 +64,7 @@ export type CommandBody = DistributiveOmit<CommandDeclaration | CommandGroup, 'n
 export type CreateInvocation = (
   parameters: readonly (string | readonly string[])[],
   command: Command,
-  formats: readonly string[] | 'any',
+  declaration: Pick<CommandDeclaration, 'formats' | 'defaultFormat'>,
 ) => Invocation
 
 export function addCommand(
@@ -94,7 +97,7 @@ export function addCommand(
       createInvocation(
         words.map((word) => word ?? ''),
         command,
-        declaration.formats ?? [],
+        declaration,
       ),
     )
   })

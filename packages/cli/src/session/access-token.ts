@@ -46,6 +46,32 @@ export async function getAccessToken(
   throw new NotSignedIn(notSignedInMessage(source, audience))
 }
 
+/** As getAccessToken, but a caller who is not signed in learns first whether the server is reachable. */
+export async function requireAccessToken(
+  source: TokenSource,
+  audience = source.settings.audience,
+): Promise<string> {
+  try {
+    return await getAccessToken(source, audience)
+  } catch (error) {
+    if (error instanceof NotSignedIn) await requireReachable(source.settings)
+    throw error
+  }
+}
+
+/** Timeout of the request that checks whether the server is reachable. */
+const PROBE_TIMEOUT_MS = 5000
+
+/** Rejects with Unreachable. */
+async function requireReachable({ api }: Settings): Promise<void> {
+  const url = `${api}/healthz`
+  try {
+    await request(url, {}, PROBE_TIMEOUT_MS)
+  } catch (error) {
+    throw toUnreachable(url, error)
+  }
+}
+
 function notSignedInMessage({ settings, cache }: TokenSource, audience: string): string {
   const isOther = audience !== settings.audience && findValidToken(cache, settings.audience) !== undefined
   return isOther
@@ -154,12 +180,15 @@ export function parseJsonOrMessage(text: string): unknown {
   }
 }
 
+export const unreachableHint =
+  'check that the server is running; to use another one, give its URL with --api, BERTH_API or berth config set api URL'
+
 export function toUnreachable(url: string, cause: unknown): Unreachable {
   const why = failureReason(cause)
   const hint = /certificate/i.test(why)
     ? 'to trust the certificate, set NODE_EXTRA_CA_CERTS to its file'
-    : 'check that the server is running and that --api is correct'
-  return new Unreachable(`${new URL(url).host} cannot be reached (${why}); ${hint}`, { cause })
+    : unreachableHint
+  return new Unreachable(`${new URL(url).origin} cannot be reached (${why})\n${hint}`, { cause })
 }
 
 export function errorMessage(body: unknown): string {

@@ -1,5 +1,6 @@
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
+import type { ResourceNames } from '../../invocation/resource-names.ts'
 
 /** `berth auth status`: the signed-in identity, its token and its roles. */
 
@@ -22,12 +23,12 @@ export const statusCommand: CommandDeclaration = {
   examples: ['berth auth status', 'berth auth status --quick -o json'],
   async run(invocation) {
     const { settings, cache } = invocation as AuthInvocation
-    const { getAccessToken } = await import('../../session/access-token.ts')
+    const { requireAccessToken } = await import('../../session/access-token.ts')
     const { decodeClaims, remainingMs } = await import('../../session/token-cache.ts')
     const quick = invocation.flag('quick')
     const token = quick
       ? settings.token || cache.read('oidc-token', settings.audience)
-      : await getAccessToken({ settings, cache })
+      : await requireAccessToken({ settings, cache })
     const claims = decodeClaims(token)
     const local: Status = {
       valid: remainingMs(token) > 0,
@@ -39,7 +40,7 @@ export const statusCommand: CommandDeclaration = {
       capabilities: [],
     }
     const status = quick ? local : { ...local, ...(await fetchStatus(invocation as AuthInvocation)) }
-    invocation.output.item(status, {
+    await invocation.output.item(status, {
       id: ({ identity }) => identity,
       columns: [
         { title: 'VALID', value: ({ valid }) => (valid ? 'yes' : 'no') },
@@ -60,13 +61,24 @@ export const statusCommand: CommandDeclaration = {
 async function fetchStatus(invocation: AuthInvocation): Promise<Partial<Status>> {
   const client = await invocation.client()
   const who = await client.auth.validate()
+  const { names } = invocation
+  await names.load({ groups: who.capabilities.map(({ group }) => group?.id ?? '') })
   return {
     email: who.email,
     capabilities: who.capabilities.map(({ group, role, capabilities }) => ({
-      group: group?.name || group?.id || 'everywhere',
+      group: groupName(names, group),
       role: role?.name ?? summarizeNames(capabilities),
     })),
   }
+}
+
+function groupName(
+  names: ResourceNames,
+  group: { readonly id: string; readonly name: string } | undefined,
+): string {
+  if (!group?.id) return 'everywhere'
+  const path = names.groupPath(group.id)
+  return path === group.id ? group.name || path : path
 }
 
 const SHOWN = 3

@@ -1,6 +1,6 @@
 import { UsageError } from '../../invocation/invocation.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
-import { CommandFailed, errorMessage, getAccessToken, postForm } from '../../session/access-token.ts'
+import { CommandFailed, errorMessage, postForm, requireAccessToken } from '../../session/access-token.ts'
 
 /** `berth auth token`: prints a token without a newline, which would become part of headers and passwords. */
 export async function printToken(invocation: AuthInvocation): Promise<void> {
@@ -12,10 +12,10 @@ export async function printToken(invocation: AuthInvocation): Promise<void> {
   const groups = invocation.optionValues('scope')
   const capabilities = invocation.optionValues('capabilities')
   if (groups.length === 0 && capabilities.length === 0) {
-    process.stdout.write(await getAccessToken({ settings, cache }, audience))
+    process.stdout.write(await requireAccessToken({ settings, cache }, audience))
     return
   }
-  const own = await getAccessToken({ settings, cache })
+  const own = await requireAccessToken({ settings, cache })
   const { resolveGroupUid } = await import('../../invocation/resource-lookup.ts')
   const scopes: string[] = []
   for (const group of groups) scopes.push(await resolveGroupUid(invocation, group, '--scope'))

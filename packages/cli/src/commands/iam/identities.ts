@@ -1,6 +1,7 @@
 import type { Identity, IdentityInput } from '@berth/client/berth.ts'
 import { toArray } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration, CommandGroup } from '../../invocation/command-declaration.ts'
+import { listCommand, nameSort } from '../../invocation/list-command.ts'
 import {
   descriptionOption,
   newNameOption,
@@ -9,7 +10,12 @@ import {
   scopeOptions,
   yesOption,
 } from '../../invocation/options.ts'
-import { deleteResource, type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
+import {
+  deleteResource,
+  type Resource,
+  resourceCommands,
+  resourceList,
+} from '../../invocation/resource-commands.ts'
 import { resolveIdentityUid } from '../../invocation/resource-lookup.ts'
 import { createCommands, deleteIdentityWithBindings } from './identity-creation.ts'
 import { identityView, listIdentities, relationshipTypes, viewWithRoles } from './identity-list.ts'
@@ -24,18 +30,29 @@ const identityResource: Resource<Identity> = {
   example: 'ci',
   parameter: { name: 'IDENTITY', summary: 'uid or name' },
   view: identityView,
-  list: async (invocation) => listIdentities(invocation, { type: '', expired: false, name: '' }),
+  list: (invocation, request) =>
+    listIdentities(
+      invocation,
+      {
+        type: invocation.option('relationship'),
+        expired: invocation.flag('expired'),
+        name: invocation.option('name'),
+      },
+      request,
+    ),
+  serverSort: nameSort,
   resolveUid: (invocation) => resolveIdentityUid(invocation, invocation.argument(0)),
   get: (client, uid) => client.identities.get(uid),
   delete: deleteIdentityWithBindings,
+  label: (identity, names) => names.path(identity),
   deleteEffect: 'and its role bindings',
 }
 
 const shared = resourceCommands(identityResource)
 
 const commands: readonly (CommandDeclaration | CommandGroup)[] = [
-  {
-    ...shared.list,
+  listCommand({
+    ...resourceList(identityResource),
     options: [
       ...scopeOptions,
       { flags: '--name <name>', summary: 'name' },
@@ -46,19 +63,13 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       },
       { flags: '--expired', summary: 'only identities with expired keys' },
     ],
+    view: (invocation) => viewWithRoles(invocation),
     examples: [
       'berth iam identities list --parent my-org',
       'berth iam identities list --type static --expired -o id',
+      "berth iam identities list --sort last-seen --filter 'roles~owner'",
     ],
-    async run(invocation) {
-      const only = {
-        type: invocation.option('relationship'),
-        expired: invocation.flag('expired'),
-        name: invocation.option('name'),
-      }
-      await invocation.output.list(listIdentities(invocation, only), await viewWithRoles(invocation))
-    },
-  },
+  }),
   {
     name: 'create',
     summary: 'Create an identity that tokens can assume',
@@ -78,9 +89,9 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
         ...readRelationship(invocation),
       })
       const client = await invocation.client()
-      invocation.output.item(
+      await invocation.output.item(
         await client.identities.update(uid, patch as Partial<IdentityInput>),
-        identityView,
+        identityView(invocation.names),
       )
     },
   },

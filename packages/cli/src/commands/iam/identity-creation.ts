@@ -37,7 +37,7 @@ async function createIdentity(invocation: Invocation, relationship: Partial<Iden
     await deleteIdentityWithBindings(client, created.uid)
     throw error
   }
-  invocation.output.item(created, identityView)
+  await invocation.output.item(created, identityView(invocation.names))
 }
 
 export async function deleteIdentityWithBindings(client: BerthClient, uid: string): Promise<void> {

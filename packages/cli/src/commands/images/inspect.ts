@@ -199,13 +199,13 @@ export const inspectCommands: readonly CommandDeclaration[] = [
       withImageResolver(invocation, async (resolver) => {
         const all = await describeImage(invocation, resolver)
         const { output } = invocation
-        output.item(all, descriptionView)
+        await output.item(all, descriptionView)
         if (!isHumanFormat(invocation)) return
         output.line('')
         await output.list(all.images, platformImageView)
         const [only, ...more] = all.images
         if (only === undefined || more.length > 0) return
-        output.item(only, configView)
+        await output.item(only, configView)
         output.line('')
         await output.list(only.layers, {
           columns: [
@@ -230,7 +230,7 @@ export const inspectCommands: readonly CommandDeclaration[] = [
         const { bytes } = await fetchManifest(invocation, resolve(invocation.argument(0)))
         if (isHumanFormat(invocation))
           process.stdout.write(process.stdout.isTTY ? sanitizeLines(bytes.toString('utf8')) : bytes)
-        else invocation.output.item(JSON.parse(bytes.toString('utf8')), { columns: [] })
+        else await invocation.output.item(JSON.parse(bytes.toString('utf8')), { columns: [] })
       }),
   },
   {
@@ -244,7 +244,7 @@ export const inspectCommands: readonly CommandDeclaration[] = [
         const { digest, mediaType } = await fetchManifest(invocation, resolve(invocation.argument(0)))
         if (isHumanFormat(invocation)) invocation.output.line(digest)
         else
-          invocation.output.item(
+          await invocation.output.item(
             { digest, mediaType },
             { id: ({ digest }) => digest, columns: [{ title: 'DIGEST', value: ({ digest }) => digest }] },
           )
