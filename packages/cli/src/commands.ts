@@ -56,11 +56,7 @@ const commands: readonly TopLevelCommand[] = [
     name: 'completion',
     summary: 'Print a completion script for a shell',
     local: true,
-    load: async (server) => {
-      const { completionCommand } = await import('./completion.ts')
-      const localCommands = commands.filter(({ local }) => local).map(({ name }) => name)
-      return completionCommand(() => loadAllCommands(server), localCommands)
-    },
+    load: async () => (await import('./completion/scripts.ts')).completionCommand,
   },
   {
     name: 'serve',

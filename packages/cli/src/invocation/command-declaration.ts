@@ -78,7 +78,10 @@ export function addCommand(
     .description(summary)
     .aliases([...aliases])
   for (const inner of declaration.commands ?? []) addCommand(command, { local, ...inner }, createInvocation)
-  if (!('run' in declaration)) return command
+  if (!('run' in declaration)) {
+    command.addHelpText('after', `\n${globalFlagsNote(local)}`)
+    return command
+  }
   for (const parameter of declaration.parameters ?? []) command.addArgument(toArgument(parameter))
   for (const option of declaration.options ?? []) command.addOption(toOption(option))
   // Not a global flag: the commands of `berth auth` and `berth admin` define their own.
@@ -89,7 +92,7 @@ export function addCommand(
   const notes = declaration.notes === undefined ? '' : `\n${declaration.notes.trim()}\n`
   command.addHelpText(
     'after',
-    `${notes}\nExamples:\n${declaration.examples.map((line) => `  ${line}\n`).join('')}`,
+    `${notes}\n${globalFlagsNote(local)}\nExamples:\n${declaration.examples.map((line) => `  ${line}\n`).join('')}`,
   )
   command.action(async (...given: unknown[]) => {
     const words = given.slice(0, -2) as (string | readonly string[] | undefined)[]
@@ -102,6 +105,12 @@ export function addCommand(
     )
   })
   return command
+}
+
+/** Subcommands accept the global flags, which the root help describes. */
+function globalFlagsNote(local: boolean): string {
+  const server = local ? '' : '--api, --issuer, --config, --profile, '
+  return `Global flags, described in berth --help:\n  ${server}-o/--output, --json, --no-headers,\n  --log-level, --force-color, --no-color\n`
 }
 
 function toArgument({ name, summary, required = false, variadic = false, choices }: Parameter): Argument {

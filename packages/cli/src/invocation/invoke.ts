@@ -12,14 +12,14 @@ import { createOutput, terminalWidth } from '../output/output.ts'
 import type { ServerPackage } from '../server-package.ts'
 import {
   CommandFailed,
-  getAccessToken,
   NotSignedIn,
   requireAccessToken,
   stripStatusPrefix,
   Unreachable,
   unreachableHint,
 } from '../session/access-token.ts'
-import { failureReason, request, setRequestLogger } from '../session/http.ts'
+import { createClient } from '../session/client.ts'
+import { failureReason, setRequestLogger } from '../session/http.ts'
 import { openTokenCache, type TokenCache } from '../session/token-cache.ts'
 import type { CreateInvocation } from './command-declaration.ts'
 import type { Choice, Invocation, Prompts } from './invocation.ts'
@@ -121,12 +121,7 @@ function supportsColor(env: Environment): boolean {
 async function connect(source: { settings: Settings; cache: TokenCache }): Promise<BerthClient> {
   // Fails early with NotSignedIn, whatever the command requests first.
   await requireAccessToken(source)
-  const { createBerthClient } = await import('@berth/client/berth.ts')
-  return createBerthClient({
-    baseUrl: source.settings.api,
-    token: () => getAccessToken(source),
-    fetch: request,
-  })
+  return createClient(source)
 }
 
 const logLevels = ['error', 'info', 'debug'] as const

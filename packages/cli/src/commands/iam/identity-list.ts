@@ -39,6 +39,13 @@ function formatClaims({ claimMatch }: Identity): string {
     .join(', ')
 }
 
+/** The API sets the time when an identity is created; users are created when they sign in. */
+function lastSeen(identity: Identity): string {
+  const { lastSeenTime = '', createTime } = identity
+  const isUnused = lastSeenTime === '' || (lastSeenTime === createTime && identityType(identity) !== 'user')
+  return isUnused ? 'never' : lastSeenTime
+}
+
 const identityColumns = (names: ResourceNames): readonly Column<Identity>[] => [
   { title: 'NAME', kind: 'name', value: formatPerson },
   idColumn,
@@ -54,7 +61,7 @@ const identityColumns = (names: ResourceNames): readonly Column<Identity>[] => [
   },
   { title: 'CLAIMS', value: formatClaims, wide: true },
   { title: 'EXPIRES', kind: 'time', value: expiryOf },
-  { title: 'LAST SEEN', kind: 'time', value: ({ lastSeenTime }) => lastSeenTime ?? 'never' },
+  { title: 'LAST SEEN', kind: 'time', value: lastSeen },
   { ...descriptionColumn, wide: true },
   createdColumn,
 ]

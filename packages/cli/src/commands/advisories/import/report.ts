@@ -91,8 +91,7 @@ const UNMAPPED_SHOWN = 15
 
 export async function printReport(output: Output, report: ImportReport): Promise<void> {
   const { formats, total, skipped, rejected, dryRun, stopped } = report
-  if (output.format === 'json' || output.format === 'yaml')
-    return output.item(report, formatView as never)
+  if (output.format === 'json' || output.format === 'yaml') return output.item(report, formatView as never)
   const rows = Object.entries(formats).map(([format, summary]) => ({ ...summary, format }))
   const several = rows.length > 1 ? [...rows, { ...total, format: 'all' }] : rows
   await output.list(output.format === 'csv' ? rows : several, formatView)
