@@ -35,6 +35,7 @@ export async function complete(program: Command, words: readonly string[]): Prom
     }))
     return offer(command === program ? commands : [...commands, ...flagsOf(command).slice(-1)])
   }
+  if (command.commands.length > 0 && command.registeredArguments.length === 0) return []
   const parameter = command.registeredArguments[operands.length] ?? command.registeredArguments.at(-1)
   const isTaken =
     parameter === undefined ||

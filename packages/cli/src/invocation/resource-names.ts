@@ -1,5 +1,5 @@
 import type { BerthClient } from '@berth/client/berth.ts'
-import { isUid } from './resource-uids.ts'
+import { isUid, parentUid } from './resource-uids.ts'
 
 /**
  * Names of the resources that the API refers to by uid: `load` fetches those of a page of a list together, and the other functions return
@@ -18,6 +18,8 @@ export interface ResourceNames {
   identityName(uid: string): string
   /** The path of a repo. */
   repoPath(uid: string): string
+  /** The path of any resource, with the last part of its uid in place of an unknown name. */
+  resourcePath(uid: string): string
 }
 
 /** UIDs by type. */
@@ -76,14 +78,14 @@ export function createResourceNames(client: () => Promise<BerthClient>): Resourc
     return names.at(-1) ? names.slice(first).join('/') : uid
   }
   const path: ResourceNames['path'] = ({ uid, name }) => {
-    const parent = uid.slice(0, Math.max(0, uid.lastIndexOf('/')))
+    const parent = parentUid(uid)
     const group = parent === '' ? '' : groupPath(parent)
     return group === '' || group === parent ? name : `${group}/${name}`
   }
   return {
     async load(references) {
       const repos = references.repos ?? []
-      const groups = [...(references.groups ?? []), ...repos.map((uid) => uid.slice(0, uid.lastIndexOf('/')))]
+      const groups = [...(references.groups ?? []), ...repos.map((uid) => parentUid(uid))]
       for (const type of types)
         await load(type, type === 'groups' ? groups.flatMap(ancestorsAndSelf) : (references[type] ?? []))
     },
@@ -95,6 +97,11 @@ export function createResourceNames(client: () => Promise<BerthClient>): Resourc
     path,
     roleName: (uid) => nameOf(uid) || uid,
     identityName: (uid) => formatPerson(known.get(uid) ?? { name: '' }) || uid,
+    resourcePath(uid) {
+      const [parent, last] = [parentUid(uid), uid.slice(uid.lastIndexOf('/') + 1)]
+      if (nameOf(uid) !== '') return path({ uid, name: nameOf(uid) })
+      return parent === '' || groupPath(parent) === parent ? uid : `${groupPath(parent)}/${last}`
+    },
     repoPath: (uid) => (nameOf(uid) === '' ? uid : path({ uid, name: nameOf(uid) })),
   }
 }

@@ -1,6 +1,8 @@
 import type { Identity, IdentityInput } from '@berth/client/berth.ts'
 import { toArray } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration, CommandGroup } from '../../invocation/command-declaration.ts'
+import type { Invocation } from '../../invocation/invocation.ts'
+import type { AuthInvocation } from '../../invocation/invoke.ts'
 import { listCommand, nameSort } from '../../invocation/list-command.ts'
 import {
   descriptionOption,
@@ -17,7 +19,9 @@ import {
   resourceList,
 } from '../../invocation/resource-commands.ts'
 import { resolveIdentityUid } from '../../invocation/resource-lookup.ts'
-import { createCommands, deleteIdentityWithBindings } from './identity-creation.ts'
+import { createSnippet, type SnippetSystem, snippets } from './ci-snippets.ts'
+import { deleteIdentityWithBindings } from './create-identity.ts'
+import { createCommands } from './identity-creation.ts'
 import { identityView, listIdentities, relationshipTypes, viewWithRoles } from './identity-list.ts'
 import { matchingOptions, readRelationship } from './identity-matching.ts'
 
@@ -75,7 +79,19 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     summary: 'Create an identity that tokens can assume',
     commands: createCommands,
   },
-  shared.describe,
+  {
+    ...shared.describe,
+    options: [
+      {
+        flags: '--snippet <system>',
+        summary: 'print the workflow that uses the identity, instead of the identity',
+        choices: Object.keys(snippets),
+      },
+    ],
+    examples: ['berth iam identities describe ci', 'berth iam identities describe ci --snippet gitlab'],
+    run: (invocation) =>
+      invocation.option('snippet') === '' ? shared.describe.run(invocation) : printSnippetOf(invocation),
+  },
   {
     name: 'update',
     summary: 'Change an identity',
@@ -122,6 +138,13 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     },
   },
 ]
+
+async function printSnippetOf(invocation: Invocation): Promise<void> {
+  const client = await invocation.client()
+  const identity = await client.identities.get(await identityResource.resolveUid(invocation))
+  const system = invocation.option('snippet') as SnippetSystem
+  process.stdout.write(await createSnippet(invocation as AuthInvocation, system, identity))
+}
 
 export const identitiesGroup: CommandGroup = {
   name: 'identities',
