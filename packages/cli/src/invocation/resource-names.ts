@@ -57,12 +57,14 @@ const types = Object.keys(listers) as (keyof References)[]
 
 export function createResourceNames(client: () => Promise<BerthClient>): ResourceNames {
   const known = new Map<string, Person>()
-  /** Also those that were not found. */
+  /** By type, also those that were not found. */
   const requested = new Set<string>()
 
   const load = async (type: keyof References, uids: Iterable<string>) => {
-    const missing = [...new Set(uids)].filter((uid) => uid !== '' && isUid(uid) && !requested.has(uid))
-    for (const uid of missing) requested.add(uid)
+    const missing = [...new Set(uids)].filter(
+      (uid) => isUid(uid) && !known.has(uid) && !requested.has(`${type}:${uid}`),
+    )
+    for (const uid of missing) requested.add(`${type}:${uid}`)
     for (const ids of splitByLength(missing)) {
       try {
         for await (const item of listers[type](await client(), ids)) known.set(item.uid, item)
@@ -90,7 +92,6 @@ export function createResourceNames(client: () => Promise<BerthClient>): Resourc
         await load(type, type === 'groups' ? groups.flatMap(ancestorsAndSelf) : (references[type] ?? []))
     },
     remember(resource) {
-      requested.add(resource.uid)
       known.set(resource.uid, resource)
     },
     groupPath,

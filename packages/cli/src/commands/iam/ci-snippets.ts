@@ -5,7 +5,7 @@ import { loadYaml } from '../../output/yaml.ts'
 
 /**
  * Workflows that push an image as an identity. They need curl, jq and Docker: the job exchanges the token of its CI system for a token of
- * the registry, which is masked in logs and never an argument.
+ * the registry.
  */
 
 interface Target {
@@ -29,6 +29,7 @@ interface Snippet {
 /** Commands that sign in Docker. `oidc`: the command that prints the token of the CI system. */
 function signInLines({ issuer, registry, identity }: Target, oidc: string): string[] {
   return [
+    'set -e -o pipefail',
     `oidc=$(${oidc})`,
     `token=$(curl -sS --fail-with-body -H "Authorization: Bearer $oidc" \\`,
     `  "${issuer}/sts/exchange?aud=${encodeURIComponent(registry)}&identity=${encodeURIComponent(identity)}" | jq -r .token)`,
