@@ -230,7 +230,7 @@ export function addGlobalFlags(program: Command): void {
     .option('--api <url>', 'API URL (BERTH_API; default http://127.0.0.1:8080)')
     .option('--issuer <url>', 'token service URL (BERTH_ISSUER; default: the API)')
     .option('--config <file>', 'configuration file path (BERTH_CONFIG)')
-    .option('--profile <name>', 'configuration profile (BERTH_PROFILE)')
+    .option('--profile <profile>', 'configuration profile (BERTH_PROFILE)')
     .option('-o, --output <format>', `output format: ${formats.join(', ')}`)
     .option('--json', 'same as -o json')
     .option('--no-headers', 'omit the titles of tables and CSV')
