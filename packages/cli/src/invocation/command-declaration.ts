@@ -79,7 +79,7 @@ export function addCommand(
     .aliases([...aliases])
   for (const inner of declaration.commands ?? []) addCommand(command, { local, ...inner }, createInvocation)
   if (!('run' in declaration)) {
-    command.addHelpText('after', `\n${globalFlagsNote(local)}`)
+    command.addHelpText('after', `\n${globalFlagsNote(local).trimEnd()}`)
     return command
   }
   for (const parameter of declaration.parameters ?? []) command.addArgument(toArgument(parameter))
