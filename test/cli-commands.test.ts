@@ -219,7 +219,7 @@ describe('commands', () => {
       /^NAME,ID,GROUP,TYPE,ROLES,ISSUER,SUBJECT,AUDIENCE,CLAIMS,EXPIRES,LAST SEEN,DESCRIPTION,CREATED\nbuild,\S+,three,aws,[\s\S]*\nperson,\S+,three,aws,.*\n$/,
     )
     const listed = await ok('iam', 'identities', 'list', '--name', 'deployer')
-    assert.match(listed, /^NAME +GROUP +TYPE +ROLES +ISSUER +EXPIRES +LAST SEEN\n/)
+    assert.match(listed, /^NAME +GROUP +TYPE +ROLES +EXPIRES +LAST SEEN\n/)
     assert.match(listed, /three: (viewer|registry\.push), three: /)
     assert.match(
       await ok('iam', 'identities', 'describe', 'three/deployer'),

@@ -534,7 +534,12 @@ test('help is as reviewed, for every command', async (t) => {
     })
     command.outputHelp()
     const isGroup = command.commands.length > 0
-    assert.ok(isGroup || /^Examples?:$/m.test(page), `${words.join(' ')} has no example`)
+    assert.ok(isGroup || /^Examples:\n {2}\S/m.test(page), `${words.join(' ')} has no example`)
+    assert.equal(words.length > 0, /^Global flags/m.test(page), `${words.join(' ')} names the global flags`)
+    // The commands of the operator print their own reports.
+    if (words.at(-1) === 'list' && words[0] !== 'admin')
+      for (const flag of ['--sort', '--filter', '--limit'])
+        assert.ok(page.includes(`  ${flag} `), `${words.join(' ')} has no ${flag}`)
     return [
       `$ berth ${[...words, '--help'].join(' ')}\n${page}`,
       ...command.commands.flatMap((inner) => pagesOf(inner, [...words, inner.name()])),

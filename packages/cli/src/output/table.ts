@@ -27,8 +27,8 @@ export function formatTable<T>(
   if (width !== undefined && exceedsWidth(shown, width)) {
     if (whole) return undefined
     shown = shown.filter(({ texts }) => texts.some((text) => text !== ''))
-    for (const nameMax of [NAME_MAX, NAME_MIN])
-      if (exceedsWidth(shown, width)) narrowColumns(shown, availableWidth(shown.length, width), nameMax)
+    for (const level of [{ nameMax: NAME_MAX }, { nameMax: NAME_MIN, timeMax: DATE_WIDTH }])
+      if (exceedsWidth(shown, width)) narrowColumns(shown, availableWidth(shown.length, width), level)
     if (exceedsWidth(shown, width)) return undefined
   }
   const rows = [
@@ -57,12 +57,20 @@ function toTableColumn<T>({ title, kind, value }: Column<T>, items: readonly T[]
 /** Columns that names and paths keep while other columns can be narrowed, and after that. */
 const NAME_MAX = 40
 const NAME_MIN = 16
+/** `2027-01-31`, without the time of day. */
+const DATE_WIDTH = 10
 const UID_MIN = 28
 const TEXT_MIN = 12
 
+/** How far columns are narrowed: times only if names were not enough. */
+interface Level {
+  readonly nameMax: number
+  readonly timeMax?: number
+}
+
 /** Minimum width of a column: names are cut last, and uids stay recognizable. */
-function minimumWidth({ kind, width, title }: TableColumn, nameMax: number): number {
-  if (kind === 'time') return width
+function minimumWidth({ kind, width, title }: TableColumn, { nameMax, timeMax = width }: Level): number {
+  if (kind === 'time') return Math.min(width, Math.max(title.length, timeMax))
   if (kind === 'name' || kind === 'path') return Math.min(width, Math.max(title.length, nameMax))
   return Math.min(width, Math.max(title.length, kind === 'uid' ? UID_MIN : TEXT_MIN))
 }
@@ -72,8 +80,8 @@ function exceedsWidth(columns: readonly TableColumn[], width: number): boolean {
 }
 
 /** Narrows the widest column until all fit, or all have their minimum width. */
-function narrowColumns(columns: readonly TableColumn[], available: number, nameMax: number): void {
-  const least = new Map(columns.map((column) => [column, minimumWidth(column, nameMax)]))
+function narrowColumns(columns: readonly TableColumn[], available: number, level: Level): void {
+  const least = new Map(columns.map((column) => [column, minimumWidth(column, level)]))
   for (;;) {
     const over = columns.reduce((sum, { width }) => sum + width, 0) - available
     const able = columns.filter((column) => column.width > (least.get(column) ?? 0))
@@ -87,8 +95,17 @@ function narrowColumns(columns: readonly TableColumn[], available: number, nameM
 function cellLines({ kind, texts, width }: TableColumn, at: number): string[] {
   const text = texts[at] ?? ''
   if (kind === 'long') return wrapText(text, width)
-  const cut = kind === 'uid' ? truncateMiddle : kind === 'path' ? truncateStart : truncate
-  return [cut(text, width)]
+  return [cutters[kind ?? 'text'](text, width)]
+}
+
+const cutters: Readonly<
+  Record<Exclude<ColumnKind, 'long'> | 'text', (text: string, width: number) => string>
+> = {
+  uid: truncateMiddle,
+  path: truncateStart,
+  name: truncate,
+  text: truncate,
+  time: (text, width) => (text.length <= width ? text : text.slice(0, DATE_WIDTH)),
 }
 
 /** Returns the lines of a row whose cells may have several lines. */

@@ -51,7 +51,7 @@ const identityColumns = (names: ResourceNames): readonly Column<Identity>[] => [
   idColumn,
   groupColumn(names),
   { title: 'TYPE', kind: 'name', value: identityType },
-  { title: 'ISSUER', value: issuerOf },
+  { title: 'ISSUER', value: issuerOf, wide: true },
   { title: 'SUBJECT', value: subjectOf, wide: true },
   {
     title: 'AUDIENCE',
