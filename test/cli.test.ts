@@ -485,6 +485,12 @@ test('wrong usage is exit code 2 and a line, help and version are exit code 0', 
     assert.equal(stdout, '')
     assert.match(stderr, /^berth: /)
   }
+  const suggested = await runBerth(t, ['help', 'iam', 'rols'])
+  assert.equal(suggested.code, 2)
+  assert.match(suggested.stderr, /unknown command 'rols'\n\(Did you mean one of role, roles\?\)/)
+  const nested = await runBerth(t, ['help', 'iam', 'roles', 'list'])
+  assert.deepEqual([nested.code, nested.stderr], [0, ''])
+  assert.equal(nested.stdout, (await runBerth(t, ['iam', 'roles', 'list', '--help'])).stdout)
   const version = await runBerth(t, ['--version'])
   assert.deepEqual([version.code, version.stderr], [0, ''])
   assert.match(version.stdout, /^[0-9]+\.[0-9]+\.[0-9]+\n$/)

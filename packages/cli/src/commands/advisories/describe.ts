@@ -26,7 +26,7 @@ export const describeCommand: CommandDeclaration = {
     const advisory = await findAdvisory(invocation)
     const { output } = invocation
     await output.item(advisory, detailView)
-    if (!['table', 'wide', 'tree'].includes(output.format)) return
+    if (!output.isForPeople) return
     output.line('')
     await output.list(newestFirst(advisory).toReversed(), eventView)
     for await (const source of listSources(await invocation.client(), advisory.uid)) {

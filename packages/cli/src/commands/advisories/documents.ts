@@ -38,7 +38,7 @@ const unmappedView: View<AdvisorySource['unmapped'][number]> = {
 /** Prints a document, with a table of its unmapped fields. */
 export async function printSource({ output }: Invocation, source: AdvisorySource): Promise<void> {
   await output.item(source, view)
-  if (!['table', 'wide', 'tree'].includes(output.format)) return
+  if (!output.isForPeople) return
   output.line('')
   await output.list(source.unmapped, unmappedView)
 }

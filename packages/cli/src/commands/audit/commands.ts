@@ -79,7 +79,11 @@ const listAuditCommand: CommandDeclaration = {
       : printList(invocation, list),
 }
 
+const { name: _, aliases: __, summary: ___, ...listBody } = listAuditCommand
+
+/** Without a subcommand it lists events. */
 export const auditCommands: CommandBody = {
+  ...listBody,
   commands: [
     listAuditCommand,
     {

@@ -8,6 +8,7 @@ interface Status {
   readonly valid: boolean
   readonly audience: string
   readonly identity: string
+  readonly name: string
   readonly email: string
   readonly issuer: string
   readonly expiry: string
@@ -34,6 +35,7 @@ export const statusCommand: CommandDeclaration = {
       valid: remainingMs(token) > 0,
       audience: [claims['aud'] ?? settings.audience].flat().join(', '),
       identity: String(claims['sub'] ?? ''),
+      name: '',
       email: String(claims['email'] ?? ''),
       issuer: String(claims['iss'] ?? settings.issuer),
       expiry: typeof claims['exp'] === 'number' ? new Date(claims['exp'] * 1000).toISOString() : '',
@@ -44,6 +46,7 @@ export const statusCommand: CommandDeclaration = {
       id: ({ identity }) => identity,
       columns: [
         { title: 'VALID', value: ({ valid }) => (valid ? 'yes' : 'no') },
+        { title: 'NAME', value: ({ name }) => name },
         { title: 'IDENTITY', value: ({ identity }) => identity },
         { title: 'EMAIL', value: ({ email }) => email },
         { title: 'AUDIENCE', value: ({ audience }) => audience },
@@ -62,8 +65,13 @@ async function fetchStatus(invocation: AuthInvocation): Promise<Partial<Status>>
   const client = await invocation.client()
   const who = await client.auth.validate()
   const { names } = invocation
-  await names.load({ groups: who.capabilities.map(({ group }) => group?.id ?? '') })
+  await names.load({
+    groups: who.capabilities.map(({ group }) => group?.id ?? ''),
+    identities: [who.subject],
+  })
+  const name = names.identityName(who.subject)
   return {
+    name: name === who.subject ? '' : name,
     email: who.email,
     capabilities: who.capabilities.map(({ group, role, capabilities }) => ({
       group: groupName(names, group),

@@ -98,7 +98,7 @@ const commands: readonly CommandDeclaration[] = [
         ...(email === '' ? {} : { email }),
       })
       await invocation.output.item(invite, view(invocation.names))
-      if (['table', 'wide', 'tree'].includes(invocation.output.format))
+      if (invocation.output.isForPeople)
         invocation.output.notice(
           `\nInvite code (not shown again):\n\n  ${invite.code}\n\nTo accept it, run berth auth login --invite-code CODE or open the page /invite of the server.`,
         )

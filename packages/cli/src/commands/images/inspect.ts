@@ -182,8 +182,6 @@ async function describeImage(
   return { name, digest, mediaType, artifactType, annotations, size: distinctSize(blobs), images }
 }
 
-const isHumanFormat = ({ output }: Invocation) => ['table', 'wide', 'tree'].includes(output.format)
-
 export const inspectCommands: readonly CommandDeclaration[] = [
   {
     name: 'describe',
@@ -200,7 +198,7 @@ export const inspectCommands: readonly CommandDeclaration[] = [
         const all = await describeImage(invocation, resolver)
         const { output } = invocation
         await output.item(all, descriptionView)
-        if (!isHumanFormat(invocation)) return
+        if (!invocation.output.isForPeople) return
         output.line('')
         await output.list(all.images, platformImageView)
         const [only, ...more] = all.images
@@ -228,7 +226,7 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     run: (invocation) =>
       withImageResolver(invocation, async ({ resolve }) => {
         const { bytes } = await fetchManifest(invocation, resolve(invocation.argument(0)))
-        if (isHumanFormat(invocation))
+        if (invocation.output.isForPeople)
           process.stdout.write(process.stdout.isTTY ? sanitizeLines(bytes.toString('utf8')) : bytes)
         else await invocation.output.item(JSON.parse(bytes.toString('utf8')), { columns: [] })
       }),
@@ -242,7 +240,7 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     run: (invocation) =>
       withImageResolver(invocation, async ({ resolve }) => {
         const { digest, mediaType } = await fetchManifest(invocation, resolve(invocation.argument(0)))
-        if (isHumanFormat(invocation)) invocation.output.line(digest)
+        if (invocation.output.isForPeople) invocation.output.line(digest)
         else
           await invocation.output.item(
             { digest, mediaType },
