@@ -80,6 +80,18 @@ describe('names of the server', () => {
       assert.deepEqual(await candidates(cli, ...words), expected)
     })
 
+  test('offers no name that the shell would split or run', async () => {
+    const organization = await createOrganization(berth, 'traps')
+    for (const name of ['two words', 'plain']) await createIdentity(berth, organization, undefined, name)
+    assert.deepEqual(await candidates(cli, 'iam', 'identities', 'describe', 'traps/'), ['traps/plain'])
+    const feed = ['advisories', 'feeds', 'add', '--parent', 'traps', '--paused']
+    for (const file of ['all.zip', '$(reboot).zip'])
+      await cli.ok([...feed, `https://osv.example.com/${file}`])
+    assert.deepEqual(await candidates(cli, 'advisories', 'feeds', 'describe', 'https'), [
+      'https://osv.example.com/all.zip',
+    ])
+  })
+
   test('keeps the names for the same caller only, in a file of its owner', async () => {
     const words = ['iam', 'folders', 'describe', 'fleet/']
     assert.deepEqual(await candidates(cli, ...words), ['fleet/team'])

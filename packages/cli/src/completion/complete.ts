@@ -13,7 +13,7 @@ export interface Candidate {
 /** Offer the names of files. */
 const FILES = ':files'
 
-/** `words`: those after the program; the last one is being typed. Never rejects: a completion that fails offers nothing. */
+/** `words`: those after the program; the last one is being typed. Rejects if names cannot be read from the server. */
 export async function complete(program: Command, words: readonly string[]): Promise<string[]> {
   const typed = words.at(-1) ?? ''
   const { command, operands, option } = readWords(program, words.slice(0, -1))
@@ -36,11 +36,8 @@ export async function complete(program: Command, words: readonly string[]): Prom
     return offer(command === program ? commands : [...commands, ...flagsOf(command).slice(-1)])
   }
   if (command.commands.length > 0 && command.registeredArguments.length === 0) return []
-  const parameter = command.registeredArguments[operands.length] ?? command.registeredArguments.at(-1)
-  const isTaken =
-    parameter === undefined ||
-    (operands.length > 0 && !parameter.variadic && parameterIsGiven(command, operands))
-  if (isTaken) return offer(typed === '' ? flagsOf(command) : [])
+  const parameter = findParameter(command, operands.length)
+  if (parameter === undefined) return offer(typed === '' ? flagsOf(command) : [])
   if (isFileKind(parameter.name())) return [FILES]
   const found = await offer(argumentValues(program, words, parameter, typed))
   return found.length === 0 && typed === '' ? offer(flagsOf(command)) : found
@@ -54,8 +51,10 @@ function selectMatches(candidates: readonly Candidate[], typed: string): readonl
     : candidates.filter(({ value }) => value.slice(value.lastIndexOf('/') + 1).startsWith(typed))
 }
 
-function parameterIsGiven(command: Command, operands: readonly string[]): boolean {
-  return operands.length >= command.registeredArguments.length
+/** Returns a parameter by its position; the last one may take all remaining arguments. */
+function findParameter({ registeredArguments }: Command, at: number): Argument | undefined {
+  const last = registeredArguments.at(-1)
+  return registeredArguments[at] ?? (last?.variadic ? last : undefined)
 }
 
 interface ReadWords {

@@ -27,6 +27,8 @@ type Finder = (source: Source, typed: string) => Promise<readonly Candidate[]>
 
 /** Most names that are fetched for one completion: five pages. */
 const NAMES_MAX = 1000
+/** Bash inserts candidates without quotes: a name that means something to the shell is not offered. */
+const PLAIN = /^[\w./:@%+=,-]+$/
 /** A shell waits for the completion. */
 const TIMEOUT_MS = 2000
 
@@ -110,7 +112,8 @@ async function findOnServer(
   if (cached !== undefined) return cached
   const client = await createClient({ settings, cache })
   const names = createResourceNames(() => Promise.resolve(client))
-  const found = await find({ client, names, signal: AbortSignal.timeout(TIMEOUT_MS) }, scope)
+  const all = await find({ client, names, signal: AbortSignal.timeout(TIMEOUT_MS) }, scope)
+  const found = all.filter(({ value }) => PLAIN.test(value))
   writeCachedValues(cache.directory, key, found)
   return found
 }
