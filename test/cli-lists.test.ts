@@ -131,6 +131,20 @@ for (const database of anyDatabase)
       assert.equal((await cli.ok(list)).trim().split('\n').length, 2)
     })
 
+    test('the paths of many groups are read in several requests', async () => {
+      const organization = await createOrganization(berth, 'wide')
+      const names = Array.from({ length: 120 }, (_, at) => `folder-${String(at).padStart(3, '0')}`)
+      for (const name of names) {
+        const folder = await createGroup(berth, organization, name)
+        await createResource(berth, `/registry/v2beta1/repos/${folder}`, { name: 'app' })
+      }
+      const listed = await rows('images', 'repos', 'list', '--parent', 'wide')
+      assert.deepEqual(
+        listed,
+        names.map((name) => `wide/${name}/app`),
+      )
+    })
+
     test('a narrow terminal cuts long names', { skip: withoutTerminal }, async () => {
       const team = (await cli.ok(['iam', 'folders', 'describe', 'acme/team', '-o', 'id'])).trim()
       let parent = team

@@ -113,8 +113,8 @@ function ancestorsAndSelf(uid: string): string[] {
   return parts.map((_, at) => parts.slice(0, at + 1).join('/'))
 }
 
-/** UIDs of one request, which are a part of its URL. */
-const QUERY_CHARS_MAX = 6000
+/** UIDs of one request, which are a part of its URL: proxies accept 8 KiB. */
+const QUERY_CHARS_MAX = 4000
 const QUERY_IDS_MAX = 100
 
 function splitByLength(uids: readonly string[]): string[][] {
