@@ -45,7 +45,7 @@ describe('documents of advisories on the command line', () => {
     assert.equal(table.trimEnd().split('\n').length, 4)
     const listed = json(await cli.ok(documents('list', '--json', '--format', 'osv')))
     assert.deepEqual(
-      listed.map(({ id, content }: { id: string; content: string }) => [id, content]),
+      listed.items.map(({ id, content }: { id: string; content: string }) => [id, content]),
       [1, 2, 3].map((n) => [`CVE-2024-${1000 + n}`, '']),
     )
     assert.match((await cli.run(documents('list', '--format', 'csaf'))).stderr, /no documents/)

@@ -79,7 +79,7 @@ describe('feeds on the command line', () => {
     const added = await feeds('add', url, '--parent', group, '--format', 'osv', '--every', '6h', '--wait')
     assert.match(added, /^STATE +succeeded$/m)
     assert.match(added, /^INTERVAL +6h$/m)
-    assert.match(await feeds('list', '--parent', group), /^ID +URL +STATE +LAST SUCCESS/)
+    assert.match(await feeds('list', '--parent', group), /^URL +GROUP +STATE +LAST SUCCESS/)
     const described = await cli.run(['advisories', 'feeds', 'describe', url])
     assert.match(described.stderr, new RegExp(`^rejected ${url}:b\\.json:1: `, 'm'))
     assert.equal(json(await feeds('pause', url, '-o', 'json')).state, 'STATE_PAUSED')

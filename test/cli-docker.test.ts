@@ -243,7 +243,7 @@ for (const database of anyDatabase)
         [made.identity],
       )
       const table = await cli.ok(['auth', 'pull-token', 'ls', '--parent', berth.organization], owner)
-      assert.match(table.split('\n')[0] ?? '', /^ID +NAME +DESCRIPTION +ROLES +EXPIRES$/)
+      assert.match(table.split('\n')[0] ?? '', /^NAME +GROUP +ROLES +EXPIRES +LAST SEEN$/)
       assert.match(table, /default: registry\.pull/)
       await cli.ok(['iam', 'identities', 'delete', made.identity, '--yes'], owner)
       assert.notEqual((await exchange(berth.url, made.token, parameters)).status, 200)
@@ -254,9 +254,11 @@ for (const database of anyDatabase)
       const cli = commandLine(cleanup, berth.url)
       const args = ['auth', 'pull-token', '--parent', berth.organization, '--ttl', '1h']
       const shown = await cli.ok(args, owner)
-      const [, identity, token] =
-        /^docker login "\S+" --username "([0-9a-f/]+)" --password "(eyJ\S+)"\n$/.exec(shown) ?? []
+      const [, identity, token] = /^USERNAME {2}([0-9a-f/]+)\nPASSWORD {2}(eyJ\S+)\n$/.exec(shown) ?? []
       assert.ok(identity && token, shown)
+      const { stderr: hint } = await cli.run(args, owner)
+      assert.match(hint, /^ {2}docker login \S+ --username [0-9a-f/]+ --password-stdin$/m)
+      assert.doesNotMatch(hint, /eyJ/, 'the password is in no command')
       const lines = await cli.ok([...args, '-o', 'env'], owner)
       assert.match(lines, /^export BERTH_IDENTITY_ID=[0-9a-f/]+\nexport BERTH_IDENTITY_TOKEN=eyJ\S+\n$/)
       await cli.ok([...args, '--save'], owner)

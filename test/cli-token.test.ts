@@ -161,7 +161,7 @@ test('while the server cannot renew, what is left of a token is used, and the si
   assert.equal(gone.code, 3)
   assert.match(
     gone.stderr,
-    /^berth: 127\.0\.0\.1:9 cannot be reached \(.+\); check that the server is running and that --api is correct\n$/,
+    /^berth: http:\/\/127\.0\.0\.1:9 cannot be reached \(.+\)\ncheck that the server is running; to use another one, .*--api, BERTH_API or berth config set api URL\n$/,
   )
   assert.equal(readFileSync(fileOf(cli, url, 'refresh-token'), 'utf8'), kept)
 })
@@ -181,15 +181,30 @@ test('R34: a token service that redirects gets no token, and neither does who it
 })
 
 test('an expired or broken refresh token is nobody signed in', async (t) => {
+  const url = await answering(t, (_, response) => response.end('{}'))
   for (const text of [refreshToken(-1), 'garbage', '', Buffer.from('[]').toString('base64')]) {
-    const cli = commandLine(t, 'http://127.0.0.1:9')
-    keep(cli, 'http://127.0.0.1:9', 'refresh-token', text)
+    const cli = commandLine(t, url)
+    keep(cli, url, 'refresh-token', text)
     assert.equal((await cli.run(['auth', 'token'])).code, 4, text)
   }
 })
 
-test('no audience leads out of the cache', async (t) => {
+test('a caller who is not signed in learns first that the server is unreachable', async (t) => {
   const cli = commandLine(t, 'http://127.0.0.1:9')
+  for (const args of [
+    ['auth', 'token'],
+    ['auth', 'status'],
+    ['iam', 'folders', 'list'],
+    ['audit', 'list'],
+  ]) {
+    const { code, stdout, stderr } = await cli.run(args)
+    assert.deepEqual([code, stdout], [3, ''], args.join(' '))
+    assert.match(stderr, /^berth: http:\/\/127\.0\.0\.1:9 cannot be reached /, args.join(' '))
+  }
+})
+
+test('no audience leads out of the cache', async (t) => {
+  const cli = commandLine(t, await answering(t, (_, response) => response.end('{}')))
   writeFileSync(join(cli.home, 'oidc-token'), accessToken(999))
   mkdirSync(join(cli.home, '.cache', 'berth'), { recursive: true })
   writeFileSync(join(cli.home, '.cache', 'oidc-token'), accessToken(999))

@@ -485,6 +485,12 @@ test('wrong usage is exit code 2 and a line, help and version are exit code 0', 
     assert.equal(stdout, '')
     assert.match(stderr, /^berth: /)
   }
+  const suggested = await runBerth(t, ['help', 'iam', 'rols'])
+  assert.equal(suggested.code, 2)
+  assert.match(suggested.stderr, /unknown command 'rols'\n\(Did you mean one of role, roles\?\)/)
+  const nested = await runBerth(t, ['help', 'iam', 'roles', 'list'])
+  assert.deepEqual([nested.code, nested.stderr], [0, ''])
+  assert.equal(nested.stdout, (await runBerth(t, ['iam', 'roles', 'list', '--help'])).stdout)
   const version = await runBerth(t, ['--version'])
   assert.deepEqual([version.code, version.stderr], [0, ''])
   assert.match(version.stdout, /^[0-9]+\.[0-9]+\.[0-9]+\n$/)
@@ -534,7 +540,12 @@ test('help is as reviewed, for every command', async (t) => {
     })
     command.outputHelp()
     const isGroup = command.commands.length > 0
-    assert.ok(isGroup || /^Examples?:$/m.test(page), `${words.join(' ')} has no example`)
+    assert.ok(isGroup || /^Examples:\n {2}\S/m.test(page), `${words.join(' ')} has no example`)
+    assert.equal(words.length > 0, /^Global flags/m.test(page), `${words.join(' ')} names the global flags`)
+    // The commands of the operator print their own reports.
+    if (words.at(-1) === 'list' && words[0] !== 'admin')
+      for (const flag of ['--sort', '--filter', '--limit'])
+        assert.ok(page.includes(`  ${flag} `), `${words.join(' ')} has no ${flag}`)
     return [
       `$ berth ${[...words, '--help'].join(' ')}\n${page}`,
       ...command.commands.flatMap((inner) => pagesOf(inner, [...words, inner.name()])),

@@ -1,19 +1,9 @@
 import type { BerthClient, Group, UIDPFilter } from '@berth/client/berth.ts'
 import { toArray } from './async-iterables.ts'
 import { type Choice, type Invocation, UsageError } from './invocation.ts'
+import { isUid, parentUid } from './resource-uids.ts'
 
 /** Resolves arguments to uids: a uid is used as it is, a name or path of names is looked up, and a missing argument opens a prompt. */
-
-const UID = /^[0-9a-f]{40}(\/[0-9a-f]{16})*$/
-
-export function isUid(text: string): boolean {
-  return UID.test(text)
-}
-
-/** Returns the uid of the group that contains a resource. */
-export function parentUid(uid: string): string {
-  return uid.slice(0, uid.lastIndexOf('/'))
-}
 
 class NotFoundError extends UsageError {}
 

@@ -61,9 +61,21 @@ test('where there is little room, empty columns go, names stay, uids keep the en
     '346953793a…/633f6cac4ee96dd0  viewer                       reads',
     '',
   ])
+  const narrow = formatTable(rows, columns, plain(62))?.split('\n')[1]
+  assert.equal(narrow, '346953793a…/7bec91381c0c8bb2  registry.pull_tok…  all that an…')
   assert.equal(formatTable(rows, columns, plain(50)), undefined, 'nothing more can give way')
   assert.equal(formatTable(rows, columns, { ...plain(80), whole: true }), undefined)
   assert.match(formatTable(rows, columns, plain(undefined)) ?? '', /ever need to know\n/)
+})
+
+test('paths keep their end, and times their date', () => {
+  const shown = [{ title: 'GROUP', kind: 'path', value: ({ name }) => name }, columns[3]] as Column<Row>[]
+  const rows = [row('a', 'organization/department/team/web', '', '2027-01-31T10:20:30Z')]
+  const tableAt = (width: number) => formatTable(rows, shown, plain(width))?.split('\n')[1]
+  assert.equal(tableAt(60), 'organization/department/team/web  2027-01-31 10:20Z')
+  assert.equal(tableAt(40), '…/department/team/web  2027-01-31 10:20Z')
+  assert.equal(tableAt(30), '…rtment/team/web  2027-01-31')
+  assert.equal(formatTable(rows, shown, { ...plain(60), headers: false })?.split('\n').length, 2)
 })
 
 test('long texts take several lines', () => {

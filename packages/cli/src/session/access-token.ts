@@ -118,12 +118,15 @@ export function parseJsonOrMessage(text: string): unknown {
   }
 }
 
+export const unreachableHint =
+  'check that the server is running; to use another one, give its URL with --api, BERTH_API or berth config set api URL'
+
 export function toUnreachable(url: string, cause: unknown): Unreachable {
   const why = failureReason(cause)
   const hint = /certificate/i.test(why)
     ? 'to trust the certificate, set NODE_EXTRA_CA_CERTS to its file'
-    : 'check that the server is running and that --api is correct'
-  return new Unreachable(`${new URL(url).host} cannot be reached (${why}); ${hint}`, { cause })
+    : unreachableHint
+  return new Unreachable(`${new URL(url).origin} cannot be reached (${why})\n${hint}`, { cause })
 }
 
 export function errorMessage(body: unknown): string {

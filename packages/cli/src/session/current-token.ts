@@ -1,4 +1,12 @@
-import { NotSignedIn, refreshAccessToken, type TokenSource, Unreachable } from './access-token.ts'
+import type { Settings } from '../config/settings.ts'
+import {
+  NotSignedIn,
+  refreshAccessToken,
+  type TokenSource,
+  toUnreachable,
+  Unreachable,
+} from './access-token.ts'
+import { request } from './http.ts'
 import { findValidToken, remainingMs } from './token-cache.ts'
 
 /**
@@ -23,6 +31,32 @@ export async function getAccessToken(
   })
   if (renewed !== undefined) return renewed
   return exchangeStoredSignIn(source, audience)
+}
+
+/** As getAccessToken, but a caller who is not signed in learns first whether the server is reachable. */
+export async function requireAccessToken(
+  source: TokenSource,
+  audience = source.settings.audience,
+): Promise<string> {
+  try {
+    return await getAccessToken(source, audience)
+  } catch (error) {
+    if (error instanceof NotSignedIn) await requireReachable(source.settings)
+    throw error
+  }
+}
+
+/** Timeout of the request that checks whether the server is reachable. */
+const PROBE_TIMEOUT_MS = 5000
+
+/** Rejects with Unreachable. */
+async function requireReachable({ api }: Settings): Promise<void> {
+  const url = `${api}/healthz`
+  try {
+    await request(url, {}, PROBE_TIMEOUT_MS)
+  } catch (error) {
+    throw toUnreachable(url, error)
+  }
 }
 
 async function exchangeStoredSignIn(source: TokenSource, audience: string): Promise<string> {

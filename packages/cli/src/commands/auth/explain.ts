@@ -21,7 +21,7 @@ export async function explainToken(invocation: Invocation, identity: string, tok
     audience: invocation.option('targetAudience'),
   })
   const { format } = invocation.output
-  if (format === 'json' || format === 'yaml') invocation.output.item(result, { columns: [] })
+  if (format === 'json' || format === 'yaml') await invocation.output.item(result, { columns: [] })
   else {
     await invocation.output.list<ExchangeCondition>(result.conditions, {
       columns: [

@@ -1,7 +1,7 @@
 import { UsageError } from '../../invocation/invocation.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
 import { CommandFailed, errorMessage, postForm } from '../../session/access-token.ts'
-import { getAccessToken } from '../../session/current-token.ts'
+import { requireAccessToken } from '../../session/current-token.ts'
 
 /** `berth auth token`: prints a token without a newline, which would become part of headers and passwords. */
 export async function printToken(invocation: AuthInvocation): Promise<void> {
@@ -13,10 +13,10 @@ export async function printToken(invocation: AuthInvocation): Promise<void> {
   const groups = invocation.optionValues('scope')
   const capabilities = invocation.optionValues('capabilities')
   if (groups.length === 0 && capabilities.length === 0) {
-    process.stdout.write(await getAccessToken(invocation, audience))
+    process.stdout.write(await requireAccessToken(invocation, audience))
     return
   }
-  const own = await getAccessToken(invocation)
+  const own = await requireAccessToken(invocation)
   const { resolveGroupUid } = await import('../../invocation/resource-lookup.ts')
   const scopes: string[] = []
   for (const group of groups) scopes.push(await resolveGroupUid(invocation, group, '--scope'))

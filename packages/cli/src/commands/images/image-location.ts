@@ -42,7 +42,6 @@ export function isExternalImage(invocation: Invocation, word: string): boolean {
   return word.startsWith(LAYOUT) || ![settings.registry, ''].includes(requireImageName(word).host)
 }
 
-export const jsonOption: OptionDeclaration = { flags: '--json', summary: 'same as -o json' }
 export const platformOption: OptionDeclaration = {
   flags: '--platform <platform>',
   summary: 'platform of a multi-platform image, such as linux/arm64',
@@ -57,7 +56,7 @@ const parentOption: OptionDeclaration = {
   summary: 'organization or folder of a name without one',
 }
 /** Options of all commands that take an image name. */
-export const imageOptions: readonly OptionDeclaration[] = [parentOption, tokenHostOption, jsonOption]
+export const imageOptions: readonly OptionDeclaration[] = [parentOption, tokenHostOption]
 
 export const imageParameter = {
   name: 'IMAGE',

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { CommandFailed, postForm } from '../access-token.ts'
+import { hasDisplay, openUrl } from '../open-url.ts'
 import {
   allAudiences,
   CLIENT_ID,
@@ -85,17 +86,7 @@ async function openBrowser(url: string, print: SignInRequest['print']): Promise<
     return print('To sign in without a browser on this machine: berth auth login --headless')
   }
   print(`Opening ${url} in a browser`)
-  const { default: open } = await import('open')
-  const child = await open(url).catch(() => undefined)
-  const missing = () => print('The browser did not open. Open the URL yourself.')
-  if (child === undefined) missing()
-  child?.once('error', missing)
-}
-
-function hasDisplay(): boolean {
-  if (process.platform !== 'linux') return true
-  const names = ['DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME', 'BROWSER']
-  return names.some((name) => process.env[name])
+  await openUrl(url, () => print('The browser did not open. Open the URL yourself.'))
 }
 
 interface ExpectedCallback {
