@@ -71,10 +71,7 @@ onEveryDatabase('registry: access', (cast) => {
     }
     const reader = await member('console_viewer')
     const { json } = await reader.request('GET', `${name}/blobs/${image.descriptor.digest}`)
-    assert.match(
-      json.errors[0].message,
-      /^pulling \S+ requires repo\.blobs\.get, .*: registry\.pull or /,
-    )
+    assert.match(json.errors[0].message, /^pulling \S+ requires repo\.blobs\.get, .*: registry\.pull or /)
     // Another token helps here.
     const { uid } = editor
     const narrow = await asDocker(uid, 'push')

@@ -47,8 +47,11 @@ export function findWorkloadLogin({
   settings,
   cache,
 }: Pick<TokenSource, 'settings' | 'cache'>): WorkloadLogin | undefined {
-  const stored = cache.read('workload-login', refreshTokenKey(settings))
-  return stored === undefined ? undefined : (JSON.parse(stored) as WorkloadLogin)
+  try {
+    return JSON.parse(cache.read('workload-login', refreshTokenKey(settings)) ?? '') as WorkloadLogin
+  } catch {
+    return undefined
+  }
 }
 
 /**
