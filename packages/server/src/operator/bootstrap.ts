@@ -7,6 +7,7 @@ import {
   describeFirstOrganization,
   type FirstOrganization,
   nameFirstOrganization,
+  OWNER_NAME,
   readFirstOrganization,
   storeFirstOrganization,
 } from '../iam/first-organization.ts'
@@ -24,7 +25,6 @@ import type { Store } from '../storage/store.ts'
  */
 
 const DEFAULT_NAME = 'default'
-const OWNER_NAME = 'owner'
 
 /** Creates the first organization and its owner if they do not exist: on the first start. */
 export async function ensureFirstOrganization({
