@@ -18,12 +18,12 @@ import { accessRuleOf } from './pipeline/authorize.ts'
 import type { Dispatch } from './pipeline/call.ts'
 import { createMethodPipeline } from './pipeline/methods.ts'
 import { createPipeline } from './pipeline/pipeline.ts'
-import type { HttpHandler } from './port/http.ts'
+import type { HttpHandler, HttpRequest } from './port/http.ts'
 import type { GrpcHandler } from './port/port-context.ts'
 import { createReferenceHandler, isReferencePath } from './reference/handler.ts'
 import { registryHandlers } from './registry/oci/registry.ts'
 import { createServices, createTranslations, type ServerDependencies } from './serve/services.ts'
-import { isSignInPath, type SignInOptions, signInHandler } from './signin/handler.ts'
+import { isSignInRequest, type SignInOptions, signInHandler, withErrorPages } from './signin/handler.ts'
 import { oauthClients } from './signin/oauth/clients.ts'
 import { signInProviders } from './signin/providers/providers.ts'
 import { upstream } from './signin/providers/upstream.ts'
@@ -129,6 +129,7 @@ export function createServer(deps: ServerDependencies): BerthServer {
     providers,
     upstream: upstream({ outbound: deps.signInOutbound, authUrl: addresses.authUrl }),
     exchange,
+    readGrants,
     authUrl: addresses.authUrl,
     audiences: [addresses.baseUrl, addresses.registryHost],
   })
@@ -136,11 +137,11 @@ export function createServer(deps: ServerDependencies): BerthServer {
   const documents = publicDocuments()
 
   return {
-    http(request) {
+    http: withErrorPages((request) => {
       const path = pathOf(request.url)
       if (request.record !== undefined) request.record.route = fixedRoute(path, documents)
-      return handlerOf(path)(request)
-    },
+      return handlerOf(path, request)(request)
+    }),
     operator: operations.operator,
     grpc: createGrpcHandler({
       ...methodPipeline,
@@ -158,11 +159,11 @@ export function createServer(deps: ServerDependencies): BerthServer {
   }
 
   /** The first match. */
-  function handlerOf(path: string): HttpHandler {
+  function handlerOf(path: string, request: HttpRequest): HttpHandler {
     const document = documents.get(path)
     if (document !== undefined) return document
     if (isReferencePath(path)) return reference
-    if (isSignInPath(path)) return signIn
+    if (isSignInRequest(path, request)) return signIn
     const registryHandler = registry(path)
     if (registryHandler !== undefined) return registryHandler
     if (path === AUDIT_EXPORT_PATH) return auditExport

@@ -7,6 +7,7 @@ import { registerRoutes } from './accounts/register-routes.ts'
 import { setupRoutes } from './accounts/setup-routes.ts'
 import type { PortBindings, SignInContext, SignInEnv } from './context.ts'
 import type { SignInOptions } from './handler.ts'
+import { homeRoutes } from './home/home-routes.ts'
 import { authorizeRoutes } from './oauth/authorization-endpoint.ts'
 import { consentRoutes } from './oauth/consent/consent-routes.ts'
 import { deviceRoutes } from './oauth/device/device-routes.ts'
@@ -61,6 +62,7 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
   app.notFound((c) => notFoundPage(c, context, app))
   app.route('/', assetRoutes())
   for (const routes of [
+    homeRoutes,
     signInRoutes,
     passkeyRoutes,
     setupRoutes,

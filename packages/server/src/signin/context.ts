@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono'
 import type { AuditRecorder } from '../audit/recorder.ts'
+import type { ReadGrants } from '../pipeline/authorization.ts'
 import type { RequestRecord } from '../pipeline/request-record.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Store } from '../storage/store.ts'
@@ -32,6 +33,8 @@ export interface SignInContext {
     },
     from: { readonly requestId: string; readonly address: string },
   ): Promise<string>
+  /** Reads what a user may do, for pages that show it. */
+  readonly readGrants: ReadGrants
   /** Records denials. Successful changes are recorded in their own transaction. */
   readonly audit: AuditRecorder
   readonly log: Log

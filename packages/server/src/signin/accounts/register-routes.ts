@@ -6,7 +6,7 @@ import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
 import { pathAfterSignIn } from '../oauth/authorization-requests.ts'
 import { readAuthorizationRequest } from '../oauth/browser-binding.ts'
 import { readForm } from '../pages/form.ts'
-import { alert, formToken, type Html, page } from '../pages/layout.ts'
+import { alert, type FormProblem, formToken, type Html, page } from '../pages/layout.ts'
 import { organizationNamesOfInvite } from '../passwords/organization-names.ts'
 import { hashPassword } from '../passwords/password.ts'
 import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
@@ -36,7 +36,8 @@ export function registerRoutes(context: SignInContext): SignInRoutes {
     const flow = await readAuthorizationRequest(c, context, secret)
     if (!(await canRegister(context, flow))) throw notInvited()
     const person = readNewAccountForm(form)
-    const refused = (problem: string) => c.html(registerPage({ ...person, browser, secret, problem }), 400)
+    const refused = (problem: FormProblem) =>
+      c.html(registerPage({ ...person, browser, secret, problem }), 400)
     const problem = await checkNewAccountForm(person, await organizationNamesOfInvite(store.db, flow.invite))
     if (problem !== undefined) return refused(problem)
 
@@ -65,7 +66,10 @@ export function registerRoutes(context: SignInContext): SignInRoutes {
       }
     })
     if (created === undefined)
-      return refused('An account with this email address already exists. Sign in instead.')
+      return refused({
+        field: 'email',
+        text: 'An account with this email address already exists. Sign in instead.',
+      })
     return c.redirect(pathAfterSignIn(secret), 303)
   })
 
@@ -77,7 +81,7 @@ interface RegisterPage {
   readonly secret: string
   readonly name: string
   readonly email: string
-  readonly problem?: string
+  readonly problem?: FormProblem
 }
 
 function registerPage({ browser, secret, name, email, problem }: RegisterPage): Html {
@@ -85,7 +89,7 @@ function registerPage({ browser, secret, name, email, problem }: RegisterPage): 
     { title: 'Create an account' },
     html`<h1>Create an account</h1>
 ${alert(problem)}<form method="post" action="/sign-in/register">
-${formToken(browser)}${requestField(secret)}${newAccountFields({ name, email })}<button>Create account</button>
+${formToken(browser)}${requestField(secret)}${newAccountFields({ name, email, problem })}<button>Create account</button>
 </form>
 <p class="below">Already have an account? <a href="/sign-in?request=${encodeURIComponent(secret)}">Sign in</a></p>`,
   )

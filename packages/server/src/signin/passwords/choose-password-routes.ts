@@ -3,17 +3,17 @@ import { html } from 'hono/html'
 import { ApiError, Code } from '../../api/errors.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { endSessions } from '../../tokens/sessions/sessions.ts'
-import { newPasswordField, usernameField } from '../accounts/account-fields.ts'
+import { checkNewPassword, newPasswordField, usernameField } from '../accounts/account-fields.ts'
 import { type Account, updateAccount } from '../accounts/accounts.ts'
 import { accountByPasswordCode, CHOOSE_PASSWORD_PATH } from '../accounts/one-time-links.ts'
 import type { SignInContext, SignInEnv, SignInRoutes } from '../context.ts'
 import { readForm } from '../pages/form.ts'
-import { alert, formToken, type Html, page } from '../pages/layout.ts'
+import { alert, type FormProblem, formToken, type Html, page } from '../pages/layout.ts'
 import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
 import { type Browser, loadBrowser, signIn } from '../sessions/browser.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
 import { organizationNamesOf } from './organization-names.ts'
-import { checkPasswordPolicy, hashPassword } from './password.ts'
+import { hashPassword } from './password.ts'
 
 /** Routes with which a user chooses a password by a link of the operator: for a new account, or to replace a forgotten one. */
 export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
@@ -47,7 +47,7 @@ export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
     const account = await requireAccountOfCode(code, context.requestMetadataOf(c).address)
     const password = form.text('password')
     const organizations = await organizationNamesOf(store.db, account.identity_uid)
-    const problem = await checkPasswordPolicy(password, { ...account, organizations })
+    const problem = await checkNewPassword(password, { ...account, organizations })
     if (problem !== undefined) return c.html(choosePasswordPage(browser, code, account, problem), 400)
 
     const password_hash = await hashPassword(password)
@@ -66,7 +66,7 @@ export function choosePasswordRoutes(context: SignInContext): SignInRoutes {
   return app
 }
 
-function choosePasswordPage(browser: Browser, code: string, { email }: Account, problem?: string): Html {
+function choosePasswordPage(browser: Browser, code: string, { email }: Account, problem?: FormProblem): Html {
   return page(
     { title: 'Choose a password' },
     html`<h1>Choose a password</h1>
@@ -74,7 +74,7 @@ function choosePasswordPage(browser: Browser, code: string, { email }: Account, 
 ${alert(problem)}<form method="post" action="${CHOOSE_PASSWORD_PATH}">
 ${formToken(browser)}<input type="hidden" name="code" value="${code}">
 ${usernameField(email)}
-${newPasswordField({ autofocus: true })}<button>Save password</button>
+${newPasswordField({ autofocus: true, problem })}<button>Save password</button>
 </form>`,
   )
 }
