@@ -42,7 +42,7 @@ describe('the look of the sign-in pages', { skip: withoutBrowser }, () => {
       await page.keyboard.type(text)
     }
     await page.keyboard.press('Enter')
-    await page.waitForURL(/\/account\?done=setup/)
+    await page.waitForURL(/\/\?done=setup/)
     assert.match((await page.textContent('main')) ?? '', /You own the first organization/)
     assert.deepEqual(complaints, [])
   })

@@ -95,8 +95,9 @@ export async function bootstrap(
   const { store } = installation
   return inTransaction(store.db, async (tx) => {
     if (!(await nameFirstOrganization(store, tx, name))) {
+      const { name: current } = first.organization
       throw new SetupError(
-        `the organization is named ${first.organization.name} already; rename it through the API`,
+        `the first organization is already named ${current}. To print it, omit --name. To rename it: berth iam organizations update "${current}" --name "${name}". To create another one: berth iam organizations create "${name}"`,
       )
     }
     const known = await readFirstOrganization(tx)

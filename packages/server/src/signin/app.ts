@@ -51,7 +51,8 @@ export function createSignInHandler(options: SignInOptions): HttpHandler {
   }
 }
 
-function signInApp(context: SignInContext): Hono<SignInEnv> {
+/** The routes of all pages and endpoints, with what they share. */
+export function signInApp(context: SignInContext): Hono<SignInEnv> {
   const app = new Hono<SignInEnv>()
   app.use(securityHeaders)
   app.use(async (c, next) => {

@@ -8,6 +8,8 @@ import type { Action, UserGroup } from './user-groups.ts'
 export interface HomePage {
   readonly browser: Browser
   readonly name: string
+  /** '' if unknown. */
+  readonly email: string
   readonly groups: readonly UserGroup[]
   readonly apiUrl: string
   readonly registryHost: string
@@ -18,11 +20,12 @@ export interface HomePage {
 const DEFAULT_API = 'http://127.0.0.1:8080'
 
 export function homePage(options: HomePage): Html {
-  const { browser, name, groups, noticeText } = options
+  const { browser, name, email, groups, noticeText } = options
   return page(
     { title: 'Start', browser, wide: true },
     html`<h1>Welcome, ${name}</h1>
-${notice(noticeText)}${groups.length === 0 ? noAccess() : groupList(groups)}
+${notice(noticeText)}${email === '' ? '' : html`<p class="muted">Signed in as ${email}.</p>`}
+${groups.length === 0 ? noAccess() : groupList(groups)}
 ${commandLine(options)}${images(options)}${administration(groups)}
 <section aria-labelledby="more">
 <h2 id="more">More</h2>

@@ -31,6 +31,7 @@ export function homeRoutes(context: SignInContext): SignInRoutes {
       homePage({
         browser,
         name: profile.name,
+        email: profile.email,
         groups: await readUserGroups(context, session),
         apiUrl,
         registryHost,
