@@ -65,10 +65,10 @@ ${more}<p><a href="/">Go to the start page</a></p>`,
 
 /** Headings of errors of the API, which a browser got at an address that is not a page. */
 const statusHeadings: Readonly<Record<number, string>> = {
-  401: 'Not for browsers',
+  401: 'Address of the API',
   403: 'Permission denied',
   404: 'Page not found',
-  405: 'Not for browsers',
+  405: 'Address of the API',
   429: 'Too many requests',
   503: 'Not available',
 }
