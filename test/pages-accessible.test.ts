@@ -221,7 +221,8 @@ describe('accessibility of the pages', { skip: withoutBrowser }, () => {
   }
 
   for (const [name, visit] of Object.entries(visits))
-    test(`${name} has no violations of axe and fits a phone`, async () => assertAccessible(await visit(), name))
+    test(`${name} has no violations of axe and fits a phone`, async () =>
+      assertAccessible(await visit(), name))
 
   test('every route is visited', () => {
     const { store } = berth.berth.installation

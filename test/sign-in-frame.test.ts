@@ -205,7 +205,11 @@ describe('the layout of the sign-in pages', () => {
       const { html, status } = await reflect(webBrowser(berth.url))
       assert.ok(status < 500, `${what}: ${status}`)
       assert.match(html, /<main>/, what)
-      assert.doesNotMatch(html, /<img(?! src="\/sign-in\/assets\/)|<script(?! (?:defer|type="module") src="\/sign-in\/)|onerror=alert\(1\)>/i, what)
+      assert.doesNotMatch(
+        html,
+        /<img(?! src="\/sign-in\/assets\/)|<script(?! (?:defer|type="module") src="\/sign-in\/)|onerror=alert\(1\)>/i,
+        what,
+      )
     }
     assert.deepEqual(berth.errors, [])
   })

@@ -146,10 +146,7 @@ for (const database of databases) {
         assert.equal((await webBrowser(berth.url).open(path)).status, 404)
         assert.equal((await webBrowser(berth.url).open(other)).status, 404, 'another password is chosen')
         assert.equal((await setPassword(webBrowser(berth.url), mine)).status, 401)
-        assert.equal(
-          (await setPassword(webBrowser(berth.url), mine, 'another purple wagon')).path,
-          '/',
-        )
+        assert.equal((await setPassword(webBrowser(berth.url), mine, 'another purple wagon')).path, '/')
       })
 
       test('expires after setupLinkMs', async () => {

@@ -5,6 +5,10 @@ import type { Page } from 'playwright-core'
 /** Checks a page with axe at the sizes and color schemes that pages are made for. `BERTH_TEST_SCREENSHOTS` names a directory for pictures. */
 
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+/** The renderer of the API reference changes its colors gradually. */
+const SETTLED = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+  .then(() => Promise.allSettled(document.getAnimations().map(({ finished }) => finished)))
+  .then(() => undefined)`
 const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
 interface AxeResult {
@@ -21,6 +25,7 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
       await page.setViewportSize({ width, height: 800 })
       await page.emulateMedia({ colorScheme })
       const look = `${name}, ${width} pixels, ${colorScheme}`
+      await page.evaluate(SETTLED)
       await page.evaluate(axe)
       const { violations } = await page.evaluate<AxeResult>('axe.run({ resultTypes: ["violations"] })')
       assert.deepEqual(
