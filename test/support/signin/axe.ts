@@ -29,7 +29,9 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
       await page.evaluate(axe)
       const { violations } = await page.evaluate<AxeResult>('axe.run({ resultTypes: ["violations"] })')
       assert.deepEqual(
-        violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`)),
+        violations.flatMap(({ id, nodes }) =>
+          nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`),
+        ),
         [],
         look,
       )

@@ -20,12 +20,20 @@ const corrections = {
 }
 
 export function makeAccessible(mount) {
+  let isScheduled = false
+  // Once per frame: the renderer changes the page in many steps.
   new MutationObserver(() => {
+    if (!isScheduled) requestAnimationFrame(correct)
+    isScheduled = true
+  }).observe(mount, { childList: true, subtree: true })
+
+  function correct() {
+    isScheduled = false
     for (const [selector, attributes] of Object.entries(corrections))
       for (const element of mount.querySelectorAll(selector)) setAttributes(element, attributes)
     for (const select of mount.querySelectorAll('tr[data-param-name] select'))
       setAttributes(select, { 'aria-label': select.closest('tr').dataset.paramName })
-  }).observe(mount, { childList: true, subtree: true })
+  }
 }
 
 function setAttributes(element, attributes) {
