@@ -271,7 +271,7 @@ test('admin bootstrap prints the first organization, its owner and a token, and 
   assert.deepEqual(JSON.parse((await bootstrap('--json')).stdout).organization, named.organization)
   assertRefused(
     await bootstrap('--name', 'other'),
-    'berth: the organization is named acme already; rename it through the API',
+    'berth: the first organization is already named acme. To print it, omit --name. To rename it: berth iam organizations update "acme" --name "other". To create another one: berth iam organizations create "other"',
   )
   assertExit(2, await bootstrap('--name', 'Not A Name'), /^berth: --name: .*must match/)
   const text = await bootstrap()

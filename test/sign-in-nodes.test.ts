@@ -61,7 +61,7 @@ for (const database of databases) {
       )
       for (const browser of browsers(address)) assert.equal((await setPassword(browser, email)).status, 429)
       for (const browser of browsers(newAddress()))
-        assert.equal((await setPassword(browser, email)).path, '/account')
+        assert.equal((await setPassword(browser, email)).path, '/')
     })
 
     const kinds: readonly (readonly [string, number, (browser: WebBrowser) => Promise<number>])[] = [

@@ -106,7 +106,7 @@ for (const database of databases) {
       const left = await confirm(browser, asked)
       const back = await upstream.pass(left.redirectedTo)
       const page = await browser.open(back.href)
-      assert.equal(page.path, '/account', page.text)
+      assert.equal(page.path, '/', page.text)
       return browser
     }
 

@@ -252,14 +252,15 @@ export const packages: Readonly<
     holds: 'readers and writers of OSV, Wolfi, secdb, OpenVEX and CSAF, without I/O',
     uses: ['contract'],
   },
+  look: { holds: 'the look of web pages: design tokens, base style rules and icon', uses: [] },
   client: { holds: 'the published client of the REST API, for browsers and Node', uses: [] },
   cli: {
     holds: 'the command line, and the client of OCI registries',
-    uses: ['client', 'contract', 'advisory-formats'],
+    uses: ['client', 'contract', 'look', 'advisory-formats'],
   },
   server: {
     holds: 'the server, and the commands of its operator',
-    uses: ['contract', 'advisory-formats', 'cli'],
+    uses: ['contract', 'look', 'advisory-formats', 'cli'],
   },
 }
 

@@ -444,6 +444,8 @@ export const limits = {
   passwordHashWaitMs: 10 * SECOND_MS,
   /** Name of an account or a passkey. */
   accountNameCharsMax: 100,
+  /** Groups of a user that the start page and the API reference offer. */
+  userGroupsMax: 20,
   passkeysMax: 20,
   /** Lifetime of the link that creates the owner account, and of a password link. */
   setupLinkMs: DAY_MS,

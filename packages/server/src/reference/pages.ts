@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { iconSvg } from '@berth/look/icon.ts'
+import { tokensCss } from '@berth/look/tokens.ts'
 import { errorBody } from '../api/error-body.ts'
 import { ApiError, Code } from '../api/errors.ts'
 import { matchesEtag } from '../api/etag.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../port/http.ts'
 import { readComments } from './comments.ts'
+import { GROUP } from './example-values.ts'
 import type { ReferencePagesOptions } from './handler.ts'
 import { describeApi } from './openapi.ts'
 
@@ -47,13 +50,25 @@ const pageAt = new URL('page/', import.meta.url)
 const rendererFile = (name: string) => new URL(name, rendererAt)
 const pageFile = (name: string) => new URL(name, pageAt)
 
-/** The renderer's files that the page loads, and our own. */
-const assets: Readonly<Record<string, { readonly file: URL; readonly type: string }>> = {
-  'swagger-ui-bundle.js': { file: rendererFile('swagger-ui-bundle.js'), type: 'text/javascript' },
-  'swagger-ui.css': { file: rendererFile('swagger-ui.css'), type: 'text/css' },
-  'start.js': { file: pageFile('start.js'), type: 'text/javascript' },
-  'berth.css': { file: pageFile('berth.css'), type: 'text/css' },
-  'icon.svg': { file: pageFile('icon.svg'), type: 'image/svg+xml' },
+interface Asset {
+  readonly content: () => Promise<string>
+  readonly type: string
+}
+
+/** The renderer's files that the page loads. */
+const rendererAssets: Readonly<Record<string, Asset>> = {
+  'swagger-ui-bundle.js': {
+    content: () => text(rendererFile('swagger-ui-bundle.js')),
+    type: 'text/javascript',
+  },
+  'swagger-ui.css': { content: () => text(rendererFile('swagger-ui.css')), type: 'text/css' },
+}
+const ownAssets: Readonly<Record<string, Asset>> = {
+  'start.js': { content: () => text(pageFile('start.js')), type: 'text/javascript' },
+  'examples.js': { content: () => text(pageFile('examples.js')), type: 'text/javascript' },
+  'accessibility.js': { content: () => text(pageFile('accessibility.js')), type: 'text/javascript' },
+  'berth.css': { content: async () => `${tokensCss}${await text(pageFile('berth.css'))}`, type: 'text/css' },
+  'icon.svg': { content: async () => iconSvg, type: 'image/svg+xml' },
 }
 
 /** Serves /openapi.json, /docs and the paths below it. */
@@ -71,17 +86,17 @@ export async function createReferencePages(options: ReferencePagesOptions): Prom
       })
     },
     '/docs': async () =>
-      staticFile((await text(pageFile('docs.html'))).replaceAll('{revision}', revision), {
+      staticFile(fillIn(await text(pageFile('docs.html')), { revision, group: GROUP }), {
         'content-type': 'text/html; charset=utf-8',
         'cache-control': 'no-cache',
         'content-security-policy': POLICY,
         'cross-origin-opener-policy': 'same-origin',
       }),
     ...Object.fromEntries(
-      Object.entries(assets).map(([name, { file, type }]) => [
+      Object.entries({ ...rendererAssets, ...ownAssets }).map(([name, { content, type }]) => [
         `/docs/${revision}/${name}`,
         async () =>
-          staticFile(await text(file), {
+          staticFile(await content(), {
             'content-type': `${type}; charset=utf-8`,
             'cache-control': `public, max-age=${YEAR_SECONDS}, immutable`,
           }),
@@ -107,9 +122,13 @@ async function revisionOf(version: string): Promise<string> {
     version: string
   }
   const hash = createHash('sha256').update(`${version} ${rendererVersion}`)
-  for (const { file } of Object.values(assets))
-    if (file.href.startsWith(pageAt.href)) hash.update(await text(file))
+  for (const { content } of Object.values(ownAssets)) hash.update(await content())
   return `${rendererVersion}-${hash.digest('hex').slice(0, 8)}`
+}
+
+/** Replaces `{name}` by its value. */
+function fillIn(template: string, values: Readonly<Record<string, string>>): string {
+  return template.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
 }
 
 function text(file: URL): Promise<string> {

@@ -102,6 +102,7 @@ export function createAdapters(deps: ServerDependencies): Adapters {
       providers,
       upstream: upstream({ outbound: deps.signInOutbound, authUrl: addresses.authUrl }),
       exchange,
+      readGrants,
       authUrl: addresses.authUrl,
       audiences: [addresses.baseUrl, addresses.registryHost],
     }),

@@ -8,6 +8,7 @@ import { registerRoutes } from './accounts/register-routes.ts'
 import { setupRoutes } from './accounts/setup-routes.ts'
 import type { PortBindings, SignInContext, SignInEnv } from './context.ts'
 import type { SignInOptions } from './handler.ts'
+import { homeRoutes } from './home/home-routes.ts'
 import { authorizeRoutes } from './oauth/authorization-endpoint.ts'
 import { consentRoutes } from './oauth/consent/consent-routes.ts'
 import { deviceRoutes } from './oauth/device/device-routes.ts'
@@ -53,7 +54,8 @@ export function createSignInHandler(options: SignInOptions): HttpHandler {
   }
 }
 
-function signInApp(context: SignInContext): Hono<SignInEnv> {
+/** The routes of all pages and endpoints, with what they share. */
+export function signInApp(context: SignInContext): Hono<SignInEnv> {
   const app = new Hono<SignInEnv>()
   app.use(securityHeaders)
   app.use(async (c, next) => {
@@ -64,6 +66,7 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
   app.notFound((c) => notFoundPage(c, context, app))
   app.route('/', assetRoutes())
   for (const routes of [
+    homeRoutes,
     signInRoutes,
     passkeyRoutes,
     setupRoutes,

@@ -6,7 +6,7 @@ import type { SignInContext } from '../context.ts'
 import { pathAfterSignIn } from '../oauth/authorization-requests.ts'
 import { readAuthorizationRequest } from '../oauth/browser-binding.ts'
 import { readForm } from '../pages/form.ts'
-import { alert, formToken, type Html, page } from '../pages/layout.ts'
+import { alert, type FormProblem, formToken, type Html, page } from '../pages/layout.ts'
 import { anyBrowser } from '../pages/page-operation.ts'
 import { PageRoutes } from '../pages/page-routes.ts'
 import { organizationNamesOfInvite } from '../passwords/organization-names.ts'
@@ -48,7 +48,7 @@ export function registerRoutes(context: SignInContext): PageRoutes {
     const fixedEmail = offer.email !== ''
     const entered = readNewAccountForm(form)
     const person = fixedEmail ? { ...entered, email: normalizeEmail(offer.email) } : entered
-    const refused = (problem: string) =>
+    const refused = (problem: FormProblem) =>
       c.html(registerPage({ ...person, browser, secret, problem, fixedEmail }), 400)
     const problem = await checkNewAccountForm(person, await organizationNamesOfInvite(store.db, flow.invite))
     if (problem !== undefined) return refused(problem)
@@ -78,7 +78,10 @@ export function registerRoutes(context: SignInContext): PageRoutes {
       }
     })
     if (created === undefined)
-      return refused('An account with this email address already exists. Sign in instead.')
+      return refused({
+        field: 'email',
+        text: 'An account with this email address already exists. Sign in instead.',
+      })
     return c.redirect(pathAfterSignIn(secret), 303)
   })
 
@@ -91,7 +94,7 @@ interface RegisterPage {
   readonly name: string
   readonly email: string
   readonly fixedEmail: boolean
-  readonly problem?: string
+  readonly problem?: FormProblem
 }
 
 function registerPage({ browser, secret, name, email, fixedEmail, problem }: RegisterPage): Html {
@@ -99,7 +102,7 @@ function registerPage({ browser, secret, name, email, fixedEmail, problem }: Reg
     { title: 'Create an account' },
     html`<h1>Create an account</h1>
 ${alert(problem)}<form method="post" action="${REGISTER_PATH}">
-${formToken(browser)}${requestField(secret)}${newAccountFields({ name, email, fixedEmail })}<button>Create account</button>
+${formToken(browser)}${requestField(secret)}${newAccountFields({ name, email, fixedEmail, problem })}<button>Create account</button>
 </form>
 <p class="below">Already have an account? <a href="/sign-in?request=${encodeURIComponent(secret)}">Sign in</a></p>`,
   )

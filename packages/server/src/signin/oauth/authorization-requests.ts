@@ -73,5 +73,5 @@ export function signInPath(request: string): string {
 
 /** Where a browser continues after a sign-in; `request` is undefined if no client is waiting. */
 export function pathAfterSignIn(request: string | undefined): string {
-  return request === undefined ? '/account' : `/oauth/continue?request=${encodeURIComponent(request)}`
+  return request === undefined ? '/' : `/oauth/continue?request=${encodeURIComponent(request)}`
 }

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { baseCss } from '@berth/look/base.ts'
+import { iconSvg } from '@berth/look/icon.ts'
+import { tokensCss } from '@berth/look/tokens.ts'
 import { Hono } from 'hono'
 import { matchesEtag } from '../../api/etag.ts'
 import type { SignInEnv } from '../context.ts'
@@ -8,6 +11,9 @@ import type { SignInEnv } from '../context.ts'
 
 const YEAR_SECONDS = 365 * 24 * 3600
 
+const fileText = (at: URL) => readFileSync(at, 'utf8')
+const staticText = (name: string) => fileText(new URL(`./static/${name}`, import.meta.url))
+
 /** The browser part of the passkey library, as one script. */
 const webauthnScript = new URL(
   '../dist/bundle/index.umd.min.js',
@@ -15,23 +21,17 @@ const webauthnScript = new URL(
 )
 
 const files = {
-  'berth.css': { at: new URL('./static/berth.css', import.meta.url), type: 'text/css' },
-  'icon.svg': { at: new URL('../../reference/page/icon.svg', import.meta.url), type: 'image/svg+xml' },
-  'webauthn.js': { at: webauthnScript, type: 'text/javascript' },
-  'fragment-code.js': {
-    at: new URL('./static/fragment-code.js', import.meta.url),
-    type: 'text/javascript',
-  },
-  'passkey.js': { at: new URL('./static/passkey.js', import.meta.url), type: 'text/javascript' },
+  'berth.css': { content: `${tokensCss}${baseCss}${staticText('berth.css')}`, type: 'text/css' },
+  'icon.svg': { content: iconSvg, type: 'image/svg+xml' },
+  'webauthn.js': { content: fileText(webauthnScript), type: 'text/javascript' },
+  'fragment-code.js': { content: staticText('fragment-code.js'), type: 'text/javascript' },
+  'passkey.js': { content: staticText('passkey.js'), type: 'text/javascript' },
+  'password.js': { content: staticText('password.js'), type: 'text/javascript' },
 } as const
 export type AssetName = keyof typeof files
 
-const contents = Object.fromEntries(
-  Object.entries(files).map(([name, { at }]) => [name, readFileSync(at)]),
-) as Record<AssetName, Buffer<ArrayBuffer>>
-
-const revision = Object.values(contents)
-  .reduce((hash, content) => hash.update(content), createHash('sha256'))
+const revision = Object.values(files)
+  .reduce((hash, { content }) => hash.update(content), createHash('sha256'))
   .digest('base64url')
   .slice(0, 12)
 
@@ -43,8 +43,7 @@ export function assetPath(name: AssetName): string {
 
 export function assetRoutes(): Hono<SignInEnv> {
   const app = new Hono<SignInEnv>()
-  for (const [name, { type }] of Object.entries(files)) {
-    const content = contents[name as AssetName]
+  for (const [name, { content, type }] of Object.entries(files)) {
     const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
     app.get(assetPath(name as AssetName), (c) => {
       c.header('cache-control', `public, max-age=${YEAR_SECONDS}, immutable`)

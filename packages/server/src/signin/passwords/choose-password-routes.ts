@@ -2,19 +2,19 @@ import { html } from 'hono/html'
 import { ApiError, Code } from '../../api/errors.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { endSessions } from '../../tokens/sessions/sessions.ts'
-import { newPasswordField, usernameField } from '../accounts/account-fields.ts'
+import { checkNewPassword, newPasswordField, usernameField } from '../accounts/account-fields.ts'
 import { type Account, updateAccount } from '../accounts/accounts.ts'
 import { accountByPasswordCode, CHOOSE_PASSWORD_PATH } from '../accounts/one-time-links.ts'
 import type { SignInContext } from '../context.ts'
 import { readForm } from '../pages/form.ts'
-import { alert, formToken, type Html, page } from '../pages/layout.ts'
+import { alert, type FormProblem, formToken, type Html, page } from '../pages/layout.ts'
 import { anyBrowser } from '../pages/page-operation.ts'
 import { PageRoutes } from '../pages/page-routes.ts'
 import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
 import { type Browser, signIn } from '../sessions/browser.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
 import { organizationNamesOf } from './organization-names.ts'
-import { checkPasswordPolicy, hashPassword } from './password.ts'
+import { hashPassword } from './password.ts'
 import { queuePasswordChanged } from './password-mail.ts'
 
 /** Routes with which a user chooses a password by a link of the operator: for a new account, or to replace a forgotten one. */
@@ -48,7 +48,7 @@ export function choosePasswordRoutes(context: SignInContext): PageRoutes {
     const account = await requireAccountOfCode(code, context.requestMetadataOf(c).address)
     const password = form.text('password')
     const organizations = await organizationNamesOf(store.db, account.identity_uid)
-    const problem = await checkPasswordPolicy(password, { ...account, organizations })
+    const problem = await checkNewPassword(password, { ...account, organizations })
     if (problem !== undefined)
       return c.html(
         choosePasswordPage({ browser, action: CHOOSE_PASSWORD_PATH, code, account, problem }),
@@ -79,7 +79,7 @@ export interface ChoosePasswordPage {
   readonly action: string
   readonly code: string
   readonly account: Pick<Account, 'email'>
-  readonly problem?: string
+  readonly problem?: FormProblem
 }
 
 export function choosePasswordPage({ browser, action, code, account, problem }: ChoosePasswordPage): Html {
@@ -91,7 +91,7 @@ export function choosePasswordPage({ browser, action, code, account, problem }: 
 ${alert(problem)}<form method="post" action="${action}">
 ${formToken(browser)}<input type="hidden" name="code" value="${code}">
 ${usernameField(email)}
-${newPasswordField({ autofocus: true })}<button>Save password</button>
+${newPasswordField({ autofocus: true, problem })}<button>Save password</button>
 </form>`,
   )
 }

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { limits } from '../../config/limits.ts'
 import { FORGOT_PASSWORD_PATH, RESET_PASSWORD_PATH } from '../accounts/one-time-links.ts'
-import { alert, field, formToken, type Html, page } from '../pages/layout.ts'
+import { field, formToken, type Html, page, problemOf } from '../pages/layout.ts'
 import type { Browser } from '../sessions/browser.ts'
 
 /** Pages with which a user resets a forgotten password. */
@@ -15,7 +15,7 @@ export function forgotPasswordPage(browser: Browser, email: string, problem?: st
     { title: 'Reset your password' },
     html`<h1>Reset your password</h1>
 <p>Enter the email address of your account. If you sign in through your organization or another provider, you have no password here.</p>
-${alert(problem)}<form method="post" action="${FORGOT_PASSWORD_PATH}">
+<form method="post" action="${FORGOT_PASSWORD_PATH}">
 ${formToken(browser)}${field({
   name: 'email',
   label: 'Email',
@@ -24,6 +24,7 @@ ${formToken(browser)}${field({
   value: email,
   maxlength: limits.emailCharsMax,
   autofocus: true,
+  problem: problemOf('email', problem),
 })}<button>Send email</button>
 </form>
 ${backToSignIn}`,
@@ -57,7 +58,7 @@ export function resetCodePage(browser: Browser, problem?: string): Html {
   return page(
     { title: 'Reset your password', scripts: ['fragment-code.js'] },
     html`<h1>Reset your password</h1>
-${alert(problem)}<form method="post" action="${RESET_PASSWORD_PATH}">
+<form method="post" action="${RESET_PASSWORD_PATH}">
 ${formToken(browser)}${field({
   name: 'code',
   label: 'Code or link from the email',
@@ -66,6 +67,7 @@ ${formToken(browser)}${field({
   maxlength: limits.formFieldCharsMax,
   fromFragment: true,
   autofocus: true,
+  problem: problemOf('code', problem),
 })}<button>Continue</button>
 </form>
 <p class="below"><a href="${FORGOT_PASSWORD_PATH}">Request another email</a></p>`,

@@ -8,6 +8,7 @@ import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { formatWait, incrementWindows } from '../../storage/counts/windows.ts'
 import { inTransaction } from '../../storage/db.ts'
 import { endSessions } from '../../tokens/sessions/sessions.ts'
+import { checkNewPassword } from '../accounts/account-fields.ts'
 import { type Account, confirmAccountEmail, updateAccount } from '../accounts/accounts.ts'
 import {
   accountByPasswordCode,
@@ -24,7 +25,7 @@ import { type Browser, signIn } from '../sessions/browser.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
 import { choosePasswordPage } from './choose-password-routes.ts'
 import { organizationNamesOf } from './organization-names.ts'
-import { checkPasswordPolicy, hashPassword } from './password.ts'
+import { hashPassword } from './password.ts'
 import { queuePasswordChanged } from './password-mail.ts'
 import { askOperatorPage, emailSentPage, forgotPasswordPage, resetCodePage } from './reset-password-pages.ts'
 
@@ -75,7 +76,7 @@ export function resetPasswordRoutes(context: SignInContext): PageRoutes {
     const password = form.text('password')
     if (password === '') return c.html(choosePasswordPage(shown))
     const organizations = await organizationNamesOf(store.db, account.identity_uid)
-    const problem = await checkPasswordPolicy(password, { ...account, organizations })
+    const problem = await checkNewPassword(password, { ...account, organizations })
     if (problem !== undefined) return c.html(choosePasswordPage({ ...shown, problem }), 400)
 
     const password_hash = await hashPassword(password)

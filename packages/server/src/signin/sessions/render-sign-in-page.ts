@@ -4,7 +4,7 @@ import type { SignInContext, SignInEnv } from '../context.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-requests.ts'
 import { readAuthorizationRequest } from '../oauth/browser-binding.ts'
 import { passkeysUnsupportedReason } from '../passkeys/passkeys.ts'
-import { confirmedProviderPath } from '../providers/provider-routes.ts'
+import { confirmedProviderPath } from '../providers/provider-paths.ts'
 import type { Browser } from './browser.ts'
 import { type SignInPage, signInPage } from './sign-in-page.ts'
 
@@ -27,8 +27,8 @@ export async function renderSignInPage(
   browser: Browser,
   secret: string,
   request: AuthorizationRequest | undefined,
-  more: Pick<SignInPage, 'email' | 'problem' | 'noticeText'>,
-  status: 200 | 401 | 403 = 200,
+  more: Pick<SignInPage, 'email' | 'organization' | 'problem' | 'noticeText'>,
+  status: 200 | 401 | 403 | 404 = 200,
 ): Promise<Response> {
   const body = signInPage({
     ...more,

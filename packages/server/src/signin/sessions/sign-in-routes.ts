@@ -10,11 +10,12 @@ import { PageRoutes } from '../pages/page-routes.ts'
 import { passkeysOf } from '../passkeys/passkeys.ts'
 import { startSecondFactor } from '../passkeys/second-factor.ts'
 import { hashPassword, verifyPassword } from '../passwords/password.ts'
-import { providerPath } from '../providers/provider-routes.ts'
+import { providerPath } from '../providers/provider-paths.ts'
 import { byAccount, limitGuesses } from '../rate-limits/guesses.ts'
 import { recordFailedSignIn, signInToAccount } from './account-sign-in.ts'
 import { signOut } from './browser.ts'
 import { ACCOUNT_DISABLED, readWaitingRequest, renderSignInPage } from './render-sign-in-page.ts'
+import type { SignInPage } from './sign-in-page.ts'
 
 /** Messages of the sign-in page, by the value of `done` in its address. */
 const notices = {
@@ -35,7 +36,7 @@ export function signInRoutes(context: SignInContext): PageRoutes {
     const provider = request?.identityProvider || request?.connection
     if (provider) return c.redirect(providerPath(provider, secret), 303)
     const again = c.req.query('again') !== undefined
-    if (request === undefined && browser.session !== undefined && !again) return c.redirect('/account', 303)
+    if (request === undefined && browser.session !== undefined && !again) return c.redirect('/', 303)
     const done = again ? 'again' : (c.req.query('done') ?? '')
     const noticeText = Object.hasOwn(notices, done) ? notices[done as keyof typeof notices] : undefined
     return renderSignInPage(c, context, browser, secret, request, { noticeText })
@@ -49,7 +50,7 @@ export function signInRoutes(context: SignInContext): PageRoutes {
     const password = form.text('password')
     const known = await accountByEmail(store.db.kysely, email)
     const { address } = context.requestMetadataOf(c)
-    const refused = (problem: string, status: 401 | 403 = 401) =>
+    const refused = (problem: SignInPage['problem'], status: 401 | 403 = 401) =>
       renderSignInPage(c, context, browser, secret, request, { email, problem }, status)
 
     const account = await limitGuesses(
@@ -60,7 +61,7 @@ export function signInRoutes(context: SignInContext): PageRoutes {
     if (account === undefined) {
       if (known !== undefined)
         recordFailedSignIn(c, context, { account: known, method: 'password', reason: 'wrong password' })
-      return refused('Incorrect email or password.')
+      return refused({ field: 'password', text: 'Incorrect email or password.' })
     }
     if (account.disabled !== 0) {
       recordFailedSignIn(c, context, { account, method: 'password', reason: 'the account is disabled' })
