@@ -24,8 +24,13 @@ export function cleanups(): Cleanup & { run(): Promise<void> } {
   }
 }
 
-/** What `npx berth` runs. */
-export const program = fileURLToPath(new URL('../../../bin/berth.js', import.meta.url))
+/** The program in this clone, or an installed one. */
+export const program =
+  process.env['BERTH_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/berth.js', import.meta.url))
+/** The Node that runs the program, in processes. */
+export const node = process.env['BERTH_TEST_NODE'] ?? process.execPath
+/** An installed program does not share the modules of the threads here. */
+const isInstalled = 'BERTH_TEST_PROGRAM' in process.env
 
 export type Environment = Readonly<Record<string, string>>
 
@@ -67,7 +72,7 @@ export function spawnBerth(
   env: Environment = {},
   { input, as = program, nodeArgs = [], under = [], ownProcess: _, ...options }: RunOptions = {},
 ): Running {
-  const [command = '', ...rest] = [...under, process.execPath, ...nodeArgs, as, ...args]
+  const [command = '', ...rest] = [...under, node, ...nodeArgs, as, ...args]
   const child = spawn(command, rest, {
     env: processEnvironment(env),
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
@@ -101,6 +106,7 @@ function processEnvironment(env: Environment) {
 function fitsThread(args: readonly string[], env: Environment, options: RunOptions): boolean {
   const { cwd, uid, input, as, nodeArgs, under, ownProcess } = options
   return (
+    !isInstalled &&
     [cwd, uid, input, as, nodeArgs, under, ownProcess].every((option) => option === undefined) &&
     args[0] !== 'serve' &&
     !args.includes('--log-level') &&
