@@ -28,7 +28,7 @@ export function cleanups(): Cleanup & { run(): Promise<void> } {
 export const program =
   process.env['BERTH_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/berth.js', import.meta.url))
 /** The Node that runs the program, in processes. */
-export const node = process.env['BERTH_TEST_NODE'] ?? process.execPath
+export const programNode = process.env['BERTH_TEST_NODE'] ?? process.execPath
 /** An installed program does not share the modules of the threads here. */
 const isInstalled = 'BERTH_TEST_PROGRAM' in process.env
 
@@ -61,6 +61,8 @@ export interface RunOptions {
   readonly as?: string
   /** Of Node itself. */
   readonly nodeArgs?: readonly string[]
+  /** The Node that runs the program. */
+  readonly node?: string
   /** A command that runs the program, such as `unshare -m`: it replaces itself by its arguments. */
   readonly under?: readonly string[]
 }
@@ -70,7 +72,15 @@ export function spawnBerth(
   t: Cleanup,
   args: readonly string[],
   env: Environment = {},
-  { input, as = program, nodeArgs = [], under = [], ownProcess: _, ...options }: RunOptions = {},
+  {
+    input,
+    as = program,
+    node = programNode,
+    nodeArgs = [],
+    under = [],
+    ownProcess: _,
+    ...options
+  }: RunOptions = {},
 ): Running {
   const [command = '', ...rest] = [...under, node, ...nodeArgs, as, ...args]
   const child = spawn(command, rest, {
@@ -104,10 +114,10 @@ function processEnvironment(env: Environment) {
  * its own, and its modules keep what a command sets.
  */
 function fitsThread(args: readonly string[], env: Environment, options: RunOptions): boolean {
-  const { cwd, uid, input, as, nodeArgs, under, ownProcess } = options
+  const { cwd, uid, input, as, node, nodeArgs, under, ownProcess } = options
   return (
     !isInstalled &&
-    [cwd, uid, input, as, nodeArgs, under, ownProcess].every((option) => option === undefined) &&
+    [cwd, uid, input, as, node, nodeArgs, under, ownProcess].every((option) => option === undefined) &&
     args[0] !== 'serve' &&
     !args.includes('--log-level') &&
     !Object.keys(env).some((name) => name.startsWith('NODE_') || name === 'BERTH_ENV_FILE')
