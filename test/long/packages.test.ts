@@ -47,11 +47,10 @@ describe('installed packages', () => {
     return join(place, 'node_modules', name, 'bin/node')
   }
 
-  /** Installs a package in an empty folder, as a user of this Node without any configuration. Returns what npm printed. */
+  /** Installs a package in an empty folder, with the proxy and certificates of this machine. Returns what npm printed. */
   async function npmInstall(place: string, what: string, nodeDirectory: string, ...options: string[]) {
     mkdirSync(place, { recursive: true })
-    const home = join(directory, 'home')
-    const env = { PATH: `${nodeDirectory}:/usr/local/bin:/usr/bin:/bin`, HOME: home }
+    const env = { ...process.env, PATH: `${nodeDirectory}:/usr/local/bin:/usr/bin:/bin` }
     const args = ['install', '--prefix', place, '--no-audit', '--no-fund', ...options, what]
     const { stdout, stderr } = await run('npm', args, { cwd: place, env })
     return stdout + stderr
