@@ -65,8 +65,8 @@ const kinds = {
     source: 'deploy/caddy/Caddyfile',
     configure: (text, { port, berth, certificate, key }) =>
       `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${replaceAll(text, [
-        [/^berth\.example\.com \{/gm, `https://127.0.0.1:${port} {\n\ttls ${certificate} ${key}`],
-        [/127\.0\.0\.1:8080/g, berth],
+        [/\{\$BERTH_HOST:.*?\} \{/g, `https://127.0.0.1:${port} {\n\ttls ${certificate} ${key}`],
+        [/\{\$BERTH_ADDRESS:.*?\}/g, berth],
       ])}`,
     validate: (file) => ['validate', '--adapter', 'caddyfile', '--config', file],
     run: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
