@@ -50,7 +50,9 @@ for (const name of proxyNames)
       )
     })
 
-    test('a layer passes while it is being uploaded, and comes back as it was', { timeout: 60_000 }, async (t) => {
+    test('a layer passes while it is being uploaded, and comes back as it was', {
+      timeout: 60_000,
+    }, async (t) => {
       const { request, session, registryToken } = await startBehind(t, name)
       const headers = { authorization: `Bearer ${registryToken}` }
       const layer = randomBytes(LAYER_BYTES)

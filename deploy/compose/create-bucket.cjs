@@ -20,4 +20,7 @@ async function createBucket() {
   }
 }
 
-createBucket()
+createBucket().catch((error) => {
+  process.stderr.write(`${BERTH_BLOBS_S3_BUCKET} at ${endpoint}: ${error.message || error.name}\n`)
+  process.exitCode = 1
+})

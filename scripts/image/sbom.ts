@@ -1,23 +1,43 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { DebianPackage } from './debian.ts'
-import { run } from './run.ts'
 
 const DISTRIBUTION = 'debian-12'
 
-/** The software bill of materials of the image in CycloneDX: npm's, with the Debian packages. */
+interface InstalledPackage {
+  readonly version: string
+  readonly license?: string
+}
+
+/** Creates the software bill of materials of the image in CycloneDX: what npm installed, and the Debian packages. */
 export function createBillOfMaterials(
   app: string,
   packages: readonly DebianPackage[],
   version: string,
 ): string {
-  const bill = JSON.parse(run('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'], { cwd: app }))
+  const lock = JSON.parse(readFileSync(join(app, 'node_modules/.package-lock.json'), 'utf8'))
+  const npm = Object.entries(lock.packages as Record<string, InstalledPackage>).map(
+    ([path, { version, license }]) => {
+      const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+      const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
+      const licenses = license === undefined ? {} : { licenses: [{ expression: license }] }
+      return { 'bom-ref': `${purl}#${path}`, type: 'library', name, version, purl, ...licenses }
+    },
+  )
   const debian = packages.map(({ name, version, architecture }) => {
     const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}&distro=${DISTRIBUTION}`
     return { 'bom-ref': purl, type: 'library', name, version, purl }
   })
-  bill.metadata.component = { ...bill.metadata.component, type: 'container', name: 'berth', version }
-  bill.components.push(...debian)
-  // The same image has the same bill.
-  delete bill.serialNumber
-  delete bill.metadata.timestamp
-  return JSON.stringify(bill)
+  const content = JSON.stringify({
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: { component: { type: 'container', 'bom-ref': 'berth', name: 'berth', version } },
+    components: [...npm, ...debian],
+  })
+  // The same content has the same serial number (a UUID of version 8).
+  const hex = createHash('sha256').update(content).digest('hex')
+  const serial = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+  return JSON.stringify({ ...JSON.parse(content), serialNumber: `urn:uuid:${serial}` })
 }
