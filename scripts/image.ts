@@ -21,7 +21,7 @@ if (!imageArchitectures.includes(arch as ImageArchitecture))
   throw new Error(`--arch must be one of ${imageArchitectures}`)
 const directory = mkdtempSync(join(tmpdir(), 'berth-image-'))
 try {
-  const image = await buildImage({
+  const image = buildImage({
     directory,
     output: resolve(values.out),
     architecture: arch as ImageArchitecture,

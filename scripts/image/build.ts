@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packPackages } from '../packages/pack.ts'
@@ -29,7 +30,19 @@ export interface BuiltImage extends FinishedImage {
   readonly tag: string
 }
 
-export async function buildImage(options: ImageOptions): Promise<BuiltImage> {
+export function buildImage(options: ImageOptions): BuiltImage {
+  const storage = ['--root', join(options.directory, 'storage'), '--runroot', join(options.directory, 'run')]
+  storage.push('--storage-driver', storageDriver(storage))
+  try {
+    return build(options, storage)
+  } finally {
+    // Mounts would keep the directory.
+    run('buildah', [...storage, 'rm', '--all'])
+    spawnSync('umount', [join(options.directory, 'storage/overlay')])
+  }
+}
+
+function build(options: ImageOptions, storage: readonly string[]): BuiltImage {
   const { directory, output, architecture } = options
   const { version, dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
   const tarball = options.tarball ?? packPackages(join(directory, 'tarballs')).berth
@@ -43,14 +56,6 @@ export async function buildImage(options: ImageOptions): Promise<BuiltImage> {
   cpSync('deploy/image', join(context, 'deploy/image'), { recursive: true })
   cpSync(tarball, join(context, `dist/tarballs/berth-${version}.tgz`))
 
-  const storage = [
-    '--root',
-    join(directory, 'storage'),
-    '--runroot',
-    join(directory, 'run'),
-    '--storage-driver',
-    'vfs',
-  ]
   const buildah = (command: string, ...args: string[]) => run('buildah', [...storage, command, ...args])
   const commitBase = (root: string, name: string, platform: string) => {
     const container = buildah('from', 'scratch')
@@ -75,14 +80,27 @@ export async function buildImage(options: ImageOptions): Promise<BuiltImage> {
   )
   buildah('push', '--quiet', '--format', 'oci', 'localhost/berth', `oci:${output}:${version}`)
   const { Docker } = JSON.parse(buildah('inspect', '--type', 'image', 'localhost/berth'))
-  const image = await finishImage(output, { Healthcheck: Docker.config.Healthcheck })
+  const image = finishImage(output, { Healthcheck: Docker.config.Healthcheck })
 
   const container = buildah('from', '--pull-never', 'localhost/berth')
   const root = buildah('mount', container)
   const bill = createBillOfMaterials(join(root, 'opt/berth'), packages, version)
   writeFileSync(`${output}.cdx.json`, bill)
-  await addReferrer(output, image, 'application/vnd.cyclonedx+json', bill)
+  addReferrer(output, image, 'application/vnd.cyclonedx+json', bill)
   return { ...image, tag: version }
+}
+
+/** Overlays where the kernel and the rights permit them; vfs copies whole file systems, which takes minutes. */
+function storageDriver(storage: readonly string[]): 'overlay' | 'vfs' {
+  const buildah = (...args: string[]) => run('buildah', [...storage, '--storage-driver', 'overlay', ...args])
+  try {
+    const container = buildah('from', 'scratch')
+    buildah('mount', container)
+    buildah('rm', container)
+    return 'overlay'
+  } catch {
+    return 'vfs'
+  }
 }
 
 /** The time in the files and the configuration: equal inputs produce equal images. */

@@ -30,10 +30,7 @@ export interface FinishedImage extends Descriptor {
  * Adds fields to the configuration of the only image of the layout. The OCI specification has no health check, so buildah drops it; container
  * engines read it in OCI images as well.
  */
-export async function finishImage(
-  layout: string,
-  fields: Readonly<Record<string, unknown>>,
-): Promise<FinishedImage> {
+export function finishImage(layout: string, fields: Readonly<Record<string, unknown>>): FinishedImage {
   const index = readIndex(layout)
   const [entry] = index.manifests
   if (entry === undefined || index.manifests.length > 1) throw new Error(`${layout} does not have one image`)
@@ -57,12 +54,12 @@ export async function finishImage(
 }
 
 /** Adds an artifact that refers to the image. */
-export async function addReferrer(
+export function addReferrer(
   layout: string,
   { mediaType, digest, size }: Descriptor,
   artifactType: string,
   content: string,
-): Promise<void> {
+): void {
   const manifest = {
     schemaVersion: 2,
     mediaType: IMAGE,
