@@ -18,7 +18,7 @@ const packages = [
   'tzdata',
 ]
 /** The user of the image, with the number of other images without a shell. */
-export const IMAGE_USER = 65_532
+const IMAGE_USER = 65_532
 
 export interface DebianPackage {
   readonly name: string
