@@ -497,7 +497,7 @@ const serverPackage: ServerPackage = {
 }
 
 test('a command of the server package reports that the package is not installed', async () => {
-  const message = /requires the package @berth\/server, which is not installed/
+  const message = /requires the package berth, which contains the server: npm install --global berth/
   const missing = () =>
     Promise.reject(new Error("Cannot find package '@berth/server' imported from berth.js"))
   await assert.rejects(loadServerModule(missing), message)

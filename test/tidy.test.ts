@@ -248,7 +248,7 @@ test('every migration is in the list, in order', () => {
 })
 
 test('the previous release is the last one of the change log, and its tags are in order', (t) => {
-  const released = [...textOf('CHANGELOG.md').matchAll(/^## (\d+\.\d+\.\d+)$/gm)].map(
+  const released = [...textOf('CHANGELOG.md').matchAll(/^## (\d+\.\d+\.\d+)(?: \(\d{4}-\d\d-\d\d\))?$/gm)].map(
     ([, version]) => version,
   )
   const isRelease = !/^## Unreleased$/m.test(textOf('CHANGELOG.md'))

@@ -3,11 +3,12 @@
 // optional dependencies of the package contain.
 import { createRequire } from 'node:module'
 import { runProgram } from '@berth/cli/program.ts'
-import { restartWith } from '../restart.js'
+import { restartWith, stopWithParent } from '../restart.js'
 
 const oldestMajor = 24
 const isOld = Number(process.versions.node.split('.')[0]) < oldestMajor
 
+stopWithParent()
 await runProgram(process.argv, {
   operatorCommands: () => (isOld ? restart() : import('@berth/server/commands/commands.ts')),
   fileFetcher: () => (isOld ? restart() : import('@berth/server/advisories/feeds/fetcher.ts')),

@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { CLIENT, type PackageDirectory, type PublishedPackage, publishedPackages } from './definitions.ts'
 import { linkPackage } from './link.ts'
 
-/** Compiles the published packages into directories of `dist/`. */
+/** Compiles the published packages. */
 
-const COMPILED = 'dist/.compiled'
 const PROGRAM_MODE = 0o755
 
 /** The fields of a manifest of the repository that the packages take over. */
@@ -17,30 +16,38 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
 }
 
-/** Builds all packages. Returns their directories. */
-export function buildPackages(): Record<PackageDirectory, string> {
-  rmSync('dist', { recursive: true, force: true })
-  compile('scripts/packages/tsconfig.json')
-  compile('scripts/packages/tsconfig.client.json')
+/** Builds all packages into directories of `output`, whose content it deletes. Returns their directories. */
+export function buildPackages(output = 'dist'): Record<PackageDirectory, string> {
+  rmSync(output, { recursive: true, force: true })
+  const compiled = resolve(output, '.compiled')
+  compile('scripts/packages/tsconfig.json', compiled)
+  compile('scripts/packages/tsconfig.client.json', compiled)
   const root = readManifest('package.json')
   const packages = publishedPackages(root.dependencies?.['node'] ?? '')
-  const build = (name: PackageDirectory) => buildPackage(packages[name], join('dist', name), root)
+  const build = (name: PackageDirectory) => buildPackage(packages[name], join(output, name), compiled, root)
   return { berth: build('berth'), cli: build('cli'), client: build('client') }
 }
 
-function compile(project: string): void {
-  const { status } = spawnSync('node_modules/.bin/tsc', ['--project', project], { stdio: 'inherit' })
+function compile(project: string, output: string): void {
+  const { status } = spawnSync('node_modules/.bin/tsc', ['--project', project, '--outDir', output], {
+    stdio: 'inherit',
+  })
   if (status !== 0) throw new Error(`tsc --project ${project} failed`)
 }
 
-function buildPackage(published: PublishedPackage, directory: string, root: Manifest): string {
-  const { files, dependencies } = linkPackage(published, COMPILED)
+function buildPackage(
+  published: PublishedPackage,
+  directory: string,
+  compiled: string,
+  root: Manifest,
+): string {
+  const { files, dependencies } = linkPackage(published, compiled)
   for (const [path, content] of files) write(join(directory, path), content)
   for (const path of Object.values(published.entries))
     if (files.get(path)?.toString().startsWith('#!')) chmodSync(join(directory, path), PROGRAM_MODE)
   if (published.hasTypes)
-    for (const file of globSync(`${COMPILED}/${CLIENT}**/*.d.ts`)) {
-      const path = relative(join(COMPILED, published.top ?? ''), file)
+    for (const file of globSync(`${compiled}/${CLIENT}**/*.d.ts`)) {
+      const path = relative(join(compiled, published.top ?? ''), file)
       write(join(directory, path), readFileSync(file, 'utf8').replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'"))
     }
   write(join(directory, 'README.md'), readFileSync(published.readme))

@@ -4,10 +4,13 @@ import { join, resolve } from 'node:path'
 import { buildPackages } from './build.ts'
 import type { PackageDirectory } from './definitions.ts'
 
-/** Builds the packages and writes their tarballs into a directory. Equal sources produce equal bytes. Returns the paths of the tarballs. */
-export function packPackages(directory: string): Record<PackageDirectory, string> {
+/**
+ * Builds the packages and writes their tarballs into a directory. Equal sources produce equal bytes. `output` is the
+ * directory of the build. Returns the paths of the tarballs.
+ */
+export function packPackages(directory: string, output?: string): Record<PackageDirectory, string> {
   mkdirSync(directory, { recursive: true })
-  const built = buildPackages()
+  const built = buildPackages(output)
   const pack = (name: PackageDirectory) => packPackage(built[name], directory)
   return { berth: pack('berth'), cli: pack('cli'), client: pack('client') }
 }
