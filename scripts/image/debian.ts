@@ -1,6 +1,6 @@
 import { chmodSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from './run.ts'
+import { run } from '../release/run.ts'
 
 /** A file system with the Debian packages that Node needs, and nothing else: no shell, no package manager. */
 
@@ -48,14 +48,8 @@ export function createBase(directory: string, root: string, architecture: string
     'APT::Architectures': architecture,
     'APT::Sandbox::User': 'root',
   }
-  const apt = (...args: string[]) =>
-    run(
-      'apt-get',
-      [...Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]), '-qq', ...args],
-      {
-        cwd: join(state, 'packages'),
-      },
-    )
+  const settings = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`])
+  const apt = (...args: string[]) => run('apt-get', [...settings, '-qq', ...args], join(state, 'packages'))
   apt('update')
   apt('download', ...packages)
   mkdirSync(root)
@@ -68,7 +62,7 @@ export function createBase(directory: string, root: string, architecture: string
 
 function unpack(file: string, root: string): DebianPackage {
   run('dpkg-deb', ['-x', file, root])
-  const control = run('dpkg-deb', ['-f', file])
+  const control = run('dpkg-deb', ['-f', file]).trim()
   const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(control)?.[1] ?? ''
   const name = field('Package')
   // Scanners read the packages of images without dpkg here.

@@ -2,6 +2,8 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 
 /** The version of the project, which all its packages share. */
 
+const CHART = 'deploy/helm/berth/Chart.yaml'
+
 interface Manifest {
   version?: string
   dependencies?: Record<string, string>
@@ -11,7 +13,7 @@ export function currentVersion(): string {
   return (JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }).version
 }
 
-/** Sets the version in every package.json and in package-lock.json. Returns the changed files. */
+/** Sets the version in every package.json, in package-lock.json and in the Helm chart. Returns the changed files. */
 export function setVersion(version: string): string[] {
   const files = ['package.json', ...globSync('packages/*/package.json')]
   for (const file of files)
@@ -23,7 +25,9 @@ export function setVersion(version: string): string[] {
     for (const [path, manifest] of Object.entries(lock.packages))
       if (path === '' || /^packages\/[^/]+$/.test(path)) setIn(manifest, version)
   })
-  return [...files, 'package-lock.json']
+  const chart = readFileSync(CHART, 'utf8')
+  writeFileSync(CHART, chart.replace(/^(version|appVersion): .*$/gm, `$1: ${version}`))
+  return [...files, 'package-lock.json', CHART]
 }
 
 function setIn(manifest: Manifest, version: string): void {
