@@ -248,9 +248,9 @@ test('every migration is in the list, in order', () => {
 })
 
 test('the previous release is the last one of the change log, and its tags are in order', (t) => {
-  const released = [...textOf('CHANGELOG.md').matchAll(/^## (\d+\.\d+\.\d+)(?: \(\d{4}-\d\d-\d\d\))?$/gm)].map(
-    ([, version]) => version,
-  )
+  const released = [
+    ...textOf('CHANGELOG.md').matchAll(/^## (\d+\.\d+\.\d+)(?: \(\d{4}-\d\d-\d\d\))?$/gm),
+  ].map(([, version]) => version)
   const isRelease = !/^## Unreleased$/m.test(textOf('CHANGELOG.md'))
   assert.equal(previousRelease.version, released[isRelease ? 1 : 0])
   const git = (...args: string[]) =>
