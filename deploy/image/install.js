@@ -35,7 +35,6 @@ execFileSync(process.execPath, [npm, 'install', ...flags, join(source, tarball)]
 
 const modules = join(app, 'node_modules')
 const node = `node-linux-${arch}`
-// A tool for software bills of materials reads package-lock.json of the application.
 const unused = [
   `${node}/{include,share,CHANGELOG.md}`,
   'better-sqlite3/{deps,src}',

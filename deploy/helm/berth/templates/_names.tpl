@@ -45,11 +45,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if or .Values.secrets.existingSecret .Values.secrets.values -}}true{{- end -}}
 {{- end -}}
 
-{{/* The migration runs before the ConfigMap and the secret of a release exist, so it has its own. */}}
-{{- define "berth.hasMigration" -}}
-{{- if and (eq .Values.database.type "postgres") .Values.database.migrationJob -}}true{{- end -}}
-{{- end -}}
-
 {{- define "berth.settings" -}}
 BERTH_BASE_URL: {{ .Values.baseUrl | quote }}
 BERTH_DRAIN_DELAY: {{ printf "%ds" (int .Values.drainDelaySeconds) }}
@@ -79,7 +74,6 @@ BERTH_TLS_KEY_FILE: /etc/berth/tls/tls.key
 {{ $name }}: {{ $value | quote }}
 {{- end }}
 {{- end -}}
-
 
 {{- define "berth.podSecurityContext" -}}
 runAsNonRoot: true
