@@ -81,7 +81,7 @@ function readArguments() {
 
 /** Checks that the version can be released, or is committed already. Returns its notes. */
 function check(version: string, withTag: boolean): string {
-  const changes = run('git', ['status', '--porcelain']).trim()
+  const changes = run('git', ['status', '--porcelain']).trimEnd()
   if (changes !== '')
     throw new ReleaseError(`the working tree has changes; commit or stash them:\n${changes}`)
   const isCommitted = currentVersion() === version

@@ -16,7 +16,7 @@ await runProgram(process.argv, {
 
 async function restart() {
   const { platform, arch, versions } = process
-  const name = platform === 'darwin' ? `node-bin-darwin-${arch}` : `node-${platform}-${arch}`
+  const name = `node-${platform}-${arch}`
   try {
     return await restartWith(createRequire(import.meta.url).resolve(`${name}/bin/node`))
   } catch (error) {

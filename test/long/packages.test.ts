@@ -61,6 +61,12 @@ describe('installed packages', () => {
     return Number.parseInt(stdout, 10)
   }
 
+  test('are equal bytes when they are built again', () => {
+    const again = packPackages(join(directory, 'again'), join(directory, 'dist-again'))
+    for (const name of ['berth', 'cli', 'client'] as const)
+      assert.ok(readFileSync(again[name]).equals(readFileSync(tarballs[name])), name)
+  })
+
   for (const major of majors)
     test(`berth with Node ${major}: server, credential helper, folders and a pushed image`, async (t) => {
       const node = await installNode(major)
