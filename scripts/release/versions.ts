@@ -2,8 +2,6 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 
 /** The version of the project, which all its packages share. */
 
-const CHART = 'deploy/helm/berth/Chart.yaml'
-
 interface Manifest {
   version?: string
   dependencies?: Record<string, string>
@@ -25,9 +23,12 @@ export function setVersion(version: string): string[] {
     for (const [path, manifest] of Object.entries(lock.packages))
       if (path === '' || /^packages\/[^/]+$/.test(path)) setIn(manifest, version)
   })
-  const chart = readFileSync(CHART, 'utf8')
-  writeFileSync(CHART, chart.replace(/^(version|appVersion): .*$/gm, `$1: ${version}`))
-  return [...files, 'package-lock.json', CHART]
+  const charts = globSync('deploy/helm/*/Chart.yaml')
+  for (const file of charts) {
+    const chart = readFileSync(file, 'utf8')
+    writeFileSync(file, chart.replace(/^(version|appVersion): .*$/gm, `$1: ${version}`))
+  }
+  return [...files, 'package-lock.json', ...charts]
 }
 
 function setIn(manifest: Manifest, version: string): void {
