@@ -11,7 +11,7 @@ export function currentVersion(): string {
   return (JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }).version
 }
 
-/** Sets the version in every package.json and in package-lock.json. Returns the changed files. */
+/** Sets the version in every package.json, in package-lock.json and in the Helm chart. Returns the changed files. */
 export function setVersion(version: string): string[] {
   const files = ['package.json', ...globSync('packages/*/package.json')]
   for (const file of files)
@@ -23,7 +23,12 @@ export function setVersion(version: string): string[] {
     for (const [path, manifest] of Object.entries(lock.packages))
       if (path === '' || /^packages\/[^/]+$/.test(path)) setIn(manifest, version)
   })
-  return [...files, 'package-lock.json']
+  const charts = globSync('deploy/helm/*/Chart.yaml')
+  for (const file of charts) {
+    const chart = readFileSync(file, 'utf8')
+    writeFileSync(file, chart.replace(/^(version|appVersion): .*$/gm, `$1: ${version}`))
+  }
+  return [...files, 'package-lock.json', ...charts]
 }
 
 function setIn(manifest: Manifest, version: string): void {
