@@ -111,7 +111,7 @@ test('an account can be made for an identity that is there', async (t) => {
   assert.equal((await admin('token')).code, 0, 'the first owner stays')
 })
 
-test('what cannot be meant is refused in one line', async (t) => {
+test('invalid arguments are rejected in one line', async (t) => {
   const { admin } = await running(t)
   const wrong: readonly (readonly [expected: number, ...args: string[]])[] = [
     [2, 'accounts', 'create', 'ada'],

@@ -366,7 +366,7 @@ ${rows.join('\n')}
     }
   })
 
-  test('only the platform’s administrator founds organizations and verifies them; an owner does neither', async () => {
+  test('only the administrator of the platform creates and verifies organizations; an owner does neither', async () => {
     const organization = await createOrganization(berth, `owned ${unique()}`)
     const owner = await createIdentity(berth, organization)
     await bindRole(berth, organization, owner, 'owner')
@@ -539,7 +539,7 @@ async function twoNodes(
     const listen = `127.0.0.1:${await freePort()}`
     return { ...(await serveBerth(t, { ...shared, BERTH_LISTEN: listen })), url: `http://${listen}` }
   }
-  // At once, on an empty database: whoever comes second finds what the first one made.
+  // Concurrently on an empty database: the second finds what the first has created.
   const [one, two] = await Promise.all([start(), start()])
   const { stdout, stderr } = await runBerth(t, ['admin', 'bootstrap', '--json'], shared)
   assert.notEqual(stdout, '', stderr)

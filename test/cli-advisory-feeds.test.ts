@@ -30,7 +30,7 @@ describe('feeds on the command line', () => {
     return (await cli.ok(args)).trim()
   }
 
-  test('an address is fetched into the cache, and what cannot be fetched is told and stops nothing', async (t) => {
+  test('a URL is fetched into the cache; one that cannot be fetched is reported and stops nothing else', async (t) => {
     const server = await startFeedServer(t)
     server.files.set('/all.zip', buildZip([{ name: 'a.json', content: JSON.stringify(osvRecord(1)) }]))
     const cli = at(t)
@@ -63,7 +63,7 @@ describe('feeds on the command line', () => {
     assert.equal((await run(['https://user:secret@feeds.example/x'])).code, 2)
   })
 
-  test('feeds are added, watched, paused, read at once and removed', async (t) => {
+  test('feeds are added, watched, paused, run immediately and removed', async (t) => {
     const server = await startFeedServer(t)
     const url = `${server.url}/all.zip`
     server.files.set(

@@ -19,7 +19,7 @@ import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /**
- * The commands of `berth iam` and `berth images` as somebody uses them. On SQLite alone: what a command does is a request, and what
+ * The commands of `berth iam` and `berth images` as a user runs them. On SQLite alone: what a command does is a request, and what
  * requests do is tested on every database elsewhere.
  */
 
@@ -38,7 +38,7 @@ describe('commands', () => {
     await berth.stop()
   })
 
-  /** Somebody in an organization of their own, who may do everything. */
+  /** The owner of a new organization. */
   const inOrganization = async (name: string) => {
     const cli = commandLine(cleanup, berth.url, { BERTH_TOKEN: berth.token })
     return { cli, organization: await createOrganization(berth, name), ...using(cli) }
@@ -53,8 +53,8 @@ describe('commands', () => {
       assert.match(finished.stderr, says, args.join(' '))
       assert.equal(finished.stdout, '', args.join(' '))
     },
-    /** What a command tells, and not what it shows. */
-    async told(...args: string[]) {
+    /** What a command prints to stderr. */
+    async stderrOf(...args: string[]) {
       const { code, stdout, stderr } = await cli.run(args)
       assert.deepEqual([code, stdout], [0, ''], `berth ${args.join(' ')}: ${stderr}`)
       return stderr
@@ -62,7 +62,7 @@ describe('commands', () => {
   })
 
   test('organizations are founded, shown, changed and deleted', async () => {
-    const { ok, json, refused, told } = await inOrganization('one')
+    const { ok, json, refused, stderrOf } = await inOrganization('one')
     const organizations = (...args: string[]) => ['iam', 'organizations', ...args]
     const made = await ok(...organizations('create', 'acme', '-d', 'Our images', '-o', 'id'))
     assert.match(made, UID)
@@ -88,14 +88,14 @@ describe('commands', () => {
     )
     await refused(1, /does not exist/, ...organizations('describe', '0'.repeat(40)))
     await refused(2, /Delete the organization beta\? Confirm with --yes/, ...organizations('delete', 'beta'))
-    assert.equal(await told(...organizations('delete', 'beta', '--yes')), 'deleted beta\n')
+    assert.equal(await stderrOf(...organizations('delete', 'beta', '--yes')), 'deleted beta\n')
     await refused(1, /does not exist/, ...organizations('rm', uid, '--yes'))
   })
 
   test('folders are named by the names down to them, and a folder is never a whole organization', async () => {
-    const { ok, json, refused, told, organization } = await inOrganization('two')
+    const { ok, json, refused, stderrOf, organization } = await inOrganization('two')
     const folders = (...args: string[]) => ['iam', 'folders', ...args]
-    assert.equal(await told(...folders('list', 'two', '--flat')), 'no folders visible to you\n')
+    assert.equal(await stderrOf(...folders('list', 'two', '--flat')), 'no folders visible to you\n')
     const team = (await ok(...folders('create', 'team', '--parent', 'two', '-o', 'id'))).trim()
     const deep = (await ok(...folders('create', 'deep', '--parent', 'two/team', '-o', 'id'))).trim()
     assert.ok(deep.startsWith(`${team}/`) && team.startsWith(`${organization}/`))
@@ -113,11 +113,11 @@ describe('commands', () => {
     )
     await refused(2, /is a folder, not an organization/, 'iam', 'organizations', 'delete', team, '--yes')
     await refused(2, /folder "two\/nope" not found or not visible to you/, ...folders('describe', 'two/nope'))
-    assert.equal(await told(...folders('delete', deep, '--yes')), 'deleted two/crew/deep\n')
+    assert.equal(await stderrOf(...folders('delete', deep, '--yes')), 'deleted two/crew/deep\n')
   })
 
   test('identities are made for each kind of token', async () => {
-    const { cli, ok, json, refused, told } = await inOrganization('three')
+    const { cli, ok, json, refused, stderrOf } = await inOrganization('three')
     const create = (...args: string[]) => json('iam', 'identities', 'create', ...args, '--parent', 'three')
     const token = await create(
       ...[
@@ -237,7 +237,10 @@ describe('commands', () => {
       'release',
     )
     assert.deepEqual([changed.name, changed.claimMatch.subject], ['release', 'repo:x/y:ref:z'])
-    assert.equal(await told('iam', 'identities', 'delete', 'deployer', '--yes'), 'deleted three/deployer\n')
+    assert.equal(
+      await stderrOf('iam', 'identities', 'delete', 'deployer', '--yes'),
+      'deleted three/deployer\n',
+    )
     assert.doesNotMatch(await ok('iam', 'role-bindings', 'list', '-o', 'csv'), /deployer/)
   })
 
@@ -260,7 +263,7 @@ describe('commands', () => {
     const roleUid = await createRole(there, old.organization, ['groups.list'])
     for (const ttl of ['3600s', '604800s'])
       await createResource(there, `/iam/v2beta1/groupInvites/${old.organization}`, { roleUid, ttl })
-    const { ok, told, refused } = using(commandLine(cleanup, old.url, { BERTH_TOKEN: token }))
+    const { ok, stderrOf, refused } = using(commandLine(cleanup, old.url, { BERTH_TOKEN: token }))
     const expired = ['iam', 'identities', 'list', '--expired', '-o', 'csv']
     assert.match(await ok(...expired), /^NAME.*\ngone,\S+,default,static,.*\n$/)
     await refused(
@@ -272,15 +275,15 @@ describe('commands', () => {
       '--expired',
     )
     const all = ['delete', '--expired', '--yes']
-    assert.equal(await told('iam', 'identities', ...all), 'deleted the expired identity\n')
-    assert.equal(await told('iam', 'identities', ...all), 'no expired identities\n')
+    assert.equal(await stderrOf('iam', 'identities', ...all), 'deleted the expired identity\n')
+    assert.equal(await stderrOf('iam', 'identities', ...all), 'no expired identities\n')
     assert.equal((await ok('iam', 'invites', 'list', '--expired', '-o', 'id')).split('\n').length, 2)
-    assert.equal(await told('iam', 'invites', ...all), 'revoked the invite\n')
+    assert.equal(await stderrOf('iam', 'invites', ...all), 'revoked the invite\n')
     assert.equal((await ok('iam', 'invites', 'list', '-o', 'id')).split('\n').length, 2)
   })
 
   test('roles are made of capabilities, and those of every installation stay as they are', async () => {
-    const { ok, json, refused, told } = await inOrganization('four')
+    const { ok, json, refused, stderrOf } = await inOrganization('four')
     const roles = (...args: string[]) => ['iam', 'roles', ...args]
     const tagger = await json(
       ...roles('create', 'tagger', '--capabilities', 'tag.list,tag.create', '--parent', 'four'),
@@ -291,7 +294,7 @@ describe('commands', () => {
       await ok(...own),
       /^NAME +GROUP +DESCRIPTION +CAPABILITIES\ntagger +four +tag\.create, tag\.list\n$/,
     )
-    assert.equal(await told(...own, '--capabilities', 'groups.list'), 'no roles visible to you\n')
+    assert.equal(await stderrOf(...own, '--capabilities', 'groups.list'), 'no roles visible to you\n')
     const managed = await json(...roles('list', '--managed', '--capabilities', 'tag.create,tag.delete'))
     assert.deepEqual(
       managed.items.map(({ name }: { name: string }) => name),
@@ -336,11 +339,11 @@ describe('commands', () => {
       await ok(...roles('capabilities', 'list', '--resources', 'tag')),
       /^RESOURCE +ACTION\ntag +create\n/,
     )
-    assert.equal(await told(...roles('delete', 'four/tagger', '--yes')), 'deleted four/tagger\n')
+    assert.equal(await stderrOf(...roles('delete', 'four/tagger', '--yes')), 'deleted four/tagger\n')
   })
 
-  test('a role is given, changed and taken away by names', async () => {
-    const { ok, json, refused, told, organization } = await inOrganization('five')
+  test('a role is granted, changed and revoked by names', async () => {
+    const { ok, json, refused, stderrOf, organization } = await inOrganization('five')
     const bindings = (...args: string[]) => ['iam', 'role-bindings', ...args]
     await createIdentity(berth, organization, undefined, 'worker')
     await createRole(berth, organization, ['groups.list'], 'looker')
@@ -382,11 +385,11 @@ describe('commands', () => {
       ...bindings('delete', 'nonsense', '--yes'),
     )
     await refused(2, /Revoke viewer in five from worker\? Confirm with --yes/, ...bindings('delete', uid))
-    assert.equal(await told(...bindings('delete', uid, '--yes')), 'revoked viewer in five from worker\n')
+    assert.equal(await stderrOf(...bindings('delete', uid, '--yes')), 'revoked viewer in five from worker\n')
   })
 
   test('invites are made with a code that is shown once, listed and withdrawn', async () => {
-    const { cli, ok, json, refused, told } = await inOrganization('six')
+    const { cli, ok, json, refused, stderrOf } = await inOrganization('six')
     const invites = (...args: string[]) => ['iam', 'invites', ...args]
     const { stdout, stderr } = await cli.run(invites('create', 'six', '--role', 'editor', '--single-use'))
     assert.match(
@@ -407,18 +410,18 @@ describe('commands', () => {
     const uids = (await ok(...list, '-o', 'id')).trim().split('\n')
     assert.equal(uids.length, 2)
     assert.doesNotMatch(await ok(...list, '-o', 'yaml'), /code: [^"]/)
-    assert.equal(await told(...list, '--expired'), 'no invites visible to you\n')
+    assert.equal(await stderrOf(...list, '--expired'), 'no invites visible to you\n')
     await refused(
       2,
       /--ttl: "soon" must be a duration/,
       ...invites('create', 'six', '--role', 'viewer', '--ttl', 'soon'),
     )
     await refused(2, /invite "x" not found or not visible to you/, ...invites('delete', 'x', '--yes'))
-    assert.equal(await told(...invites('delete', ...uids, '--yes')), 'revoked 2 invites\n')
+    assert.equal(await stderrOf(...invites('delete', ...uids, '--yes')), 'revoked 2 invites\n')
   })
 
   test('identity providers are made, changed and deleted; their secret is never shown', async () => {
-    const { ok, json, refused, told } = await inOrganization('seven')
+    const { ok, json, refused, stderrOf } = await inOrganization('seven')
     const providers = (...args: string[]) => ['iam', 'identity-providers', ...args]
     const client = [
       '--oidc-issuer',
@@ -479,15 +482,15 @@ describe('commands', () => {
       ...providers('update', 'okta', '--oidc-pkce-enabled', 'yes'),
     )
     await refused(2, /no changes given/, ...providers('update', 'okta'))
-    assert.match(await told(...providers('delete', 'okta', '--yes')), /^deleted seven\/okta\n$/)
+    assert.match(await stderrOf(...providers('delete', 'okta', '--yes')), /^deleted seven\/okta\n$/)
     assert.equal(
-      await told(...providers('list', '--parent', 'seven')),
+      await stderrOf(...providers('list', '--parent', 'seven')),
       'no identity providers visible to you\n',
     )
   })
 
   test('accounts at clouds are set one by one, and the last takes the association along', async () => {
-    const { cli, ok, json, refused, told } = await inOrganization('eight')
+    const { cli, ok, json, refused, stderrOf } = await inOrganization('eight')
     const accounts = (...args: string[]) => ['iam', 'account-associations', ...args]
     await refused(1, /eight has no cloud accounts; link one/, ...accounts('describe', 'eight'))
     await refused(2, /--account is required/, ...accounts('set', 'aws', 'eight'))
@@ -505,7 +508,7 @@ describe('commands', () => {
       ...accounts('set', 'azure', 'eight', ...tenant, '--client-ids', 'x'),
     )
     assert.equal(
-      await told(...accounts('unset', 'gcp', 'eight', '--yes')),
+      await stderrOf(...accounts('unset', 'gcp', 'eight', '--yes')),
       'unlinked the Google account from eight\n',
     )
     await refused(1, /eight has no Google account/, ...accounts('unset', 'gcp', 'eight', '--yes'))
@@ -516,14 +519,14 @@ describe('commands', () => {
       /^STATUS +not_ready\nREASON +not configured\nMESSAGE +.*names no Google project\n$/,
     )
     assert.equal((await json(...accounts('describe', 'eight'))).google, undefined)
-    for (const cloud of ['aws', 'azure']) await told(...accounts('unset', cloud, 'eight', '--yes'))
+    for (const cloud of ['aws', 'azure']) await stderrOf(...accounts('unset', cloud, 'eight', '--yes'))
     await refused(1, /eight has no cloud accounts/, ...accounts('describe', 'eight'))
   })
 
   test('repos and tags', async () => {
-    const { ok, json, refused, told, organization } = await inOrganization('nine')
+    const { ok, json, refused, stderrOf, organization } = await inOrganization('nine')
     const repos = (...args: string[]) => ['images', 'repos', ...args]
-    assert.equal(await told(...repos('list', '--parent', 'nine')), 'no repos visible to you\n')
+    assert.equal(await stderrOf(...repos('list', '--parent', 'nine')), 'no repos visible to you\n')
     const nginx = await json(
       ...repos(
         'create',
@@ -586,7 +589,7 @@ describe('commands', () => {
       await ok('images', 'list', '--parent', organization),
       /^REPO +TAG +DIGEST +UPDATED\nnine\/web +1\.27 +sha256:\w{64} +\S+ \S+Z\n/,
     )
-    assert.equal(await told('images', 'list', '--repo', 'copy'), 'no tags visible to you\n')
+    assert.equal(await stderrOf('images', 'list', '--repo', 'copy'), 'no tags visible to you\n')
     for (const reference of ['web:1.27', 'nine/web:1.27-20260101', 'web', `${nginx.uid}:latest`])
       assert.equal(await ok('images', 'tags', 'resolve', reference, '-o', 'id'), `${digest}\n`, reference)
     assert.match(
@@ -597,10 +600,10 @@ describe('commands', () => {
     await refused(2, /must be REPO:TAG/, 'images', 'tags', 'resolve', 'web:')
     await refused(2, /must be a duration/, 'images', 'list', '--updated-within', 'lately')
 
-    assert.equal(await told(...repos('delete', 'copy', '--yes')), 'deleted nine/copy\n')
+    assert.equal(await stderrOf(...repos('delete', 'copy', '--yes')), 'deleted nine/copy\n')
     for (const gone of ['copy', 'nine/copy', copy.uid])
       assert.equal(
-        await told(...repos('delete', gone, '--yes', '--allow-missing')),
+        await stderrOf(...repos('delete', gone, '--yes', '--allow-missing')),
         `repo ${gone} does not exist\n`,
       )
     await refused(2, /repo "copy" not found or not visible to you/, ...repos('delete', 'copy', '--yes'))
@@ -617,7 +620,7 @@ describe('commands', () => {
     assert.equal((await ok(...list, '--flat')).trim().split('\n').length, names.length + 1)
   })
 
-  test('what must be said and was not is named, where nobody can be asked', async () => {
+  test('a missing option is named if there is no terminal to prompt at', async () => {
     const { refused } = await inOrganization('eleven')
     const cases: [names: RegExp, ...args: string[]][] = [
       [/^berth: NAME is required$/m, 'iam', 'organizations', 'create'],
@@ -684,7 +687,7 @@ describe('commands', () => {
     for (const [names, ...args] of cases) await refused(2, names, ...args)
   })
 
-  test('a name that several have is told with their uids, and a path says which', async () => {
+  test('an ambiguous name is reported with its uids, and a path resolves it', async () => {
     const { json, refused, organization } = await inOrganization('twelve')
     const team = await createGroup(berth, organization, 'team')
     const one = await createIdentity(berth, organization, undefined, 'twin')
@@ -701,7 +704,7 @@ describe('commands', () => {
     assert.equal((await json(...describe, `${team}/twin`)).uid, other)
   })
 
-  test('who may not do something hears that, and how to see what they may', async () => {
+  test('a caller without permission learns what is missing, and how to list their roles', async () => {
     const organization = await createOrganization(berth, 'thirteen')
     const viewer = await createIdentity(berth, organization, undefined, 'reader')
     await bindRole(berth, organization, viewer, 'viewer')
@@ -730,7 +733,7 @@ describe('commands', () => {
   })
 
   describe('at a terminal', { skip: withoutTerminal }, () => {
-    test('what was not said is picked from a list, by a part of its name', async () => {
+    test('a missing option is picked from a list, by a part of its name', async () => {
       const { cli, organization } = await inOrganization('fourteen')
       const folder = await createGroup(berth, organization, 'team')
       await createIdentity(berth, folder, undefined, 'picked')
@@ -764,7 +767,7 @@ describe('commands', () => {
       assert.match(yes.text, /deleted fifteen\n$/)
     })
 
-    test('names are asked for; tables fit, in bold heads, and NO_COLOR is heeded', async () => {
+    test('names are prompted for; tables fit, with bold headers, and NO_COLOR is respected', async () => {
       const { cli, organization } = await inOrganization('sixteen')
       const made = await runInTerminal(
         cli,

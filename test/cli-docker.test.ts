@@ -96,7 +96,7 @@ for (const database of anyDatabase)
       }
     })
 
-    test('nobody signed in is what Docker takes for no credentials, with what to do', async () => {
+    test('signed out is reported to Docker as missing credentials, with what to do', async () => {
       const cli = commandLine(cleanup, berth.url)
       const { code, stdout, stderr } = await helper(cli, 'get', registry)
       assert.deepEqual([code, stdout], [1, NOT_FOUND])

@@ -128,7 +128,7 @@ for (const database of anyDatabase)
     })
   })
 
-test('modes are set again where somebody loosened them', async (t) => {
+test('modes are restored where they were loosened', async (t) => {
   const url = await answering(t, (_, response) =>
     response.end(
       JSON.stringify({ token: { token: accessToken(3600) }, refreshToken: { token: refreshToken(9999) } }),
@@ -180,7 +180,7 @@ test('R34: a token service that redirects gets no token, and neither does who it
   assert.deepEqual(seen, [])
 })
 
-test('an expired or broken refresh token is nobody signed in', async (t) => {
+test('an expired or invalid refresh token counts as signed out', async (t) => {
   const url = await answering(t, (_, response) => response.end('{}'))
   for (const text of [refreshToken(-1), 'garbage', '', Buffer.from('[]').toString('base64')]) {
     const cli = commandLine(t, url)

@@ -176,7 +176,7 @@ test('a data directory without permission to write is one line that names it', {
   assertRefused(finished, new RegExp(`^berth: the data directory ${directory} cannot be used: `))
 })
 
-test('what is no SQLite database is never taken for a first start', async (t) => {
+test('a file that is not a SQLite database never counts as a first start', async (t) => {
   const dataDir = temporaryDirectory(t)
   writeFileSync(join(dataDir, 'berth.db'), 'damaged')
   assertRefused(
@@ -325,7 +325,7 @@ test('admin token prints a token and no newline, for the running server and with
   assert.equal(decodeJwt(await token()).aud, url)
 })
 
-test('admin organization shows and changes what holds for an organization, at once for the running server', async (t) => {
+test('admin organization shows and changes the settings of an organization, immediately for the running server', async (t) => {
   const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_RESOURCE_LIMITS: 'repos=9' }
   const { url } = await serveBerth(t, env)
   const run = (...args: string[]) => runBerth(t, ['admin', 'organization', ...args], env)
@@ -448,7 +448,7 @@ test('SIGTERM lets a running request finish, then ends with code 0', async (t) =
   assert.deepEqual([code, signal], [0, null])
 })
 
-test('an older Node.js hands over to the own one, which ends when it is told to end', async (t) => {
+test('an older Node.js starts the included one, which stops on a signal', async (t) => {
   const older =
     "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })"
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(older)}`]

@@ -200,7 +200,7 @@ onEveryDatabase(
       )
     })
 
-    test('a create with one key happens once, whoever sends it again', async () => {
+    test('a create with one key happens once, however often it is sent', async () => {
       const { uid, client } = await owner()
       const create = (idempotencyKey: string) =>
         client.repos.create(uid, { name: newName('r') }, { idempotencyKey })
@@ -323,7 +323,7 @@ test('each create has a key of its own', async (t) => {
   assert.notEqual(keys[0], keys[1])
 })
 
-test('attempts are bounded, and the last failure is told', async (t) => {
+test('attempts are bounded, and the last failure is reported', async (t) => {
   const { client, requests } = await failing(t, [busy], { retries: 2 })
   const error = await failure(client.groups.get('u'))
   assert.deepEqual([requests.length, error.status, error.retryDelayMs], [3, 503, 0])
@@ -357,7 +357,7 @@ test('a delete that was carried out unheard has succeeded; one of nothing has no
   assert.equal((await failure(read.client.groups.get('u'))).status, 404)
 })
 
-test('a server that nobody is behind is told apart by status 0', async () => {
+test('an unreachable server is distinguished by status 0', async () => {
   const client = createBerthClient({ baseUrl: 'http://127.0.0.1:1', retries: 0 })
   const error = await failure(client.ping.ping())
   assert.deepEqual([error.status, error.codeName], [0, 'UNAVAILABLE'])

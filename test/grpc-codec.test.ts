@@ -314,7 +314,7 @@ describe('errors', () => {
 })
 
 describe('deadlines and cancellation', () => {
-  /** A handler that never answers, and tells when its signal fires. */
+  /** A handler that never responds, and reports when its signal fires. */
   function hanging() {
     let report: (reason: unknown) => void = () => {}
     const reason = new Promise<unknown>((resolve) => {

@@ -299,7 +299,7 @@ describe('/openapi.json', () => {
     }
   })
 
-  test('what it says besides the API is there', async () => {
+  test('what it mentions besides the API exists', async () => {
     for (const path of Object.keys(serverEndpoints)) {
       const reply = await fetch(berth.url + path)
       const text = await reply.text()

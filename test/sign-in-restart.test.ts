@@ -63,7 +63,7 @@ async function throughRestarts(t: Cleanup, env: Readonly<Record<string, string>>
   })
   assert.equal(invite.status, 200, JSON.stringify(invite.body))
 
-  // Somebody who is signed in: this part has tests of its own.
+  // A signed-in user: signing in has its own tests.
   const read = readConfig(settings)
   assert.ok('config' in read)
   const installation = await openInstallation(read.config, quiet, {})

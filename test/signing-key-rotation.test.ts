@@ -82,7 +82,7 @@ for (const database of databases) {
     assert.deepEqual(await one.published(), both)
     await eventually(async () => (await other.published()).length === 2)
     assert.deepEqual(await other.published(), both)
-    // One successor is enough, whoever asks for another.
+    // One successor is enough, however many nodes request one.
     await rotateSigningKeys(other.berth.berth.installation, { now: false })
     assert.deepEqual(await other.published(), both)
     assert.equal(kidOf(await other.token()), before)
@@ -228,7 +228,7 @@ for (const database of databases) {
   })
 
   test(`by schedule a key signs only once every node publishes it, and its tokens stay good until they end (${database.name})`, async (t) => {
-    // No node tells another in time: each has to find out by itself.
+    // No node notifies another in time: each has to detect it.
     const { all, advance } = await nodes(
       t,
       database,
@@ -316,7 +316,7 @@ test('a process without the setting keeps the algorithm, one with another change
   })
 })
 
-test('a shorter interval holds for the key that signs already, a longer one not beyond what verifiers were told', async (t) => {
+test('a shorter interval holds for the key that signs already, a longer one not beyond what verifiers may have cached', async (t) => {
   const open = installationOpener(t)
   const now = Date.now()
   const signerAt = async (days: number, ms: number) => {

@@ -283,10 +283,10 @@ onEveryDatabase('explaining an exchange', (cast) => {
     assert.equal(reply.accepted, true)
     const stranger = await (await organization()).member('owner')
     assertError(await stranger.api.post(path, body), permissionDeniedError)
-    const nobody = await call('POST', `${berth.url}/iam/v2beta1/identities/${identity}:explainExchange`, {
+    const anonymous = await call('POST', `${berth.url}/iam/v2beta1/identities/${identity}:explainExchange`, {
       body,
     })
-    assertError(nobody, { status: 401, code: 16 })
+    assertError(anonymous, { status: 401, code: 16 })
     const gone = `${uid}/${'0'.repeat(16)}`
     assertError(
       await viewer.api.post(`iam/identities/${gone}:explainExchange`, body),

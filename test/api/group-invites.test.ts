@@ -370,15 +370,15 @@ onEveryDatabase('group invites', (cast) => {
     const reader = await organization.member('viewer')
     const lead = await organization.member('owner', team.uid)
     const nobody = await owner.api.create(`iam/identities/${root}`, { name: 'nobody', claimMatch })
-    const nobodyApi = apiOf(cast().berth, await cast().berth.tokenOf(nobody.uid))
+    const unprivilegedApi = apiOf(cast().berth, await cast().berth.tokenOf(nobody.uid))
     await cast().writesNothing(async () => {
-      for (const api of [reader.api, nobodyApi]) {
+      for (const api of [reader.api, unprivilegedApi]) {
         assertError(await api.post(`iam/groupInvites/${root}`, offer), permissionDeniedError)
         assertError(await api.patch(path, { singleUse: true }), permissionDeniedError)
         assertError(await api.delete(path), permissionDeniedError)
       }
-      assertError(await nobodyApi.get(path), permissionDeniedError)
-      assert.equal((await nobodyApi.get('iam/groupInvites')).body.totalCount, '0')
+      assertError(await unprivilegedApi.get(path), permissionDeniedError)
+      assert.equal((await unprivilegedApi.get('iam/groupInvites')).body.totalCount, '0')
       assert.equal((await reader.api.get(path)).status, 200)
       assert.equal((await reader.api.get('iam/groupInvites')).body.totalCount, '2')
       // Rights in a team end at the team.

@@ -511,8 +511,11 @@ onEveryDatabase('groups', (cast) => {
     assert.equal(answers.size, 1)
     await lead.api.create(`iam/groups/${team.name}`, { name: 'new' })
     // Callers who may create groups everywhere learn that it does not exist.
-    const nobody = newName('nobody')
-    assertError(await cast().admin.post(`iam/groups/${nobody}`, { name: 'new' }), notFoundError(TYPE, nobody))
+    const missing = newName('nobody')
+    assertError(
+      await cast().admin.post(`iam/groups/${missing}`, { name: 'new' }),
+      notFoundError(TYPE, missing),
+    )
     await cast().admin.create(`iam/groups/${hidden.name}`, { name: 'new' })
     await cast().admin.create(`iam/groups/${hidden.uid.slice(-16)}`, { name: 'other' })
   })
@@ -632,7 +635,7 @@ onEveryDatabase(
 )
 
 onEveryDatabase(
-  'a parent among more groups than are looked through at once',
+  'a parent among more groups than one statement reads',
   (cast) => {
     test('is found by its name and the end of its uid, with any binding of the caller', async () => {
       const organization = await cast().organization()

@@ -219,7 +219,7 @@ onEveryDatabase('accepting invites', (cast) => {
       'used up': used.code,
       expired: short.code,
       deleted: deleted.code,
-      "for somebody else's address": elsewhere.code,
+      'for the address of another user': elsewhere.code,
       rubbish: 'rubbish',
       binary: '\u0001\uFFFF',
       'the name of its key': good.keyId,

@@ -142,8 +142,8 @@ onEveryDatabase('registry: tokens', (cast) => {
       assert.equal(status, 200)
       assert.equal(json.scope, scope)
     }
-    const nobody = await post({ scope })
-    assert.deepEqual(decodeJwt(nobody.json.token)['access'], [])
+    const anonymous = await post({ scope })
+    assert.deepEqual(decodeJwt(anonymous.json.token)['access'], [])
     assert.equal((await post({ grant_type: 'other' })).status, 400)
     const large = await post({ scope: 'x'.repeat(limits.registryTokenBodyBytesMax) })
     assert.equal(large.status, 413, 'registryTokenBodyBytesMax')
@@ -221,8 +221,8 @@ onEveryDatabase('registry: tokens', (cast) => {
     assert.deepEqual([await pull(reader), await push(reader)], [200, 403])
     const elsewhere = await exchanged(organization.owner.uid, { scope: folder.uid })
     assert.deepEqual([await pull(elsewhere), await push(elsewhere)], [403, 403])
-    const nobody = await exchanged((await createRegistryFixture(cast())).organization.owner.uid)
-    assert.deepEqual([await pull(nobody), await push(nobody)], [403, 403])
+    const anonymous = await exchanged((await createRegistryFixture(cast())).organization.owner.uid)
+    assert.deepEqual([await pull(anonymous), await push(anonymous)], [403, 403])
   })
 
   test('permissions of a token are checked when it is used', async () => {

@@ -417,8 +417,8 @@ onEveryDatabase('version 1', (cast) => {
     }
     const form = 'application/x-www-form-urlencoded'
     const repo = await owner.api.create(`registry/repos/${root}`, { name: 'formed' })
-    const told = await post(`registry/v1/repotagssummary/${repo.uid}`, form, { exclude_dates: 'true' })
-    assert.deepEqual([told.status, told.body['id']], [200, repo.uid])
+    const expected = await post(`registry/v1/repotagssummary/${repo.uid}`, form, { exclude_dates: 'true' })
+    assert.deepEqual([expected.status, expected.body['id']], [200, repo.uid])
     assert.equal((await post('registry/v1/eoltags', form, { pageSize: 'x' })).status, 400)
     const json = await post('registry/v1/eoltags', 'application/json')
     assert.deepEqual([json.status, json.body['code'], json.headers.get('allow')], [501, 12, 'GET, HEAD'])

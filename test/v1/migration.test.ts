@@ -244,13 +244,13 @@ onEveryDatabase('migrating from version 1', (cast) => {
         updateTime: updatedAt,
       }))
       // For some resources version 1 has only one time.
-      const told = ['uid', 'createTime', 'updateTime'].filter((name) =>
+      const comparable = ['uid', 'createTime', 'updateTime'].filter((name) =>
         renamed.every((item: Json) => item[name] !== undefined),
       )
-      assert.ok(told.length >= 2, path)
+      assert.ok(comparable.length >= 2, path)
       const shown = (list: readonly Json[]) =>
         list
-          .map((item) => told.map((name) => item[name]))
+          .map((item) => comparable.map((name) => item[name]))
           .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
       assert.deepEqual(shown(renamed), shown(found), path)
     }

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { program, programNode } from '../server/process.ts'
 import type { CommandLine } from './command-line.ts'
 
-/** Somebody who types at a terminal, which `script` of util-linux makes. */
+/** A user who types at a terminal, which `script` of util-linux creates. */
 
 export const withoutTerminal =
   spawnSync('script', ['--version']).status === 0 ? false : 'needs the script command of util-linux'

@@ -49,7 +49,7 @@ test('one long name pushes no other row apart, and stays whole', () => {
   assert.deepEqual(lines?.slice(1), [`a   ${long}  y`, `b   short${' '.repeat(115)}  z`, ''])
 })
 
-test('where there is little room, empty columns go, names stay, uids keep the end that tells them apart', () => {
+test('in a narrow terminal, empty columns are dropped, names are kept, and uids keep their distinguishing end', () => {
   const rows = [
     row(`${ROOT}/7bec91381c0c8bb2`, 'registry.pull_token_creator', 'all that anybody may ever need to know'),
     row(`${ROOT}/633f6cac4ee96dd0`, 'viewer', 'reads'),
@@ -87,7 +87,7 @@ test('long texts take several lines', () => {
   assert.equal(table, 'NAME    EXPECTED\nissuer  one of the\n        keys there\nsub     x\n')
 })
 
-test('one thing is shown whole, with what is known of it and nothing else', () => {
+test('details show every known field and nothing else', () => {
   const time = new Date(Date.now() + 7 * 24 * 3600 * 1000 - 20).toISOString()
   assert.equal(
     formatDetails(row(ROOT, 'ci', 'builds and pushes the images', time), columns, plain(30)),
@@ -98,7 +98,7 @@ test('one thing is shown whole, with what is known of it and nothing else', () =
   assert.match(now, /\(just now\)\n$/)
 })
 
-test('what others named moves no cursor and turns no line around', () => {
+test('names of other users move no cursor and reverse no line', () => {
   const evil = row('a', `x\u001b[31m\u202ey`, 'a\nb')
   for (const shown of [
     formatTable([evil], columns, plain(80)) ?? '',
