@@ -25,8 +25,9 @@ const signIn = readme.find(({ text }) => text.includes('auth login'))?.text ?? '
 test('the README and the walkthrough start only what this test knows', () => {
   const commands = (page: typeof blocks) =>
     page.filter(({ language }) => language === 'bash').map(({ text }) => text)
-  const install = 'npm install --global berth       # or: npm install --global @berth/cli\nberth serve'
-  assert.deepEqual(commands(readme), ['npm ci && npm start', signIn, install, 'npm ci && npm test'])
+  const install =
+    'npm run pack -- dist/tarballs\nnpm install --global ./dist/tarballs/berth-[0-9]*.tgz\nberth serve'
+  assert.deepEqual(commands(readme), ['npm ci && npm start', signIn, 'npm ci && npm test', install])
   assert.deepEqual(commands(blocks), ['npm run dev', 'npx node examples/issuer.ts'])
   const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
   assert.equal(scripts.dev, 'node --watch bin/berth.js serve --dev')
