@@ -246,7 +246,7 @@ export const limits = {
   retentionManifestsMax: 100_000,
   /** Age of the untagged manifests that are deleted on request without an age, and how many one request deletes. */
   untaggedAgeMsDefault: DAY_MS,
-  untaggedDeletionsMax: 1000,
+  untaggedDeletionsMax: 200,
   /** Warnings in one response, and characters of one. */
   warningsMax: 8,
   warningCharsMax: 500,

@@ -304,7 +304,7 @@ export const exampleValues: Readonly<Record<string, unknown>> = {
   'PreviewUntaggedManifestsResponse.deleted_manifests': 1,
   'PreviewUntaggedManifestsResponse.deleted_tags': 0,
   'PreviewUntaggedManifestsResponse.unreferenced_bytes': '31457280',
-  'DeleteUntaggedManifestsResponse.deleted_manifests': 1000,
+  'DeleteUntaggedManifestsResponse.deleted_manifests': 200,
   'DeleteUntaggedManifestsResponse.deleted_tags': 0,
   'DeleteUntaggedManifestsResponse.remaining_manifests': 234,
 

@@ -191,7 +191,7 @@ export declare const ManifestsService: GenService<{
   /**
    * Deletes manifests that were not pushed and did not lose a tag for some time, if no tag points to them, no
    * index references them and their subject does not exist, together with the mutable tags that are attached
-   * to them (`sha256-...`). One call deletes at most 1000 manifests; call it again until none remain. Does not
+   * to them (`sha256-...`). One call deletes at most 200 manifests; call it again until none remain. Does not
    * delete blobs; garbage collection does. Fails with NOT_FOUND if the repo does not exist.
    *
    * @generated from rpc berth.registry.v1.ManifestsService.DeleteUntaggedManifests
