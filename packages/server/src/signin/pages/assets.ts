@@ -12,7 +12,6 @@ import type { SignInEnv } from '../context.ts'
 const YEAR_SECONDS = 365 * 24 * 3600
 
 const fileText = (at: URL) => readFileSync(at, 'utf8')
-const staticText = (name: string) => fileText(new URL(`./static/${name}`, import.meta.url))
 
 /** The browser part of the passkey library, as one script. */
 const webauthnScript = new URL(
@@ -21,12 +20,24 @@ const webauthnScript = new URL(
 )
 
 const files = {
-  'berth.css': { content: `${tokensCss}${baseCss}${staticText('berth.css')}`, type: 'text/css' },
+  'berth.css': {
+    content: `${tokensCss}${baseCss}${fileText(new URL('./static/berth.css', import.meta.url))}`,
+    type: 'text/css',
+  },
   'icon.svg': { content: iconSvg, type: 'image/svg+xml' },
   'webauthn.js': { content: fileText(webauthnScript), type: 'text/javascript' },
-  'fragment-code.js': { content: staticText('fragment-code.js'), type: 'text/javascript' },
-  'passkey.js': { content: staticText('passkey.js'), type: 'text/javascript' },
-  'password.js': { content: staticText('password.js'), type: 'text/javascript' },
+  'fragment-code.js': {
+    content: fileText(new URL('./static/fragment-code.js', import.meta.url)),
+    type: 'text/javascript',
+  },
+  'passkey.js': {
+    content: fileText(new URL('./static/passkey.js', import.meta.url)),
+    type: 'text/javascript',
+  },
+  'password.js': {
+    content: fileText(new URL('./static/password.js', import.meta.url)),
+    type: 'text/javascript',
+  },
 } as const
 export type AssetName = keyof typeof files
 
