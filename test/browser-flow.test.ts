@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { apiOf } from './support/api/api-fixture.ts'
-import { databases } from './support/database/databases.ts'
-import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { voucherOf } from './support/signin/accounts.ts'
-import { claimsOf, submitConsent, withQuery } from './support/signin/oauth.ts'
 import {
   createSignedInBrowser,
   type Fields,
   type WebBrowser,
   webBrowser,
-} from './support/signin/web-browser.ts'
+} from './support/browser/web-browser.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { voucherOf } from './support/signin/accounts.ts'
+import { claimsOf, submitConsent, withQuery } from './support/signin/oauth.ts'
 
 const REDIRECT = 'http://localhost:49152/callback?token=true&error=true'
 
@@ -144,7 +144,7 @@ for (const database of databases)
     })
 
     test('denying sends the client an error and no token', async () => {
-      const left = await answerOf({}, 'refuse')
+      const left = await answerOf({}, 'deny')
       assert.deepEqual([...left.searchParams.keys()], ['error', 'status_code'])
       assert.equal(left.searchParams.get('status_code'), '403')
     })

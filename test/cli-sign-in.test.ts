@@ -3,14 +3,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
+import { signedInPage, startBrowser, withoutBrowser } from './support/browser/chromium.ts'
+import { createSignedInBrowser, type WebBrowser } from './support/browser/web-browser.ts'
 import { type CommandLine, commandLine, signIn, waitForOutput } from './support/cli/command-line.ts'
 import { anyDatabase } from './support/database/databases.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createPerson } from './support/signin/accounts.ts'
-import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 import { submitConsent } from './support/signin/oauth.ts'
-import { createSignedInBrowser, type WebBrowser } from './support/signin/web-browser.ts'
 
 /** People sign in from a terminal, and what stays on their disk. */
 
@@ -207,7 +207,7 @@ for (const database of anyDatabase)
       const cli = newcomer()
       const running = cli.start(['auth', 'login'])
       const page = await browser.open(await waitForOutput(running, /http\S+\/oauth\/authorize\?\S+/))
-      const { redirectedTo: left } = await submitConsent(browser, page, 'refuse')
+      const { redirectedTo: left } = await submitConsent(browser, page, 'deny')
       assert.ok(left)
       // A foreign page sends the browser here too: that does not affect this sign-in.
       const foreign = new URL(left)
@@ -247,7 +247,7 @@ for (const database of anyDatabase)
       const cli = newcomer()
       const other = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'unknown.example.com' })
       const allowed = await begin(cli, 'allow')
-      const refused = await (await begin(other, 'refuse')).finished
+      const refused = await (await begin(other, 'deny')).finished
       assert.equal(refused.code, 1, refused.stderr)
       assert.match(refused.stderr, /berth: the sign-in failed: /)
       const { code, stderr } = await allowed.finished

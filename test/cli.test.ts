@@ -503,7 +503,7 @@ const serverPackage: ServerPackage = {
 }
 
 test('a command of the server package reports that the package is not installed', async () => {
-  const message = /requires the package berth, which contains the server: npm install --global berth/
+  const message = /requires the package berth, which contains the server: install berth-x\.y\.z\.tgz/
   const missing = () =>
     Promise.reject(new Error("Cannot find package '@berth/server' imported from berth.js"))
   await assert.rejects(loadServerModule(missing), message)

@@ -4,6 +4,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { apiOf, newName } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
+import { type WebPage, webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { type MailServer, mailEnvironment, startMailServer } from './support/mail/mail-server.ts'
 import { cleanups } from './support/server/process.ts'
@@ -12,7 +13,6 @@ import { createSession } from './support/signin/accounts.ts'
 import { openInvite, startInvite } from './support/signin/invites.ts'
 import { localAccount, newLocalAccount, PASSWORD, sendForm } from './support/signin/local-accounts.ts'
 import { submitConsent } from './support/signin/oauth.ts'
-import { type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
 /** Invites for an email address: what proves that the address belongs to the user who accepts. */
 

@@ -4,10 +4,10 @@ import { after, before, describe, test } from 'node:test'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import type { Browser, Page } from 'playwright-core'
 import { apiOf, newName } from './support/api/api-fixture.ts'
+import { signedInPage, startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { type MailServer, mailEnvironment, startMailServer } from './support/mail/mail-server.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 import { localAccount, PASSWORD } from './support/signin/local-accounts.ts'
 
 /** Links of emails in a real browser. `BERTH_TEST_SCREENSHOTS` names a directory for pictures. */

@@ -2,6 +2,12 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import {
@@ -15,12 +21,6 @@ import {
   tokenRequest,
   withQuery,
 } from './support/signin/oauth.ts'
-import {
-  createSignedInBrowser,
-  type Fields,
-  type WebBrowser,
-  webBrowser,
-} from './support/signin/web-browser.ts'
 
 const OTHER_CLIENT = 'portal'
 const OTHER_REDIRECT = 'https://portal.example.com/done'
@@ -202,7 +202,7 @@ for (const database of databases)
     test('denying sends the client an error with its state, and no code', async () => {
       const flow = codeFlow()
       const consent = await browser.open(withQuery('/oauth/authorize', flow.parameters))
-      const { redirectedTo: left } = await submitConsent(browser, consent, 'refuse')
+      const { redirectedTo: left } = await submitConsent(browser, consent, 'deny')
       assert.equal(left?.searchParams.get('error'), 'access_denied')
       assert.equal(left?.searchParams.get('state'), flow.state)
       assert.equal(left?.searchParams.get('code'), null)

@@ -7,9 +7,9 @@ import { promisify } from 'node:util'
 import type { PackageDirectory } from '../scripts/packages/definitions.ts'
 import { packPackages } from '../scripts/packages/pack.ts'
 import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { EXAMPLE_OUTPUT, installExample, typeCheck } from './support/packages/client-example.ts'
 import { cleanups, serveBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
-import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 
 /** The published packages, from their tarballs. test/long/packages.test.ts installs them with their dependencies. */
 
@@ -75,7 +75,7 @@ describe('the published packages', () => {
     for (const args of [['serve'], ['migrate'], ['admin', 'token']]) {
       const { code, stderr } = await finish(...args)
       assert.equal(code, 1)
-      assert.match(stderr, /requires the package berth.*npm install --global berth/)
+      assert.match(stderr, /requires the package berth.*install berth-x\.y\.z\.tgz/)
     }
   })
 

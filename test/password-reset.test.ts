@@ -5,6 +5,7 @@ import { setAccountDisabled, updateAccount } from '@berth/server/signin/accounts
 import { inTransaction } from '@berth/server/storage/db.ts'
 import type { AccountRow } from '@berth/server/storage/schema/tables.ts'
 import { newName } from './support/api/api-fixture.ts'
+import { type WebPage, webBrowser } from './support/browser/web-browser.ts'
 import { eventually } from './support/database/database-outage.ts'
 import { databases } from './support/database/databases.ts'
 import { type MailServer, mailEnvironment, startMailServer } from './support/mail/mail-server.ts'
@@ -18,7 +19,6 @@ import {
   sendForm,
   setPassword,
 } from './support/signin/local-accounts.ts'
-import { type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
 const NEW_PASSWORD = 'quiet river under seven bridges'
 const FORGOT = '/sign-in/forgot-password'
@@ -183,7 +183,7 @@ for (const database of databases)
       const beyond = await request(newEmail(), browser)
       assert.equal(beyond.status, 429)
       assert.ok(Number(beyond.headers.get('retry-after')) > 0)
-      assert.match(beyond.text, /too many password resets were requested from this address/i)
+      assert.match(beyond.text, /too many password resets were requested from your network address/i)
     })
 
     test('an account that requires a passkey too does not sign in with the link alone', async () => {

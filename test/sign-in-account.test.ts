@@ -5,16 +5,16 @@ import { accountById } from '@berth/server/signin/accounts/accounts.ts'
 import type { AccountRow } from '@berth/server/storage/schema/tables.ts'
 import { newName } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
-import { databases } from './support/database/databases.ts'
-import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { createPerson, createSession } from './support/signin/accounts.ts'
-import { isSignedIn, localAccount, PASSWORD, sendForm, setPassword } from './support/signin/local-accounts.ts'
 import {
   createSignedInBrowser,
   type Fields,
   type WebBrowser,
   webBrowser,
-} from './support/signin/web-browser.ts'
+} from './support/browser/web-browser.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson, createSession } from './support/signin/accounts.ts'
+import { isSignedIn, localAccount, PASSWORD, sendForm, setPassword } from './support/signin/local-accounts.ts'
 
 for (const database of databases) {
   describe(`the account page (${database.name})`, () => {

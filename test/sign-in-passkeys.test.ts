@@ -3,10 +3,10 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { newName } from './support/api/api-fixture.ts'
+import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { databases } from './support/database/databases.ts'
 import { freePort } from './support/database/postgres.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 import { newLocalAccount, PASSWORD, passwordPath } from './support/signin/local-accounts.ts'
 
 /** Passkeys, in a browser with an authenticator that is made of software. */

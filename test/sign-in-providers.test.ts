@@ -9,6 +9,14 @@ import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { call } from './support/api/rest.ts'
 import { createOrganization, createResource, verifyOrganization } from './support/api/tenant.ts'
+import {
+  confirm,
+  createSignedInBrowser,
+  linkOf,
+  type WebBrowser,
+  type WebPage,
+  webBrowser,
+} from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
@@ -26,14 +34,6 @@ import {
   UPSTREAM_CLIENT,
   type UpstreamProvider,
 } from './support/signin/upstream-provider.ts'
-import {
-  confirm,
-  createSignedInBrowser,
-  linkOf,
-  type WebBrowser,
-  type WebPage,
-  webBrowser,
-} from './support/signin/web-browser.ts'
 import { exchange } from './support/tokens/exchange.ts'
 
 const role = (name: string) => managedRoleByName.get(name)?.uid ?? ''

@@ -143,7 +143,7 @@ const folders = groupCommands(
 const folderCommands: readonly CommandDeclaration[] = [
   {
     ...folders.list,
-    parameters: [{ name: 'ORGANIZATION', summary: 'organization or folder (uid or path)' }],
+    parameters: [{ name: 'GROUP', summary: 'organization or folder (uid or path)' }],
     options: [...(folders.list.options ?? []), { flags: '--flat', summary: 'a table of paths, not a tree' }],
     defaultFormat: (options) =>
       ['sort', 'filter', 'limit', 'flat'].some((option) => Object.hasOwn(options, option)) ? 'table' : 'tree',

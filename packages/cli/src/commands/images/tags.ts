@@ -87,7 +87,7 @@ export function tagListCommand(
 ): CommandDeclaration {
   const list: ListDeclaration<NamedTag> = {
     ...texts,
-    parameters: [{ name: 'REPO', summary: 'repo (name, path or uid), or a repo of another registry' }],
+    parameters: [{ name: 'REPO', summary: `repo (${REPO_FORMS}), or a repo of another registry` }],
     options: [
       ...scopeOptions,
       repoOption,

@@ -57,7 +57,7 @@ for (const [query, init] of accepted) {
 }
 
 test('a strict reader rejects an unknown parameter, and names the ones that exist', () => {
-  const strict = createQueryReader(ListGroupsRequestSchema, ['page_token', 'uidp.ids'], 'refused')!
+  const strict = createQueryReader(ListGroupsRequestSchema, ['page_token', 'uidp.ids'], 'rejected')!
   const known =
     'uidp.ancestors_of, uidp.descendants_of, uidp.children_of, uidp.in_root, name, page_size, order_by, skip'
   for (const name of ['nope', 'uidp.nope', 'Name', 'x'.repeat(200)])
@@ -72,7 +72,7 @@ test('a strict reader rejects an unknown parameter, and names the ones that exis
     )
   // Path and body fill these.
   strict(create(ListGroupsRequestSchema), ['page_token=a&uidp.ids=b'])
-  const empty = createQueryReader(ListGroupsRequestSchema, ['*'], 'refused')!
+  const empty = createQueryReader(ListGroupsRequestSchema, ['*'], 'rejected')!
   assert.throws(() => empty(create(ListGroupsRequestSchema), ['nope=1']), /this method has no parameters/)
 })
 

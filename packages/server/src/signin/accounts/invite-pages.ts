@@ -90,7 +90,7 @@ ${isUnverified ? mailForm(shown, 'a link that confirms the address') : ''}<form 
 ${formToken(browser)}<input type="hidden" name="request" value="${secret}">
 <div class="actions">
 <button name="decision" value="switch"${isUnverified ? html` class="quiet"` : ''}>Use another account</button>
-<button name="decision" value="refuse" class="quiet">Not now</button>
+<button name="decision" value="deny" class="quiet">Not now</button>
 </div>
 </form>`,
   )

@@ -85,7 +85,7 @@ export function composePasswordChanged(authUrl: string): MailComposers['password
       subject: `Your password on ${host} was changed`,
       paragraphs: [
         `Hello ${name},`,
-        `the password of your account ${email} on ${host} was changed, and all other sessions ended.`,
+        `the password of your account ${email} on ${host} was changed, and all sessions of the account ended.`,
       ],
       notes: ['If this was not you, ask the operator of this server to reset your account.'],
     }),
