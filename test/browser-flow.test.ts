@@ -52,7 +52,7 @@ const refused: readonly (readonly [string, Fields])[] = [
   ['one audience of two that is not ours', { audience: 'BASE,https://elsewhere.example.com' }],
   ['skip_registration that is no boolean', { skip_registration: 'yes' }],
   ['create_refresh_token that is no boolean', { create_refresh_token: '1' }],
-  ['an identity that is no uid', { identity: 'somebody' }],
+  ['an identity that is no uid', { identity: 'someone' }],
   ['a scope that is no uid and no name', { scope: 'A/B' }],
   [
     'an identity provider that there is not',
@@ -167,7 +167,7 @@ for (const database of databases)
     })
 
     for (const [what, changed] of refused)
-      test(`${what}: refused with 400, at the client's address (${refused.length} rows)`, async () => {
+      test(`${what}: rejected with 400, at the client's address (${refused.length} rows)`, async () => {
         const audience = changed['audience']?.replace('BASE', berth.url)
         const { redirectedTo: left, text } = await browser.open(opened({ ...changed, audience }))
         assert.equal(left?.searchParams.get('status_code'), '400', text)
@@ -176,7 +176,7 @@ for (const database of databases)
       })
 
     for (const name of repeated)
-      test(`R40: ${name} twice: refused with 400 (${repeated.length} rows)`, async () => {
+      test(`R40: ${name} twice: rejected with 400 (${repeated.length} rows)`, async () => {
         const { redirectedTo: left } = await browser.open(`${opened()}&${name}=a&${name}=b`)
         assert.equal(left?.searchParams.get('status_code'), '400')
       })

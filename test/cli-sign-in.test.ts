@@ -222,7 +222,7 @@ for (const database of anyDatabase)
       assert.ok(!existsSync(cacheOf(cli)))
     })
 
-    test('an answer that names another issuer is refused', async () => {
+    test('an answer that names another issuer is rejected', async () => {
       const cli = newcomer()
       const running = cli.start(['auth', 'login'])
       const { redirectedTo: left } = await submitConsent(
@@ -236,7 +236,7 @@ for (const database of anyDatabase)
       assert.deepEqual([code, /the response is from https:\/\/evil\.example/.test(stderr)], [1, true], stderr)
     })
 
-    test('without a browser here, a code is confirmed on another device, or refused there', async () => {
+    test('without a browser here, a code is confirmed on another device, or rejected there', async () => {
       const begin = async (cli: CommandLine, decision: string) => {
         const running = cli.start(['auth', 'login', '--headless'])
         const code = await waitForOutput(running, /\b[B-Z]{4}-[B-Z]{4}\b/)

@@ -195,7 +195,7 @@ for (const database of databases)
     })
 
     test('an invite for another user, sent by a client, gives no token', async () => {
-      const { code } = await invite({ email: 'somebody@example.com' })
+      const { code } = await invite({ email: 'someone@example.com' })
       const { browser } = await guest()
       const path = withQuery('/oauth', {
         exit: 'redirect',

@@ -122,7 +122,7 @@ describe('links of emails in Chromium', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'Join default' }).waitFor()
   })
 
-  test('the pages of an invite for another person are accessible, and lead on', async () => {
+  test('the pages of an invite for another person are accessible, and link to the next step', async () => {
     const email = newEmail()
     const { link } = (await invite(email)) as unknown as { link: string }
     const visitor = await newPage()
@@ -140,7 +140,7 @@ describe('links of emails in Chromium', { skip: withoutBrowser }, () => {
     await inspect(visitor, 'invite-sent')
   })
 
-  test('a used or wrong code says what to do next', async () => {
+  test('a used or wrong code names the next step', async () => {
     const page = await newPage()
     await page.goto(`${berth.url}/invite#wrong`)
     await page.getByText('Ask the person who invited you for a new invite.').waitFor()

@@ -62,7 +62,7 @@ const refusedRequests: readonly (readonly [what: string, changed: Fields, error:
 /** Requests without a valid redirect URI: an error page, and no redirect. */
 const strayRequests: readonly (readonly [what: string, changed: Fields])[] = [
   ['no client_id', { client_id: undefined }],
-  ['an unknown client_id', { client_id: 'somebody' }],
+  ['an unknown client_id', { client_id: 'someone' }],
   ['a client_id in capitals', { client_id: 'BERTH-CLI' }],
   ['no redirect_uri', { redirect_uri: undefined }],
   ["another client's redirect_uri", { redirect_uri: OTHER_REDIRECT }],
@@ -90,7 +90,7 @@ const refusedRedemptions: readonly (readonly [
   ['an unknown grant_type', { grant_type: 'password' }, 'unsupported_grant_type'],
   ['a grant_type that is a name of objects', { grant_type: 'constructor' }, 'unsupported_grant_type'],
   ['no client_id', { client_id: undefined }, 'invalid_request'],
-  ['an unknown client_id', { client_id: 'somebody' }, 'invalid_client', 401],
+  ['an unknown client_id', { client_id: 'someone' }, 'invalid_client', 401],
   ["another client's id", { client_id: OTHER_CLIENT }, 'invalid_grant'],
   ['no code', { code: undefined }, 'invalid_request'],
   ['a code that is none', { code: 'a'.repeat(43) }, 'invalid_grant'],
@@ -372,7 +372,7 @@ for (const database of databases)
         ['no refresh_token', { refresh_token: undefined }, 'invalid_request', 400],
         ['one that is made up', { refresh_token: 'eyJhIjoxfQ==' }, 'invalid_grant', 400],
         ['no client_id', { client_id: undefined }, 'invalid_request', 400],
-        ['an unknown client_id', { client_id: 'somebody' }, 'invalid_client', 401],
+        ['an unknown client_id', { client_id: 'someone' }, 'invalid_client', 401],
         ["another client's id", { client_id: OTHER_CLIENT }, 'invalid_grant', 400],
         [
           'an audience that was not agreed to',
@@ -405,7 +405,7 @@ for (const database of databases)
         ['no token', { token: undefined }, 400, 'invalid_request'],
         ['a token that is none', { token: 'x' }, 200, undefined],
         ['no client_id', { client_id: undefined }, 400, 'invalid_request'],
-        ['an unknown client_id', { client_id: 'somebody' }, 401, 'invalid_client'],
+        ['an unknown client_id', { client_id: 'someone' }, 401, 'invalid_client'],
         ["another client's id", { client_id: OTHER_CLIENT }, 400, 'invalid_grant'],
       ]
       for (const [what, changed, status, error] of notRevoked)

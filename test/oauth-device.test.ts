@@ -162,7 +162,7 @@ for (const database of databases)
 
     const refusedBeginnings: readonly (readonly [string, Fields, string, number])[] = [
       ['no client_id', { client_id: undefined }, 'invalid_client', 401],
-      ['an unknown client_id', { client_id: 'somebody' }, 'invalid_client', 401],
+      ['an unknown client_id', { client_id: 'someone' }, 'invalid_client', 401],
       ['a scope that is not known', { scope: 'openid everything' }, 'invalid_scope', 400],
       ['an audience that is not ours', { audience: 'https://elsewhere.example.com' }, 'invalid_target', 400],
       ['a scope with a line break', { scope: 'openid\n' }, 'invalid_request', 400],
@@ -180,7 +180,7 @@ for (const database of databases)
       ['no device_code', { device_code: undefined }, 'invalid_request', 400],
       ['a device_code that is none', { device_code: 'a'.repeat(43) }, 'invalid_grant', 400],
       ['no client_id', { client_id: undefined }, 'invalid_request', 400],
-      ['an unknown client_id', { client_id: 'somebody' }, 'invalid_client', 401],
+      ['an unknown client_id', { client_id: 'someone' }, 'invalid_client', 401],
       ["another client's id", { client_id: 'portal' }, 'invalid_grant', 400],
       [
         'an audience that was not agreed to',

@@ -7,7 +7,7 @@ import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { openInvite } from './support/signin/invites.ts'
 import { localAccount, sendForm, setPassword, setupPath } from './support/signin/local-accounts.ts'
 
-/** What holds for every page of the sign-in. */
+/** The rules of every page of the sign-in. */
 
 const [database] = databases
 if (database === undefined) throw new Error('no database')

@@ -51,7 +51,7 @@ for (const database of databases) {
   describe(`signing in with an OpenID provider (${database.name})`, () => {
     const clean = cleanups()
     let berth: TestBerth
-    /** Offered to everybody. */
+    /** Offered to everyone. */
     let shared: UpstreamProvider
     /** The organization's own. */
     let own: UpstreamProvider
@@ -572,7 +572,7 @@ for (const database of databases) {
         assert.equal(await (await fetch(`${berth.url}/orgcheck?name=${name}`)).json(), false)
     })
 
-    test('R40: an identity provider whose issuer is Berth is refused', async () => {
+    test('R40: an identity provider whose issuer is Berth is rejected', async () => {
       for (const issuer of [berth.url, `${berth.url}/`])
         await assert.rejects(makeProvider({ name: 'ourselves' }, { issuer }), /must not be this server/)
       const { uid } = await makeProvider({ name: 'others' })

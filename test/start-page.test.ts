@@ -130,7 +130,7 @@ for (const database of databases)
       }
     })
 
-    test('clients get what they got: JSON for /, and JSON with a token whatever they accept', async () => {
+    test('clients get unchanged responses: JSON for /, and JSON with a token whatever they accept', async () => {
       for (const accept of ['*/*', 'application/json']) {
         const reply = await get('/', { accept })
         assert.equal(reply.status, 404)

@@ -434,7 +434,7 @@ for (const database of databases) {
           [a.provider, b.provider, 403],
           [a.provider, OPERATOR, 200],
         ] as const) {
-          const sub = newName('somebody')
+          const sub = newName('someone')
           await person(sub)
           await signIn(registered)
           const api = await through(came)

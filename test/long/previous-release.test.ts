@@ -118,7 +118,7 @@ test(`a node of ${previousRelease.version} and one of this version serve one ins
     }
   })
 
-  await t.test('the old version is refused after the migration', async () => {
+  await t.test('the old version is rejected after the migration', async () => {
     const { code, stderr } = await runBerth(t, ['serve'], previous.settingsOf(env), { as: previous.program })
     assert.notEqual(code, 0)
     assert.match(stderr, /migrat/)

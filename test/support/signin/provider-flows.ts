@@ -218,7 +218,7 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
     })
 
     flow(
-      'R40: a response of another issuer is refused, and one without its issuer where that is promised',
+      'R40: a response of another issuer is rejected, and one without its issuer where that is promised',
       async () => {
         for (const [changed, iss] of [
           ['another', ['https://other.example']],

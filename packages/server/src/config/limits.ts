@@ -3,7 +3,7 @@ import { formatLimits } from '@berth/advisory-formats/limits.ts'
 /** All limits, with their units and sources. Each is named in a test or a document. Those of advisory documents are in their package. */
 
 const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
+export const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const KIB = 1024

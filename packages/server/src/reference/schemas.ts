@@ -74,7 +74,7 @@ const INTEGER_PATTERN = '^-?\\d+$'
 const UNSIGNED_PATTERN = '^\\d+$'
 
 const suffixes: Readonly<Record<Use, string>> = {
-  answer: '',
+  response: '',
   create: 'Input',
   entry: 'Entry',
   update: 'Update',

@@ -125,7 +125,7 @@ const folders = groupCommands(
     async list(invocation, request) {
       const client = await invocation.client()
       const word = invocation.argument(0)
-      const root = word === '' ? undefined : await resolveGroupUid(invocation, word, 'ORGANIZATION')
+      const root = word === '' ? undefined : await resolveGroupUid(invocation, word, 'GROUP')
       const isTree = invocation.output.format === 'tree'
       return rememberNames(
         invocation.names,

@@ -13,7 +13,7 @@ import { CommandFailed, stripStatusPrefix } from '../../session/access-token.ts'
 import { getAccessToken } from '../../session/current-token.ts'
 import { request } from '../../session/http.ts'
 import { type ImageLocation, isExternalImage, tokenHostOption, withImageResolver } from './image-location.ts'
-import { listRepos, repoOption } from './repos.ts'
+import { listRepos, REPO_FORMS, repoOption } from './repos.ts'
 
 /** Tags, of the platform's registry and of others. */
 

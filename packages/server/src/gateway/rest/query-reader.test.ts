@@ -118,7 +118,7 @@ const refused: readonly [query: string, field: string][] = [
   ['%zz=a', 'query'],
 ]
 for (const [query, field] of refused) {
-  test(`${query} is refused`, () => {
+  test(`${query} is rejected`, () => {
     assert.throws(
       () => read(query),
       (error) => {
@@ -165,7 +165,7 @@ test('list parameters are understood in both spellings', () => {
   assert.deepEqual([rest.pageSize, rest.pageToken, rest.orderBy, rest.skip], [2, 't', 'name desc', 3])
 })
 
-test('whatever the query is, it is read or refused with code 3', () => {
+test('whatever the query is, it is read or rejected with code 3', () => {
   const names = allFieldKinds.fields.map(({ name }) => name)
   const pair = fc.tuple(fc.oneof(fc.constantFrom(...names), fc.string()), fc.string({ unit: 'binary' }))
   const query = fc.array(pair.map(([name, value]) => `${name}=${value}`)).map((pairs) => pairs.join('&'))
