@@ -274,7 +274,8 @@ function signatureSource(method: DescMethod): string {
   const comment = doc(comments.get(`${method.parent.typeName}.${method.name}`), '    ')
   const name = shortName(method)
   const { input, output } = method
-  const response = output.typeName === 'google.protobuf.Empty' ? 'void' : `types.${nameIn('response', output)}`
+  const response =
+    output.typeName === 'google.protobuf.Empty' ? 'void' : `types.${nameIn('response', output)}`
   const line = (args: string) => `${comment}    ${name}(${args}): Reply<${response}>\n`
   const isEmpty = input.typeName === 'google.protobuf.Empty'
   const request = isEmpty ? 'Readonly<Record<string, never>>' : `types.${nameIn('request', input)}`
