@@ -229,7 +229,7 @@ onEveryDatabase('page tokens and parameters', (cast) => {
     assert.deepEqual([next.status, next.body.groups, next.body.nextPageToken], [200, [], ''])
   })
 
-  test('a skip in a request with a token applies only if it has changed', async () => {
+  test('a skip in a request with a token applies only if it has changed (decision 4)', async () => {
     const organization = await cast().organization()
     const api = await six(organization)
     const query = { 'uidp.children_of': organization.uid, order_by: 'name', page_size: '2' }

@@ -296,7 +296,7 @@ export async function assertPagesMatchList(cast: ApiFixture, question: ListQuest
     const { collection, pageSize, skip } = question
     const wanted = (await expected()).map((row) => String(row['uid']))
     const first = skip === 0 ? query : { ...query, skip: String(skip) }
-    // Whether a client repeats its skip with the token or leaves it out, the token has consumed it.
+    // Whether a client repeats its skip with the token or leaves it out, the token has consumed it (decision 4).
     const next = question.repeatsSkip ? first : query
     const seen: string[] = []
     let token = ''
@@ -315,7 +315,7 @@ export async function assertPagesMatchList(cast: ApiFixture, question: ListQuest
   })
 }
 
-/** A further `skip` with a token passes over rows after the cursor, and adds up. */
+/** A further `skip` with a token passes over rows after the cursor, and adds up (decision 4). */
 export async function assertSkipsAddUp(
   cast: ApiFixture,
   question: ListQuestion,

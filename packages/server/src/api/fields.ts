@@ -3,7 +3,7 @@ import { type FieldViolation, invalidArguments } from './errors.ts'
 
 /** Rules for fields of several resources. Each returns a violation, or undefined if the value is valid. */
 
-/** Names of groups (the spec) and of all other resources with a name. */
+/** Names of groups (the spec) and of all other resources with a name (decision 18). */
 const namePattern = /^[a-z0-9 ._-]{1,}$/
 
 /** Descriptions may have several lines. */

@@ -100,7 +100,7 @@ function decrypt(token: string, key: KeyObject): string | undefined {
   }
 }
 
-/** Returns the size of a page: the default for 0 or undefined, at most the maximum. The caller rejects negative sizes. */
+/** Returns the size of a page: the default for 0 or undefined, at most the maximum. The caller rejects negative sizes (decision 6). */
 export function effectivePageSize(requested: number): number {
   return requested === 0 ? limits.pageSizeDefault : Math.min(requested, limits.pageSizeMax)
 }

@@ -65,7 +65,7 @@ import { bindCreator, unbindCreators } from './role-bindings.ts'
  */
 
 export interface GroupRules {
-  /** Whether every signed-in identity may create an organization. */
+  /** Whether every signed-in identity may create an organization (decision 16). */
   readonly openOrganizations: boolean
   /** Domains of email addresses that do not identify an employer, besides those of public providers. */
   readonly blockedEmailDomains: readonly string[]
@@ -242,7 +242,7 @@ function requireMayCreateOrganization(call: Call, openOrganizations: boolean): v
 
 /**
  * Only the operator can set `verified` and `kind`, on organizations, and the name of a verified organization, which identifies it
- * elsewhere. Unchanged values are accepted.
+ * elsewhere. Unchanged values are accepted (decision 20).
  */
 function requireOperatorForFields(call: Call, current: Group, next: Group, organization: boolean): void {
   const renamed = current.verified && next.name !== current.name

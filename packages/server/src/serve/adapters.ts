@@ -51,7 +51,7 @@ export interface Adapters {
   setServing(serving: boolean): void
 }
 
-/** v2 is an alias of v2beta1. */
+/** v2 is an alias of v2beta1 (decision 22). */
 const serviceNamesOf = ({ typeName }: DescService) => [typeName, typeName.replace('.v2beta1.', '.v2.')]
 
 export function createAdapters(deps: ServerDependencies): Adapters {

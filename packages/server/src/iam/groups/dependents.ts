@@ -21,7 +21,7 @@ const labels: Readonly<Partial<Record<ResourceTable, string>>> = {
   group_invites: 'invites',
 }
 
-/** Returns the tables with resources that block the deletion of a group. */
+/** Returns the tables with resources that block the deletion of a group (decision 12). */
 export async function findContents(tx: Tx, group: string, nowMs: number): Promise<ResourceTable[]> {
   const found: ResourceTable[] = []
   for (const table of resourceTables) {
