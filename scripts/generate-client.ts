@@ -27,7 +27,7 @@ const head = '// Generated from packages/contract/proto/ by scripts/generate-cli
 const VERSION_1 = 'chainguard.platform.iam'
 
 /** Requests have the fields that callers can set; responses have the fields that the API always writes. */
-type Direction = 'request' | 'answer'
+type Direction = 'request' | 'response'
 
 const services = currentFiles.flatMap((file) => file.services)
 const routes = routesOf(services)
@@ -35,10 +35,10 @@ const routes = routesOf(services)
 const comments = new Map<string, string>(
   Object.entries(JSON.parse(readFileSync('packages/contract/gen/comments.json', 'utf8'))),
 )
-const usesOf = { request: new Set<DescMessage>(), answer: new Set<DescMessage>() }
+const usesOf = { request: new Set<DescMessage>(), response: new Set<DescMessage>() }
 for (const { input, output } of services.flatMap((service) => service.methods)) {
   collect('request', input)
-  collect('answer', output)
+  collect('response', output)
 }
 mkdirSync(directory, { recursive: true })
 writeFileSync(join(directory, 'types.ts'), typesSource())
@@ -55,7 +55,7 @@ function collect(direction: Direction, message: DescMessage): void {
 /** Fields that only the server sets are omitted from requests. */
 function fieldsOf(direction: Direction, message: DescMessage): DescField[] {
   return message.fields.filter(
-    (field) => direction === 'answer' || !behaves(field, FieldBehavior.OUTPUT_ONLY),
+    (field) => direction === 'response' || !behaves(field, FieldBehavior.OUTPUT_ONLY),
   )
 }
 
@@ -70,7 +70,7 @@ function typesSource(): string {
     blocks.set(name, source)
   }
   const enums = new Set<NonNullable<DescField['enum']>>()
-  for (const direction of ['request', 'answer'] as const) {
+  for (const direction of ['request', 'response'] as const) {
     for (const message of usesOf[direction]) {
       add(nameIn(direction, message), interfaceSource(direction, message))
       for (const field of fieldsOf(direction, message)) if (field.enum) enums.add(field.enum)
@@ -154,7 +154,7 @@ function valueType(direction: Direction, field: DescField): string {
 
 /** A message has different names in requests and in responses. */
 function nameIn(direction: Direction, message: DescMessage): string {
-  const both = usesOf.request.has(message) && usesOf.answer.has(message)
+  const both = usesOf.request.has(message) && usesOf.response.has(message)
   return localName(message) + (direction === 'request' && both ? 'Input' : '')
 }
 
@@ -274,8 +274,9 @@ function signatureSource(method: DescMethod): string {
   const comment = doc(comments.get(`${method.parent.typeName}.${method.name}`), '    ')
   const name = shortName(method)
   const { input, output } = method
-  const answer = output.typeName === 'google.protobuf.Empty' ? 'void' : `types.${nameIn('answer', output)}`
-  const line = (args: string) => `${comment}    ${name}(${args}): Reply<${answer}>\n`
+  const response =
+    output.typeName === 'google.protobuf.Empty' ? 'void' : `types.${nameIn('response', output)}`
+  const line = (args: string) => `${comment}    ${name}(${args}): Reply<${response}>\n`
   const isEmpty = input.typeName === 'google.protobuf.Empty'
   const request = isEmpty ? 'Readonly<Record<string, never>>' : `types.${nameIn('request', input)}`
   const optional = fieldsOf('request', input).some((field) => behaves(field, FieldBehavior.REQUIRED))
@@ -303,7 +304,7 @@ function signatureSource(method: DescMethod): string {
       return (
         line(`request?: ${request}, options?: CallOptions`) +
         '    /** The same without the pages: they are fetched one after the other as the loop comes to them. */\n' +
-        `    all(request?: Omit<${request}, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.${nameIn('answer', item)}, void>\n`
+        `    all(request?: Omit<${request}, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.${nameIn('response', item)}, void>\n`
       )
     }
     case 'request': {

@@ -102,12 +102,14 @@ for (const engine of ['sqlite', 'postgres'] as const)
           client: '127.0.0.1',
           user_agent: agent.slice(0, limits.loggedUserAgentCharsMax),
         })
-        const events = await call('GET', `${url}/audit/v1/events?uidp.descendants_of=${organization}`, { token })
+        const events = await call('GET', `${url}/audit/v1/events?uidp.descendants_of=${organization}`, {
+          token,
+        })
         assert.ok(events.text.includes('"rest/ok:1"'), events.text)
       },
     )
 
-    await t.test('REST: requests that are refused, and those of no method', async () => {
+    await t.test('REST: requests that are rejected, and those of no method', async () => {
       await fetch(groups, { headers: named('rest-401', { authorization: 'Bearer secret-token' }) })
       await fetch(`${groups}/${organization}`, {
         method: 'POST',
@@ -134,7 +136,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
       assert.deepEqual(await shape('setup'), [404, 'NOT_FOUND', '/setup', undefined])
     })
 
-    await t.test('gRPC: calls that succeed, are refused, and that no method takes', async () => {
+    await t.test('gRPC: calls that succeed, are rejected, and that no method takes', async () => {
       const client = grpcClient(url)
       t.after(() => client.close())
       const request = { uid: organization }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { call } from './support/api/rest.ts'
+import { webBrowser } from './support/browser/web-browser.ts'
 import { runBerth, serveBerth, temporaryDirectory } from './support/server/process.ts'
 import { isSignedIn, PASSWORD, setPassword } from './support/signin/local-accounts.ts'
-import { webBrowser } from './support/signin/web-browser.ts'
 
 /** A server that runs, and the operator's commands beside it. */
 async function running(t: TestContext) {

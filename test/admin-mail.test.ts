@@ -20,7 +20,7 @@ async function checkMailServer(t: Cleanup, env: Readonly<Record<string, string>>
   return checks.find(({ name }) => name === 'mail server') ?? assert.fail(stdout)
 }
 
-test('admin check signs in to the mail server, and says what is wrong without the password', async (t) => {
+test('admin check signs in to the mail server, and reports the problem without the password', async (t) => {
   const server = await startMailServer(t, { tls: 'none', login })
   const directory = { BERTH_DATA_DIR: temporaryDirectory(t) }
   const right = await checkMailServer(t, { ...directory, ...settingsOf(server.port) })

@@ -210,7 +210,7 @@ test('redirects follow the rules of the first URL, up to a limit', async (t) => 
   await assert.rejects(fetch(`${server.url}/credentials`), failing(/credentials in the URL/))
 })
 
-test('an address in a private network is refused, named directly or by a redirect', async (t) => {
+test('an address in a private network is rejected, named directly or by a redirect', async (t) => {
   const server = await startFeedServer(t, trustedCertificate())
   const closed = fetcher(t, {}, [])
   for (const url of [

@@ -324,7 +324,7 @@ const rejections: readonly (readonly [
 ]
 
 for (const [what, content, reason, format = ''] of rejections) {
-  test(`refuses ${what}`, () => assert.match(rejectionOf(content, format), reason))
+  test(`rejects ${what}`, () => assert.match(rejectionOf(content, format), reason))
 }
 
 test('accepts a byte order mark, CRLF line ends, and aliases with little repetition', () => {

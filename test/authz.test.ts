@@ -93,7 +93,7 @@ describe('who may call what', () => {
       body: { verified: true, kind: 'ORG_KIND_CUSTOMER' },
     })
     const { kysely } = berth.berth.installation.store.db
-    await kysely.updateTable('identities').set({ email: 'somebody@matrix.example' }).execute()
+    await kysely.updateTable('identities').set({ email: 'someone@matrix.example' }).execute()
 
     const rows: string[] = []
     // Last, for it gives a role to each of them.
@@ -131,7 +131,7 @@ ${rows.join('\n')}
     )
   })
 
-  test('R6, R7, R11: every method refuses every bad token with code 16, over REST with one challenge, and over gRPC', async () => {
+  test('R6, R7, R11: every method rejects every bad token with code 16, over REST with one challenge, and over gRPC', async () => {
     const { keys } = berth.berth.installation
     const { kid, key } = await keys.current()
     const now = Math.floor(Date.now() / 1000)

@@ -163,7 +163,7 @@ describe('backup and restore of a SQLite installation', () => {
     assert.equal((await runAdmin(t, to, 'scrub')).code, 0)
   })
 
-  test('a destination that is the bucket of the images, or no address, is refused', async () => {
+  test('a destination that is the bucket of the images, or no address, is rejected', async () => {
     const bucket = { BERTH_BLOBS_S3_BUCKET: 'images', BERTH_BLOBS_S3_ENDPOINT: 'http://127.0.0.1:1' }
     const list = (...words: string[]) => runAdmin(t, { ...env, ...bucket }, 'backup', 'list', ...words)
     const same = await list('s3://images', '--s3-endpoint', 'HTTP://127.0.0.1:1/')

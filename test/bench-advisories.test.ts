@@ -68,7 +68,7 @@ onEveryDatabase('advisories of the benchmark', (cast) => {
     const parts = { db, clock: () => NOW }
     const count = await loadDocuments({ ...parts, uids: numbered() }, loaded.uid as Uid, DOCUMENTS)
     const store = { ...parts, uids: numbered() }
-    const event = { actor: 'somebody', method: 'import', requestId: '', address: '' }
+    const event = { actor: 'someone', method: 'import', requestId: '', address: '' }
     const options = { store, reader, parent: imported.uid as Uid, dryRun: false, event }
     let created = 0
     for (let document = 0; document < DOCUMENTS; document++) {

@@ -54,7 +54,7 @@ describe('what is decoded', () => {
       ['empty elements, packed', 900_000, true, `more%20than%20${limits.protobufElementsMax}%20fields`],
       ['more than the limit, packed', 20 * MIB, true, 'is%20larger%20than'],
     ] as const)
-      test(`R28: gRPC ${method.name} refuses ${what} by their number, before it creates objects`, async (t) => {
+      test(`R28: gRPC ${method.name} rejects ${what} by their number, before it creates objects`, async (t) => {
         const session = http2Session(t, berth.url)
         const elements = emptyElements(bytes)
         const message = compressed ? gzipSync(elements) : elements
@@ -89,7 +89,7 @@ describe('what is decoded', () => {
     ],
     ['bytes', () => `{"documents":[{"content":"${'A'.repeat(8 * MIB)}"}]}`, /larger than 8388608 bytes/],
   ] as const)
-    test(`R28: REST refuses too many ${what} by their number (code 3)`, async () => {
+    test(`R28: REST rejects too many ${what} by their number (code 3)`, async () => {
       const { status, text } = await importing(body())
       assert.equal(status, what === 'bytes' ? 413 : 400)
       assert.match(text, refusal)

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { apiOf } from './support/api/api-fixture.ts'
-import { databases } from './support/database/databases.ts'
-import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { voucherOf } from './support/signin/accounts.ts'
-import { claimsOf, submitConsent, withQuery } from './support/signin/oauth.ts'
 import {
   createSignedInBrowser,
   type Fields,
   type WebBrowser,
   webBrowser,
-} from './support/signin/web-browser.ts'
+} from './support/browser/web-browser.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { voucherOf } from './support/signin/accounts.ts'
+import { claimsOf, submitConsent, withQuery } from './support/signin/oauth.ts'
 
 const REDIRECT = 'http://localhost:49152/callback?token=true&error=true'
 
@@ -52,7 +52,7 @@ const refused: readonly (readonly [string, Fields])[] = [
   ['one audience of two that is not ours', { audience: 'BASE,https://elsewhere.example.com' }],
   ['skip_registration that is no boolean', { skip_registration: 'yes' }],
   ['create_refresh_token that is no boolean', { create_refresh_token: '1' }],
-  ['an identity that is no uid', { identity: 'somebody' }],
+  ['an identity that is no uid', { identity: 'someone' }],
   ['a scope that is no uid and no name', { scope: 'A/B' }],
   [
     'an identity provider that there is not',
@@ -144,7 +144,7 @@ for (const database of databases)
     })
 
     test('denying sends the client an error and no token', async () => {
-      const left = await answerOf({}, 'refuse')
+      const left = await answerOf({}, 'deny')
       assert.deepEqual([...left.searchParams.keys()], ['error', 'status_code'])
       assert.equal(left.searchParams.get('status_code'), '403')
     })
@@ -167,7 +167,7 @@ for (const database of databases)
     })
 
     for (const [what, changed] of refused)
-      test(`${what}: refused with 400, at the client's address (${refused.length} rows)`, async () => {
+      test(`${what}: rejected with 400, at the client's address (${refused.length} rows)`, async () => {
         const audience = changed['audience']?.replace('BASE', berth.url)
         const { redirectedTo: left, text } = await browser.open(opened({ ...changed, audience }))
         assert.equal(left?.searchParams.get('status_code'), '400', text)
@@ -176,7 +176,7 @@ for (const database of databases)
       })
 
     for (const name of repeated)
-      test(`R40: ${name} twice: refused with 400 (${repeated.length} rows)`, async () => {
+      test(`R40: ${name} twice: rejected with 400 (${repeated.length} rows)`, async () => {
         const { redirectedTo: left } = await browser.open(`${opened()}&${name}=a&${name}=b`)
         assert.equal(left?.searchParams.get('status_code'), '400')
       })

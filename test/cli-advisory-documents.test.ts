@@ -8,7 +8,7 @@ import { databases } from './support/database/databases.ts'
 import { temporaryDirectory } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
-/** What was imported can be looked at and taken away again on the command line. */
+/** What was imported can be listed and deleted on the command line. */
 
 const [database] = databases
 

@@ -63,7 +63,7 @@ describe('berth advisories export', () => {
     )
   })
 
-  test('asks before everybody may read, and needs no token afterwards', async (t) => {
+  test('asks before everyone may read, and needs no token afterwards', async (t) => {
     const cli = commandLine(t, berth.url, { BERTH_TOKEN: berth.token })
     const stranger = commandLine(t, berth.url)
     const update = ['advisories', 'publication', 'update', '--parent', berth.organization]

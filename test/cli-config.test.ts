@@ -117,7 +117,7 @@ test('edits of the user are preserved: comments, order, links and modes', async 
   assert.equal(statSync(fileOf(fresh)).mode & 0o777, 0o600)
 })
 
-test('mistakes are refused before they are written', async (t) => {
+test('mistakes are rejected before they are written', async (t) => {
   const cli = newcomer(t)
   const mistakes: [args: string[], says: RegExp][] = [
     [['colour', 'blue'], /^berth: colour is not a property; use one of api, issuer, /],
@@ -305,7 +305,7 @@ describe('with a server', () => {
     )
   })
 
-  test('names of other users does not reach the terminal as commands of it', async () => {
+  test('names of other users reach the terminal without control sequences', async () => {
     const cli = owner()
     const { code, stderr } = await cli.run(['iam', 'folders', 'describe', `default/${ESCAPE}[31mred${BELL}`])
     assert.notEqual(code, 0)

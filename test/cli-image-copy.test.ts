@@ -386,7 +386,7 @@ describe('berth images copy', () => {
     assert.equal(json.manifests.length, 2)
   })
 
-  test('what is in a manifest may be of any type; what is no manifest is refused', async () => {
+  test('what is in a manifest may be of any type; what is no manifest is rejected', async () => {
     const cli = signedInCli()
     const name = inHere()
     const [config, layer] = [Buffer.from('anything'), Buffer.from(newName('chart'))]

@@ -94,7 +94,7 @@ describe('policies on the command line', () => {
     assert.deepEqual(JSON.parse(off.stdout).retention, { enabled: false, rules: [] })
   })
 
-  test('what is no rule is refused before anything is asked', async (t) => {
+  test('what is no rule is rejected before anything is asked', async (t) => {
     const { policy } = await pushed(t, 'refused')
     for (const args of [['--keep', 'newest=x'], ['--keep', 'younger=soon'], ['--untagged-after', 'soon'], []])
       assert.equal((await policy('set', 'refused', ...args)).code, 2, String(args))

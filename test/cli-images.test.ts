@@ -150,7 +150,7 @@ describe('berth images', () => {
     await refused(1, / 9 not found in /, 'tags', 'set', `${repo}:9`, 'x')
   })
 
-  test('a name without an organization lies in the group that was named, or configured', async () => {
+  test('a name without an organization is in the group that was named, or configured', async () => {
     const repo = name()
     const image = await pushImage(client, repo, testImage(), 'latest')
     const [, , last = ''] = repo.split('/')
@@ -166,7 +166,7 @@ describe('berth images', () => {
     await refused(2, /must have path components of lowercase letters/, 'digest', 'acme/App')
   })
 
-  test('errors say what to do', async () => {
+  test('errors name the next step', async () => {
     const repo = name()
     const directory = temporaryDirectory(cleanup)
     await pushImage(client, repo, testImage(), '1')
@@ -193,7 +193,7 @@ describe('berth images', () => {
     assert.equal(rejected.code, 1, rejected.stderr)
   })
 
-  test('an index.json that is damaged is refused, and left as it is', async () => {
+  test('an index.json that is damaged is rejected, and left as it is', async () => {
     const repo = name()
     await pushImage(client, repo, testImage(), '1')
     const directory = temporaryDirectory(cleanup)

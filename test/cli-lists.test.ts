@@ -115,7 +115,7 @@ for (const database of anyDatabase)
       await fails(/--limit: "0" must be a positive integer/, ...list, '--limit', '0')
     })
 
-    test('an identity that was never used says so', async () => {
+    test('an identity that was never used shows "never"', async () => {
       const list = [
         'iam',
         'identities',

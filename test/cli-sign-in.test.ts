@@ -3,14 +3,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
+import { signedInPage, startBrowser, withoutBrowser } from './support/browser/chromium.ts'
+import { createSignedInBrowser, type WebBrowser } from './support/browser/web-browser.ts'
 import { type CommandLine, commandLine, signIn, waitForOutput } from './support/cli/command-line.ts'
 import { anyDatabase } from './support/database/databases.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createPerson } from './support/signin/accounts.ts'
-import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 import { submitConsent } from './support/signin/oauth.ts'
-import { createSignedInBrowser, type WebBrowser } from './support/signin/web-browser.ts'
 
 /** People sign in from a terminal, and what stays on their disk. */
 
@@ -207,7 +207,7 @@ for (const database of anyDatabase)
       const cli = newcomer()
       const running = cli.start(['auth', 'login'])
       const page = await browser.open(await waitForOutput(running, /http\S+\/oauth\/authorize\?\S+/))
-      const { redirectedTo: left } = await submitConsent(browser, page, 'refuse')
+      const { redirectedTo: left } = await submitConsent(browser, page, 'deny')
       assert.ok(left)
       // A foreign page sends the browser here too: that does not affect this sign-in.
       const foreign = new URL(left)
@@ -222,7 +222,7 @@ for (const database of anyDatabase)
       assert.ok(!existsSync(cacheOf(cli)))
     })
 
-    test('an answer that names another issuer is refused', async () => {
+    test('an answer that names another issuer is rejected', async () => {
       const cli = newcomer()
       const running = cli.start(['auth', 'login'])
       const { redirectedTo: left } = await submitConsent(
@@ -236,7 +236,7 @@ for (const database of anyDatabase)
       assert.deepEqual([code, /the response is from https:\/\/evil\.example/.test(stderr)], [1, true], stderr)
     })
 
-    test('without a browser here, a code is confirmed on another device, or refused there', async () => {
+    test('without a browser here, a code is confirmed on another device, or rejected there', async () => {
       const begin = async (cli: CommandLine, decision: string) => {
         const running = cli.start(['auth', 'login', '--headless'])
         const code = await waitForOutput(running, /\b[B-Z]{4}-[B-Z]{4}\b/)
@@ -247,7 +247,7 @@ for (const database of anyDatabase)
       const cli = newcomer()
       const other = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'unknown.example.com' })
       const allowed = await begin(cli, 'allow')
-      const refused = await (await begin(other, 'refuse')).finished
+      const refused = await (await begin(other, 'deny')).finished
       assert.equal(refused.code, 1, refused.stderr)
       assert.match(refused.stderr, /berth: the sign-in failed: /)
       const { code, stderr } = await allowed.finished

@@ -96,7 +96,7 @@ for (const database of anyDatabase)
       }
     })
 
-    test('a token that is refused says how to find out why, and explain does', async () => {
+    test('a token that is rejected says how to find out why, and explain does', async () => {
       const cli = job({ BERTH_TOKEN: '' })
       const wrong = await tokenFor({ sub: 'repo:acme/other' })
       const { code, stderr } = await cli.run([

@@ -82,7 +82,7 @@ test('every invalid setting is reported, unknown names with the one that was pro
     BERTH_MASTER_KEY: 'short',
     BERTH_OPEN_ORGANIZATIONS: 'yes',
     BERTH_RESOURCE_LIMITS: 'groups=1,ships=2',
-    BERTH_BLOCKED_EMAIL_DOMAINS: 'example.com,everybody',
+    BERTH_BLOCKED_EMAIL_DOMAINS: 'example.com,everyone',
     BERTH_ISSUER_PRIVATE_NETWORKS: '10.0.0.0/8,nowhere',
     BERTH_TLS_CERT_FILE: '/cert.pem',
     BERTH_LOG_LEVEL: 'loud',
@@ -102,7 +102,7 @@ test('every invalid setting is reported, unknown names with the one that was pro
       /^berth: BERTH_BASE_URL must be /,
       /^berth: BERTH_OPEN_ORGANIZATIONS must be true or false$/,
       /^berth: BERTH_RESOURCE_LIMITS: "ships=2" must be KIND=NUMBER/,
-      /^berth: BERTH_BLOCKED_EMAIL_DOMAINS: "everybody" must be a domain/,
+      /^berth: BERTH_BLOCKED_EMAIL_DOMAINS: "everyone" must be a domain/,
       /^berth: BERTH_ISSUER_PRIVATE_NETWORKS: "nowhere" must be /,
       /^berth: BERTH_LOG_LEVEL must be one of /,
     )
@@ -161,7 +161,7 @@ test('a data directory that cannot be used is one line that names it', async (t)
 })
 
 test('a data directory without permission to write is one line that names it', {
-  skip: process.getuid?.() !== 0 && 'needs root, to be somebody else',
+  skip: process.getuid?.() !== 0 && 'needs root, to be another user',
 }, async (t) => {
   const directory = temporaryDirectory(t)
   chmodSync(directory, 0o755)
@@ -503,7 +503,7 @@ const serverPackage: ServerPackage = {
 }
 
 test('a command of the server package reports that the package is not installed', async () => {
-  const message = /requires the package berth, which contains the server: npm install --global berth/
+  const message = /requires the package berth, which contains the server: install berth-x\.y\.z\.tgz/
   const missing = () =>
     Promise.reject(new Error("Cannot find package '@berth/server' imported from berth.js"))
   await assert.rejects(loadServerModule(missing), message)

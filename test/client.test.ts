@@ -421,7 +421,7 @@ test('a signal ends a call while it waits for an answer, for its turn, or before
   }
 })
 
-test('the compiler refuses what the API would not take, and what it does not give', () => {
+test('the compiler rejects what the API would not take, and what it does not give', () => {
   // Never called: what it says is said to the compiler.
   const never = async (client: BerthClient) => {
     const group = await client.groups.get('u')

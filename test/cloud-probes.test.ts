@@ -236,7 +236,7 @@ test('R2: a token is never sent on to where a redirect leads', async (t) => {
   assert.deepEqual(elsewhere.requests, [])
 })
 
-test('R2: an address in a private network is refused unless the operator allows it', async (t) => {
+test('R2: an address in a private network is rejected unless the operator allows it', async (t) => {
   const clouds = await cloudsFor(t)
   for (const url of [clouds.url, clouds.url.replace('http:', 'https:'), 'http://8.8.8.8', 'http://[::1]:1']) {
     const { checks } = checksAt(t, url, { privateNetworks: [] })

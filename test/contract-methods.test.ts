@@ -14,7 +14,7 @@ const methodsOf = (files: typeof contractFiles): DescMethod[] =>
 const marked = (message: DescMessage): DescField[] =>
   message.fields.filter((field) => getOption(field, iam_scope))
 
-/** The text fields that say where a call is judged: marked ones, or the marked `uid` of a marked resource. */
+/** The text fields that name the scope of a call: marked ones, or the marked `uid` of a marked resource. */
 function scopeFields(request: DescMessage): DescField[] {
   return marked(request).flatMap((field) => {
     if (field.message === undefined) return [field]

@@ -63,7 +63,7 @@ onEveryDatabase(
       const lasting = await createSession(berth, { identity, groups: ['c'] }, { lifetimeMs: 90 * DAY_MS })
       const since = store.clock() - 2 * DAY_MS
       await inTransaction(db(), (tx) =>
-        tx.insertInto('guesses').values({ key: 'somebody', n: 3, since_ms: since }).execute(),
+        tx.insertInto('guesses').values({ key: 'someone', n: 3, since_ms: since }).execute(),
       )
       const rows = async () => {
         const { kysely } = db()

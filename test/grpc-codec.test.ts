@@ -166,7 +166,7 @@ describe('unary calls', () => {
     )
   })
 
-  test('carry 900 KiB both ways, and refuse more than 1 MiB', async (t) => {
+  test('carry 900 KiB both ways, and reject more than 1 MiB', async (t) => {
     const server = await startGrpc(t)
     const client = grpcClient(t, server.port)
     const large = 'x'.repeat(900 * 1024)
@@ -176,7 +176,7 @@ describe('unary calls', () => {
     assert.equal((await getGroup(client, 'after')).group.uid, 'after')
   })
 
-  test('refuse a message by its announced length, before it arrives', async (t) => {
+  test('reject a message by its announced length, before it arrives', async (t) => {
     const server = await startGrpc(t)
     const reply = await new Promise<number>((resolve) => {
       const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc' }
@@ -480,7 +480,7 @@ describe('compression', () => {
     assert.equal(reply.grpcStatus, Status.OK)
   })
 
-  test('what unpacks to more than the limit is refused', async (t) => {
+  test('what unpacks to more than the limit is rejected', async (t) => {
     const server = await startGrpc(t)
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024))
     const reply = await rawCall(t, server.url, { 'grpc-encoding': 'gzip' }, encodeFrame(bomb, true))

@@ -96,7 +96,7 @@ for (const database of databases) {
     })
     after(() => berth.stop())
 
-    test('R28: gRPC refuses every guarded method without a token, and every scoped one to a caller without a role', async (t) => {
+    test('R28: gRPC rejects every guarded method without a token, and every scoped one to a caller without a role', async (t) => {
       const session = http2Session(t, berth.url)
       // The announced message is never sent.
       const begun = Buffer.from([0, 0, 0, 0xff, 0xff, 0x12, 0])
@@ -110,7 +110,7 @@ for (const database of databases) {
       }
     })
 
-    test('R28: REST refuses every method with a body without a token, and every scoped one to a caller without a role', async (t) => {
+    test('R28: REST rejects every method with a body without a token, and every scoped one to a caller without a role', async (t) => {
       const session = http2Session(t, berth.url)
       for (const method of guarded.filter(takesBody)) {
         const { headers } = await unfinished(session, restHeaders(method, organization), undefined)
@@ -147,7 +147,7 @@ for (const database of databases) {
       }
     })
 
-    test('R28: HTTP/1.1 gets its refusal after the headers', async (t) => {
+    test('R28: HTTP/1.1 gets its rejection after the headers', async (t) => {
       const path = `/vulnerabilities/v2beta1/advisories/${organization}:importDocuments`
       for (const [token, status] of [
         [undefined, 401],
@@ -162,7 +162,7 @@ for (const database of databases) {
       }
     })
 
-    test('R28: a large message of a caller without a role is refused before it arrives', async (t) => {
+    test('R28: a large message of a caller without a role is rejected before it arrives', async (t) => {
       const session = http2Session(t, berth.url)
       for (const method of [
         AdvisoryDocumentsService.method.importAdvisoryDocuments,
@@ -175,7 +175,7 @@ for (const database of databases) {
       }
     })
 
-    test('a caller with the capability elsewhere is refused by the scope in the message', async (t) => {
+    test('a caller with the capability elsewhere is rejected by the scope in the message', async (t) => {
       const elsewhere = await createOrganization(berth, 'elsewhere-too.example')
       const identity = await createIdentity(berth, elsewhere)
       await bindRole(berth, elsewhere, identity, 'owner')
@@ -196,7 +196,7 @@ for (const database of databases) {
       assert.match(String(headers['grpc-message']), new RegExp(`at ${organization} you need groups.delete`))
     })
 
-    test('a refusal before the body is counted, and in the audit log', async (t) => {
+    test('a rejection before the body is counted, and in the audit log', async (t) => {
       const identity = await createIdentity(berth, organization)
       const token = await berth.tokenOf(identity)
       const session = http2Session(t, berth.url)

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
-import { databases } from './support/database/databases.ts'
-import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { createPerson } from './support/signin/accounts.ts'
-import { fetchHeadlessToken, newClient } from './support/signin/headless.ts'
-import { claimsOf, submitConsent, withQuery } from './support/signin/oauth.ts'
 import {
   createSignedInBrowser,
   type Fields,
   type WebBrowser,
   webBrowser,
-} from './support/signin/web-browser.ts'
+} from './support/browser/web-browser.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { fetchHeadlessToken, newClient } from './support/signin/headless.ts'
+import { claimsOf, submitConsent, withQuery } from './support/signin/oauth.ts'
 
 for (const database of databases)
   describe(`the headless flow of the public SDK on ${database.name}`, () => {
@@ -48,7 +48,7 @@ for (const database of databases)
         (await webBrowser(berth.url).open(`/oauth?headless_code=${code}`)).path,
         /^\/sign-in\?request=/,
       )
-      await submitConsent(browser, await browser.open(`/oauth?headless_code=${code}`), 'refuse')
+      await submitConsent(browser, await browser.open(`/oauth?headless_code=${code}`), 'deny')
       assert.equal(await resultOf(code), undefined)
     })
 

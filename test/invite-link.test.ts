@@ -4,15 +4,16 @@ import { limits } from '@berth/server/config/limits.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { apiOf, newName } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
+import { type WebPage, webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
-import { type MailServer, mailEnvironment, startMailServer } from './support/mail/mail-server.ts'
+import { startBerthWithMail } from './support/mail/berth-with-mail.ts'
+import type { MailServer } from './support/mail/mail-server.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createSession } from './support/signin/accounts.ts'
 import { openInvite, startInvite } from './support/signin/invites.ts'
 import { localAccount, newLocalAccount, PASSWORD, sendForm } from './support/signin/local-accounts.ts'
 import { submitConsent } from './support/signin/oauth.ts'
-import { type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
 /** Invites for an email address: what proves that the address belongs to the user who accepts. */
 
@@ -38,14 +39,9 @@ for (const database of databases)
     let mail: MailServer
     let berth: TestBerth
     before(async () => {
-      mail = await startMailServer(clean, { tls: 'none' })
-      const env = { ...mailEnvironment(mail), BERTH_TRUSTED_PROXIES: '127.0.0.0/8' }
-      berth = await startTestBerth(database, { env, mail: { pollMs: 50 } })
+      ;({ berth, mail } = await startBerthWithMail(database, clean))
     })
-    after(async () => {
-      await berth?.stop()
-      await clean.run()
-    })
+    after(() => clean.run())
 
     const kysely = () => berth.berth.installation.store.db.kysely
     const newEmail = () => `${newName('grace')}@example.com`
@@ -104,7 +100,7 @@ for (const database of databases)
       assert.ok(registerPathOf(page), page.text)
     })
 
-    test('the email is sent again within limits, and then says what to do', async () => {
+    test('the email is sent again within limits, and then names the next step', async () => {
       const email = newEmail()
       const { code } = await invite(email)
       const browser = client()

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { apiOf, newName } from './support/api/api-fixture.ts'
-import { databases } from './support/database/databases.ts'
-import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { createPerson } from './support/signin/accounts.ts'
-import { openInvite, startInvite } from './support/signin/invites.ts'
-import { codeFlow, postForm, submitConsent, tokenRequest, withQuery } from './support/signin/oauth.ts'
 import {
   createSignedInBrowser,
   type WebBrowser,
   type WebPage,
   webBrowser,
-} from './support/signin/web-browser.ts'
+} from './support/browser/web-browser.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson } from './support/signin/accounts.ts'
+import { openInvite, startInvite } from './support/signin/invites.ts'
+import { codeFlow, postForm, submitConsent, tokenRequest, withQuery } from './support/signin/oauth.ts'
 
 const viewer = managedRoleByName.get('viewer')?.uid
 
@@ -80,7 +80,7 @@ for (const database of databases)
     test('declining does not join', async () => {
       const { code } = await invite()
       const { browser, identity } = await guest()
-      await submitConsent(browser, await come(browser, code), 'refuse')
+      await submitConsent(browser, await come(browser, code), 'deny')
       assert.deepEqual(await rolesOf(identity), [])
     })
 
@@ -195,7 +195,7 @@ for (const database of databases)
     })
 
     test('an invite for another user, sent by a client, gives no token', async () => {
-      const { code } = await invite({ email: 'somebody@example.com' })
+      const { code } = await invite({ email: 'someone@example.com' })
       const { browser } = await guest()
       const path = withQuery('/oauth', {
         exit: 'redirect',

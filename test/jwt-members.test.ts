@@ -6,8 +6,8 @@ import { after, before, test } from 'node:test'
 import { onEveryDatabase } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
 import { createIdentity } from './support/api/tenant.ts'
+import { confirm, webBrowser } from './support/browser/web-browser.ts'
 import { cleanups, temporaryDirectory } from './support/server/process.ts'
-import { confirm, webBrowser } from './support/signin/web-browser.ts'
 import { exchange, statusOf } from './support/tokens/exchange.ts'
 import { newSigner, SUBJECT, signJws, startIssuer, type TestIssuer } from './support/tokens/issuer.ts'
 
@@ -40,7 +40,7 @@ function signTexts(header: string, payload: string, { privateKey }: ReturnType<t
 onEveryDatabase(
   'tokens with a member twice',
   (cast) => {
-    test('R8: a subject token is refused at the exchange, whichever of the two members is the right one', async (t) => {
+    test('R8: a subject token is rejected at the exchange, whichever of the two members is the right one', async (t) => {
       const { berth } = cast()
       const issuer = await startIssuer(t)
       const claimMatch = { issuer: issuer.name, subject: SUBJECT }
@@ -57,8 +57,8 @@ onEveryDatabase(
       const table: readonly (readonly [header: string, payload: string, status: string])[] = [
         [header, json(...claims), 'ok'],
         [header, json(...claims, ['sub', SUBJECT]), '401/16'],
-        [header, json(['sub', 'somebody'], ...claims), '401/16'],
-        [header, json(...claims, ['sub', 'somebody']), '401/16'],
+        [header, json(['sub', 'someone'], ...claims), '401/16'],
+        [header, json(...claims, ['sub', 'someone']), '401/16'],
         [header, json(...claims, ['aud', 'elsewhere']), '401/16'],
         [json(['alg', 'none'], ['alg', 'ES256'], ['kid', signer.kid]), json(...claims), '401/16'],
         [json(['alg', 'ES256'], ['kid', 'k0'], ['kid', signer.kid]), json(...claims), '401/16'],
@@ -73,7 +73,7 @@ onEveryDatabase(
       }
     })
 
-    test('R8: an access token of our own is refused by the API and by the registry', async () => {
+    test('R8: an access token of our own is rejected by the API and by the registry', async () => {
       const { berth } = cast()
       const { keys } = berth.berth.installation
       const { kid, key } = await keys.current()

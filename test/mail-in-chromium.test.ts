@@ -4,10 +4,10 @@ import { after, before, describe, test } from 'node:test'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import type { Browser, Page } from 'playwright-core'
 import { apiOf, newName } from './support/api/api-fixture.ts'
+import { signedInPage, startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { type MailServer, mailEnvironment, startMailServer } from './support/mail/mail-server.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 import { localAccount, PASSWORD } from './support/signin/local-accounts.ts'
 
 /** Links of emails in a real browser. `BERTH_TEST_SCREENSHOTS` names a directory for pictures. */
@@ -122,7 +122,7 @@ describe('links of emails in Chromium', { skip: withoutBrowser }, () => {
     await page.getByRole('heading', { name: 'Join default' }).waitFor()
   })
 
-  test('the pages of an invite for another person are accessible, and lead on', async () => {
+  test('the pages of an invite for another person are accessible, and link to the next step', async () => {
     const email = newEmail()
     const { link } = (await invite(email)) as unknown as { link: string }
     const visitor = await newPage()
@@ -140,7 +140,7 @@ describe('links of emails in Chromium', { skip: withoutBrowser }, () => {
     await inspect(visitor, 'invite-sent')
   })
 
-  test('a used or wrong code says what to do next', async () => {
+  test('a used or wrong code names the next step', async () => {
     const page = await newPage()
     await page.goto(`${berth.url}/invite#wrong`)
     await page.getByText('Ask the person who invited you for a new invite.').waitFor()

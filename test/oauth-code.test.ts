@@ -2,6 +2,12 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import {
@@ -15,12 +21,6 @@ import {
   tokenRequest,
   withQuery,
 } from './support/signin/oauth.ts'
-import {
-  createSignedInBrowser,
-  type Fields,
-  type WebBrowser,
-  webBrowser,
-} from './support/signin/web-browser.ts'
 
 const OTHER_CLIENT = 'portal'
 const OTHER_REDIRECT = 'https://portal.example.com/done'
@@ -62,7 +62,7 @@ const refusedRequests: readonly (readonly [what: string, changed: Fields, error:
 /** Requests without a valid redirect URI: an error page, and no redirect. */
 const strayRequests: readonly (readonly [what: string, changed: Fields])[] = [
   ['no client_id', { client_id: undefined }],
-  ['an unknown client_id', { client_id: 'somebody' }],
+  ['an unknown client_id', { client_id: 'someone' }],
   ['a client_id in capitals', { client_id: 'BERTH-CLI' }],
   ['no redirect_uri', { redirect_uri: undefined }],
   ["another client's redirect_uri", { redirect_uri: OTHER_REDIRECT }],
@@ -90,7 +90,7 @@ const refusedRedemptions: readonly (readonly [
   ['an unknown grant_type', { grant_type: 'password' }, 'unsupported_grant_type'],
   ['a grant_type that is a name of objects', { grant_type: 'constructor' }, 'unsupported_grant_type'],
   ['no client_id', { client_id: undefined }, 'invalid_request'],
-  ['an unknown client_id', { client_id: 'somebody' }, 'invalid_client', 401],
+  ['an unknown client_id', { client_id: 'someone' }, 'invalid_client', 401],
   ["another client's id", { client_id: OTHER_CLIENT }, 'invalid_grant'],
   ['no code', { code: undefined }, 'invalid_request'],
   ['a code that is none', { code: 'a'.repeat(43) }, 'invalid_grant'],
@@ -202,7 +202,7 @@ for (const database of databases)
     test('denying sends the client an error with its state, and no code', async () => {
       const flow = codeFlow()
       const consent = await browser.open(withQuery('/oauth/authorize', flow.parameters))
-      const { redirectedTo: left } = await submitConsent(browser, consent, 'refuse')
+      const { redirectedTo: left } = await submitConsent(browser, consent, 'deny')
       assert.equal(left?.searchParams.get('error'), 'access_denied')
       assert.equal(left?.searchParams.get('state'), flow.state)
       assert.equal(left?.searchParams.get('code'), null)
@@ -372,7 +372,7 @@ for (const database of databases)
         ['no refresh_token', { refresh_token: undefined }, 'invalid_request', 400],
         ['one that is made up', { refresh_token: 'eyJhIjoxfQ==' }, 'invalid_grant', 400],
         ['no client_id', { client_id: undefined }, 'invalid_request', 400],
-        ['an unknown client_id', { client_id: 'somebody' }, 'invalid_client', 401],
+        ['an unknown client_id', { client_id: 'someone' }, 'invalid_client', 401],
         ["another client's id", { client_id: OTHER_CLIENT }, 'invalid_grant', 400],
         [
           'an audience that was not agreed to',
@@ -405,7 +405,7 @@ for (const database of databases)
         ['no token', { token: undefined }, 400, 'invalid_request'],
         ['a token that is none', { token: 'x' }, 200, undefined],
         ['no client_id', { client_id: undefined }, 400, 'invalid_request'],
-        ['an unknown client_id', { client_id: 'somebody' }, 401, 'invalid_client'],
+        ['an unknown client_id', { client_id: 'someone' }, 401, 'invalid_client'],
         ["another client's id", { client_id: OTHER_CLIENT }, 400, 'invalid_grant'],
       ]
       for (const [what, changed, status, error] of notRevoked)

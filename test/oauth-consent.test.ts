@@ -2,6 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import { endSessions } from '@berth/server/tokens/sessions/sessions.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  type WebPage,
+  webBrowser,
+} from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createPerson } from './support/signin/accounts.ts'
@@ -13,13 +20,6 @@ import {
   tokenRequest,
   withQuery,
 } from './support/signin/oauth.ts'
-import {
-  createSignedInBrowser,
-  type Fields,
-  type WebBrowser,
-  type WebPage,
-  webBrowser,
-} from './support/signin/web-browser.ts'
 
 const AUTHORIZATION_MS = 15 * 60 * 1000
 
@@ -129,7 +129,7 @@ for (const database of databases)
 
     test('R40: a denied request cannot be allowed afterwards', async () => {
       const page = await begin()
-      await submitConsent(browser, page, 'refuse')
+      await submitConsent(browser, page, 'deny')
       assert.equal((await submitConsent(browser, page)).status, 404)
     })
 

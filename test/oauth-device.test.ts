@@ -3,6 +3,12 @@ import { after, before, describe, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { formatUserCode, newUserCode } from '@berth/server/signin/oauth/device/user-code.ts'
 import { apiOf } from './support/api/api-fixture.ts'
+import {
+  createSignedInBrowser,
+  type Fields,
+  type WebBrowser,
+  webBrowser,
+} from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createPerson } from './support/signin/accounts.ts'
@@ -17,12 +23,6 @@ import {
   tokenRequest,
   withQuery,
 } from './support/signin/oauth.ts'
-import {
-  createSignedInBrowser,
-  type Fields,
-  type WebBrowser,
-  webBrowser,
-} from './support/signin/web-browser.ts'
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
@@ -143,7 +143,7 @@ for (const database of databases)
 
     test('denying the request ends the wait', async () => {
       const waiting = await begin()
-      await submitConsent(browser, await typeCode(waiting.user_code), 'refuse')
+      await submitConsent(browser, await typeCode(waiting.user_code), 'deny')
       assert.equal((await poll(waiting)).body.error, 'access_denied')
       assert.equal((await poll(waiting)).body.error, 'access_denied', 'and it stays so')
     })
@@ -162,7 +162,7 @@ for (const database of databases)
 
     const refusedBeginnings: readonly (readonly [string, Fields, string, number])[] = [
       ['no client_id', { client_id: undefined }, 'invalid_client', 401],
-      ['an unknown client_id', { client_id: 'somebody' }, 'invalid_client', 401],
+      ['an unknown client_id', { client_id: 'someone' }, 'invalid_client', 401],
       ['a scope that is not known', { scope: 'openid everything' }, 'invalid_scope', 400],
       ['an audience that is not ours', { audience: 'https://elsewhere.example.com' }, 'invalid_target', 400],
       ['a scope with a line break', { scope: 'openid\n' }, 'invalid_request', 400],
@@ -180,7 +180,7 @@ for (const database of databases)
       ['no device_code', { device_code: undefined }, 'invalid_request', 400],
       ['a device_code that is none', { device_code: 'a'.repeat(43) }, 'invalid_grant', 400],
       ['no client_id', { client_id: undefined }, 'invalid_request', 400],
-      ['an unknown client_id', { client_id: 'somebody' }, 'invalid_client', 401],
+      ['an unknown client_id', { client_id: 'someone' }, 'invalid_client', 401],
       ["another client's id", { client_id: 'portal' }, 'invalid_grant', 400],
       [
         'an audience that was not agreed to',

@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { signedInPage, startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 import { CLIENT, codeFlow, postForm, tokenRequest, withQuery } from './support/signin/oauth.ts'
 
 /** The pages of the flows in a real browser, which keeps to their policy. `BERTH_TEST_SCREENSHOTS` names a directory for pictures. */

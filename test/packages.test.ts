@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { PackageDirectory } from '../scripts/packages/definitions.ts'
-import { packPackages } from '../scripts/packages/pack.ts'
 import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { EXAMPLE_OUTPUT, installExample, typeCheck } from './support/packages/client-example.ts'
-import { cleanups, serveBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
-import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
+import { packedPackages } from './support/packages/packed-packages.ts'
+import { serveBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
 
 /** The published packages, from their tarballs. test/long/packages.test.ts installs them with their dependencies. */
 
@@ -20,19 +20,13 @@ const serverPackages =
   /^(kysely|pg|better-sqlite3|hono|pino|prom-client|swagger-ui-dist|@aws-sdk|@opentelemetry)/
 
 describe('the published packages', () => {
-  const cleanup = cleanups()
-  const directory = temporaryDirectory(cleanup)
-  let tarballs: Record<PackageDirectory, string>
-  before(() => {
-    tarballs = packPackages(join(directory, 'tarballs'), join(directory, 'dist'))
-  })
-  after(() => cleanup.run())
+  const { directory, tarball } = packedPackages()
 
   /** Unpacks a package beside the dependencies of this clone. Returns its program. */
   async function unpack(name: PackageDirectory): Promise<string> {
     const place = join(directory, name)
     mkdirSync(place)
-    await run('tar', ['-xzf', tarballs[name], '-C', place])
+    await run('tar', ['-xzf', tarball(name), '-C', place])
     symlinkSync(resolve('node_modules'), join(place, 'node_modules'))
     return join(place, 'package/bin/berth.js')
   }
@@ -75,13 +69,13 @@ describe('the published packages', () => {
     for (const args of [['serve'], ['migrate'], ['admin', 'token']]) {
       const { code, stderr } = await finish(...args)
       assert.equal(code, 1)
-      assert.match(stderr, /requires the package berth.*npm install --global berth/)
+      assert.match(stderr, /requires the package berth.*install berth-x\.y\.z\.tgz/)
     }
   })
 
   test('packages contain no TypeScript sources, tests or references to workspaces', async () => {
     for (const name of ['berth', 'cli', 'client'] as const) {
-      const { stdout } = await run('tar', ['-tzf', tarballs[name]])
+      const { stdout } = await run('tar', ['-tzf', tarball(name)])
       const files = stdout.trim().split('\n')
       assert.deepEqual(
         files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file)),
@@ -101,7 +95,7 @@ describe('the published packages', () => {
 
   test('the types of the client hold in a strict browser project, which knows no type of Node', async (t) => {
     const project = temporaryDirectory(t)
-    await installExample(project, tarballs.client, 'http://127.0.0.1:8080')
+    await installExample(project, tarball('client'), 'http://127.0.0.1:8080')
     writeFileSync(
       join(project, 'example.ts'),
       `import { type BerthClient, createBerthClient, type Group } from '@berth/client'
@@ -120,7 +114,7 @@ export const missing = (await client.groups.get('uid')).nothing
     (cast) => {
       test('runs in Node from the tarball', async (t) => {
         const { uid, owner } = await cast().organization()
-        const module = await installExample(temporaryDirectory(t), tarballs.client, cast().berth.url)
+        const module = await installExample(temporaryDirectory(t), tarball('client'), cast().berth.url)
         const env = { PATH: process.env['PATH'], ORG: uid, TOKEN: owner.api.token }
         assert.deepEqual(await run(process.execPath, [module], { env }), {
           stdout: EXAMPLE_OUTPUT,
@@ -132,7 +126,7 @@ export const missing = (await client.groups.get('uid')).nothing
         const { uid, owner } = await cast().organization()
         const { url } = cast().berth
         const project = temporaryDirectory(t)
-        await installExample(project, tarballs.client, url)
+        await installExample(project, tarball('client'), url)
         const browser = await startBrowser()
         t.after(() => browser.close())
         const page = await browser.newPage()

@@ -5,10 +5,11 @@ import { signInApp } from '@berth/server/signin/app.ts'
 import type { SignInContext } from '@berth/server/signin/context.ts'
 import type { Browser, Page } from 'playwright-core'
 import { apiOf } from './support/api/api-fixture.ts'
+import { signedInPage, startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { insertPasskey } from './support/signin/accounts.ts'
 import { assertAccessible } from './support/signin/axe.ts'
-import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 import { newLocalAccount, PASSWORD, passwordPath, setupPath } from './support/signin/local-accounts.ts'
 import { CLIENT, codeFlow, postForm, withQuery } from './support/signin/oauth.ts'
 
@@ -119,19 +120,7 @@ describe('accessibility of the pages', { skip: withoutBrowser }, () => {
       await guest.fill('#password', PASSWORD)
       await submit(guest)
       await guest.waitForURL(/\/account/)
-      await kysely
-        .insertInto('passkeys')
-        .values({
-          id: 'key',
-          account_id: account.id,
-          name: 'laptop',
-          public_key: new Uint8Array(1),
-          counter: 0,
-          transports: '[]',
-          created_ms: 0,
-          last_used_ms: 0,
-        })
-        .execute()
+      await insertPasskey(berth, account.id)
       await kysely.updateTable('accounts').set({ passkey_required: 1 }).where('id', '=', account.id).execute()
       await guest.context().clearCookies()
       await open(guest, '/sign-in')
@@ -139,6 +128,14 @@ describe('accessibility of the pages', { skip: withoutBrowser }, () => {
       await guest.fill('#password', PASSWORD)
       await submit(guest)
       await guest.waitForURL(/second-factor/)
+      return guest
+    },
+    async '/sign-in/forgot-password'() {
+      await open(guest, '/sign-in/forgot-password')
+      return guest
+    },
+    async '/sign-in/reset-password'() {
+      await open(guest, '/sign-in/reset-password')
       return guest
     },
     async '/invite'() {

@@ -219,7 +219,7 @@ describe('bodies', () => {
     assert.equal(await (await fetch(server.url)).text(), '0')
   })
 
-  test('above the limit are refused with 413, and HTTP/2 stays usable', async (t) => {
+  test('above the limit are rejected with 413, and HTTP/2 stays usable', async (t) => {
     const server = await startPort(t, { http })
     const session = http2Session(t, server.url)
     for (const size of [1001, 300_000]) {
@@ -275,7 +275,7 @@ describe('bodies', () => {
     await connection.until('/2')
   })
 
-  test('that do not arrive in time are refused with 408', async (t) => {
+  test('that do not arrive in time are rejected with 408', async (t) => {
     const server = await startPort(t, { http, limits: { requestTimeoutMs: 100 } })
     const connection = await rawConnection(t, server.port)
     connection.socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 20\r\n\r\n01')
@@ -289,7 +289,7 @@ describe('bodies', () => {
   })
 })
 
-describe('requests that are refused', () => {
+describe('requests that are rejected', () => {
   for (const [kind, text] of [
     ['garbage', 'hello, is this HTTP?\r\n\r\n'],
     ['a bad header', 'GET / HTTP/1.1\r\nhost: a\r\nb ad: c\r\n\r\n'],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { signedInPage, startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { assertAccessible } from './support/signin/axe.ts'
-import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 
 /** The API reference for everyone, and its examples for the signed-in user. */
 

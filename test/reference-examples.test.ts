@@ -44,7 +44,7 @@ const exceptions: Readonly<Record<string, string>> = {
   SetScimEnabled: 'not implemented',
 }
 
-/** Needed where an organization's owner may not: founding organizations, pages of the catalogue, and advisories. */
+/** Needed where an organization's owner may not: founding organizations, pages of the catalog, and advisories. */
 const operatorsOnly = new Set([
   'CreateGroupAtRoot',
   'UpdateRepo',

@@ -3,9 +3,9 @@ import { after, before, describe, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { describeServedApi } from './support/api/openapi.ts'
 import { call } from './support/api/rest.ts'
+import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { eventually } from './support/database/database-outage.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 
 const BACKGROUND = 'getComputedStyle(document.body).backgroundColor'
 

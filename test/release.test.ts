@@ -45,7 +45,7 @@ function release(cwd: string, ...args: string[]) {
   return spawnSync(process.execPath, [script, ...args], { cwd, encoding: 'utf8' })
 }
 
-test('a release is refused with a reason, and then changes nothing', (t) => {
+test('an invalid release is rejected with a reason, and changes nothing', (t) => {
   const project = createProject(t, '\nNew changes.\n')
   const first = git(project, 'rev-parse', 'HEAD')
   const refused = (args: string[], reason: RegExp) => {

@@ -128,7 +128,7 @@ describe('bodies that are streamed', () => {
     assert.ok(sent < total / 2, `${sent} bytes left the client, ${taken} were taken`)
   })
 
-  test('that are refused half-way are answered, and the connection is not kept', async (t) => {
+  test('that are rejected half-way are answered, and the connection is not kept', async (t) => {
     const server = await startPort(t, {
       http: async (request) => {
         for await (const _ of request.stream()) break
@@ -142,7 +142,7 @@ describe('bodies that are streamed', () => {
     assert.match(raw, /connection: close/i)
   })
 
-  test('that are refused over HTTP/2 do not outrun the answer', async (t) => {
+  test('that are rejected over HTTP/2 do not outrun the answer', async (t) => {
     const server = await startPort(t, { http: () => ({ status: 401, headers: {}, body: 'no' }) })
     const session = http2Session(t, server.url)
     for (let round = 0; round < 10; round++) {

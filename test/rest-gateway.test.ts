@@ -226,7 +226,7 @@ const refusals: readonly [line: string, body: string, field: string][] = [
   ['GET /iam/v2beta1/groups/%zz', '', 'path'],
 ]
 for (const [line, body, field] of refusals) {
-  test(`${line} ${body} is refused`, async () => {
+  test(`${line} ${body} is rejected`, async () => {
     const { call, seen } = gateway()
     const reply = await call(line, { body })
     assert.equal(reply.status, 400)

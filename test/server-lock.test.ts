@@ -21,7 +21,7 @@ async function changeDatabase(env: Environment, statement: string): Promise<void
   await db.close()
 }
 
-test('a second server on a SQLite database is refused and changes nothing, and one starts right after a crash', async (t) => {
+test('a second server on a SQLite database is rejected and changes nothing, and one starts right after a crash', async (t) => {
   assert.equal(limits.serverLockWaitMs, 5000)
   const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
   const first = await serveBerth(t, env)
@@ -64,7 +64,7 @@ test('a start waits for a server that is about to end', async (t) => {
   assert.equal((await second.finished).code, 0)
 })
 
-test('a command that has to migrate a SQLite database is refused while a server runs, and others are not', async (t) => {
+test('a command that has to migrate a SQLite database is rejected while a server runs, and others are not', async (t) => {
   const env = { BERTH_DATA_DIR: temporaryDirectory(t) }
   await serveBerth(t, env)
   const beside = [['migrate'], ['admin', 'token'], ['admin', 'scrub']]
@@ -79,7 +79,7 @@ test('a command that has to migrate a SQLite database is refused while a server 
 })
 
 for (const engine of ['sqlite', 'postgres'] as const)
-  test(`serve, migrate and admin refuse a database that a newer version migrated, with exit code 6 (${engine})`, {
+  test(`serve, migrate and admin reject a database that a newer version migrated, with exit code 6 (${engine})`, {
     skip: engine === 'postgres' && withoutPostgres,
   }, async (t) => {
     const env = {

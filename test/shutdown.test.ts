@@ -21,7 +21,7 @@ async function until(what: string, isTrue: () => boolean | Promise<boolean>): Pr
     assert.ok(Date.now() < giveUp, `never: ${what}`)
 }
 
-/** A request that has begun and does not end. */
+/** A request that has started and does not end. */
 function hangingRequest({ url }: Pick<Serving, 'url'>, authorization = '') {
   const hanging = request(`${url}/iam/v2beta1/groups`, {
     method: 'POST',

@@ -5,16 +5,16 @@ import { accountById } from '@berth/server/signin/accounts/accounts.ts'
 import type { AccountRow } from '@berth/server/storage/schema/tables.ts'
 import { newName } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
-import { databases } from './support/database/databases.ts'
-import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { createPerson, createSession } from './support/signin/accounts.ts'
-import { isSignedIn, localAccount, PASSWORD, sendForm, setPassword } from './support/signin/local-accounts.ts'
 import {
   createSignedInBrowser,
   type Fields,
   type WebBrowser,
   webBrowser,
-} from './support/signin/web-browser.ts'
+} from './support/browser/web-browser.ts'
+import { databases } from './support/database/databases.ts'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { createPerson, createSession, insertPasskey } from './support/signin/accounts.ts'
+import { isSignedIn, localAccount, PASSWORD, sendForm, setPassword } from './support/signin/local-accounts.ts'
 
 for (const database of databases) {
   describe(`the account page (${database.name})`, () => {
@@ -65,19 +65,7 @@ for (const database of databases) {
 
     test('explains it also when a passkey for another address is required', async () => {
       const { kysely } = berth.berth.installation.store.db
-      await kysely
-        .insertInto('passkeys')
-        .values({
-          id: newName('passkey'),
-          account_id: account.id,
-          name: 'laptop',
-          public_key: new Uint8Array(1),
-          counter: 0,
-          transports: '[]',
-          created_ms: 0,
-          last_used_ms: 0,
-        })
-        .execute()
+      await insertPasskey(berth, account.id)
       await kysely.updateTable('accounts').set({ passkey_required: 1 }).where('id', '=', account.id).execute()
       const page = await setPassword(webBrowser(berth.url), email)
       assert.equal(page.path, '/sign-in/second-factor')
@@ -220,23 +208,7 @@ for (const database of databases) {
       ],
       'use no form token': async () => ['/account/name', { name: 'Eve', form_token: undefined }],
     }
-    const passkeyOf = async () => {
-      const id = newName('passkey')
-      await berth.berth.installation.store.db.kysely
-        .insertInto('passkeys')
-        .values({
-          id,
-          account_id: account.id,
-          name: 'hers',
-          public_key: new Uint8Array(1),
-          counter: 0,
-          transports: '[]',
-          created_ms: 0,
-          last_used_ms: 0,
-        })
-        .execute()
-      return id
-    }
+    const passkeyOf = () => insertPasskey(berth, account.id, 'hers')
 
     test(`${Object.keys(crossings).length} forms about objects of other users, or unknown ones, change nothing`, async () => {
       const { browser: eve } = await localAccount(berth, `${newName('eve')}@example.com`)

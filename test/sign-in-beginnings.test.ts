@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { countAttempt } from '@berth/server/signin/rate-limits/attempts.ts'
+import { createSignedInBrowser, webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { newClient } from './support/signin/headless.ts'
 import { codeFlow, postForm, withQuery } from './support/signin/oauth.ts'
-import { createSignedInBrowser, webBrowser } from './support/signin/web-browser.ts'
 
 /** Limits of sign-in attempts from one address. */
 
@@ -49,7 +49,10 @@ for (const database of databases) {
       for (const [name, path] of flows) {
         const page = await from(address).open(path())
         assert.equal(page.status, 429, name)
-        assert.match(page.text, /Too many sign-in attempts from this address. Try again in 15 minutes/)
+        assert.match(
+          page.text,
+          /Too many sign-in attempts from your network address. Try again in 15 minutes/,
+        )
         const seconds = Number(page.headers.get('retry-after'))
         assert.ok(seconds > 0 && seconds <= signInAttemptWindowMs / 1000, String(seconds))
       }
@@ -81,7 +84,7 @@ for (const database of databases) {
       const before = await kept()
       const { status, headers, body } = await ask()
       assert.deepEqual([status, body.error], [429, 'temporarily_unavailable'])
-      assert.match(body.error_description ?? '', /too many sign-in attempts from this address/)
+      assert.match(body.error_description ?? '', /too many sign-in attempts from your network address/)
       assert.ok(Number(headers.get('retry-after')) > 0)
       assert.equal(headers.get('cache-control'), 'no-store')
       assert.equal(await kept(), before)

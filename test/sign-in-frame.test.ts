@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { newName } from './support/api/api-fixture.ts'
+import { type WebBrowser, type WebPage, webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { openInvite } from './support/signin/invites.ts'
 import { localAccount, sendForm, setPassword, setupPath } from './support/signin/local-accounts.ts'
-import { type WebBrowser, type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
-/** What holds for every page of the sign-in. */
+/** The rules of every page of the sign-in. */
 
 const [database] = databases
 if (database === undefined) throw new Error('no database')

@@ -9,10 +9,10 @@ import {
   limitGuesses,
 } from '@berth/server/signin/rate-limits/guesses.ts'
 import { newName } from './support/api/api-fixture.ts'
+import { webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { localAccount, newLocalAccount, PASSWORD, setPassword } from './support/signin/local-accounts.ts'
-import { webBrowser } from './support/signin/web-browser.ts'
 
 const {
   guessesPerAddressMax,

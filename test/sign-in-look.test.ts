@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 import { PASSWORD, setupPath } from './support/signin/local-accounts.ts'
 
 /** How the pages of the sign-in look and are read out. */

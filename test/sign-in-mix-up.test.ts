@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { createOrganization, createResource } from './support/api/tenant.ts'
+import { linkOf, webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { cleanups, temporaryDirectory } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
@@ -21,7 +22,6 @@ import {
   providerSecret,
   startMaliciousProvider,
 } from './support/signin/real-providers.ts'
-import { linkOf, webBrowser } from './support/signin/web-browser.ts'
 
 /** Codes of one identity provider never reach another one: confidential clients, proof keys, providers in processes of their own. */
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { countAttempt } from '@berth/server/signin/rate-limits/attempts.ts'
+import { type WebBrowser, webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { startNodes } from './support/server/nodes.ts'
 import { openInvite } from './support/signin/invites.ts'
 import { localAccount, sendForm, setPassword } from './support/signin/local-accounts.ts'
 import { codeFlow, postForm, withQuery } from './support/signin/oauth.ts'
-import { type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
 
 /** What is counted of guesses and of beginnings is counted for all nodes together. */
 

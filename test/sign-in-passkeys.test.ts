@@ -3,10 +3,10 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { newName } from './support/api/api-fixture.ts'
+import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { databases } from './support/database/databases.ts'
 import { freePort } from './support/database/postgres.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 import { newLocalAccount, PASSWORD, passwordPath } from './support/signin/local-accounts.ts'
 
 /** Passkeys, in a browser with an authenticator that is made of software. */
@@ -92,8 +92,9 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     await addPasskey('Laptop')
     await signOut()
     await page.click('text=Sign in with a passkey')
-    await page.waitForURL(/\/account/)
+    await page.waitForURL(`${berth.url}/`)
     assert.ok((await page.textContent('main'))?.includes(email))
+    await page.goto(`${berth.url}/account`)
     await page.click('text=Rename')
     await page.fill('form[action="/account/passkeys/rename"] input[name="name"]', '<b>Phone</b>')
     await page.click('form[action="/account/passkeys/rename"] button')
@@ -126,7 +127,7 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     await page.waitForSelector('form .alert:not([hidden])')
     await cdp.send('WebAuthn.setUserVerified', { authenticatorId: id, isUserVerified: true })
     await page.click('text=Continue with your passkey')
-    await page.waitForURL(/\/account/)
+    await page.waitForURL(`${berth.url}/`)
     assert.deepEqual(complaints, [])
   })
 

@@ -5,6 +5,7 @@ import { createAccount, setAccountDisabled } from '@berth/server/signin/accounts
 import { inTransaction } from '@berth/server/storage/db.ts'
 import type { AccountRow } from '@berth/server/storage/schema/tables.ts'
 import { newName } from './support/api/api-fixture.ts'
+import { type Fields, type WebBrowser, webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import {
@@ -16,7 +17,6 @@ import {
   sendForm,
   setPassword,
 } from './support/signin/local-accounts.ts'
-import { type Fields, type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
 
 for (const database of databases) {
   describe(`signing in with a password (${database.name})`, () => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createSignedInBrowser, type WebBrowser, webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { rawConnection } from './support/http/port.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createPerson } from './support/signin/accounts.ts'
 import { localAccount } from './support/signin/local-accounts.ts'
 import { postForm } from './support/signin/oauth.ts'
-import { createSignedInBrowser, type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
 
 /** Pages and OAuth endpoints in the request pipeline: limits, authentication and authorization before the body, and observation. */
 

@@ -8,9 +8,9 @@ import { after, before, describe, test } from 'node:test'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import type { Browser } from 'playwright-core'
 import { createOrganization, createResource, verifyOrganization } from './support/api/tenant.ts'
+import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
-import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 import { codeFlow, withQuery } from './support/signin/oauth.ts'
 import {
   startUpstreamProvider,

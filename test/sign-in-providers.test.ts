@@ -9,6 +9,14 @@ import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { call } from './support/api/rest.ts'
 import { createOrganization, createResource, verifyOrganization } from './support/api/tenant.ts'
+import {
+  confirm,
+  createSignedInBrowser,
+  linkOf,
+  type WebBrowser,
+  type WebPage,
+  webBrowser,
+} from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
@@ -26,14 +34,6 @@ import {
   UPSTREAM_CLIENT,
   type UpstreamProvider,
 } from './support/signin/upstream-provider.ts'
-import {
-  confirm,
-  createSignedInBrowser,
-  linkOf,
-  type WebBrowser,
-  type WebPage,
-  webBrowser,
-} from './support/signin/web-browser.ts'
 import { exchange } from './support/tokens/exchange.ts'
 
 const role = (name: string) => managedRoleByName.get(name)?.uid ?? ''
@@ -51,7 +51,7 @@ for (const database of databases) {
   describe(`signing in with an OpenID provider (${database.name})`, () => {
     const clean = cleanups()
     let berth: TestBerth
-    /** Offered to everybody. */
+    /** Offered to everyone. */
     let shared: UpstreamProvider
     /** The organization's own. */
     let own: UpstreamProvider
@@ -572,7 +572,7 @@ for (const database of databases) {
         assert.equal(await (await fetch(`${berth.url}/orgcheck?name=${name}`)).json(), false)
     })
 
-    test('R40: an identity provider whose issuer is Berth is refused', async () => {
+    test('R40: an identity provider whose issuer is Berth is rejected', async () => {
       for (const issuer of [berth.url, `${berth.url}/`])
         await assert.rejects(makeProvider({ name: 'ourselves' }, { issuer }), /must not be this server/)
       const { uid } = await makeProvider({ name: 'others' })

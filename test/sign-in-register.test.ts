@@ -4,12 +4,12 @@ import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { newName } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
 import { createResource } from './support/api/tenant.ts'
+import { type WebBrowser, type WebPage, webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { startInvite } from './support/signin/invites.ts'
 import { localAccount, newLocalAccount, PASSWORD, sendForm } from './support/signin/local-accounts.ts'
 import { codeFlow, withQuery } from './support/signin/oauth.ts'
-import { type WebBrowser, type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
 for (const database of databases) {
   describe(`creating an account with an invite (${database.name})`, () => {

@@ -4,6 +4,7 @@ import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { readConfig } from '@berth/server/installation/config.ts'
 import { openInstallation } from '@berth/server/installation/installation.ts'
 import type { Berth } from '@berth/server/main.ts'
+import { createSignedInBrowser } from './support/browser/web-browser.ts'
 import { freePort, startPostgres, withoutPostgres } from './support/database/postgres.ts'
 import {
   type Cleanup,
@@ -24,7 +25,6 @@ import {
   tokenRequest,
   withQuery,
 } from './support/signin/oauth.ts'
-import { createSignedInBrowser } from './support/signin/web-browser.ts'
 
 test('R16: on SQLite every flow continues after the server was killed at any step', (t) =>
   throughRestarts(t, { BERTH_DATA_DIR: temporaryDirectory(t) }))

@@ -5,10 +5,10 @@ import { accountOfIdentity, deleteAccount } from '@berth/server/signin/accounts/
 import { createSetupLink } from '@berth/server/signin/accounts/one-time-links.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import { call } from './support/api/rest.ts'
+import { webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { isSignedIn, PASSWORD, setPassword, setupPath } from './support/signin/local-accounts.ts'
-import { webBrowser } from './support/signin/web-browser.ts'
 
 const ada = { name: 'Ada Lovelace', email: 'Ada@Example.com', password: PASSWORD }
 

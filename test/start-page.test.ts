@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { apiOf, newName } from './support/api/api-fixture.ts'
+import { createSignedInBrowser, type WebPage, webBrowser } from './support/browser/web-browser.ts'
 import { commandLine } from './support/cli/command-line.ts'
 import { databases } from './support/database/databases.ts'
 import { cleanups } from './support/server/process.ts'
@@ -10,7 +11,6 @@ import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createPerson } from './support/signin/accounts.ts'
 import { newLocalAccount, setupPath } from './support/signin/local-accounts.ts'
 import { codeFlow, withQuery } from './support/signin/oauth.ts'
-import { createSignedInBrowser, type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
 /** The start page, and what browsers and clients get for errors. */
 
@@ -130,7 +130,7 @@ for (const database of databases)
       }
     })
 
-    test('clients get what they got: JSON for /, and JSON with a token whatever they accept', async () => {
+    test('clients get unchanged responses: JSON for /, and JSON with a token whatever they accept', async () => {
       for (const accept of ['*/*', 'application/json']) {
         const reply = await get('/', { accept })
         assert.equal(reply.status, 404)

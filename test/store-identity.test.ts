@@ -23,7 +23,7 @@ const pushTo = async (berth: TestBerth) =>
 // PGlite has one connection, so no row lock is waited for.
 for (const database of databases.filter(({ name }) => name !== 'pglite'))
   describe(`the blob store of a database (${database.name})`, () => {
-    test('nodes that start at the same time adopt one store, and one with another directory is refused', async (t) => {
+    test('nodes that start at the same time adopt one store, and one with another directory is rejected', async (t) => {
       const shared = await database.share()
       const dataDir = temporaryDirectory(t)
       const masterKey = Buffer.alloc(32, 7).toString('base64')
@@ -72,7 +72,7 @@ for (const database of databases.filter(({ name }) => name !== 'pglite'))
       }
     })
 
-    test('a new database is refused on a store that has blobs', async (t) => {
+    test('a new database is rejected on a store that has blobs', async (t) => {
       const dataDir = temporaryDirectory(t)
       const env = { BERTH_DATA_DIR: dataDir }
       const first = await startTestBerth(database, { env })
@@ -89,7 +89,7 @@ for (const database of databases.filter(({ name }) => name !== 'pglite'))
     })
   })
 
-test('serve refuses the store of another database and names the settings; adopt-store binds it', async (t) => {
+test('serve rejects the store of another database and names the settings; adopt-store binds it', async (t) => {
   const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_LISTEN: '127.0.0.1:0' }
   const other = temporaryDirectory(t)
   for (const args of [{ ...env }, { ...env, BERTH_DATA_DIR: other }]) {
@@ -113,7 +113,7 @@ test('serve refuses the store of another database and names the settings; adopt-
   await serveBerth(t, env)
 })
 
-test('a bucket has the identity of its database, and another one is refused', {
+test('a bucket has the identity of its database, and another one is rejected', {
   skip: withoutS3,
 }, async (t) => {
   const s3 = await startS3()

@@ -130,7 +130,7 @@ describe('calls that stay open', () => {
     }
   })
 
-  test('are refused with the time after which to try again', async (t) => {
+  test('are rejected with the time after which to try again', async (t) => {
     const server = await start(t, { limits: { streamingCallsMax: 0 } })
     const { headers } = await http2Request(http2Session(t, server.url), call(WATCH), empty)
     assert.equal(headers['grpc-status'], RESOURCE_EXHAUSTED)

@@ -89,7 +89,7 @@ const loopbackHosts = [
   'localhost',
   'localhost.',
 ]
-test(`R2: loopback is refused in ${loopbackHosts.length} spellings, over http and https, before a connection is made`, async (t) => {
+test(`R2: loopback is rejected in ${loopbackHosts.length} spellings, over http and https, before a connection is made`, async (t) => {
   const server = await startServer(t, json({}))
   const outbound = outboundFor(t, { privateNetworks: [] })
   for (const host of loopbackHosts) {
@@ -411,8 +411,8 @@ function verifierFor(
 async function outcomeOf(token: string, keys: KeySource, clock: () => number): Promise<string> {
   const read = readSubjectToken(token)
   if (!read.ok) return 'invalid'
-  const checked = await evaluateUntilFailure((judge) =>
-    checkSubjectToken(token, read, { keys, clock }, judge),
+  const checked = await evaluateUntilFailure((evaluate) =>
+    checkSubjectToken(token, read, { keys, clock }, evaluate),
   )
   if (checked.ok) return 'ok'
   return checked.failed.fault === 'elsewhere' ? 'unavailable' : 'invalid'

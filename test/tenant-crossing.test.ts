@@ -97,7 +97,7 @@ onEveryDatabase('another tenant', (cast) => {
         const field = nameOf(textField)
         const ask = async (uid: string) => {
           const { code, text } = await answer(method, await requestWith(method, textField, uid))
-          // What lies in the caller's own organization may be named, and differs from request to request.
+          // What is in the caller's own organization may be named, and differs from request to request.
           const plain = text
             .replaceAll(uid, '<uid>')
             .replaceAll(rootOf(uid), '<root>')

@@ -19,7 +19,7 @@ import { exchange } from './support/tokens/exchange.ts'
 
 onEveryDatabase('an access token and an ID token for the same address', (cast) => {
   const server = () => cast().berth.berth
-  /** Somebody who just signed in, and a token that was signed with our own key. */
+  /** A user who just signed in, and a token that was signed with our own key. */
   const signedIn = async () => {
     const { installation, addresses } = server()
     assert.equal(addresses.authUrl, addresses.baseUrl)

@@ -14,6 +14,7 @@ import {
   permissionDeniedError,
 } from './support/api/api-fixture.ts'
 import { type GrpcClient, grpcClient } from './support/api/grpc.ts'
+import { confirm, type WebBrowser, webBrowser } from './support/browser/web-browser.ts'
 import { databases } from './support/database/databases.ts'
 import { cleanups, temporaryDirectory } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
@@ -30,7 +31,6 @@ import {
   withQuery,
 } from './support/signin/oauth.ts'
 import { type PersonProvider, secretOf, startPersonProvider } from './support/signin/person-provider.ts'
-import { confirm, type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
 import { exchange } from './support/tokens/exchange.ts'
 
 /**
@@ -434,7 +434,7 @@ for (const database of databases) {
           [a.provider, b.provider, 403],
           [a.provider, OPERATOR, 200],
         ] as const) {
-          const sub = newName('somebody')
+          const sub = newName('someone')
           await person(sub)
           await signIn(registered)
           const api = await through(came)

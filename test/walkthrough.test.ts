@@ -6,10 +6,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { webBrowser } from './support/browser/web-browser.ts'
 import { assertGolden } from './support/golden.ts'
 import { serveBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
 import { submitConsent } from './support/signin/oauth.ts'
-import { webBrowser } from './support/signin/web-browser.ts'
 
 /**
  * Replays the `sh` blocks of docs/walkthrough.md in one shell, against a server and an issuer in processes of their own, and the first

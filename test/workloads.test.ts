@@ -212,7 +212,7 @@ for (const database of databases) {
       })
     }
 
-    test(`${refusedCount} other jobs, and tokens for other audiences, are refused`, async () => {
+    test(`${refusedCount} other jobs, and tokens for other audiences, are rejected`, async () => {
       for (const [name, { claims, refused }] of Object.entries(shapes)) {
         const audiences = {
           'the audience of their default': { aud: 'https://github.com/octo-org' },

@@ -17,7 +17,7 @@ import { nameOf, textFields, withText } from './support/api/text-fields.ts'
 onEveryDatabase('the character U+0000', (cast) => {
   const get = (path: string) => call('GET', `${cast().berth.url}${path}`, { token: cast().berth.token })
 
-  test('in the query is refused, naming the parameter', async () => {
+  test('in the query is rejected, naming the parameter', async () => {
     for (const [path, field] of [
       ['/iam/v2beta1/groups?name=a%00', 'name'],
       ['/iam/v2beta1/groups?uidp.descendants_of=%00', 'uidp.descendants_of'],
@@ -33,14 +33,14 @@ onEveryDatabase('the character U+0000', (cast) => {
     assert.equal((await get('/iam/v1/groups?no-such-parameter=%00')).status, 200)
   })
 
-  test('in the path is refused, naming what it fills', async () => {
+  test('in the path is rejected, naming what it fills', async () => {
     assertError(await get('/iam/v2beta1/groups/a%00'), invalidFieldError('uid'))
     assertError(await get(`/iam/v2beta1/groups/${cast().berth.organization}%00`), invalidFieldError('uid'))
     const digest = `/registry/v2beta1/repos/${cast().berth.organization}/digests/sha256:%00/size`
     assertError(await get(digest), invalidFieldError('digest'))
   })
 
-  test('in the body is refused, naming the member as the caller wrote it', async () => {
+  test('in the body is rejected, naming the member as the caller wrote it', async () => {
     const { owner, uid } = await cast().organization()
     const { api } = owner
     const group = await api.create(`iam/groups/${uid}`, { name: 'team' })
@@ -74,7 +74,7 @@ onEveryDatabase('the character U+0000', (cast) => {
     return fromBinary(BadRequestSchema, detail.value).fieldViolations.map(({ field }) => field)
   }
 
-  test('over gRPC is refused, naming the field', async () => {
+  test('over gRPC is rejected, naming the field', async () => {
     const { grpc, berth } = cast()
     const { token, organization: parent } = berth
     const refusal = async (run: () => Promise<unknown>) => {
@@ -112,7 +112,7 @@ onEveryDatabase('the character U+0000', (cast) => {
       assert.deepEqual(await refusal(run), [3, field])
   })
 
-  test('is refused in every text of every method', async () => {
+  test('is rejected in every text of every method', async () => {
     const { grpc, berth } = cast()
     for (const method of methods) {
       for (const field of textFields(method.input)) {

@@ -32,7 +32,7 @@ const companys = await startIssuer(suite)
 const file = join(temporaryDirectory(suite), 'providers.json')
 writeFileSync(
   file,
-  JSON.stringify([{ name: 'everybody', issuer: everybodys.name, clientId: 'berth', clientSecret: 'x' }]),
+  JSON.stringify([{ name: 'everyone', issuer: everybodys.name, clientId: 'berth', clientSecret: 'x' }]),
 )
 const unauthenticated = { status: 401, code: 16 } as const
 const REGISTER = 'chainguard.platform.auth.Auth/Register'
@@ -208,7 +208,7 @@ onEveryDatabase(
         owner.api.create(`iam/groupInvites/${root}`, { roleUid: managedRole('viewer'), ttl: '600s', ...more })
       const sub = newName('sub')
       const token = await idToken({ sub, email, email_verified: true })
-      const theirs = await invite({ email: 'somebody@else.example' })
+      const theirs = await invite({ email: 'someone@else.example' })
       for (const code of ['x', theirs.code]) {
         const reply = await register(token, { code })
         assertError(reply, { status: 404, code: 5, resource: ['iam.chainguard.dev/GroupInvite', '*'] })

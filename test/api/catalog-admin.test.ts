@@ -14,7 +14,7 @@ import {
 import { v1ClientOf } from '../support/api/v1-client.ts'
 import { basicAuth, requestAt } from '../support/registry/registry.ts'
 
-/** Who may change what a catalogue shows of repos: the operator, `catalog.admin`, and owners if the operator wants it. */
+/** Who may change catalog fields of repos: the operator, `catalog.admin`, and owners if the operator wants it. */
 
 const fields = {
   catalogTier: 'CATALOG_TIER_APPLICATION',
@@ -31,7 +31,7 @@ async function newRepo(cast: ApiFixture) {
   return { organization, repo: repo as string }
 }
 
-/** The status of each change of a catalogue. */
+/** The status of each change of a catalog. */
 async function changeCatalog(cast: ApiFixture, api: Api, repo: string): Promise<Record<string, number>> {
   const deployment = `registry/repos/${repo}/deployment`
   const v1 = v1ClientOf(cast, api)
@@ -47,7 +47,7 @@ const all = { fields: 200, readme: 200, deployment: 200, otherDeployment: 200 }
 const none = { fields: 403, readme: 403, deployment: 403, otherDeployment: 403 }
 
 onEveryDatabase('catalog.admin', (cast) => {
-  test('it changes all that a catalogue shows of a repo, and pulls nothing; owners alone change nothing', async () => {
+  test('it changes all catalog fields of a repo, and pulls nothing; owners alone change nothing', async () => {
     const { organization, repo } = await newRepo(cast())
     assert.deepEqual(await changeCatalog(cast(), organization.owner.api, repo), none)
     const { uid, api } = await organization.member('catalog.admin')
@@ -94,7 +94,7 @@ onEveryDatabase('catalog.admin', (cast) => {
 onEveryDatabase(
   'BERTH_OWNERS_MANAGE_CATALOG',
   (cast) => {
-    test('owners change the catalogue of their groups and below, and can grant catalog.admin; others cannot', async () => {
+    test('owners change the catalog of their groups and below, and can grant catalog.admin; others cannot', async () => {
       const { organization, repo } = await newRepo(cast())
       const { owner, uid: root } = organization
       assert.deepEqual(await changeCatalog(cast(), owner.api, repo), all)
@@ -114,7 +114,7 @@ onEveryDatabase(
       assertError(await ownerOfFolder.post(`iam/roleBindings/${root}`, binding), permissionDeniedError)
     })
 
-    test('a narrowed token has the catalogue only if it names it', async () => {
+    test('a narrowed token has the catalog only if it names it', async () => {
       const { organization, repo } = await newRepo(cast())
       const { berth } = cast()
       const patch = async (options: object) => {

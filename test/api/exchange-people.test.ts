@@ -218,7 +218,7 @@ for (const database of databases) {
       const { provider } = await organized()
       const other = await organized({ clientId: 'another-app' })
       const { uid, subject } = await personOf(company)
-      const everybody = await personOf(operator)
+      const everyone = await personOf(operator)
       const token = await company.sign({ sub: subject, aud: CLIENT })
       for (const [name, shownToken, asked, expected] of [
         ['its own', token, { identity_provider: provider }, 'ok'],
@@ -227,11 +227,11 @@ for (const database of databases) {
         ['a provider with another client', token, { identity_provider: other.provider }, '403/7'],
         [
           'another issuer',
-          await operator.sign({ sub: everybody.subject, aud: CLIENT }),
+          await operator.sign({ sub: everyone.subject, aud: CLIENT }),
           { identity_provider: provider },
           '403/7',
         ],
-        ['another person', token, { identity_provider: provider, identity: everybody.uid }, '403/7'],
+        ['another person', token, { identity_provider: provider, identity: everyone.uid }, '403/7'],
         ['a token of ours', await berth.tokenOf(uid), { identity_provider: provider }, '403/7'],
         ['a workload identity', token, { identity_provider: provider, identity: berth.owner }, '403/7'],
         [

@@ -121,7 +121,7 @@ onEveryDatabase('paths of groups', (cast) => {
     )
   })
 
-  test('too many groups, and what is no uid, are rejected', async () => {
+  test('too many groups, and invalid UIDs, are rejected', async () => {
     const { member } = await newTree()
     const many = await cast()
       .grpc.call(

@@ -222,7 +222,7 @@ onEveryDatabase('identity providers', (cast) => {
   ]
 
   test('an invalid provider is rejected, field by field, and nothing is written', async () => {
-    // One without a secret, so that taking away its proof keys leaves it with nothing.
+    // One without a secret, so that removing its proof keys leaves it with nothing.
     const { api, root, uid } = await owned(withOidc({ clientSecret: '', pkceEnabled: true }))
     await cast().writesNothing(async () => {
       for (const [changed, ...fields] of cases) {

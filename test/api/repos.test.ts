@@ -22,13 +22,13 @@ import { assertGolden } from '../support/golden.ts'
 
 const TYPE = 'registry.chainguard.dev/Repo'
 const customOverlay = { environment: { LANG: 'C' }, annotations: { 'com.example.team': 'one' } }
-const catalogue = {
+const catalog = {
   catalogTier: 'CATALOG_TIER_APPLICATION',
   bundles: ['base', 'featured'],
   aliases: ['docker.io/library/nginx:latest'],
   activeTags: ['1.27', 'latest'],
 }
-const noCatalogue = { catalogTier: 'CATALOG_TIER_UNSPECIFIED', bundles: [], aliases: [], activeTags: [] }
+const noCatalog = { catalogTier: 'CATALOG_TIER_UNSPECIFIED', bundles: [], aliases: [], activeTags: [] }
 
 /** A repo to copy, created by the operator. */
 async function makeSource({ admin }: Pick<ApiFixture, 'admin'>, group: string, body: object = {}) {
@@ -51,7 +51,7 @@ onEveryDatabase('repos', (cast) => {
     const listed = await api.get('registry/repos', { 'uidp.descendants_of': root })
     assert.deepEqual(listed.body.repos, [created.body])
     cast().berth.advance(5)
-    const source = await makeSource(cast(), root, catalogue)
+    const source = await makeSource(cast(), root, catalog)
     const synced = await cast().admin.patch(`registry/repos/${uid}`, {
       sync_config: { source: source.uid, google: 'pkg.example/one' },
     })
@@ -195,12 +195,12 @@ onEveryDatabase('repos', (cast) => {
     }
   })
 
-  test('R18: only the operator sets catalogue fields', async () => {
+  test('R18: only the operator sets catalog fields', async () => {
     const { owner, uid: root } = await cast().organization()
     const { admin } = cast()
     const made = await owner.api.create(`registry/repos/${root}`, { name: 'nginx' })
-    const source = await makeSource(cast(), root, catalogue)
-    const fields = { ...catalogue, sync_config: { source: source.uid } }
+    const source = await makeSource(cast(), root, catalog)
+    const fields = { ...catalog, sync_config: { source: source.uid } }
     await cast().writesNothing(async () => {
       for (const [field, value] of Object.entries(fields)) {
         assertError(
@@ -217,7 +217,7 @@ onEveryDatabase('repos', (cast) => {
     assert.equal(status, 200, text)
     assert.deepEqual(
       [body.catalogTier, body.bundles, body.aliases, body.activeTags, body.sync_config.source],
-      [...Object.values(catalogue), source.uid],
+      [...Object.values(catalog), source.uid],
     )
     // Restating them changes nothing, and the rest may change beside them.
     const restated = await owner.api.patch(
@@ -233,7 +233,7 @@ onEveryDatabase('repos', (cast) => {
     assertError(await owner.api.patch(`registry/repos/${made.uid}`, {}, 'bundles'), permissionDeniedError)
   })
 
-  test('catalogue fields of the operator are validated, field by field', async () => {
+  test('catalog fields of the operator are validated, field by field', async () => {
     const { uid: root } = await cast().organization()
     const { admin } = cast()
     const { uid } = await admin.create(`registry/repos/${root}`, { name: 'nginx' })
@@ -278,17 +278,17 @@ onEveryDatabase('repos', (cast) => {
   test('a copy starts with the values of its source, and keeps them', async () => {
     const { uid: root } = await cast().organization()
     const { admin } = cast()
-    const source = await makeSource(cast(), root, { ...catalogue, description: 'A web server' })
+    const source = await makeSource(cast(), root, { ...catalog, description: 'A web server' })
     const copy = await makeCopy(admin, root, source.uid)
     assert.deepEqual(
-      Object.keys(catalogue).map((field) => copy[field]),
-      Object.values(catalogue),
+      Object.keys(catalog).map((field) => copy[field]),
+      Object.values(catalog),
     )
     assert.equal(copy.description, 'A web server')
     assert.equal((await makeCopy(admin, root, source.uid, { description: 'mine' })).description, 'mine')
     const path = `registry/repos/${copy.uid}`
     await cast().writesNothing(async () => {
-      for (const [field, value] of Object.entries(noCatalogue)) {
+      for (const [field, value] of Object.entries(noCatalog)) {
         assertError(await admin.patch(path, { [field]: value }, field), invalidFieldError(field))
       }
       assertError(
@@ -299,7 +299,7 @@ onEveryDatabase('repos', (cast) => {
         }),
         invalidFieldError('bundles'),
       )
-      assert.equal((await admin.patch(path, catalogue)).status, 200)
+      assert.equal((await admin.patch(path, catalog)).status, 200)
     })
     assert.equal((await admin.patch(path, { description: 'mine' })).body.description, 'mine')
     const other = await makeSource(cast(), root, { bundles: ['ai'] })
@@ -314,14 +314,14 @@ onEveryDatabase('repos', (cast) => {
     assert.deepEqual([freed.body.bundles, freed.body.sync_config], [[], undefined])
     // A repo that becomes a copy later, too.
     const late = await admin.patch(path, { sync_config: { source: source.uid } })
-    assert.deepEqual(late.body.activeTags, catalogue.activeTags)
+    assert.deepEqual(late.body.activeTags, catalog.activeTags)
   })
 
   test('changes of a source reach its copies, and theirs, in every organization', async () => {
     const { uid: root } = await cast().organization()
     const { admin, berth } = cast()
     const [elsewhere, stranger] = [await cast().organization(), await cast().organization()]
-    const source = await makeSource(cast(), root, catalogue)
+    const source = await makeSource(cast(), root, catalog)
     const first = await makeCopy(admin, root, source.uid, { customOverlay })
     const second = await makeCopy(admin, elsewhere.uid, first.uid)
     const apart = await makeCopy(admin, stranger.uid, (await makeSource(cast(), root)).uid)
@@ -330,7 +330,7 @@ onEveryDatabase('repos', (cast) => {
     const etag = before.headers.get('etag') ?? ''
 
     berth.advance(5)
-    const changed = { ...catalogue, catalogTier: 'CATALOG_TIER_BASE', bundles: ['fips'], activeTags: ['2'] }
+    const changed = { ...catalog, catalogTier: 'CATALOG_TIER_BASE', bundles: ['fips'], activeTags: ['2'] }
     assert.equal((await admin.patch(`registry/repos/${source.uid}`, changed)).status, 200)
     for (const copy of [first, second]) {
       const { body } = await read(copy)
@@ -420,15 +420,15 @@ onEveryDatabase('repos', (cast) => {
     const host = new URL(berth.url).host
     const source = await makeSource(cast(), root, { name: 'web server' })
     const below = await makeSource(cast(), team, { name: 'below' })
-    const catalogued = `${name}/web server`
+    const cataloged = `${name}/web server`
     const digest = `sha256:${'0'.repeat(64)}`
     for (const text of [
       source.uid,
-      catalogued,
-      `${host}/${catalogued}`,
-      `${host.toUpperCase()}/${catalogued}:1.27`,
-      `${host}/${catalogued}@${digest}`,
-      `${host}/${catalogued}:1.27@${digest}`,
+      cataloged,
+      `${host}/${cataloged}`,
+      `${host.toUpperCase()}/${cataloged}:1.27`,
+      `${host}/${cataloged}@${digest}`,
+      `${host}/${cataloged}:1.27@${digest}`,
     ]) {
       const copy = await makeCopy(admin, root, text)
       assert.equal(copy.sync_config.source, source.uid, text)
@@ -449,12 +449,12 @@ onEveryDatabase('repos', (cast) => {
         `${name}/nginx`,
         `${name}/below`,
         `nobody-${name}/web server`,
-        `${catalogued}:1.27`,
-        `docker.io/${catalogued}`,
-        `${host}/${catalogued}:`,
+        `${cataloged}:1.27`,
+        `docker.io/${cataloged}`,
+        `${host}/${cataloged}:`,
         `${host}/${name}/team/below`,
-        `${catalogued}/`,
-        `/${catalogued}`,
+        `${cataloged}/`,
+        `/${cataloged}`,
         'web server',
       ]) {
         const body = { sync_config: { source: text } }

@@ -32,7 +32,7 @@ import { withoutPostgres } from '../support/database/postgres.ts'
 import { digest, pushBlob, pushImage, testImage } from '../support/registry/registry.ts'
 import { cleanups, type Environment, spawnBerth, temporaryDirectory } from '../support/server/process.ts'
 
-describe('backups that are refused, replaced, migrated or removed', () => {
+describe('backups that are rejected, replaced, migrated or removed', () => {
   const t = cleanups()
   let env: Environment & { BERTH_DATA_DIR: string } = { BERTH_DATA_DIR: '' }
   let destination = ''
@@ -56,7 +56,7 @@ describe('backups that are refused, replaced, migrated or removed', () => {
   })
   after(() => t.run())
 
-  test('a restore refuses an installation that is not empty, and replaces it on request', async () => {
+  test('a restore rejects an installation that is not empty, and replaces it on request', async () => {
     const to = createEmptyInstallation(t)
     await runAdminJson(t, to, 'bootstrap')
     const refused = await runAdmin(t, to, 'restore', destination)
@@ -142,7 +142,7 @@ describe('backups that are refused, replaced, migrated or removed', () => {
     )
   })
 
-  test('wrong destinations are refused', async () => {
+  test('wrong destinations are rejected', async () => {
     const refused = async (to: string, pattern: RegExp, code = 1) => {
       const { code: actual, stderr, stdout } = await runAdmin(t, env, 'backup', to)
       assert.deepEqual([actual, stdout], [code, ''], stderr)
@@ -168,7 +168,7 @@ describe('backups that are refused, replaced, migrated or removed', () => {
     )
   })
 
-  test('a backup of a newer version is refused, and one of an older schema is migrated', async () => {
+  test('a backup of a newer version is rejected, and one of an older schema is migrated', async () => {
     const newer = copyInstallation(t, destination)
     const id = ids[1] ?? ''
     const manifest = parseBackupManifest(readFileSync(join(newer, manifestFile(id))), '')

@@ -3,15 +3,15 @@ import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import type { PackageDirectory } from '../../scripts/packages/definitions.ts'
 import { packPackages } from '../../scripts/packages/pack.ts'
 import { createInstallations } from '../support/database/backups.ts'
 import { databases } from '../support/database/databases.ts'
 import { EXAMPLE_OUTPUT, installExample } from '../support/packages/client-example.ts'
+import { packedPackages } from '../support/packages/packed-packages.ts'
 import { layoutWithImage } from '../support/registry/image-layout.ts'
-import { cleanups, serveBerth, spawnBerth, temporaryDirectory } from '../support/server/process.ts'
+import { serveBerth, spawnBerth, temporaryDirectory } from '../support/server/process.ts'
 
 /**
  * The published packages, installed from their tarballs into empty folders with the registry of npm, with each supported version of Node. As
@@ -31,13 +31,7 @@ const hiding = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none "$0" && exec "
 const under = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0 ? hiding : []
 
 describe('installed packages', () => {
-  const cleanup = cleanups()
-  const directory = temporaryDirectory(cleanup)
-  let tarballs: Record<PackageDirectory, string>
-  before(() => {
-    tarballs = packPackages(join(directory, 'tarballs'), join(directory, 'dist'))
-  })
-  after(() => cleanup.run())
+  const { directory, tarball } = packedPackages()
 
   /** Installs a version of Node. Returns its program. */
   async function installNode(major: number): Promise<string> {
@@ -64,14 +58,14 @@ describe('installed packages', () => {
   test('are equal bytes when they are built again', () => {
     const again = packPackages(join(directory, 'again'), join(directory, 'dist-again'))
     for (const name of ['berth', 'cli', 'client'] as const)
-      assert.ok(readFileSync(again[name]).equals(readFileSync(tarballs[name])), name)
+      assert.ok(readFileSync(again[name]).equals(readFileSync(tarball(name))), name)
   })
 
   for (const major of majors)
     test(`berth with Node ${major}: server, credential helper, folders and a pushed image`, async (t) => {
       const node = await installNode(major)
       const place = join(directory, `berth-${major}`)
-      const printed = await npmInstall(place, tarballs.berth, dirname(node))
+      const printed = await npmInstall(place, tarball('berth'), dirname(node))
       t.diagnostic(
         `Node ${major}: ${await sizeOf(place)} MB, ${printed.match(/^.*EBADENGINE.*package:/gm)?.length ?? 0} EBADENGINE`,
       )
@@ -87,7 +81,7 @@ describe('installed packages', () => {
   test('berth without optional dependencies needs Node 24 for the server alone', async (t) => {
     const node = await installNode(20)
     const place = join(directory, 'berth-small')
-    await npmInstall(place, tarballs.berth, dirname(node), '--omit=optional')
+    await npmInstall(place, tarball('berth'), dirname(node), '--omit=optional')
     t.diagnostic(`${await sizeOf(place)} MB`)
     const as = join(place, 'node_modules/.bin/berth')
     const serve = await spawnBerth(t, ['serve'], {}, { as, node, under }).finished
@@ -121,7 +115,7 @@ describe('installed packages', () => {
     test(`@berth/cli with Node ${major}: starts in time, without the server`, async (t) => {
       const node = await installNode(major)
       const place = join(directory, `cli-${major}`)
-      const printed = await npmInstall(place, tarballs.cli, dirname(node))
+      const printed = await npmInstall(place, tarball('cli'), dirname(node))
       assert.doesNotMatch(printed, /EBADENGINE/)
       for (const name of ['kysely', 'pg', 'better-sqlite3', '@aws-sdk', '@opentelemetry', 'hono'])
         assert.ok(!existsSync(join(place, 'node_modules', name)), name)
@@ -156,7 +150,7 @@ describe('installed packages', () => {
           .stdout
       const { organization } = JSON.parse(await admin('bootstrap', '--name', 'acme', '--json'))
       const token = (await admin('token')).trim()
-      const module = await installExample(temporaryDirectory(t), tarballs.client, url)
+      const module = await installExample(temporaryDirectory(t), tarball('client'), url)
       const result = await run(node, [module], { env: { ORG: organization.uid, TOKEN: token } })
       assert.deepEqual(result, { stdout: EXAMPLE_OUTPUT, stderr: '' })
     }

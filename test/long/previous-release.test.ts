@@ -8,6 +8,7 @@ import {
   tableOwnership,
 } from '@berth/server/storage/schema/table-ownership.ts'
 import pg from 'pg'
+import { type WebBrowser, webBrowser } from '../support/browser/web-browser.ts'
 import { freePort, startPostgres, withoutPostgres } from '../support/database/postgres.ts'
 import { createCrossNodeWork, type NodeTokens, nodeClient } from '../support/server/cross-node-work.ts'
 import {
@@ -23,7 +24,6 @@ import {
   temporaryDirectory,
 } from '../support/server/process.ts'
 import { isSignedIn, PASSWORD, setPassword } from '../support/signin/local-accounts.ts'
-import { type WebBrowser, webBrowser } from '../support/signin/web-browser.ts'
 
 /** The promise of docs/operating.md: nodes of this version and of the release before it run side by side. */
 
@@ -118,7 +118,7 @@ test(`a node of ${previousRelease.version} and one of this version serve one ins
     }
   })
 
-  await t.test('the old version is refused after the migration', async () => {
+  await t.test('the old version is rejected after the migration', async () => {
     const { code, stderr } = await runBerth(t, ['serve'], previous.settingsOf(env), { as: previous.program })
     assert.notEqual(code, 0)
     assert.match(stderr, /migrat/)

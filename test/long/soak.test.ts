@@ -13,7 +13,7 @@ const minutes = Number(BERTH_TEST_SOAK_MINUTES)
 
 const GROWTH_MAX = 0.05
 /** A young process still grows to its size. */
-const JUDGED_MINUTES_MIN = 30
+const EVALUATED_MINUTES_MIN = 30
 const HANDLES_GROWTH_MAX = 20
 /** What the removal of expired rows records itself. */
 const LEFT_MAX = 5
@@ -33,7 +33,7 @@ async function run(t: TestContext, name: string, shape: Shape): Promise<void> {
     )
   for (const { first, last } of result.handles)
     assert.ok(last - first <= HANDLES_GROWTH_MAX, `${first} to ${last} handles`)
-  if (minutes < JUDGED_MINUTES_MIN) return
+  if (minutes < EVALUATED_MINUTES_MIN) return
   for (const { growth } of result.memory)
     assert.ok(growth < GROWTH_MAX, `the memory grew by ${(growth * 100).toFixed(1)} %`)
 }

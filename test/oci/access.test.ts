@@ -40,7 +40,7 @@ const mayDo: Readonly<Record<string, readonly string[]>> = {
 }
 
 onEveryDatabase('registry: access', (cast) => {
-  test('a refusal names the missing permission and the roles that include it, also for the token of a client', async () => {
+  test('a denial names the missing permission and the roles that include it, also for the token of a client', async () => {
     const { name, root, owner, member } = await createRegistryFixture(cast())
     const image = await pushImage(owner, name, testImage(), 'v1')
     const { berth } = cast()

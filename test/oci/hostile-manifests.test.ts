@@ -294,7 +294,7 @@ onEveryDatabase('registry: hostile manifests', (cast) => {
     assert.equal((await put(limits.manifestTagsMax)).status, 201)
   })
 
-  test('a caller who lacks a capability is refused before the server asks for a body', async () => {
+  test('a caller who lacks a capability is rejected before the server asks for a body', async () => {
     const { owner, name, root, member, organization } = await createRegistryFixture(cast())
     const { berth } = cast()
     await pushImage(owner, name)

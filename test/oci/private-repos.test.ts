@@ -106,10 +106,10 @@ onEveryDatabase('registry: private and public repos', (cast) => {
     const binding = await bind('registry.pull')
     // By mistake: pushes need a token.
     await bind('registry.push')
-    const everybody = ociClient(berth)
+    const everyone = ociClient(berth)
     const { json } = await requestAt(`${berth.url}/token?scope=repository:${name}:pull,push`)
     assert.equal(json.scope, `repository:${name}:pull`)
-    for (const client of [everybody, ociClient(berth, `Bearer ${json.token}`)]) {
+    for (const client of [everyone, ociClient(berth, `Bearer ${json.token}`)]) {
       const may: string[] = []
       for (const [operation, requestOf] of Object.entries(operations)) {
         const reply = await client.request(...requestOf(about))
@@ -129,6 +129,6 @@ onEveryDatabase('registry: private and public repos', (cast) => {
     const { body } = await organization.owner.api.get('iam/roleBindings', { 'uidp.descendants_of': root })
     for (const { uid, identityUid } of body.roleBindings)
       if (identityUid === ANONYMOUS_IDENTITY) await organization.owner.api.delete(`iam/roleBindings/${uid}`)
-    assertOciError(await everybody.request('GET', `${name}/manifests/v1`), 401, 'UNAUTHORIZED')
+    assertOciError(await everyone.request('GET', `${name}/manifests/v1`), 401, 'UNAUTHORIZED')
   })
 })

@@ -540,7 +540,7 @@ ${operations
     )
   })
 
-  test('refused attempts on protected tags are in the audit log', async () => {
+  test('rejected attempts on protected tags are in the audit log', async () => {
     const registry = await createRegistryFixture(cast())
     const { repo, path, other, tag } = await made(registry)
     const { uid, api, ...client } = await registry.member('registry.push')

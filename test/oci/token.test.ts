@@ -160,7 +160,7 @@ onEveryDatabase('registry: tokens', (cast) => {
     for (const authorization of [
       basicAuth('_token', 'nonsense'),
       basicAuth('_token', ''),
-      basicAuth('somebody', password),
+      basicAuth('someone', password),
       basicAuth(uid, 'nonsense'),
       basicAuth('0'.repeat(40), password),
       basicAuth('_token', await berth.tokenOf(uid, { audiences: ['https://elsewhere.example'] })),
@@ -285,7 +285,7 @@ async function pullToken(cast: ApiFixture, organization: string, days: number) {
   return { uid, password }
 }
 
-// Time passes for everybody here, so these have servers of their own.
+// Time passes for everyone here, so these have servers of their own.
 onEveryDatabase('registry: tokens in time', (cast) => {
   test('a push that outlives its token is challenged and continues with another one', async () => {
     const { name, organization } = await createRegistryFixture(cast())

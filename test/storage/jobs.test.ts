@@ -136,6 +136,8 @@ onEveryEngine('jobs', (opened) => {
     const [one, two] = schedulers(
       kind,
       async ({ signal }: JobLease) => {
+        // The signal may have been aborted before the run started.
+        signal.throwIfAborted()
         await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
         return {}
       },

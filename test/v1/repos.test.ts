@@ -179,7 +179,7 @@ onEveryDatabase('repos of version 1', (cast) => {
   test('fields of the operator stay when another caller omits them', async () => {
     const { uid: root, owned, operator } = await newTeam()
     const source = (await operator.post(`registry/repos/${root}`, { name: newName('from') })).body.id
-    const catalogue = {
+    const catalog = {
       catalogTier: 'FIPS',
       bundles: ['fips'],
       aliases: ['web:1'],
@@ -187,7 +187,7 @@ onEveryDatabase('repos of version 1', (cast) => {
       readme,
     }
     const name = newName('repo')
-    const { body } = await operator.post(`registry/repos/${root}`, { name, ...catalogue })
+    const { body } = await operator.post(`registry/repos/${root}`, { name, ...catalog })
     const path = `registry/repos/${body.id}`
     const put = await owned.put(path, { name, description: 'x' })
     assert.equal(put.status, 200, put.text)
@@ -306,7 +306,7 @@ onEveryDatabase('repos of version 1', (cast) => {
 
   test('a repo that copies another one shows the values of that one, without sending them again', async () => {
     const { uid: root, owned, operator } = await newTeam()
-    const catalogue = {
+    const catalog = {
       catalogTier: 'FIPS',
       bundles: ['fips'],
       aliases: ['web:1'],
@@ -315,7 +315,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     }
     const { body: source } = await operator.post(`registry/repos/${root}`, {
       name: newName('from'),
-      ...catalogue,
+      ...catalog,
     })
     const name = newName('copy')
     const sync = { sync_config: { source: source.id, syncApks: true } }
@@ -327,7 +327,7 @@ onEveryDatabase('repos of version 1', (cast) => {
       activeTags,
       readme,
     })
-    assert.deepEqual(inherited(copy), catalogue)
+    assert.deepEqual(inherited(copy), catalog)
     const { expiration } = copy.sync_config
     assert.deepEqual(copy.sync_config, {
       source: source.id,
@@ -357,7 +357,7 @@ onEveryDatabase('repos of version 1', (cast) => {
     }
     const changed = await owned.put(path, { name, ...sync, customOverlay })
     assert.equal(changed.status, 200, changed.text)
-    assert.deepEqual(inherited(changed.body), catalogue)
+    assert.deepEqual(inherited(changed.body), catalog)
     assert.deepEqual(changed.body.customOverlay, customOverlay)
     assert.equal(changed.body.sync_config.expiration, expiration)
     assert.deepEqual((await owned.get(`registry/repos?id=${copy.id}`)).body.items, [changed.body])

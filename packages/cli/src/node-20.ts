@@ -1,4 +1,4 @@
-/** Functions of the language that Node 20 lacks and the command line uses, with the semantics of ECMAScript 2024. */
+/** Functions that Node 20 lacks and the command line uses: three of ECMAScript 2024, and URL.parse. */
 
 Map.groupBy ??= (items, keyOf) => {
   const groups = new Map()

@@ -39,7 +39,7 @@ export function restRequestOf(
   return { verb, path: pattern.value.replace(/\{digest(=\*)?\}/, 'sha256:00').replace(/\{[^}]*\}/g, uid) }
 }
 
-/** The least request that is judged at `uid`, as an initializer of the method's input. */
+/** The least request whose scope is `uid`, as an initializer of the method's input. */
 export function requestAt(method: DescMethod, uid: string): object {
   const rule: AccessRule = accessRuleOf(method)
   if (rule.kind !== 'scoped') return {}

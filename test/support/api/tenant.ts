@@ -49,7 +49,7 @@ export async function createGroup(
 export async function createIdentity(
   berth: Pick<TestBerth, 'url' | 'token'>,
   group: string,
-  relationship: object = { claimMatch: { issuer: 'https://ci.example.com', subject: 'somebody' } },
+  relationship: object = { claimMatch: { issuer: 'https://ci.example.com', subject: 'someone' } },
   name = 'workload',
 ): Promise<string> {
   return (await createResource(berth, `/iam/v2beta1/identities/${group}`, { name, ...relationship })).uid

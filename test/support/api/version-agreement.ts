@@ -36,7 +36,7 @@ import { call } from './rest.ts'
 /**
  * Random writes through version 1 and version 2, over REST and gRPC, and after each of them every read through all four held against
  * the others. What corresponds to what is written down here a second time, from the public tables and in JSON, so that the server's
- * own table is not its judge.
+ * own table does not prove itself.
  */
 
 type Json = Record<string, JsonValue | undefined>

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createSignedInBrowser, type WebBrowser } from '../browser/web-browser.ts'
 import {
   type Cleanup,
   type Finished,
@@ -10,7 +11,6 @@ import {
 } from '../server/process.ts'
 import type { TestBerth } from '../server/test-berth.ts'
 import { submitConsent } from '../signin/oauth.ts'
-import { createSignedInBrowser, type WebBrowser } from '../signin/web-browser.ts'
 
 /** A user at a terminal: the command line with its own home directory. */
 export interface CommandLine {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { FaultCase } from './cases/fault-case.ts'
-import { catalogue } from './cases/fault-catalog.ts'
+import { catalog } from './cases/fault-catalog.ts'
 import { line, writeReport } from './report.ts'
 import { faultRunner, type Outcome } from './run.ts'
 
@@ -40,8 +40,8 @@ const QUICK = { shape: { path: 'proxy' }, durationMs: 3000, stopsNode: false } a
 /** Cases of one shape follow each other: they share an installation. */
 function chosen(wanted: 'quick' | 'whole'): readonly FaultCase[] {
   const pattern = new RegExp(only)
-  if (wanted === 'quick') return catalogue.flatMap((one) => (one.quick ? [{ ...one, ...QUICK }] : []))
-  const cases = catalogue.filter(({ name }) => pattern.test(name))
+  if (wanted === 'quick') return catalog.flatMap((one) => (one.quick ? [{ ...one, ...QUICK }] : []))
+  const cases = catalog.filter(({ name }) => pattern.test(name))
   const shapes = [...new Set(cases.map(({ shape }) => JSON.stringify(shape)))]
   return shapes.flatMap((shape) => cases.filter((one) => JSON.stringify(one.shape) === shape))
 }

@@ -1,4 +1,4 @@
-/** The shape of the catalogue: one case is a hostile request, or a burst of them, and what the server may answer. */
+/** The shape of the catalog: one case is a hostile request, or a burst of them, and what the server may answer. */
 
 /**
  * Who sends the requests: without a token, with the token of an identity without a role, of an identity that may push, or of the
@@ -8,7 +8,7 @@ export type Caller = 'anonymous' | 'no role' | 'pusher' | 'operator'
 
 const allCallers: readonly Caller[] = ['anonymous', 'no role', 'pusher']
 
-/** What the requests of the catalogue refer to on the server that is attacked. */
+/** What the requests of the catalog refer to on the server that is attacked. */
 export interface Target {
   readonly url: string
   readonly host: string

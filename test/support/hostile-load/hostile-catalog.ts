@@ -9,7 +9,7 @@ import { oauthCases, tokenServiceCases } from './endpoints/token-service.ts'
 import type { Endpoint } from './run.ts'
 
 /** Every entrance of the server, and what is sent through it. */
-export const catalogue: readonly Endpoint[] = [
+export const catalog: readonly Endpoint[] = [
   { name: 'gRPC', cases: grpcCases },
   { name: 'health', cases: healthCases },
   { name: 'reflection', cases: reflectionCases },

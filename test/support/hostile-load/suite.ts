@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { MIB } from './bytes.ts'
 import { budgetMibOf, type Caller } from './hostile-case.ts'
-import { catalogue } from './hostile-catalog.ts'
+import { catalog } from './hostile-catalog.ts'
 import { line, writeReport } from './report.ts'
 import { type Endpoint, type Outcome, runCases } from './run.ts'
 
@@ -48,7 +48,7 @@ function titleOf({
 
 function chosen(wanted: 'quick' | 'whole'): Endpoint[] {
   const pattern = new RegExp(only)
-  return catalogue.map(({ name, cases }) => ({
+  return catalog.map(({ name, cases }) => ({
     name,
     cases: cases
       .filter(({ quick }) => quick || wanted === 'whole')

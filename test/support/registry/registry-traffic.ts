@@ -108,7 +108,7 @@ async function pushByRandomMethod(
     assertStatus(reply, 202, 'mount')
     return sendRemaining(client, reply, blob)
   }
-  // Some uploads are begun and left.
+  // Some uploads are started and left.
   if (way > 0.97) assertStatus(await client.request('POST', `${name}/blobs/uploads/`), 202, 'begin')
   if (way < 0.75 || way > 0.97) {
     const reply = await client.request('POST', `${name}/blobs/uploads/?digest=${its}`, { body: blob })

@@ -40,7 +40,6 @@ export async function createAccount(
 ): Promise<string> {
   const { kysely } = berth.installation.store.db
   const id = newName('account')
-  const times = { created_ms: 0, last_used_ms: 0 }
   await kysely
     .insertInto('accounts')
     .values({
@@ -55,16 +54,28 @@ export async function createAccount(
       updated_ms: 0,
     })
     .execute()
-  await kysely
+  await insertPasskey({ berth }, id)
+  return id
+}
+
+/** Inserts a passkey of an account, with which no one can sign in; returns its id. */
+export async function insertPasskey(
+  { berth }: Pick<TestBerth, 'berth'>,
+  account: string,
+  name = 'laptop',
+): Promise<string> {
+  const id = newName('passkey')
+  await berth.installation.store.db.kysely
     .insertInto('passkeys')
     .values({
-      id: newName('passkey'),
-      account_id: id,
-      name: 'laptop',
+      id,
+      account_id: account,
+      name,
       public_key: new Uint8Array(1),
       counter: 0,
       transports: '[]',
-      ...times,
+      created_ms: 0,
+      last_used_ms: 0,
     })
     .execute()
   return id

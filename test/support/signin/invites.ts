@@ -1,5 +1,5 @@
+import type { WebBrowser, WebPage } from '../browser/web-browser.ts'
 import { sendForm } from './local-accounts.ts'
-import type { WebBrowser, WebPage } from './web-browser.ts'
 
 /** Users who open the link of an invite. */
 

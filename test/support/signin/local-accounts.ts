@@ -3,8 +3,8 @@ import { createAccount } from '@berth/server/signin/accounts/accounts.ts'
 import { createPasswordLink, createSetupLink } from '@berth/server/signin/accounts/one-time-links.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import type { AccountRow } from '@berth/server/storage/schema/tables.ts'
+import { type WebBrowser, type WebPage, webBrowser } from '../browser/web-browser.ts'
 import type { TestBerth } from '../server/test-berth.ts'
-import { type WebBrowser, type WebPage, webBrowser } from './web-browser.ts'
 
 /** People with an account of the installation itself. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { confirm, type WebBrowser, webBrowser } from '../browser/web-browser.ts'
 import type { TestBerth } from '../server/test-berth.ts'
 import { codeFlow, withQuery } from './oauth.ts'
 import { type MaliciousProvider, type ProviderUser, signInAt } from './real-providers.ts'
-import { confirm, type WebBrowser, webBrowser } from './web-browser.ts'
 
 /**
  * The mix-up attack: the attacker starts a sign-in through an honest provider, their own provider sends the victim on to that one with

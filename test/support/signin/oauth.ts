@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import type { Fields, WebBrowser, WebPage } from './web-browser.ts'
+import type { Fields, WebBrowser, WebPage } from '../browser/web-browser.ts'
 
 /** A client of the token service that lets people sign in, as the command line is one. */
 

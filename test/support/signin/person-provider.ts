@@ -3,8 +3,8 @@ import { fork } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { webBrowser } from '../browser/web-browser.ts'
 import type { Cleanup } from '../server/process.ts'
-import { webBrowser } from './web-browser.ts'
 
 /** An OpenID provider of people in a process of its own (person-provider-server.ts), with any number of clients. */
 

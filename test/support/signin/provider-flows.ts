@@ -6,6 +6,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { call } from '../api/rest.ts'
 import { createOrganization, createResource, verifyOrganization } from '../api/tenant.ts'
+import { confirm, type WebBrowser, type WebPage, webBrowser } from '../browser/web-browser.ts'
 import type { TestDatabase } from '../database/databases.ts'
 import { cleanups, temporaryDirectory } from '../server/process.ts'
 import { startTestBerth, type TestBerth } from '../server/test-berth.ts'
@@ -21,7 +22,6 @@ import {
   signInAt,
   startMaliciousProvider,
 } from './real-providers.ts'
-import { confirm, type WebBrowser, type WebPage, webBrowser } from './web-browser.ts'
 
 /** Every flow that ends at an identity provider, against one that runs in a process of its own. */
 export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, 'name' | 'open'>): void {
@@ -216,7 +216,7 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
     })
 
     flow(
-      'R40: a response of another issuer is refused, and one without its issuer where that is promised',
+      'R40: a response of another issuer is rejected, and one without its issuer where that is promised',
       async () => {
         for (const [changed, iss] of [
           ['another', ['https://other.example']],

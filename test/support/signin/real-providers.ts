@@ -7,9 +7,9 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { linkOf, type WebPage, webBrowser } from '../browser/web-browser.ts'
 import { type Cleanup, temporaryDirectory } from '../server/process.ts'
 import type { OpenIdProviderSetup } from './openid-provider-server.ts'
-import { linkOf, type WebPage, webBrowser } from './web-browser.ts'
 
 /** OpenID providers with different habits, each in a process of its own on loopback. */
 

@@ -31,7 +31,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'api',
     holds:
-      'rules that every method follows: uids, fields, field masks, pages, order, etags, errors, messages',
+      'rules that every method follows: UIDs, fields, field masks, pages, order, etags, errors, messages',
     uses: ['config'],
     libraries: [],
   },

@@ -1,7 +1,7 @@
 import type { CommandBody } from '../invocation/command-declaration.ts'
 
 /**
- * Shell completion: scripts that ask the command line itself, so that they complete names of the server and stay current after an
+ * Shell completion: scripts that run the command line, so that they complete names of the server and stay current after an
  * update. `berth __complete WORD…` prints a candidate per line, with a description after a tab, or `:files`.
  */
 

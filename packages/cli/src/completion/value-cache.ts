@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { replaceFile } from '../config/replace-file.ts'
 import type { Candidate } from './complete.ts'
 
-/** Keeps the names that were offered, readable by their owner only: a shell completes several times while a command is typed. */
+/** Caches names of completions, readable by their owner only: a shell completes several times while a command is typed. */
 
 const LIFETIME_MS = 60_000
 

@@ -108,8 +108,8 @@ export function createInvoker(env: Environment, server: ServerPackage | undefine
   }
 }
 
-function resolveFormat(asked = 'table'): Format {
-  const format = formats.find((one) => one === asked)
+function resolveFormat(name = 'table'): Format {
+  const format = formats.find((one) => one === name)
   if (format === undefined) throw new UsageError(`--output must be one of ${formats.join(', ')}`)
   return format
 }

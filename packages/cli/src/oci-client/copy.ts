@@ -142,7 +142,7 @@ export class ImageCopy {
     plan.missing.push(manifest)
   }
 
-  /** A destination that may not be read may be pushed to; if not, the push says why. */
+  /** A destination without pull permission may permit a push; the push reports the error. */
   async #findDigest(reference: string): Promise<string | undefined> {
     try {
       return await this.#options.to.resolveDigest(reference)

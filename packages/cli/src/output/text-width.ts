@@ -26,12 +26,12 @@ export function padText(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - displayWidth(text)))
 }
 
-/** Cuts a text at its end. */
+/** Truncates a text at its end. */
 export function truncate(text: string, width: number): string {
   return displayWidth(text) <= width ? text : `${takeWidth(text, width - 1)}…`
 }
 
-/** Cuts a text at its start: the last names of a path tell it apart. */
+/** Truncates a text at its start: the end of a path identifies it. */
 export function truncateStart(text: string, width: number): string {
   if (displayWidth(text) <= width) return text
   const signs = [...text]

@@ -1,7 +1,7 @@
 import { Code } from '../api/errors.ts'
 import { rootOf } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
-import { runShared } from '../pipeline/request-context.ts'
+import { runShared } from '../pipeline/request/request-context.ts'
 import {
   type AuditEvent,
   eventRow,

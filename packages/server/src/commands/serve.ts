@@ -148,6 +148,9 @@ function createReloader(
   }
 }
 
+/** In a clone, which alone has TypeScript; elsewhere `npx` would fetch a package of others. */
+const program = import.meta.url.endsWith('.ts') ? 'npx berth' : 'berth'
+
 function firstSteps(config: Config, baseUrl: string, setupLink: string | undefined): string {
   return `
 This is the first start. Create the owner account in a browser with this link, which works once within 24 hours:
@@ -156,8 +159,8 @@ This is the first start. Create the owner account in a browser with this link, w
 
 Or continue without a browser, in another terminal:
 
-${exportLines(config)}  npx berth admin bootstrap --name my-org --json
-  export TOKEN=$(npx berth admin token)
+${exportLines(config)}  ${program} admin bootstrap --name my-org --json
+  export TOKEN=$(${program} admin token)
   curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/iam/v2beta1/groups
 
 `

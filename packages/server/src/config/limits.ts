@@ -3,7 +3,7 @@ import { formatLimits } from '@berth/advisory-formats/limits.ts'
 /** All limits, with their units and sources. Each is named in a test or a document. Those of advisory documents are in their package. */
 
 const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
+export const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const KIB = 1024
@@ -113,9 +113,9 @@ export const limits = {
   descriptionCharsMax: 512,
   /** The spec gives names no maximum; the database index does. */
   nameCharsMax: 1024,
-  /** Depth of a group below its organization: a uid, of 17 characters for each level, fits into an index key with a name (ADR 38). */
+  /** Depth of a group below its organization: a UID, of 17 characters for each level, fits into an index key with a name (ADR 38). */
   groupDepthMax: 100,
-  /** A uid together with the name or URL of its resource: index keys have both, and PostgreSQL limits them to 2704 bytes. */
+  /** A UID together with the name or URL of its resource: index keys have both, and PostgreSQL limits them to 2704 bytes. */
   uidAndNameCharsMax: 2600,
   /** Groups whose paths one request finds. */
   groupPathsMax: 200,
@@ -179,7 +179,7 @@ export const limits = {
   readmeThreadHeapMib: 256,
   readmeCheckMsMax: 10 * SECOND_MS,
   readmeThreadIdleMs: MINUTE_MS,
-  /** READMEs that wait for their check, and `Retry-After` of refused ones. */
+  /** READMEs that wait for their check, and `Retry-After` of rejected ones. */
   readmesQueuedMax: 50,
   readmeRetryMs: SECOND_MS,
   /** Sources, each copying the next, that are followed to find a README. */
@@ -297,7 +297,7 @@ export const limits = {
   s3ConnectTimeoutMs: 5 * SECOND_MS,
   s3TimeoutMs: 20 * SECOND_MS,
   s3CopyTimeoutMs: 5 * MINUTE_MS,
-  /** `Retry-After` of requests that a full or failing disk refuses. */
+  /** `Retry-After` of requests that a full or failing disk rejects. */
   storageRetryMs: 30 * SECOND_MS,
   /** Free space that blobs leave on their disk, and share of a small disk, unless BERTH_DISK_RESERVE sets it. */
   diskReserveBytes: 256 * MIB,
@@ -614,7 +614,7 @@ export const limits = {
   /** Requests on one reflection stream. */
   reflectionRequestsMax: 1000,
   /**
-   * How long a connection discards what the client still sends after its request was refused: closing it immediately would reset it,
+   * How long a connection discards what the client still sends after its request was rejected: closing it immediately would reset it,
    * and a reset can overtake the response that gives the reason.
    */
   lingerMs: SECOND_MS,

@@ -126,7 +126,7 @@ function role(name: string, description: string, set: CapabilitySet): ManagedRol
 export const managedRoles: readonly ManagedRole[] = [
   role(
     'owner',
-    'Full control of an organization and everything in it. Cannot change advisories, nor what a catalogue shows of repos: the operator grants these.',
+    'Full control of an organization and everything in it. Cannot change advisories, or catalog fields of repos: the operator grants these.',
     owner,
   ),
   role(
@@ -190,7 +190,7 @@ export const managedRoles: readonly ManagedRole[] = [
   ),
   role(
     'catalog.admin',
-    'Changes what a catalogue shows of repos: tiers, bundles, aliases, active tags, readmes and deployments. Only the operator can grant it. Cannot pull or push images.',
+    'Changes catalog fields of repos: tiers, bundles, aliases, active tags, readmes and deployments. Only the operator can grant it. Cannot pull or push images.',
     catalogAdmin,
   ),
   role('argos.osv.reader', 'Reads private OSV data.', capabilities('argos.osv.read')),

@@ -207,7 +207,7 @@ const bad: readonly [name: string, value: string][] = [
   ['BERTH_LOG_LEVEL', 'loud'],
 ]
 for (const [name, value] of bad) {
-  test(`${name}=${value} is refused by name`, () => {
+  test(`${name}=${value} is rejected by name`, () => {
     const [problem = '', ...more] = problems({ [name]: value })
     assert.ok(problem.startsWith(name), problem)
     assert.deepEqual(more, [])
@@ -299,7 +299,7 @@ test('TLS needs both files', () => {
   })
 })
 
-test('a setting that does not exist is refused with the one that was meant', () => {
+test('a setting that does not exist is rejected with the one that was meant', () => {
   assert.deepEqual(problems({ BERTH_DATADIR: 'x' }), [
     'BERTH_DATADIR is not a setting of berth; did you mean BERTH_DATA_DIR?',
   ])

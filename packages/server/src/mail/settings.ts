@@ -18,7 +18,7 @@ export interface SmtpSettings {
   /** PEM file with the certificate authority of the server; undefined: those of Node. */
   readonly caFile: string | undefined
   /** Undefined: no authentication. */
-  readonly login: { readonly user: string; readonly password: string } | undefined
+  readonly credentials: { readonly user: string; readonly password: string } | undefined
   readonly from: MailAddress
 }
 
@@ -27,7 +27,7 @@ export interface MailAddress {
   readonly address: string
 }
 
-type SmtpServer = Pick<SmtpSettings, 'host' | 'port' | 'implicitTls' | 'login'>
+type SmtpServer = Pick<SmtpSettings, 'host' | 'port' | 'implicitTls' | 'credentials'>
 
 const server = setting('BERTH_SMTP_URL', {
   help: 'mail server that sends invites and password resets: `smtp://user:password@host:port` with STARTTLS, or `smtps://` with TLS from the start; special characters of the password percent-encoded, see [sign-in](sign-in.md#email)',
@@ -85,7 +85,7 @@ export function parseSmtpUrl(text: string): SmtpServer | undefined {
       host: hostname.replace(/^\[(.*)\]$/, '$1'),
       port: port === '' ? DEFAULT_PORTS[protocol] : Number(port),
       implicitTls: protocol === 'smtps:',
-      login:
+      credentials:
         username === ''
           ? undefined
           : { user: decodeURIComponent(username), password: decodeURIComponent(password) },

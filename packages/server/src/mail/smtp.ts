@@ -51,7 +51,7 @@ const defaultTimes: SmtpTimes = {
 }
 
 export function createSmtp(settings: SmtpSettings, times: SmtpTimes = defaultTimes): Smtp {
-  const { from, login } = settings
+  const { from, credentials } = settings
   const open = async () => {
     // Loaded with the first email: most commands and many installations send none.
     const { createTransport } = await import('nodemailer')
@@ -60,7 +60,7 @@ export function createSmtp(settings: SmtpSettings, times: SmtpTimes = defaultTim
       port: settings.port,
       secure: settings.implicitTls,
       requireTLS: settings.requireTls,
-      ...(login && { auth: { user: login.user, pass: login.password } }),
+      ...(credentials && { auth: { user: credentials.user, pass: credentials.password } }),
       tls: {
         minVersion: 'TLSv1.2',
         ...(settings.caFile !== undefined && { ca: readAuthority(settings.caFile) }),
@@ -112,7 +112,7 @@ function tooSlow({ sendMs }: SmtpTimes): MailError {
 
 const rejections = new Set(['MAIL FROM', 'RCPT TO', 'DATA'])
 
-/** A response of 5xx to the login is no reason to give up: the operator corrects the password, and the email is sent. */
+/** A response of 5xx to the authentication is no reason to give up: the operator corrects the password, and the email is sent. */
 function toMailError(error: unknown): MailError {
   const {
     message,

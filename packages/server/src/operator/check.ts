@@ -133,7 +133,7 @@ const configurationChecks: Readonly<
     const place = `${smtp.host}:${smtp.port}`
     try {
       await createSmtp(smtp).verify()
-      return ok(`${place} accepts connections${smtp.login === undefined ? '' : ' and the password'}`)
+      return ok(`${place} accepts connections${smtp.credentials === undefined ? '' : ' and the password'}`)
     } catch (error) {
       return fail(
         `${place} cannot be used: ${(error as Error).message}`,

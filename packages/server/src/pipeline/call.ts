@@ -9,7 +9,7 @@ import type {
   MessageShape,
 } from '@bufbuild/protobuf'
 import type { Authorization } from './authorization.ts'
-import type { RequestRecord } from './request-record.ts'
+import type { RequestRecord } from './request/request-record.ts'
 
 /** What an adapter knows of a request from its headers. */
 export interface IncomingCall {

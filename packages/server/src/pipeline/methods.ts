@@ -20,19 +20,19 @@ import type {
 import { limitClassOf } from './limits/limit-class.ts'
 import { type Operation, StartedCall } from './operation.ts'
 import type { Pipeline } from './pipeline.ts'
-import { assignShare } from './request-context.ts'
+import { assignShare } from './request/request-context.ts'
 import { joinParts } from './response-parts.ts'
 
 /** RPC methods in the request pipeline, for REST and gRPC: what a method's options say is its operation. */
 
 type StartedMethod = StartedCall<Authorization>
 
-/** Runs a call that its headers do not refuse, with its decoded message. */
+/** Runs a call whose headers are authorized, with its decoded message. */
 export type AdmittedCall = (request: Message) => Promise<Message>
 
 /**
- * Judges a call by its headers, before its body is read. `pathScope`: what the path has in the place of the scope. Throws code 7, 8 or
- * 16. Synchronous if nothing has to be waited for.
+ * Checks and authorizes a call by its headers, before its body is read. `pathScope`: what the path has in the place of the scope. Throws
+ * code 7, 8 or 16. Synchronous if nothing has to be waited for.
  */
 export type AuthorizeHeaders = (
   method: DescMethod,

@@ -16,11 +16,11 @@ export interface PipelineOptions extends Omit<StepOptions, 'deny'>, ObservationO
 }
 
 /**
- * `limitAddress` counts a call for its address, once. `limitIdentity` counts it for the identity that the handler of an open operation has
+ * `limitAddress` counts a call for its address, once. `limitVerifiedIdentity` counts it for the identity that the handler of an open operation has
  * verified. Both throw code 8. `requireGrants` reads what a caller may do; throws code 16 if its identity or session does not exist any more.
  */
-export interface Pipeline extends Pick<Steps, 'limitAddress' | 'limitIdentity' | 'requireGrants'> {
-  /** Judges a request by its headers. Synchronous if nothing has to be waited for. Throws code 7, 8 or 16. */
+export interface Pipeline extends Pick<Steps, 'limitAddress' | 'limitVerifiedIdentity' | 'requireGrants'> {
+  /** Checks and authorizes a request by its headers. Synchronous if nothing has to be waited for. Throws code 7, 8 or 16. */
   start<P extends Proof>(
     operation: Operation<P>,
     incoming: IncomingCall,
@@ -45,17 +45,16 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { tracer } = options
   const { deny, end, fail } = createObserver(options)
   const steps = createSteps({ ...options, deny })
-  const { limitByAddress, authenticate, limitByIdentity, loadGrants, authorizeByGrants, authorizeCaller } =
-    steps
+  const { countAddress, authenticate, countCaller, loadGrants, authorizeByGrants, authorizeCaller } = steps
 
-  /** The order in which the headers of a request are judged, by what decides on the operation. */
+  /** Order of the steps, by what authorizes the operation. */
   const order: Readonly<Record<'anyone' | 'caller' | 'grants', readonly Step[]>> = {
-    anyone: [limitByAddress],
-    caller: [limitByAddress, authenticate, limitByIdentity, authorizeCaller],
-    grants: [limitByAddress, authenticate, limitByIdentity, loadGrants, authorizeByGrants],
+    anyone: [countAddress],
+    caller: [countAddress, authenticate, countCaller, authorizeCaller],
+    grants: [countAddress, authenticate, countCaller, loadGrants, authorizeByGrants],
   }
 
-  const judge = (call: StartedCall): StartedCall | Promise<StartedCall> => {
+  const checkHeaders = (call: StartedCall): StartedCall | Promise<StartedCall> => {
     const waiting = takeSteps(call, order[call.operation.access?.decidedBy ?? 'anyone'])
     if (waiting === undefined) return call
     return waiting.then(
@@ -68,7 +67,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const call = new StartedCall(operation, incoming, pathScope)
     if (incoming.record !== undefined) incoming.record.method = operation.name
     try {
-      return tracer === undefined ? judge(call) : tracer.span('authorize', {}, () => judge(call))
+      return tracer === undefined
+        ? checkHeaders(call)
+        : tracer.span('authorize', {}, () => checkHeaders(call))
     } catch (failure) {
       return fail(call, failure, call.startMs)
     }

@@ -4,9 +4,9 @@ import type { Caller, IncomingCall } from './call.ts'
 import type { LimitClass } from './limits/limit-table.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import type { Operation, Proof, StartedCall } from './operation.ts'
-import { assignShare } from './request-context.ts'
+import { assignShare } from './request/request-context.ts'
 
-/** The steps that judge the headers of a request. pipeline.ts has their order. */
+/** The steps that check the headers of a request. pipeline.ts has their order. */
 
 /** Undefined: done, without waiting. */
 export type Step = (call: StartedCall) => Promise<void> | undefined
@@ -19,14 +19,14 @@ export interface StepOptions {
 }
 
 export interface Steps {
-  readonly limitByAddress: Step
+  readonly countAddress: Step
   readonly authenticate: Step
-  readonly limitByIdentity: Step
+  readonly countCaller: Step
   readonly loadGrants: Step
   readonly authorizeByGrants: Step
   readonly authorizeCaller: Step
   limitAddress(operation: Operation, incoming: IncomingCall): Promise<void> | undefined
-  limitIdentity(
+  limitVerifiedIdentity(
     limitClass: LimitClass | undefined,
     incoming: IncomingCall,
     identity: string,
@@ -64,7 +64,7 @@ export function createSteps({ limits, readGrants, deny }: StepOptions): Steps {
   return {
     limitAddress,
     requireGrants,
-    limitByAddress: ({ operation, incoming }) => limitAddress(operation, incoming),
+    countAddress: ({ operation, incoming }) => limitAddress(operation, incoming),
     authenticate: (call) =>
       andThen(call.operation.access!.authenticate(call.incoming), (caller) => {
         call.caller = caller
@@ -72,7 +72,7 @@ export function createSteps({ limits, readGrants, deny }: StepOptions): Steps {
         assignShare(caller.identity)
         if (call.incoming.record !== undefined) call.incoming.record.identity = caller.identity
       }),
-    limitByIdentity({ operation: { limitClass }, incoming, caller }) {
+    countCaller({ operation: { limitClass }, incoming, caller }) {
       if (limits === undefined || limitClass === undefined || incoming.isIdentityCounted === true)
         return undefined
       if (caller!.isAnonymous === true) return undefined
@@ -95,7 +95,7 @@ export function createSteps({ limits, readGrants, deny }: StepOptions): Steps {
       if (access?.decidedBy !== 'caller') throw new Error(`the caller does not decide ${operation.name}`)
       return authorizeWith(call, () => access.authorize(caller!))
     },
-    limitIdentity(limitClass, incoming, identity) {
+    limitVerifiedIdentity(limitClass, incoming, identity) {
       assignShare(identity)
       if (incoming.record !== undefined) incoming.record.identity = identity
       return limitClass === undefined ? undefined : limits?.countByIdentity(limitClass, incoming, identity)

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../pipeline/request-record.ts'
+import type { RequestRecord } from '../pipeline/request/request-record.ts'
 import type { BufferedBody } from './bodies/body-budget.ts'
 
 /** Counts the bytes of request and response bodies; without a record nothing is wrapped. */

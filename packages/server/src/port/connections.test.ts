@@ -59,7 +59,7 @@ describe('connections', () => {
     assert.equal(all.undecided, 4)
   })
 
-  test('are refused when all that are open are in use', () => {
+  test('are rejected when all that are open are in use', () => {
     const { all, dropped, from } = setUp()
     for (let at = 1; at <= 6; at++) {
       const one = from(`192.0.2.${at}`)
@@ -71,7 +71,7 @@ describe('connections', () => {
     assert.equal(all.open, 6)
   })
 
-  test('of an address that abuses its connections are refused for a time', () => {
+  test('of an address that abuses its connections are rejected for a time', () => {
     let nowMs = 0
     const { all, from } = setUp(() => nowMs)
     for (let at = 0; at < 2; at++) {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { RequestRecord } from '../pipeline/request-record.ts'
+import type { RequestRecord } from '../pipeline/request/request-record.ts'
 
 /** One HTTP request, whichever version of HTTP brought it. */
 export interface HttpRequest {

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import { limits } from '../config/limits.ts'
-import { RequestContext, runInContext } from '../pipeline/request-context.ts'
+import { RequestContext, runInContext } from '../pipeline/request/request-context.ts'
 import { bytesOutCounter, countBodyBytes, countStreamBytes } from './byte-counts.ts'
 import type { HttpReply, HttpRequest, WholeBody, WholeReply } from './http.ts'
 import {

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../pipeline/request-record.ts'
+import type { RequestRecord } from '../pipeline/request/request-record.ts'
 
 /** Records every request that the port serves, in the access log and in traces. The port gets none where both are off. */
 export interface RequestObserver {

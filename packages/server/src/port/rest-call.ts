@@ -1,6 +1,6 @@
 import type { IncomingCall } from '../pipeline/call.ts'
-import { currentContext } from '../pipeline/request-context.ts'
-import type { RequestRecord } from '../pipeline/request-record.ts'
+import { currentContext } from '../pipeline/request/request-context.ts'
+import type { RequestRecord } from '../pipeline/request/request-record.ts'
 import type { HttpRequest } from './http.ts'
 
 /** What the pipeline reads of an HTTP request. A class, because accessors in object literals are slow. */

@@ -30,7 +30,7 @@ export function exampleOfResponse(method: DescMethod, atRoot: boolean): unknown 
   const example = {
     ...(exampleOf(
       output,
-      'answer',
+      'response',
       unset.map(({ name }) => name),
     ) as object),
     ...Object.fromEntries(unset.filter(isAlwaysPresent).map((field) => [field.jsonName, defaultOf(field)])),
@@ -65,7 +65,7 @@ function messageOf(
     .filter(
       (field) =>
         !except.includes(field.name) &&
-        (use !== 'answer' || isInResponses(field)) &&
+        (use !== 'response' || isInResponses(field)) &&
         isWorthShowing(field, use),
     )
     // A recursive type would never end.
@@ -76,7 +76,7 @@ function messageOf(
 
 function isWorthShowing(field: DescField, use: Use): boolean {
   if (field.oneof !== undefined && field.oneof.fields[0] !== field) return false
-  if (use === 'answer' || isRequired(field, use)) return true
+  if (use === 'response' || isRequired(field, use)) return true
   const isSettable = !hasBehavior(field, FieldBehavior.OUTPUT_ONLY) && !field.deprecated
   if (!isSettable || isOmitted(field)) return false
   return !(use === 'update' && hasBehavior(field, FieldBehavior.IMMUTABLE))
@@ -91,7 +91,7 @@ function nameOf({ parent, name }: DescField): string {
 }
 
 function valueOf(field: DescField, use: Use, ancestors: readonly DescMessage[]): unknown {
-  if (use === 'answer' && isWriteOnly(field)) return ''
+  if (use === 'response' && isWriteOnly(field)) return ''
   const known =
     contractExampleOf(field) ?? exampleValues[nameOf(field)] ?? uidOf(field) ?? exampleValues[field.name]
   if (known !== undefined) return known

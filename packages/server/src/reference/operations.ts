@@ -369,7 +369,7 @@ function successResponses(
     }
   const headers = headerRefs(...(returnsEtag(method) ? (['ETag'] as const) : []), ...rateLimitHeaders)
   const example = isV1(method.parent) ? {} : { example: exampleOfResponse(method, atRoot) }
-  const content = { schema: book.message(output, 'answer'), ...example }
+  const content = { schema: book.message(output, 'response'), ...example }
   return {
     200: { description: responseText(method), headers, content: { 'application/json': content } },
     ...(standardMethod(method) === 'get'

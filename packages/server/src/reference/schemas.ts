@@ -49,7 +49,7 @@ export interface Schema {
  * The use of a message. A response has every member that JSON always shows; a caller sends only the members that the schema marks as
  * required; an entry of a batch omits what the batch sets for all, and an update sends only changes.
  */
-export type Use = 'answer' | 'create' | 'entry' | 'update'
+export type Use = 'response' | 'create' | 'entry' | 'update'
 
 /** The schemas of messages and enums, which become components when they are first referenced. */
 export interface SchemaComponents {
@@ -74,7 +74,7 @@ const INTEGER_PATTERN = '^-?\\d+$'
 const UNSIGNED_PATTERN = '^\\d+$'
 
 const suffixes: Readonly<Record<Use, string>> = {
-  answer: '',
+  response: '',
   create: 'Input',
   entry: 'Entry',
   update: 'Update',
@@ -119,20 +119,20 @@ export function createSchemaComponents(
   const object = (desc: DescMessage, use: Use, except: readonly string[]): Schema => {
     const fields = desc.fields
       .filter(({ name }) => !except.includes(name))
-      .filter((field) => use !== 'answer' || isInResponses(field))
+      .filter((field) => use !== 'response' || isInResponses(field))
     const isOld = isV1(desc)
     const needed = fields.filter((field) =>
-      isOld && use === 'answer' ? isAlwaysWritten(field) : isRequired(field, use),
+      isOld && use === 'response' ? isAlwaysWritten(field) : isRequired(field, use),
     )
     return {
       type: 'object',
       description: [withRestNames(comments.of(desc)), ...choices(desc)].join('\n\n'),
       properties: Object.fromEntries([
         ...fields.map((field) => [field.jsonName, property(field, isBatch(field) ? 'entry' : use)] as const),
-        ...(isOld && use === 'answer' ? jsonOnlyProperties(desc) : []),
+        ...(isOld && use === 'response' ? jsonOnlyProperties(desc) : []),
       ]),
       ...(needed.length === 0 ? {} : { required: needed.map(({ jsonName }) => jsonName) }),
-      ...(isOld && use !== 'answer' ? {} : { additionalProperties: false }),
+      ...(isOld && use !== 'response' ? {} : { additionalProperties: false }),
     }
   }
 
@@ -153,10 +153,10 @@ export function createSchemaComponents(
     const isSecret = isWriteOnly(field)
     return {
       ...schema,
-      ...(use === 'answer' && isSecret ? { maxLength: 0 } : {}),
-      description: describe(field) + (use === 'answer' && isSecret ? ' Always empty in a response.' : ''),
-      ...(use !== 'answer' && hasBehavior(field, FieldBehavior.OUTPUT_ONLY) ? { readOnly: true } : {}),
-      ...(use !== 'answer' && isSecret ? { writeOnly: true } : {}),
+      ...(use === 'response' && isSecret ? { maxLength: 0 } : {}),
+      description: describe(field) + (use === 'response' && isSecret ? ' Always empty in a response.' : ''),
+      ...(use !== 'response' && hasBehavior(field, FieldBehavior.OUTPUT_ONLY) ? { readOnly: true } : {}),
+      ...(use !== 'response' && isSecret ? { writeOnly: true } : {}),
       ...(field.deprecated ? { deprecated: true } : {}),
     }
   }
@@ -176,7 +176,7 @@ export function createSchemaComponents(
     if (field.message !== undefined) return message(field.message, use)
     if (field.enum !== undefined) return enumeration(field.enum)
     const schema = scalar(field.scalar ?? ScalarType.STRING)
-    return use === 'answer'
+    return use === 'response'
       ? { ...schema, ...uidPattern(field, use) }
       : { ...schema, ...rulesOf(field, comments.of(field)) }
   }
@@ -202,7 +202,7 @@ function isAlwaysWritten({ fieldKind, oneof, presence }: DescField): boolean {
 /** Whether version 1 writes null for a message that is not set, or a request may have null for what it does not set. */
 function isNullable(field: DescField, use: Use): boolean {
   const { fieldKind, oneof, parent } = field
-  if (use !== 'answer') return !isRequired(field, use)
+  if (use !== 'response') return !isRequired(field, use)
   return fieldKind === 'message' && oneof === undefined && isV1(parent)
 }
 
@@ -218,7 +218,7 @@ function jsonOnlyProperties({ typeName }: DescMessage): (readonly [string, Schem
     const schema: Schema =
       kind === 'string'
         ? scalar(ScalarType.STRING)
-        : { oneOf: [wellKnown({ typeName: kind }, 'answer'), { type: 'null' }] }
+        : { oneOf: [wellKnown({ typeName: kind }, 'response'), { type: 'null' }] }
     return [name, { ...schema, description: jsonOnlyDescriptions[name] ?? '' }]
   })
 }
@@ -251,7 +251,7 @@ function uidPattern(field: DescField, use: Use): Pick<Schema, 'pattern'> {
   const isFilter = parent === UIDPFilterSchema && uidFilters.has(name)
   const isReference = name === 'uid' || name.endsWith('_uid') || isFilter
   if (!hasBehavior(field, FieldBehavior.REQUIRED)) return isReference ? { pattern: OPTIONAL_UID_PATTERN } : {}
-  const isRequestOnly = use !== 'answer' && (name === 'parent' || name === 'default_role')
+  const isRequestOnly = use !== 'response' && (name === 'parent' || name === 'default_role')
   return isReference || isRequestOnly ? { pattern: UID_PATTERN } : {}
 }
 
@@ -261,7 +261,7 @@ const uidFilters: ReadonlySet<string> = new Set(['ancestors_of', 'descendants_of
 function wellKnown({ typeName }: Pick<DescMessage, 'typeName'>, use: Use): Schema {
   switch (typeName) {
     case 'google.protobuf.Timestamp':
-      return { type: 'string', format: 'date-time', ...(use === 'answer' ? { pattern: TIME_PATTERN } : {}) }
+      return { type: 'string', format: 'date-time', ...(use === 'response' ? { pattern: TIME_PATTERN } : {}) }
     case 'google.protobuf.Duration':
       return { type: 'string', pattern: DURATION_PATTERN }
     case 'google.protobuf.FieldMask':
@@ -326,7 +326,7 @@ export function isAlwaysPresent(field: DescField): boolean {
 }
 
 export function isRequired(field: DescField, use: Use): boolean {
-  if (use === 'answer') return isAlwaysPresent(field) || isSetByServer(field)
+  if (use === 'response') return isAlwaysPresent(field) || isSetByServer(field)
   if (use === 'entry' && fieldsOfWholeBatch.has(field.name)) return false
   return use !== 'update' && hasBehavior(field, FieldBehavior.REQUIRED)
 }

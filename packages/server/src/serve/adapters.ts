@@ -64,11 +64,11 @@ export function createAdapters(deps: ServerDependencies): Adapters {
   const issuerForms = audienceForms(addresses.authUrl)
 
   const pipeline = createObservedPipeline(deps, readGrants)
-  const { limitIdentity } = pipeline
+  const { limitVerifiedIdentity } = pipeline
   const authenticateBearer = createAuthenticator({ ...tokens, clock: store.clock }, [addresses.baseUrl])
   const methodPipeline = createMethodPipeline(pipeline, {
     methods,
-    services: createServices(deps, { readGrants, providers, issuerForms, limitIdentity, methods }),
+    services: createServices(deps, { readGrants, providers, issuerForms, limitVerifiedIdentity, methods }),
     translations: createTranslations(store),
     authenticate: ({ authorizationHeader }) => authenticateBearer(authorizationHeader),
   })

@@ -138,17 +138,17 @@ export interface SharedServices {
   /** The addresses of the token service, as audiences. */
   readonly issuerForms: readonly string[]
   /** Counts an identity that an open method has verified. */
-  readonly limitIdentity: Pipeline['limitIdentity']
+  readonly limitVerifiedIdentity: Pipeline['limitVerifiedIdentity']
   readonly methods: readonly DescMethod[]
 }
 
 export function createServices(
   deps: ServerDependencies,
-  { readGrants, providers, issuerForms, limitIdentity, methods }: SharedServices,
+  { readGrants, providers, issuerForms, limitVerifiedIdentity, methods }: SharedServices,
 ): readonly ServiceImplementation[] {
   const { store, addresses, keys, tokens, lastSeen, audit, log } = deps
   const onAuthenticated = (identity: string, call: Call) =>
-    limitIdentity(limitClassOf(call.method), call, identity)
+    limitVerifiedIdentity(limitClassOf(call.method), call, identity)
   const eventOf = ({ requestedMethod, requestId, address }: Call, identity: string): AuditEvent => ({
     timeMs: store.clock(),
     actor: identity,

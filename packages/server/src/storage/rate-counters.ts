@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { CompiledQuery } from 'kysely'
 import { type Counters, consumePoint, createMemoryCounters } from '../pipeline/limits/rate-counters.ts'
-import { runToCompletion } from '../pipeline/request-context.ts'
+import { runToCompletion } from '../pipeline/request/request-context.ts'
 import { type Db, makePrivateDirectory } from './db.ts'
 
 /** Counters of rate limits in the database. */

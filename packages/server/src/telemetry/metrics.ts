@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { type Code, codeName } from '../api/errors.ts'
 import { limits } from '../config/limits.ts'
 import { version } from '../config/version.ts'
-import { runShared } from '../pipeline/request-context.ts'
+import { runShared } from '../pipeline/request/request-context.ts'
 import type { PortTraffic } from '../port/port-context.ts'
 import { withTimeout } from '../runtime/timeout.ts'
 import type { DatabaseMeter, Db } from '../storage/db.ts'

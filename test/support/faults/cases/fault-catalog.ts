@@ -3,7 +3,7 @@ import type { FaultCase } from './fault-case.ts'
 import { networkFaults } from './network-faults.ts'
 import { diskFaults, nodeFaults, storeFaults } from './node-and-disk-faults.ts'
 
-export const catalogue: readonly FaultCase[] = [
+export const catalog: readonly FaultCase[] = [
   ...networkFaults,
   ...databaseFaults,
   ...diskFaults,

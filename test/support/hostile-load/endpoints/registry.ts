@@ -163,7 +163,7 @@ const names: readonly HostileCase[] = [
 ]
 
 const uploads: readonly HostileCase[] = [
-  oci('200 uploads that are begun', 'POST', 'blobs/uploads/', undefined, {
+  oci('200 uploads that are started', 'POST', 'blobs/uploads/', undefined, {
     times: 200,
     parallel: 20,
     waitMs: 20_000,

@@ -35,7 +35,7 @@ export const eventView = (names: ResourceNames): View<AuditEvent> => ({
   load: (events) => names.load(referencesOf(events)),
 })
 
-/** The service of the method tells the type of the resource. */
+/** The service name identifies the resource type. */
 function referencesOf(events: readonly AuditEvent[]) {
   const uids = (service: RegExp) =>
     events.filter(({ method }) => service.test(method)).map(({ resourceUid }) => resourceUid)

@@ -125,7 +125,7 @@ const folders = groupCommands(
     async list(invocation, request) {
       const client = await invocation.client()
       const word = invocation.argument(0)
-      const root = word === '' ? undefined : await resolveGroupUid(invocation, word, 'ORGANIZATION')
+      const root = word === '' ? undefined : await resolveGroupUid(invocation, word, 'GROUP')
       const isTree = invocation.output.format === 'tree'
       return rememberNames(
         invocation.names,
@@ -143,7 +143,7 @@ const folders = groupCommands(
 const folderCommands: readonly CommandDeclaration[] = [
   {
     ...folders.list,
-    parameters: [{ name: 'ORGANIZATION', summary: 'organization or folder (uid or path)' }],
+    parameters: [{ name: 'GROUP', summary: 'organization or folder (uid or path)' }],
     options: [...(folders.list.options ?? []), { flags: '--flat', summary: 'a table of paths, not a tree' }],
     defaultFormat: (options) =>
       ['sort', 'filter', 'limit', 'flat'].some((option) => Object.hasOwn(options, option)) ? 'table' : 'tree',

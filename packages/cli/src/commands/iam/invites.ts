@@ -49,7 +49,7 @@ const view = (names: ResourceNames): View<GroupInvite> => ({
     { title: 'EMAIL', kind: 'name', value: ({ email }) => email },
     { title: 'EXPIRATION', kind: 'time', value: ({ expirationTime = '' }) => expirationTime },
     { title: 'KEYID', kind: 'name', value: ({ keyId }) => keyId },
-    { title: 'MAIL', value: describeMail, wide: true },
+    { title: 'EMAIL STATE', value: describeMail, wide: true },
     { title: 'SINGLE USE', value: ({ singleUse }) => (singleUse ? 'yes' : 'no'), wide: true },
     idColumn,
     createdColumn,

@@ -48,9 +48,12 @@ const repoView = (names: ResourceNames): View<Repo> => ({
     }),
 })
 
+/** What refers to a repo. */
+export const REPO_FORMS = 'uid, name or path'
+
 export const repoOption: OptionDeclaration = {
   flags: '--repo <repo>',
-  summary: 'repo (name, path or uid)',
+  summary: `repo (${REPO_FORMS})`,
 }
 
 export async function listRepos(
@@ -80,7 +83,7 @@ async function* singleRepo(client: BerthClient, uid: string): AsyncGenerator<Rep
 }
 
 const repoOptions: readonly OptionDeclaration[] = [
-  { flags: '-d, --description <text>', summary: 'description (up to 255 characters)' },
+  { flags: '-d, --description <text>', summary: 'description (up to 512 characters)' },
   { flags: '--tier <tier>', summary: 'catalog tier', choices: tiers.map((tier) => tier.toLowerCase()) },
   { flags: '--bundles <names>', summary: 'bundles of the repo', repeatable: true },
   { flags: '--source <repo>', summary: 'uid of the repo to sync from' },
@@ -99,7 +102,7 @@ function readRepoFields(invocation: Invocation): Partial<RepoInput> {
   }
 }
 
-export const repoParameters = [{ name: 'REPO', summary: 'uid, name or path' }] as const
+export const repoParameters = [{ name: 'REPO', summary: REPO_FORMS }] as const
 export const resolveRepo = (invocation: Invocation) => resolveRepoUid(invocation, invocation.argument(0))
 
 const repoResource: Resource<Repo> = {

@@ -13,7 +13,7 @@ import { CommandFailed, stripStatusPrefix } from '../../session/access-token.ts'
 import { getAccessToken } from '../../session/current-token.ts'
 import { request } from '../../session/http.ts'
 import { type ImageLocation, isExternalImage, tokenHostOption, withImageResolver } from './image-location.ts'
-import { listRepos, repoOption } from './repos.ts'
+import { listRepos, REPO_FORMS, repoOption } from './repos.ts'
 
 /** Tags, of the platform's registry and of others. */
 
@@ -87,7 +87,7 @@ export function tagListCommand(
 ): CommandDeclaration {
   const list: ListDeclaration<NamedTag> = {
     ...texts,
-    parameters: [{ name: 'REPO', summary: 'repo (name, path or uid), or a repo of another registry' }],
+    parameters: [{ name: 'REPO', summary: `repo (${REPO_FORMS}), or a repo of another registry` }],
     options: [
       ...scopeOptions,
       repoOption,

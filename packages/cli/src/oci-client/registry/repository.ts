@@ -117,7 +117,7 @@ export class RegistryRepository implements ImageStore {
     const reply = await this.#ask(`blobs/${digest}`, {
       method: 'HEAD',
       scopes: this.#push,
-      // The upload says why it is denied.
+      // The upload returns the reason.
       expectedStatuses: [200, 403, 404],
     })
     await reply.body.dump()

@@ -5,8 +5,8 @@ import { CLIENT_ID } from './request.ts'
 
 /**
  * Rejects with CommandFailed if the server cannot sign users in with an identity provider, given as its uid or as the name of its
- * organization: before a browser opens. Asks the authorization endpoint without interaction (OpenID Connect Core 1.0 section 3.1.2.1),
- * which stores nothing.
+ * organization: before a browser opens. Sends the authorization request with prompt=none (OpenID Connect Core 1.0 section 3.1.2.1), which
+ * stores nothing.
  */
 export async function requireIdentityProvider(issuer: string, identityProvider: string): Promise<void> {
   const url = new URL('/oauth/authorize', issuer)

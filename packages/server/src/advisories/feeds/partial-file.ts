@@ -1,5 +1,6 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { MINUTE_MS } from '../../config/limits.ts'
 import type { StreamedResponse } from '../../runtime/outbound/outbound.ts'
 
 /** Partial downloads on disk, and the HTTP range requests that continue them. */
@@ -73,8 +74,6 @@ export function rangeCondition({ bytes, version, isDated }: Part): string {
   if (version.etag !== '') return version.etag.startsWith('W/') ? '' : version.etag
   return isDated ? version.lastModified : ''
 }
-
-const MINUTE_MS = 60_000
 
 /** Whether the modification time identifies the version: it has whole seconds, and the file may have changed twice in one. */
 function isDated(response: StreamedResponse): boolean {

@@ -1,6 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { runShared } from '../../pipeline/request-context.ts'
+import { runShared } from '../../pipeline/request/request-context.ts'
 import type { BodyStream } from '../../port/http.ts'
 import type { FeedJob } from './build-feed.ts'
 import type { FeedBuilder } from './feed-builder.ts'

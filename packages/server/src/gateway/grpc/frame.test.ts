@@ -33,7 +33,7 @@ test('frames survive any cutting of the bytes', () => {
   )
 })
 
-test('a frame that announces too much is refused by its prefix', () => {
+test('a frame that announces too much is rejected by its prefix', () => {
   assert.equal(createFrameReader(4).push(Buffer.from([0, 0, 0, 0, 5])), 'too-large')
   assert.equal(createFrameReader(4).push(Buffer.from([0, 0xff, 0xff, 0xff, 0xff])), 'too-large')
   const fits = createFrameReader(4)

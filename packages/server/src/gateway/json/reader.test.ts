@@ -135,7 +135,7 @@ const refused: readonly [body: string, refusal: string | RegExp][] = [
   ['{"theMask":["a"]}', 'theMask: must be a string'],
 ]
 for (const [body, expected] of refused) {
-  test(`${body} is refused`, () => {
+  test(`${body} is rejected`, () => {
     const actual = refusal(body)
     if (typeof expected === 'string') assert.equal(actual, expected)
     else assert.match(actual, expected)
@@ -155,18 +155,18 @@ test('a map key named __proto__ is a key, and no prototype', () => {
   assert.equal(Object.getPrototypeOf(byNumber), Object.prototype)
 })
 
-test('bytes that are not UTF-8 are refused', () => {
+test('bytes that are not UTF-8 are rejected', () => {
   assert.match(refusal(new Uint8Array([0x7b, 0xff, 0x7d])), /not UTF-8/)
 })
 
-test('nesting is refused by its depth before anything recurses', () => {
+test('nesting is rejected by its depth before anything recurses', () => {
   const nested = (depth: number) => `${'{"self":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`
   assert.equal(refusal(nested(limits.jsonDepthMax)), 'accepted')
   assert.match(refusal(nested(limits.jsonDepthMax + 1)), /nested more than 32 levels deep/)
   assert.match(refusal('['.repeat(500_000)), /nested more than 32 levels deep/)
 })
 
-test('whatever the bytes are, a body is read or refused with code 3', () => {
+test('whatever the bytes are, a body is read or rejected with code 3', () => {
   const bodies = fc.oneof(
     fc.uint8Array(),
     fc.string({ unit: 'binary' }),
@@ -181,7 +181,7 @@ test('whatever the bytes are, a body is read or refused with code 3', () => {
   )
 })
 
-test('types whose JSON is not fixed are refused', () => {
+test('types whose JSON is not fixed are rejected', () => {
   for (const desc of [AnySchema, StructSchema])
     assert.throws(() => createJsonReader(desc), /has no JSON reader/)
 })
@@ -222,7 +222,7 @@ for (const [body, path, spelled] of spellings) {
   })
 }
 
-test('a body that is parsed in steps is read or refused as one that is not', async () => {
+test('a body that is parsed in steps is read or rejected as one that is not', async () => {
   const read = createJsonReader(allFieldKinds)
   for (const body of [
     '{"text":"a","tagList":["b"]}',

@@ -51,13 +51,13 @@ export interface ParsedJson {
   readonly json: unknown
 }
 
-/** What becomes of members that a message does not have; in `strictMessages` they are always refused. */
-export type UnknownMembers = 'refused' | 'ignored'
+/** How to handle members that a message does not have; in `strictMessages` they are always rejected. */
+export type UnknownMembers = 'rejected' | 'ignored'
 
 /** The reader of a message type, put together at the first call. Throws an Error for google.protobuf.Any and the like. */
 export function createJsonReader<D extends DescMessage>(
   desc: D,
-  unknown: UnknownMembers = 'refused',
+  unknown: UnknownMembers = 'rejected',
 ): JsonReader<MessageShape<D>> {
   const read = createMessageReader(desc, unknown)
   return (body) => {
@@ -113,7 +113,7 @@ export function presentPaths(desc: DescMessage, json: unknown, prefix = ''): str
 
 /**
  * Returns a body without the members that a mask of proto paths does not name, which an update ignores, whatever they are. What it names
- * is complete, so that unknown members in it are still refused.
+ * is complete, so that unknown members in it are still rejected.
  */
 export function pickMasked(desc: DescMessage, json: unknown, paths: readonly string[]): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json
@@ -212,12 +212,12 @@ interface Member {
 }
 
 const messageReaders: Readonly<Record<UnknownMembers, Map<DescMessage, ValueReader>>> = {
-  refused: new Map(),
+  rejected: new Map(),
   ignored: new Map(),
 }
 
 function createMessageReader(desc: DescMessage, defaultUnknown: UnknownMembers): ValueReader {
-  const unknown = strictMessages.has(desc.typeName) ? 'refused' : defaultUnknown
+  const unknown = strictMessages.has(desc.typeName) ? 'rejected' : defaultUnknown
   const readers = messageReaders[unknown]
   const known = readers.get(desc)
   if (known !== undefined) return known

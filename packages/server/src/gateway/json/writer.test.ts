@@ -141,7 +141,7 @@ test('a map key that every object has is a key like any other', () => {
   assert.match(written, /"labels":\{"__proto__":"a","constructor":"b"\}/)
 })
 
-test('types whose JSON is not fixed are refused', () => {
+test('types whose JSON is not fixed are rejected', () => {
   for (const desc of [AnySchema, StructSchema, StringValueSchema]) {
     assert.throws(() => createJsonWriter(desc), /has no JSON writer/)
   }

@@ -88,7 +88,7 @@ export function compileEndpoint(
   ]
   // Clients of open methods, such as the token exchange, send more than the method knows.
   const isOpen = getOption(method, iam).mode.case === 'disabled'
-  const readQuery = createQueryReader(input, bound, dialect === 'current' && !isOpen ? 'refused' : 'ignored')
+  const readQuery = createQueryReader(input, bound, dialect === 'current' && !isOpen ? 'rejected' : 'ignored')
   const acceptsForm = route.httpMethod === 'POST' || (dialect === 'version 1' && route.httpMethod === 'GET')
   const readsForm = body === undefined && readQuery !== undefined && acceptsForm
   const maskField = route.httpMethod === 'PATCH' && bodyField !== undefined ? updateMaskOf(input) : undefined
@@ -155,7 +155,7 @@ function bodyReader(
   field: DescField | undefined,
   dialect: Dialect,
 ): (bytes: JsonBody) => BodyRead {
-  const unknown = dialect === 'version 1' ? 'ignored' : 'refused'
+  const unknown = dialect === 'version 1' ? 'ignored' : 'rejected'
   if (field?.fieldKind === 'list') {
     const readList = createJsonListReader(field, unknown)
     return (bytes) => {

@@ -38,7 +38,7 @@ const matches: readonly [template: string, path: string, values: string[] | unde
 ]
 
 for (const [template, path, values] of matches) {
-  test(`${template} ${values === undefined ? 'refuses' : 'matches'} ${path}`, () => {
+  test(`${template} ${values === undefined ? 'rejects' : 'matches'} ${path}`, () => {
     assert.deepEqual(match(template, path), values)
   })
 }

@@ -57,7 +57,7 @@ for (const [query, init] of accepted) {
 }
 
 test('a strict reader rejects an unknown parameter, and names the ones that exist', () => {
-  const strict = createQueryReader(ListGroupsRequestSchema, ['page_token', 'uidp.ids'], 'refused')!
+  const strict = createQueryReader(ListGroupsRequestSchema, ['page_token', 'uidp.ids'], 'rejected')!
   const known =
     'uidp.ancestors_of, uidp.descendants_of, uidp.children_of, uidp.in_root, name, page_size, order_by, skip'
   for (const name of ['nope', 'uidp.nope', 'Name', 'x'.repeat(200)])
@@ -72,7 +72,7 @@ test('a strict reader rejects an unknown parameter, and names the ones that exis
     )
   // Path and body fill these.
   strict(create(ListGroupsRequestSchema), ['page_token=a&uidp.ids=b'])
-  const empty = createQueryReader(ListGroupsRequestSchema, ['*'], 'refused')!
+  const empty = createQueryReader(ListGroupsRequestSchema, ['*'], 'rejected')!
   assert.throws(() => empty(create(ListGroupsRequestSchema), ['nope=1']), /this method has no parameters/)
 })
 
@@ -118,7 +118,7 @@ const refused: readonly [query: string, field: string][] = [
   ['%zz=a', 'query'],
 ]
 for (const [query, field] of refused) {
-  test(`${query} is refused`, () => {
+  test(`${query} is rejected`, () => {
     assert.throws(
       () => read(query),
       (error) => {
@@ -165,7 +165,7 @@ test('list parameters are understood in both spellings', () => {
   assert.deepEqual([rest.pageSize, rest.pageToken, rest.orderBy, rest.skip], [2, 't', 'name desc', 3])
 })
 
-test('whatever the query is, it is read or refused with code 3', () => {
+test('whatever the query is, it is read or rejected with code 3', () => {
   const names = allFieldKinds.fields.map(({ name }) => name)
   const pair = fc.tuple(fc.oneof(fc.constantFrom(...names), fc.string()), fc.string({ unit: 'binary' }))
   const query = fc.array(pair.map(([name, value]) => `${name}=${value}`)).map((pairs) => pairs.join('&'))

@@ -20,8 +20,8 @@ import { integerRange, parseBytes, parseFloatText, parseInteger, splitMask } fro
  */
 export type QueryReader = (message: Message, texts: readonly string[]) => void
 
-/** What becomes of parameters that a request type does not have. */
-export type UnknownParameters = 'refused' | 'ignored'
+/** How to handle parameters that a request type does not have. */
+export type UnknownParameters = 'rejected' | 'ignored'
 
 /**
  * The reader of a request type. `bound` are the proto paths that path and body fill: parameters for those, and for what
@@ -36,7 +36,7 @@ export function createQueryReader(
   if (hasNone && unknown === 'ignored') return undefined
   const isBound = (path: string) =>
     bound.some((one) => one === '*' || path === one || path.startsWith(`${one}.`))
-  const refuseUnknown = (name: string): void => {
+  const rejectUnknown = (name: string): void => {
     if (unknown === 'ignored') return
     const known = parameterNames(desc, isBound)
     const shown = name.slice(0, UNKNOWN_CHARS_SHOWN)
@@ -58,7 +58,7 @@ export function createQueryReader(
         if (end < 0) end = text.length
         if (end > start && ++parameters > limits.queryParametersMax)
           throw invalidPart('query', `has more than ${limits.queryParametersMax} parameters`)
-        if (end > start) readPair(desc, message, text.slice(start, end), { isBound, refuseUnknown, seen })
+        if (end > start) readPair(desc, message, text.slice(start, end), { isBound, rejectUnknown, seen })
         start = end + 1
       }
     }
@@ -78,7 +78,7 @@ function decodeParameter(text: string): string {
 
 interface PairContext {
   readonly isBound: (path: string) => boolean
-  readonly refuseUnknown: (name: string) => void
+  readonly rejectUnknown: (name: string) => void
   /** Proto paths of the parameters before. */
   readonly seen: Set<string>
 }
@@ -87,7 +87,7 @@ function readPair(
   desc: DescMessage,
   message: Message,
   pair: string,
-  { isBound, refuseUnknown, seen }: PairContext,
+  { isBound, rejectUnknown, seen }: PairContext,
 ): void {
   const equals = pair.indexOf('=')
   const name = decodeParameter(equals < 0 ? pair : pair.slice(0, equals))
@@ -104,7 +104,7 @@ function readPair(
     }
     const field = fieldByName(at, part)
     if (field === undefined) {
-      refuseUnknown(name)
+      rejectUnknown(name)
       return
     }
     fields.push(field)

@@ -1,5 +1,5 @@
 import { rootOf } from '../../api/uid.ts'
-import { runShared } from '../../pipeline/request-context.ts'
+import { runShared } from '../../pipeline/request/request-context.ts'
 import { type Db, inTransaction } from '../../storage/db.ts'
 
 /**

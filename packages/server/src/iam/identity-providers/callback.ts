@@ -17,7 +17,7 @@ export function ownCallbackPath(provider: string): string {
 /** Whether an issuer promises to name itself in its responses. `unknown`: its discovery document cannot be read. */
 export type IssSupport = 'supported' | 'unsupported' | 'unknown'
 
-/** Why sign-in through a provider with the shared redirect URI is refused, and what to do; '' if it is not. */
+/** Why sign-in through a provider with the shared redirect URI is rejected, and what to do; '' if it is not. */
 export function sharedCallbackProblem(
   { uid, issuer }: { readonly uid: string; readonly issuer: string },
   support: IssSupport,
@@ -29,7 +29,7 @@ export function sharedCallbackProblem(
       ? `the discovery document of ${issuer} does not set authorization_response_iss_parameter_supported to true`
       : `the discovery document of ${issuer} cannot be read`
   return [
-    `Sign-in is refused: this identity provider uses the shared redirect URI ${authUrl}${SHARED_CALLBACK_PATH}, and ${why}`,
+    `Sign-in is rejected: this identity provider uses the shared redirect URI ${authUrl}${SHARED_CALLBACK_PATH}, and ${why}`,
     `Register the redirect URI ${authUrl}${ownCallbackPath(uid)} at the provider, then run: berth iam identity-providers update ${uid} --callback own`,
   ].join('. ')
 }

@@ -6,7 +6,7 @@ import { type Authorization, authorizeVisible } from '../../pipeline/authorizati
 import type { Caller } from '../../pipeline/call.ts'
 import type { Operation } from '../../pipeline/operation.ts'
 import type { Pipeline } from '../../pipeline/pipeline.ts'
-import { runToCompletion } from '../../pipeline/request-context.ts'
+import { runToCompletion } from '../../pipeline/request/request-context.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
 import { RestCall } from '../../port/rest-call.ts'
 import {

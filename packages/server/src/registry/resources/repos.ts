@@ -52,7 +52,7 @@ import { checkTagName } from './tag-names.ts'
 import { isInstant, removeImmutableTags } from './tags.ts'
 
 /**
- * Repos: places for the images of a group. Repos of a group have different names. Catalogue fields are written by the operator; a repo
+ * Repos: places for the images of a group. Repos of a group have different names. Catalog fields are written by the operator; a repo
  * that copies another one gets them from there.
  */
 
@@ -88,7 +88,7 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
   const { db, clock, uids } = store
 
   /**
-   * Returns the requested repo with its source as a uid, and with the catalogue fields of the source if it starts to copy it. Invalid
+   * Returns the requested repo with its source as a uid, and with the catalog fields of the source if it starts to copy it. Invalid
    * values are in `violations`.
    */
   const applySource = async (
@@ -120,7 +120,7 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
       activeTags,
       syncConfig: { ...syncConfig, source, ...(expirationTime && { expirationTime }) },
     }
-    const violations = catalogueFields
+    const violations = catalogFields
       .filter((field) => differs(field, requested, current) && differs(field, requested, next))
       .map((field) => ({ field, description: 'a repo that copies another one has the value of its source' }))
     return { next, origin, violations }
@@ -159,11 +159,11 @@ export function repoChanges(store: Store, { registryHost }: RepoOptions): RepoCh
       const changed = {
         name: next.name,
         description: next.description,
-        ...catalogueColumns(withoutInheritedGracePeriod(next, current, hasOwnGracePeriod)),
+        ...catalogColumns(withoutInheritedGracePeriod(next, current, hasOwnGracePeriod)),
         updated_ms: nextUpdateMs(store, row),
       }
       await updateResource(tx, 'repos', uid, changed)
-      await propagateCatalogue(store, tx, uid, next)
+      await propagateCatalog(store, tx, uid, next)
       const after = { ...row, ...changed }
       return { uid, row: after, response: await toRepoMessage(after, tx) }
     },
@@ -229,7 +229,7 @@ export async function insertRepo(
     parent: parentOf(uid),
     name: repo.name,
     description: repo.description,
-    ...catalogueColumns(repo),
+    ...catalogColumns(repo),
     created_ms: now,
     updated_ms: now,
   }
@@ -291,8 +291,8 @@ function toRepo(row: RepoRow): Repo {
   }
 }
 
-/** Returns the columns of the catalogue and sync fields; fields without a column are stored as a message. */
-function catalogueColumns({
+/** Returns the columns of the catalog and sync fields; fields without a column are stored as a message. */
+function catalogColumns({
   catalogTier,
   bundles,
   aliases,
@@ -311,32 +311,32 @@ function catalogueColumns({
 }
 
 /**
- * Copies the catalogue fields of a repo to its copies, and to the copies of those. Stops at a copy that has them already, so repos that
+ * Copies the catalog fields of a repo to its copies, and to the copies of those. Stops at a copy that has them already, so repos that
  * copy each other in a circle end too.
  */
-async function propagateCatalogue(store: Store, tx: Tx, source: string, origin: Repo): Promise<void> {
+async function propagateCatalog(store: Store, tx: Tx, source: string, origin: Repo): Promise<void> {
   for (const row of await lockCopies(store.db, tx, source)) {
     const current = toRepo(row)
-    if (!catalogueFields.some((field) => differs(field, current, origin))) continue
+    if (!catalogFields.some((field) => differs(field, current, origin))) continue
     const { catalogTier, bundles, aliases, activeTags } = origin
     const next = { ...current, catalogTier, bundles, aliases, activeTags }
-    const changed = { ...catalogueColumns(next), updated_ms: nextUpdateMs(store, row) }
+    const changed = { ...catalogColumns(next), updated_ms: nextUpdateMs(store, row) }
     await updateResource(tx, 'repos', row.uid, changed)
-    await propagateCatalogue(store, tx, row.uid, next)
+    await propagateCatalog(store, tx, row.uid, next)
   }
 }
 
 interface SourcedRepo {
   readonly next: Repo
-  /** The repo that the catalogue fields are from. */
+  /** The repo that the catalog fields are from. */
   readonly origin: Repo
   readonly violations: readonly FieldViolation[]
 }
 
 /** The fields that a repo gets from the repo that it copies. */
-const catalogueFields = ['catalogTier', 'bundles', 'aliases', 'activeTags'] as const
+const catalogFields = ['catalogTier', 'bundles', 'aliases', 'activeTags'] as const
 
-function differs(field: (typeof catalogueFields)[number], a: Repo, b: Repo): boolean {
+function differs(field: (typeof catalogFields)[number], a: Repo, b: Repo): boolean {
   return JSON.stringify(a[field]) !== JSON.stringify(b[field])
 }
 
@@ -354,7 +354,7 @@ const destinationPattern = /^[^\s\p{Cc}]*$/u
 
 /** Checks the fields that change: stored values may be older than a rule. */
 function checkRepo(current: Repo, requested: Repo): (FieldViolation | undefined)[] {
-  const changed = new Set(catalogueFields.filter((field) => differs(field, current, requested)))
+  const changed = new Set(catalogFields.filter((field) => differs(field, current, requested)))
   const { name, description, catalogTier, bundles, aliases, activeTags, syncConfig, customOverlay } =
     requested
   return [
@@ -442,7 +442,7 @@ function requireOperator(call: Call, scope: string, current: Repo, next: Repo): 
     authorizationOf(call).grants,
     scope,
     operatorCapabilities,
-    'change catalogue and sync fields of a repo',
+    'change catalog and sync fields of a repo',
   )
 }
 

@@ -53,7 +53,7 @@ const special = [
   '1.2.3.4.5',
 ]
 
-test(`R2: ${special.length} addresses that are not globally reachable unicast are refused`, () => {
+test(`R2: ${special.length} addresses that are not globally reachable unicast are rejected`, () => {
   const guard = createAddressGuard([])
   for (const address of special) assert.equal(guard.allows(address, 'encrypted'), false, address)
 })

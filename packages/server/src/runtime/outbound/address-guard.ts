@@ -20,7 +20,7 @@ const globalUnicast6 = ipaddr.parseCIDR('2000::/3')
  * A guard that knows `privateNetworks` (CIDR notation) as allowed on top of what is globally reachable.
  * Everything with a special purpose is refused: private, loopback, link-local, unspecified, multicast, shared
  * (CGNAT), documentation, benchmarking, and the forms that carry an IPv4 address inside (mapped ones are
- * judged as the IPv4 address they are; NAT64, 6to4 and Teredo never pass). Throws when a network cannot be
+ * evaluated as the IPv4 address they are; NAT64, 6to4 and Teredo never pass). Throws when a network cannot be
  * read.
  */
 export function createAddressGuard(privateNetworks: readonly string[]): AddressGuard {

@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { limits } from '../../config/limits.ts'
+import { limits, MINUTE_MS } from '../../config/limits.ts'
 import type { PasskeyRow } from '../../storage/schema/tables.ts'
 import type { Session } from '../../tokens/sessions/sessions.ts'
 import { alert, type FormProblem, field, formToken, type Html, notice, page } from '../pages/layout.ts'
@@ -255,7 +255,6 @@ function browserName(userAgent: string): string {
   return `${find(browsers) ?? 'Unknown browser'}${system === undefined ? '' : ` on ${system}`}`
 }
 
-const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 

@@ -4,7 +4,7 @@ import { RECEIVED_INVITE_CHARS_MAX } from '../../iam/invites/invite-code.ts'
 import { INVITE_PATH } from '../../iam/invites/invite-mail.ts'
 import { descriptionEntry, formatUtc } from '../oauth/consent/consent-page.ts'
 import type { UserProfile } from '../oauth/id-tokens.ts'
-import { field, formToken, type Html, page, problemOf } from '../pages/layout.ts'
+import { formToken, fragmentCodeField, type Html, page } from '../pages/layout.ts'
 import type { Browser } from '../sessions/browser.ts'
 import { isForNewAccounts } from '../sessions/render-sign-in-page.ts'
 import type { InviteMismatch } from './invite-acceptance.ts'
@@ -17,16 +17,7 @@ export function inviteCodePage(browser: Browser, problem?: string): Html {
     { title: 'Accept an invite', browser, scripts: ['fragment-code.js'] },
     html`<h1>Accept an invite</h1>
 <form method="post" action="${INVITE_PATH}">
-${formToken(browser)}${field({
-  name: 'code',
-  label: 'Invite code or link',
-  autocomplete: 'off',
-  hint: 'Paste the whole link, or the part after #.',
-  maxlength: RECEIVED_INVITE_CHARS_MAX,
-  fromFragment: true,
-  autofocus: true,
-  problem: problemOf('code', problem),
-})}
+${formToken(browser)}${fragmentCodeField('Invite code or link', RECEIVED_INVITE_CHARS_MAX, problem)}
 <div class="actions"><button>Continue</button></div>
 </form>`,
   )
@@ -90,7 +81,7 @@ ${isUnverified ? mailForm(shown, 'a link that confirms the address') : ''}<form 
 ${formToken(browser)}<input type="hidden" name="request" value="${secret}">
 <div class="actions">
 <button name="decision" value="switch"${isUnverified ? html` class="quiet"` : ''}>Use another account</button>
-<button name="decision" value="refuse" class="quiet">Not now</button>
+<button name="decision" value="deny" class="quiet">Not now</button>
 </div>
 </form>`,
   )

@@ -48,10 +48,10 @@ export function registerRoutes(context: SignInContext): PageRoutes {
     const fixedEmail = offer.email !== ''
     const entered = readNewAccountForm(form)
     const person = fixedEmail ? { ...entered, email: normalizeEmail(offer.email) } : entered
-    const refused = (problem: FormProblem) =>
+    const rejected = (problem: FormProblem) =>
       c.html(registerPage({ ...person, browser, secret, problem, fixedEmail }), 400)
     const problem = await checkNewAccountForm(person, await organizationNamesOfInvite(store.db, flow.invite))
-    if (problem !== undefined) return refused(problem)
+    if (problem !== undefined) return rejected(problem)
 
     const passwordHash = await hashPassword(person.password)
     // The response shows whether an address has an account, so attempts are limited.
@@ -78,7 +78,7 @@ export function registerRoutes(context: SignInContext): PageRoutes {
       }
     })
     if (created === undefined)
-      return refused({
+      return rejected({
         field: 'email',
         text: 'An account with this email address already exists. Sign in instead.',
       })

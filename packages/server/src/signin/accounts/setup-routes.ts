@@ -59,7 +59,7 @@ export function setupRoutes(context: SignInContext): PageRoutes {
     const fixed = named || before.name === ''
     const person = readNewAccountForm(form)
     const organization = fixed ? before.name : form.trimmed('organization')
-    const refused = (problem: FormProblem) =>
+    const rejected = (problem: FormProblem) =>
       c.html(setupPage({ ...person, browser, code, organization, fixed, problem }), 400)
     const nameViolation = fixed ? undefined : checkName(organization, 'organization')
     const problem =
@@ -68,7 +68,7 @@ export function setupRoutes(context: SignInContext): PageRoutes {
         field: 'organization',
         text: 'The organization name is invalid. Use lowercase letters, digits, spaces, periods, underscores and hyphens.',
       })
-    if (problem !== undefined) return refused(problem)
+    if (problem !== undefined) return rejected(problem)
 
     const passwordHash = await hashPassword(person.password)
     try {
@@ -81,7 +81,7 @@ export function setupRoutes(context: SignInContext): PageRoutes {
       })
     } catch (error) {
       if (store.db.rules.isUniqueViolation(error))
-        return refused({ field: 'organization', text: 'An organization with this name already exists.' })
+        return rejected({ field: 'organization', text: 'An organization with this name already exists.' })
       throw error
     }
     return c.redirect('/?done=setup', 303)

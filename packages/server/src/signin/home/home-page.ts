@@ -52,7 +52,7 @@ function commandLine({ apiUrl }: HomePage): Html {
   return step(
     'command-line',
     'Use the command line',
-    html`<p>The program <code>berth</code> is part of Berth. In the folder of an installation, run it as <code>npx berth</code>.</p>
+    html`<p>Install the command line <code>berth</code>, or run it as <code>npx berth</code> in a clone.</p>
 ${commands(apiUrl === DEFAULT_API ? undefined : `berth config set api ${apiUrl}`, 'berth auth login')}`,
   )
 }
@@ -80,7 +80,7 @@ ${commands('berth images list', `docker pull ${registryHost}/${source.imagePath}
   )
 }
 
-/** Commands for those who may use them. */
+/** Commands that the user's roles permit. */
 function administration(groups: readonly UserGroup[]): Html {
   const first = (action: Action) => groups.find((group) => group.actions.has(action))?.path
   const [folder, invite, workload] = [first('createFolder'), first('invite'), first('connectWorkload')]
@@ -99,7 +99,7 @@ ${commands(`berth iam folders create team --parent ${quote(folder)}`)}`,
       : step(
           'invites',
           'Invite a colleague',
-          html`<p>Create an invite, and send it to your colleague:</p>
+          html`<p>Create an invite, and send its link to your colleague:</p>
 ${commands(`berth iam invites create ${quote(invite)} --role viewer --single-use`)}`,
         )
   }${

@@ -31,7 +31,7 @@ export function authorizeRoutes(context: SignInContext): PageRoutes {
 
     const parameters = readParameters(sent, { repeatable: ['audience'] })
     const state = sent.getAll('state').length === 1 ? parameters.get('state') : ''
-    const refuse = (error: string, description: string) =>
+    const reject = (error: string, description: string) =>
       c.redirect(
         withQueryParameters(redirect, {
           error,
@@ -41,40 +41,40 @@ export function authorizeRoutes(context: SignInContext): PageRoutes {
         }),
         303,
       )
-    if (parameters.problem !== undefined) return refuse('invalid_request', parameters.problem)
+    if (parameters.problem !== undefined) return reject('invalid_request', parameters.problem)
     if (parameters.get('request') !== '')
-      return refuse('request_not_supported', 'request objects are not supported')
+      return reject('request_not_supported', 'request objects are not supported')
     if (parameters.get('request_uri') !== '')
-      return refuse('request_uri_not_supported', 'request objects are not supported')
+      return reject('request_uri_not_supported', 'request objects are not supported')
     const type = parameters.get('response_type')
-    if (type === '') return refuse('invalid_request', 'response_type is required')
-    if (type !== 'code') return refuse('unsupported_response_type', 'response_type must be code')
+    if (type === '') return reject('invalid_request', 'response_type is required')
+    if (type !== 'code') return reject('unsupported_response_type', 'response_type must be code')
     const mode = parameters.get('response_mode')
-    if (mode !== '' && mode !== 'query') return refuse('invalid_request', 'response_mode must be query')
-    if (state === '') return refuse('invalid_request', 'state is required')
+    if (mode !== '' && mode !== 'query') return reject('invalid_request', 'response_mode must be query')
+    if (state === '') return reject('invalid_request', 'state is required')
     if (parameters.get('code_challenge_method') !== 'S256')
-      return refuse('invalid_request', 'code_challenge_method must be S256')
+      return reject('invalid_request', 'code_challenge_method must be S256')
     const challenge = parameters.get('code_challenge')
     if (!isCodeChallenge(challenge))
-      return refuse('invalid_request', 'code_challenge must be 43 characters of base64url')
+      return reject('invalid_request', 'code_challenge must be 43 characters of base64url')
     const scope = parseScope(parameters.get('scope'))
-    if (scope === undefined) return refuse('invalid_scope', 'scope contains an unknown value')
+    if (scope === undefined) return reject('invalid_scope', 'scope contains an unknown value')
     const audiences = resolveAudiences(context.audiences, parameters.all('audience'))
     if (audiences === undefined)
-      return refuse('invalid_target', `audience must be one of ${context.audiences.join(', ')}`)
+      return reject('invalid_target', `audience must be one of ${context.audiences.join(', ')}`)
 
     // As in the browser flow of the public SDK: the provider to sign in with.
     const idpId = parameters.get('idp_id')
     if (idpId !== '') await countAttempt(context.store, 'provider', c.env.address)
     const identityProvider = idpId === '' ? '' : await resolveProviderUid(context.store.db.kysely, idpId)
     if (identityProvider === undefined)
-      return refuse(
+      return reject(
         'invalid_request',
         'idp_id is neither an identity provider nor a verified organization that has one',
       )
     // Consent always needs a page (OpenID Connect Core 1.0 section 3.1.2.6). The last check, so that clients can verify a request.
     if (parameters.get('prompt') === 'none')
-      return refuse('interaction_required', 'the user has to consent on a page')
+      return reject('interaction_required', 'the user has to consent on a page')
 
     return startAuthorizationRequest(c, context, {
       ...authorizationRequestDefaults,

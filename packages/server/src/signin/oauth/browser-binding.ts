@@ -19,7 +19,7 @@ import {
  */
 
 /**
- * Stores the request for this browser and redirects it: by default to the consent page, which asks for a sign-in first if needed. `pathOf`
+ * Stores the request for this browser and redirects it: by default to the consent page, which requires a sign-in first if needed. `pathOf`
  * returns the path for the secret of the request.
  */
 export async function startAuthorizationRequest(

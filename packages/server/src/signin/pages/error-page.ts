@@ -65,12 +65,12 @@ ${more}<p><a href="/">Go to the start page</a></p>`,
   )
 }
 
-/** Headings of errors of the API, which a browser got at an address that is not a page. */
+/** Headings of API errors in a browser, by status. */
 const statusHeadings: Readonly<Record<number, string>> = {
-  401: 'Address of the API',
+  401: 'Authentication required',
   403: 'Permission denied',
   404: 'Page not found',
-  405: 'Address of the API',
+  405: 'Method not allowed',
   429: 'Too many requests',
   503: 'Not available',
 }

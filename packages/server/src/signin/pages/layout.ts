@@ -136,6 +136,20 @@ ${hint === undefined ? '' : html`<p class="hint" id="${id}-hint">${hint}</p>`}
 `
 }
 
+/** The field for the code of a link: `fragment-code.js` fills it from the address, or the user pastes it. */
+export function fragmentCodeField(label: string, maxlength: number, problem: string | undefined): Html {
+  return field({
+    name: 'code',
+    label,
+    autocomplete: 'off',
+    hint: 'Paste the whole link, or the part after #.',
+    maxlength,
+    fromFragment: true,
+    autofocus: true,
+    problem: problemOf('code', problem),
+  })
+}
+
 /** Adds the button that shows a password. A page runs the script once, even if several fields load it. */
 function revealable(id: string, label: string, element: Html): Html {
   return html`<div class="revealable">

@@ -28,7 +28,7 @@ export function passkeyRoutes(context: SignInContext): PageRoutes {
     const account = await limitGuesses(store, byAddress(context.requestMetadataOf(c).address), () =>
       verifyPasskey(context, browser, 'sign-in', form.text('answer')),
     )
-    const refused = async (problem: string) =>
+    const rejected = async (problem: string) =>
       renderSignInPage(
         c,
         context,
@@ -38,10 +38,10 @@ export function passkeyRoutes(context: SignInContext): PageRoutes {
         { problem },
         401,
       )
-    if (account === undefined) return refused('Unknown passkey, or the page was open too long. Try again.')
+    if (account === undefined) return rejected('Unknown passkey, or the page was open too long. Try again.')
     if (account.disabled !== 0) {
       recordFailedSignIn(c, context, { account, method: 'passkey', reason: 'the account is disabled' })
-      return refused(ACCOUNT_DISABLED)
+      return rejected(ACCOUNT_DISABLED)
     }
     return signInToAccount(c, context, browser, { account, method: 'passkey', request })
   })

@@ -1,4 +1,4 @@
-import { limits } from '../../config/limits.ts'
+import { limits, MINUTE_MS } from '../../config/limits.ts'
 import type { MailComposers } from '../../mail/delivery.ts'
 import { renderMail } from '../../mail/layout.ts'
 import { queueMail } from '../../mail/outbox.ts'
@@ -10,8 +10,6 @@ import type { SignInContext } from '../context.ts'
 import { passkeysOf } from '../passkeys/passkeys.ts'
 
 /** Email about the password of an account. */
-
-const MINUTE_MS = 60_000
 
 type MailStore = Pick<Store, 'db' | 'clock' | 'secretsKey'>
 
@@ -85,7 +83,7 @@ export function composePasswordChanged(authUrl: string): MailComposers['password
       subject: `Your password on ${host} was changed`,
       paragraphs: [
         `Hello ${name},`,
-        `the password of your account ${email} on ${host} was changed, and all other sessions ended.`,
+        `the password of your account ${email} on ${host} was changed, and all sessions of the account ended.`,
       ],
       notes: ['If this was not you, ask the operator of this server to reset your account.'],
     }),

@@ -1,12 +1,10 @@
 import { html } from 'hono/html'
-import { limits } from '../../config/limits.ts'
+import { limits, MINUTE_MS } from '../../config/limits.ts'
 import { FORGOT_PASSWORD_PATH, RESET_PASSWORD_PATH } from '../accounts/one-time-links.ts'
-import { field, formToken, type Html, page, problemOf } from '../pages/layout.ts'
+import { field, formToken, fragmentCodeField, type Html, page, problemOf } from '../pages/layout.ts'
 import type { Browser } from '../sessions/browser.ts'
 
 /** Pages with which a user resets a forgotten password. */
-
-const MINUTE_MS = 60_000
 
 const backToSignIn = html`<p class="below"><a href="/sign-in">Back to the sign-in page</a></p>`
 
@@ -59,16 +57,7 @@ export function resetCodePage(browser: Browser, problem?: string): Html {
     { title: 'Reset your password', scripts: ['fragment-code.js'] },
     html`<h1>Reset your password</h1>
 <form method="post" action="${RESET_PASSWORD_PATH}">
-${formToken(browser)}${field({
-  name: 'code',
-  label: 'Code or link from the email',
-  autocomplete: 'off',
-  hint: 'Paste the whole link, or the part after #.',
-  maxlength: limits.formFieldCharsMax,
-  fromFragment: true,
-  autofocus: true,
-  problem: problemOf('code', problem),
-})}<button>Continue</button>
+${formToken(browser)}${fragmentCodeField('Code or link from the email', limits.formFieldCharsMax, problem)}<button>Continue</button>
 </form>
 <p class="below"><a href="${FORGOT_PASSWORD_PATH}">Request another email</a></p>`,
   )

@@ -105,7 +105,7 @@ async function queueReset(
     const waitMs = await incrementWindows(tx, now, [byClient])
     if (waitMs > 0)
       throw rateLimited(
-        `too many password resets were requested from this address. Try again ${formatWait(waitMs)}`,
+        `too many password resets were requested from your network address. Try again ${formatWait(waitMs)}`,
         waitMs,
       )
     const toEmail = {

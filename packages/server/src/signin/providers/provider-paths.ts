@@ -13,7 +13,7 @@ export function confirmationToken(
   return linkToken(context, browser, ['provider', id, request])
 }
 
-/** Path to a provider for a link in a page where the user chooses the provider: no further page asks for confirmation. */
+/** Path to a provider for a link in a page where the user chooses the provider: no confirmation page follows. */
 export function confirmedProviderPath(
   context: SignInContext,
   browser: Browser,

@@ -26,7 +26,7 @@ export async function countAttempt(
     const waitMs = await incrementWindows(tx, clock(), [{ rate, key }])
     if (waitMs > 0)
       throw rateLimited(
-        `too many sign-in attempts from this address. Try again ${formatWait(waitMs)}`,
+        `too many sign-in attempts from your network address. Try again ${formatWait(waitMs)}`,
         waitMs,
       )
   })

@@ -50,7 +50,7 @@ export function signInRoutes(context: SignInContext): PageRoutes {
     const password = form.text('password')
     const known = await accountByEmail(store.db.kysely, email)
     const { address } = context.requestMetadataOf(c)
-    const refused = (problem: SignInPage['problem'], status: 401 | 403 = 401) =>
+    const rejected = (problem: SignInPage['problem'], status: 401 | 403 = 401) =>
       renderSignInPage(c, context, browser, secret, request, { email, problem }, status)
 
     const account = await limitGuesses(
@@ -61,11 +61,11 @@ export function signInRoutes(context: SignInContext): PageRoutes {
     if (account === undefined) {
       if (known !== undefined)
         recordFailedSignIn(c, context, { account: known, method: 'password', reason: 'wrong password' })
-      return refused({ field: 'password', text: 'Incorrect email or password.' })
+      return rejected({ field: 'password', text: 'Incorrect email or password.' })
     }
     if (account.disabled !== 0) {
       recordFailedSignIn(c, context, { account, method: 'password', reason: 'the account is disabled' })
-      return refused(ACCOUNT_DISABLED, 403)
+      return rejected(ACCOUNT_DISABLED, 403)
     }
     if (account.passkey_required !== 0 && (await passkeysOf(store.db.kysely, account.id)).length > 0)
       return startSecondFactor(c, context, browser, account, secret)

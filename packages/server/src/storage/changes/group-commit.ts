@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Kysely, sql } from 'kysely'
 import { storageFaultOf } from '../../api/storage-faults.ts'
-import { currentContext } from '../../pipeline/request-context.ts'
+import { currentContext } from '../../pipeline/request/request-context.ts'
 import type { Tx } from '../db.ts'
 import type { Tables } from '../schema/tables.ts'
 

@@ -63,10 +63,10 @@ export async function mutateBy<T>(
   mutator: Mutator,
   work: (tx: Tx) => Promise<MutationResult<T>>,
 ): Promise<T> {
-  const { authorizedMs: judgedMs = performance.now() } = mutator
+  const { authorizedMs = performance.now() } = mutator
   return inTransaction(store.db, async (tx) => {
     const { uid, response: answer, unchanged } = await work(tx)
-    await requireUnchangedRights(store, tx, { ...mutator, judgedMs })
+    await requireUnchangedRights(store, tx, { ...mutator, authorizedMs })
     if (!unchanged) await recordChange(store, tx, mutator, uid)
     return answer
   })
@@ -89,9 +89,9 @@ export async function recordChange(
 export async function requireUnchangedRights(
   { grantsIn }: Pick<Store, 'grantsIn'>,
   tx: Tx,
-  { caller, grants, judgedMs }: Pick<Mutator, 'caller' | 'grants'> & { readonly judgedMs: number },
+  { caller, grants, authorizedMs }: Pick<Mutator, 'caller' | 'grants'> & { readonly authorizedMs: number },
 ): Promise<void> {
-  if (performance.now() - judgedMs <= limits.grantsMaxAgeMs) return
+  if (performance.now() - authorizedMs <= limits.grantsMaxAgeMs) return
   const now = await grantsIn(tx, caller)
   const scopes = [...grants.capabilitiesByScope.keys()]
   if (now !== undefined && scopes.every((scope) => includesAll(now.at(scope), grants.at(scope)))) return

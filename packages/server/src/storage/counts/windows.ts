@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
+import { MINUTE_MS } from '../../config/limits.ts'
 import type { Tx } from '../db.ts'
 
 /**
@@ -63,8 +64,6 @@ export function formatWait(ms: number): string {
   const minutes = Math.ceil(ms / MINUTE_MS)
   return minutes === 1 ? 'in 1 minute' : `in ${minutes} minutes`
 }
-
-const MINUTE_MS = 60_000
 
 export function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url')

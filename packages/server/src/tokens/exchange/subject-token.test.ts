@@ -59,8 +59,8 @@ function unsigned(header: unknown, payload: unknown = good): string {
 async function outcome(token: string, source: KeySource = keys, time = clock): Promise<string> {
   const read = readSubjectToken(token)
   if (!read.ok) return `token: ${read.reason}`
-  const checked = await evaluateUntilFailure((judge) =>
-    checkSubjectToken(token, read, { keys: source, clock: time }, judge),
+  const checked = await evaluateUntilFailure((evaluate) =>
+    checkSubjectToken(token, read, { keys: source, clock: time }, evaluate),
   )
   return checked.ok ? 'ok' : `${checked.failed.fault}: ${checked.failed.reason}`
 }

@@ -1,10 +1,11 @@
 import type { KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
-import { runShared } from '../../pipeline/request-context.ts'
+import { runShared } from '../../pipeline/request/request-context.ts'
 import { startPeriodicTask } from '../../runtime/periodic-task.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import type { SigningKeyRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
+import { nextAlgorithms } from './next-algorithm.ts'
 import {
   generateKeyRow,
   keysVersion,
@@ -12,7 +13,6 @@ import {
   loadKeyRow,
   lockKeys,
   type SigningAlgorithm,
-  signingAlgorithms,
 } from './signing-key-rows.ts'
 
 /**
@@ -112,8 +112,7 @@ export function signingKeys(
   let missedAtMs = Number.NEGATIVE_INFINITY
   let failedAtMs = Number.NEGATIVE_INFINITY
   let loading: Promise<void> | undefined
-  // Once per process: nodes with different settings, as during a restart one by one, must not replace each other's keys forever.
-  let isAlgorithmSettled = configured === undefined
+  const algorithms = nextAlgorithms(configured)
 
   const load = async () => {
     // Read before the rows, so that the next check detects a concurrent change.
@@ -158,7 +157,7 @@ export function signingKeys(
   /** The key that signs last, as far as is known; it may not sign yet. */
   const newestKey = (now: number) => usableKeys(now).at(-1)
 
-  const nextAlgorithm = () => configured ?? newestKey(clock())?.algorithm ?? signingAlgorithms[0]
+  const nextAlgorithm = () => algorithms.next(newestKey(clock())?.algorithm)
 
   /**
    * Creates a key that signs from a time on, unless there is one that signs from later than `sinceMs` and may still sign then; of the same
@@ -232,15 +231,14 @@ export function signingKeys(
     const endsMs = endOf(key.row)
     const hasSuccessor = loaded.some(({ row }) => isNext(row, now))
     const isLastDay = endsMs - now < Math.min(SUCCESSOR_CREATED_MS, signsForMs)
-    const changesAlgorithm = !isAlgorithmSettled && newestKey(now)?.algorithm !== configured
-    if (!changesAlgorithm) isAlgorithmSettled = true
+    const changesAlgorithm = algorithms.requireChange(newestKey(now)?.algorithm)
     if ((changesAlgorithm || (isLastDay && !hasSuccessor)) && now - failedAtMs > reloadIntervalMs) {
       const soonest = now + publishedAheadMs
       try {
         await create(changesAlgorithm ? soonest : Math.max(soonest, endsMs - publishedAheadMs), now, {
           changesAlgorithm,
         })
-        isAlgorithmSettled = true
+        algorithms.settle()
         await reloadChanged()
       } catch (error) {
         // The current key signs until a read-only database has recovered.

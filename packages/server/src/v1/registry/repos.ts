@@ -229,7 +229,7 @@ function toNewRepo(repo: Repo): NewRepo {
 }
 
 /**
- * Returns a repo after a replacement. A repo that copies another one has no catalogue fields of its own, and a caller who may not write
+ * Returns a repo after a replacement. A repo that copies another one has no catalog fields of its own, and a caller who may not write
  * them keeps them by leaving them empty.
  */
 function replaceRepo(call: Call, scope: string, current: NewRepo, requested: NewRepo): NewRepo {
@@ -239,10 +239,10 @@ function replaceRepo(call: Call, scope: string, current: NewRepo, requested: New
     applyUpdate(NewRepoSchema, current, requested, ['*']),
     requested,
   )
-  const keepsCatalogue = !mayConfigure(call, scope)
-  if (!keepsCatalogue && (current.syncConfig === undefined || next.syncConfig === undefined)) return next
+  const keepsCatalog = !mayConfigure(call, scope)
+  if (!keepsCatalog && (current.syncConfig === undefined || next.syncConfig === undefined)) return next
   const { catalogTier, bundles, aliases, activeTags } = current
-  const syncConfig = keepsCatalogue ? mergeSyncConfig(current, next) : next.syncConfig
+  const syncConfig = keepsCatalog ? mergeSyncConfig(current, next) : next.syncConfig
   return {
     ...next,
     catalogTier: next.catalogTier || catalogTier,

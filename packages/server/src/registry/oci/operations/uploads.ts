@@ -103,7 +103,10 @@ async function pushMonolithic(
     await commitUpload(registry, upload, digest, async (tx, blob) => {
       await lockRepoForShare(store.db, tx, repo, context.authorization.repository)
       await linkBlob(store.db, tx, repo, blob, store.clock())
-      await requireUnchangedRights(store, tx, { ...context.authorization, judgedMs: context.authorizedMs })
+      await requireUnchangedRights(store, tx, {
+        ...context.authorization,
+        authorizedMs: context.authorizedMs,
+      })
     })
   } catch (error) {
     await blobs.discard(upload)
@@ -176,7 +179,10 @@ async function commitClaim(
       await lockRepoForShare(store.db, tx, repo, context.authorization.repository)
       if (!(await deleteRow(tx))) throw uploadBusyError()
       await linkBlob(store.db, tx, repo, blob, store.clock())
-      await requireUnchangedRights(store, tx, { ...context.authorization, judgedMs: context.authorizedMs })
+      await requireUnchangedRights(store, tx, {
+        ...context.authorization,
+        authorizedMs: context.authorizedMs,
+      })
     })
   } catch (error) {
     if (error instanceof ApiError && error.code === Code.RESOURCE_EXHAUSTED && !isStorageFull(error)) {

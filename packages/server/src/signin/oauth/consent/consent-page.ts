@@ -40,7 +40,7 @@ ${inviteEntries(consent)}${kind === 'none' ? '' : clientEntries(consent)}</dl>
 ${formToken(browser)}<input type="hidden" name="request" value="${secret}">
 <div class="actions">
 <button name="decision" value="allow">${kind === 'none' ? 'Accept' : 'Allow'}</button>
-<button name="decision" value="refuse" class="quiet">${kind === 'none' ? 'Not now' : 'Deny'}</button>
+<button name="decision" value="deny" class="quiet">${kind === 'none' ? 'Not now' : 'Deny'}</button>
 </div>
 <p class="below"><button name="decision" value="switch" class="link">Use another account</button></p>
 </form>`,

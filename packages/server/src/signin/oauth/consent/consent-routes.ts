@@ -58,15 +58,15 @@ export function consentRoutes(context: SignInContext): PageRoutes {
       await signOut(c, context, browser)
       return redirectToSignIn(c, request, secret)
     }
-    if (decision !== 'allow' && decision !== 'refuse')
-      throw invalidArgument('decision', 'must be allow, refuse or switch')
+    if (decision !== 'allow' && decision !== 'deny')
+      throw invalidArgument('decision', 'must be allow, deny or switch')
     const pending = await readAuthorizationRequest(c, context, secret)
     if (session === undefined || !isFromRequestedProvider(pending, session))
       return redirectToSignIn(c, pending, secret)
 
     const request = await takeAuthorizationRequest(c, context, secret)
     await recordDecision(c, context, session, request, decision === 'allow')
-    if (decision === 'refuse')
+    if (decision === 'deny')
       return sendAuthorizationError(c, context, request, {
         error: 'access_denied',
         description: 'the user denied the request',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError, Code } from '../../../api/errors.ts'
 import { limits } from '../../../config/limits.ts'
-import { RequestContext, runInContext } from '../../../pipeline/request-context.ts'
+import { RequestContext, runInContext } from '../../../pipeline/request/request-context.ts'
 import { createPermits, dividePool, type PermitBounds, type Permits } from './connection-permits.ts'
 
 const bounds: PermitBounds = { total: 16, perShare: 8, jobs: 6 }

@@ -1,6 +1,6 @@
 import { ApiError, Code } from '../../../api/errors.ts'
 import { limits } from '../../../config/limits.ts'
-import { currentContext, type RequestContext } from '../../../pipeline/request-context.ts'
+import { currentContext, type RequestContext } from '../../../pipeline/request/request-context.ts'
 
 /**
  * Shares of the connection pool (ADR 18). A caller takes a permit before it takes a connection, so that work which waits is a small

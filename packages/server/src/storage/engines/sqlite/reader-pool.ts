@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { limits } from '../../../config/limits.ts'
-import { currentContext } from '../../../pipeline/request-context.ts'
+import { currentContext } from '../../../pipeline/request/request-context.ts'
 import type { ReadRequest, ReadResult } from './reader-worker.ts'
 
 /** Threads that run long SELECTs on a SQLite file, so that the event loop never waits for one. */

@@ -1,4 +1,5 @@
 import type { Identity_AWSIdentity } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { MINUTE_MS } from '../../../config/limits.ts'
 import { arnProblem } from '../../trust/aws-arn.ts'
 import type { CheckCondition, Condition, ConditionDetail } from '../../trust/condition.ts'
 import { identityCondition, matchChoice, oneOfDetail, type SubjectClaims } from '../../trust/match.ts'
@@ -19,7 +20,6 @@ const REQUIRED_SIGNED_HEADERS = ['host', 'x-amz-date', AUDIENCE, IDENTITY]
 const TRANSPORT =
   /^(?:connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-.*|http2-settings)$/
 
-const MINUTE_MS = 60 * 1000
 const LIFETIME_MS = 15 * MINUTE_MS
 const CLOCK_SKEW_MS = 5 * MINUTE_MS
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { limits } from '../config/limits.ts'
+import { limits } from '../../config/limits.ts'
 
 /** Returns the id of a request: the `x-request-id` of its client if it is valid, else a new one. */
 export type RequestIdOf = (clientId: string | readonly string[] | undefined) => string

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { ApiError } from '../api/errors.ts'
-import { rootOf } from '../api/uid.ts'
+import type { ApiError } from '../../api/errors.ts'
+import { rootOf } from '../../api/uid.ts'
 
 /**
  * The request that the running code belongs to, without being passed along: whose share of the database connections it uses, and

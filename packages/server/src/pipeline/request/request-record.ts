@@ -1,4 +1,4 @@
-import type { Code } from '../api/errors.ts'
+import type { Code } from '../../api/errors.ts'
 
 /** What the access log and traces record of one request. Each layer writes what it learns. */
 export interface RequestRecord {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../config/limits.ts'
+import { limits } from '../../config/limits.ts'
 import { createRequestIds } from './request-ids.ts'
 
 test('keeps an x-request-id of a client that is valid', () => {

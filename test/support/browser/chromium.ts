@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { TestBerth } from '../server/test-berth.ts'
-import { createSession } from './accounts.ts'
+import { createSession } from '../signin/accounts.ts'
 
 /** A real browser, where the machine has one: Chromium, by BERTH_TEST_CHROMIUM or by one of its names on the PATH. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { SignedIn } from '@berth/server/tokens/sessions/sessions.ts'
 import type { TestBerth } from '../server/test-berth.ts'
-import { createSession } from './accounts.ts'
+import { createSession } from '../signin/accounts.ts'
 
 /**
  * A browser as far as the pages of the sign-in need one: it keeps cookies, follows redirects on the server's own address, and fills
