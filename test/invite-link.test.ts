@@ -4,6 +4,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { apiOf, newName } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
+import { eventually } from './support/database/database-outage.ts'
 import { databases } from './support/database/databases.ts'
 import { type MailServer, mailEnvironment, startMailServer } from './support/mail/mail-server.ts'
 import { cleanups } from './support/server/process.ts'
@@ -106,14 +107,27 @@ for (const database of databases)
 
     test('the email is sent again within limits, and then says what to do', async () => {
       const email = newEmail()
-      const { code } = await invite(email)
+      const { uid, code } = await invite(email)
       const browser = client()
       const offer = await openInvite(browser, code)
+      const stateOf = async () =>
+        (
+          await kysely()
+            .selectFrom('mails')
+            .select('state')
+            .where('root', '=', berth.organization)
+            .where('uid', '=', uid)
+            .executeTakeFirst()
+        )?.state
       for (let n = 1; n < limits.inviteMailsPerRecipientMax; n++)
         assert.equal((await sendForm(browser, offer, '/invite', { step: 'mail' })).status, 200)
       const beyond = await sendForm(browser, offer, '/invite', { step: 'mail' })
       assert.equal(beyond.status, 429)
       assert.match(beyond.text, /Ask the person who invited you/)
+      assert.match((await stateOf()) ?? '', /^(queued|sent)$/, 'the email that waits or was sent is kept')
+      await eventually(async () => (await stateOf()) === 'sent')
+      assert.equal((await sendForm(browser, offer, '/invite', { step: 'mail' })).status, 429)
+      assert.equal(await stateOf(), 'sent')
     })
 
     test('R25: a proof is of one invite and one address', async () => {
