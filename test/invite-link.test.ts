@@ -11,7 +11,13 @@ import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createSession } from './support/signin/accounts.ts'
 import { openInvite, startInvite } from './support/signin/invites.ts'
-import { localAccount, newLocalAccount, PASSWORD, sendForm } from './support/signin/local-accounts.ts'
+import {
+  isSignedIn,
+  localAccount,
+  newLocalAccount,
+  PASSWORD,
+  sendForm,
+} from './support/signin/local-accounts.ts'
 import { submitConsent } from './support/signin/oauth.ts'
 import { type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
@@ -178,10 +184,33 @@ for (const database of databases)
       assert.match((await submitConsent(browser, page, 'allow')).text, /is for another user/)
       const sent = await sendForm(browser, await startInvite(browser, code), '/invite', { step: 'mail' })
       assert.match(sent.text, /on its way/)
+      // Whoever created the account with this address.
+      const earlier = await createSession(berth, {
+        identity: account.identity_uid,
+        voucher: { kind: 'account' },
+      })
+      await kysely()
+        .insertInto('passkeys')
+        .values({
+          id: newName('passkey'),
+          account_id: account.id,
+          name: 'laptop',
+          public_key: new Uint8Array(1),
+          counter: 0,
+          transports: '[]',
+          created_ms: 0,
+          last_used_ms: 0,
+        })
+        .execute()
       await submitConsent(browser, await startInvite(browser, text))
       const { uid, ...addresses } = await identityOf(email)
       assert.deepEqual(addresses, { email, email_unverified: '' })
       assert.ok(await hasJoined(uid))
+      const passkeys = kysely().selectFrom('passkeys').select('id').where('account_id', '=', account.id)
+      assert.deepEqual(await passkeys.execute(), [])
+      const session = kysely().selectFrom('sessions').select('id').where('id', '=', earlier.id)
+      assert.equal(await session.executeTakeFirst(), undefined)
+      assert.ok(await isSignedIn(browser), 'the session that accepted continues')
     })
 
     test('a client accepts the code of the email as well', async () => {
