@@ -62,6 +62,19 @@ test('migrations after those of the previous release only expand the schema', as
   }
 })
 
+test('a migration builds every index before it takes locks that block reads', async () => {
+  for (const name of Object.keys(migrations) as (keyof typeof migrations)[]) {
+    if (name <= previousRelease.migration) continue
+    const statements = await statementsOf(migrations[name], 'postgres')
+    const created = statements.findLastIndex((statement) => isIndexOfOlderTable(statement, statements))
+    const locked = statements.findIndex((statement) =>
+      /^(?:drop|alter table \S+ (?:drop|replica))/.test(statement),
+    )
+    const order = `${name}: ${statements[locked]} before ${statements[created]}`
+    assert.ok(locked === -1 || created < locked, order)
+  }
+})
+
 test('what is not an expansion is found', () => {
   const [tables, columns] = [new Set(['added']), new Set(['groups.added'])]
   for (const statement of [
@@ -125,6 +138,12 @@ function onlyExpands(statement: string, tables: Set<string>, columns: Set<string
   }
   const [, filled] = /^(?:insert into|delete from) (\w+)/.exec(text) ?? []
   return filled === undefined ? /^select\b/.test(text) : tables.has(filled)
+}
+
+/** Whether a statement builds an index of a table that the same migration did not create, and that can be large. */
+function isIndexOfOlderTable(statement: string, all: readonly string[]): boolean {
+  const [, table] = /^create (?:unique )?index \S+ on "?(\w+)/.exec(statement) ?? []
+  return table !== undefined && !all.some((one) => one.startsWith(`create table "${table}"`))
 }
 
 /** What a migration sends to an empty database. */

@@ -5,6 +5,7 @@ import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { apiOf, newName } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
 import { type WebPage, webBrowser } from './support/browser/web-browser.ts'
+import { eventually } from './support/database/database-outage.ts'
 import { databases } from './support/database/databases.ts'
 import { startBerthWithMail } from './support/mail/berth-with-mail.ts'
 import type { MailServer } from './support/mail/mail-server.ts'
@@ -12,7 +13,13 @@ import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createSession } from './support/signin/accounts.ts'
 import { openInvite, startInvite } from './support/signin/invites.ts'
-import { localAccount, newLocalAccount, PASSWORD, sendForm } from './support/signin/local-accounts.ts'
+import {
+  isSignedIn,
+  localAccount,
+  newLocalAccount,
+  PASSWORD,
+  sendForm,
+} from './support/signin/local-accounts.ts'
 import { submitConsent } from './support/signin/oauth.ts'
 
 /** Invites for an email address: what proves that the address belongs to the user who accepts. */
@@ -102,14 +109,27 @@ for (const database of databases)
 
     test('the email is sent again within limits, and then names the next step', async () => {
       const email = newEmail()
-      const { code } = await invite(email)
+      const { uid, code } = await invite(email)
       const browser = client()
       const offer = await openInvite(browser, code)
+      const stateOf = async () =>
+        (
+          await kysely()
+            .selectFrom('mails')
+            .select('state')
+            .where('root', '=', berth.organization)
+            .where('uid', '=', uid)
+            .executeTakeFirst()
+        )?.state
       for (let n = 1; n < limits.inviteMailsPerRecipientMax; n++)
         assert.equal((await sendForm(browser, offer, '/invite', { step: 'mail' })).status, 200)
       const beyond = await sendForm(browser, offer, '/invite', { step: 'mail' })
       assert.equal(beyond.status, 429)
       assert.match(beyond.text, /Ask the person who invited you/)
+      assert.match((await stateOf()) ?? '', /^(queued|sent)$/, 'the email that waits or was sent is kept')
+      await eventually(async () => (await stateOf()) === 'sent')
+      assert.equal((await sendForm(browser, offer, '/invite', { step: 'mail' })).status, 429)
+      assert.equal(await stateOf(), 'sent')
     })
 
     test('R25: a proof is of one invite and one address', async () => {
@@ -160,10 +180,33 @@ for (const database of databases)
       assert.match((await submitConsent(browser, page, 'allow')).text, /is for another user/)
       const sent = await sendForm(browser, await startInvite(browser, code), '/invite', { step: 'mail' })
       assert.match(sent.text, /on its way/)
+      // Whoever created the account with this address.
+      const earlier = await createSession(berth, {
+        identity: account.identity_uid,
+        voucher: { kind: 'account' },
+      })
+      await kysely()
+        .insertInto('passkeys')
+        .values({
+          id: newName('passkey'),
+          account_id: account.id,
+          name: 'laptop',
+          public_key: new Uint8Array(1),
+          counter: 0,
+          transports: '[]',
+          created_ms: 0,
+          last_used_ms: 0,
+        })
+        .execute()
       await submitConsent(browser, await startInvite(browser, text))
       const { uid, ...addresses } = await identityOf(email)
       assert.deepEqual(addresses, { email, email_unverified: '' })
       assert.ok(await hasJoined(uid))
+      const passkeys = kysely().selectFrom('passkeys').select('id').where('account_id', '=', account.id)
+      assert.deepEqual(await passkeys.execute(), [])
+      const session = kysely().selectFrom('sessions').select('id').where('id', '=', earlier.id)
+      assert.equal(await session.executeTakeFirst(), undefined)
+      assert.ok(await isSignedIn(browser), 'the session that accepted continues')
     })
 
     test('a client accepts the code of the email as well', async () => {

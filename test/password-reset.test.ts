@@ -93,6 +93,24 @@ for (const database of databases)
       assert.equal(await eventsOf(account, 'berth.mail/SendPasswordReset'), 1)
     })
 
+    test('the event of the email has the request and the address of the client', async () => {
+      const email = newEmail()
+      const { account } = await localAccount(berth, email)
+      await linkFor(email)
+      const read = () =>
+        kysely()
+          .selectFrom('audit_events')
+          .select(['actor', 'request_id', 'address'])
+          .where('root', '=', account.identity_uid)
+          .where('method', '=', 'berth.mail/SendPasswordReset')
+          .executeTakeFirst()
+      await eventually(async () => (await read()) !== undefined)
+      const event = (await read()) ?? assert.fail()
+      assert.equal(event.actor, 'system')
+      assert.match(event.address, /^2001:db8:/)
+      assert.notEqual(event.request_id, '')
+    })
+
     test('R42: the link works once, for 30 minutes, until another password is set, and its code is stored as a hash', async () => {
       const email = newEmail()
       await localAccount(berth, email)

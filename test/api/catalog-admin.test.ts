@@ -89,6 +89,69 @@ onEveryDatabase('catalog.admin', (cast) => {
     assert.equal((await cast().admin.post(`iam/roleBindings/${root}`, binding)).status, 200)
     assert.deepEqual(await changeCatalog(cast(), owner.api, repo), all)
   })
+
+  test('R19: an owner who holds it cannot grant it on in any way; the operator can, also with a narrowed token', async () => {
+    const { organization } = await newRepo(cast())
+    const { owner, uid: root } = organization
+    const { admin, berth } = cast()
+    const other = (await organization.member('viewer')).uid
+    const roleUid = managedRole('catalog.admin')
+    const own = await admin.create(`iam/roles/${root}`, {
+      name: newName('role'),
+      capabilities: ['CAP_INTERNAL', 'CAP_REPO_INTERNAL_ADMIN'],
+    })
+    for (const uid of [roleUid, own.uid])
+      await admin.create(`iam/roleBindings/${root}`, { identityUid: owner.uid, roleUid: uid })
+    const oidc = {
+      issuer: 'https://login.example',
+      clientId: 'berth',
+      clientSecret: 'secret',
+      additionalScopes: [],
+    }
+    const provider = await owner.api.create(`iam/identityProviders/${root}`, {
+      name: newName('provider'),
+      defaultRole: managedRole('viewer'),
+      oidc,
+    })
+    const { uid: invite } = await owner.api
+      .create(`iam/groupInvites/${root}`, {
+        roleUid: managedRole('viewer'),
+        ttl: '86400s',
+      })
+      .then(({ groupInvite, uid }) => groupInvite ?? { uid })
+    for (const role of [roleUid, own.uid]) {
+      const replies = {
+        binding: await owner.api.post(`iam/roleBindings/${root}`, { identityUid: other, roleUid: role }),
+        invite: await owner.api.post(`iam/groupInvites/${root}`, { roleUid: role, ttl: '86400s' }),
+        changedInvite: await owner.api.patch(`iam/groupInvites/${invite}`, { roleUid: role }),
+        provider: await owner.api.post(`iam/identityProviders/${root}`, {
+          name: newName('provider'),
+          defaultRole: role,
+          oidc,
+        }),
+        changedProvider: await owner.api.patch(`iam/identityProviders/${provider.uid}`, {
+          defaultRole: role,
+        }),
+      }
+      for (const [what, reply] of Object.entries(replies)) {
+        assertError(reply, permissionDeniedError)
+        assert.match(reply.body.message, /on the platform.*Ask the operator/, what)
+      }
+    }
+    const custom = await owner.api.post(`iam/roles/${root}`, {
+      name: newName('role'),
+      capabilities: ['CAP_INTERNAL', 'CAP_REPO_INTERNAL_ADMIN'],
+    })
+    assertError(custom, permissionDeniedError)
+    assertError(await owner.api.patch(`iam/roles/${own.uid}`, { description: 'x' }), permissionDeniedError)
+    const narrowed = await berth.tokenOf(berth.owner, { scopes: [root] })
+    const granted = await fetch(`${berth.url}/iam/v2beta1/roleBindings/${root}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${narrowed}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ identityUid: other, roleUid }),
+    })
+    assert.equal(granted.status, 200, await granted.text())
+  })
 })
 
 onEveryDatabase(

@@ -332,3 +332,20 @@ for (const database of databases) {
     })
   })
 }
+
+for (const database of databases)
+  test(`a token for the registry alone cannot be exchanged with the default settings either (${database.name})`, async (t) => {
+    const berth = await startTestBerth(database)
+    t.after(() => berth.stop())
+    const { registryHost } = berth.berth.addresses
+    assert.equal(registryHost, new URL(berth.url).host)
+    const identity = await createIdentity(berth, berth.organization)
+    const shown = async (audiences: string[]) => {
+      const token = await berth.tokenOf(identity, { audiences })
+      return statusOf(await exchange(berth.url, token, { aud: berth.url, identity }))
+    }
+    assert.equal(await shown([registryHost]), '401/16')
+    assert.equal(await shown([berth.url, registryHost]), 'ok')
+    const token = await berth.tokenOf(identity, { audiences: [registryHost] })
+    assert.equal((await call('GET', `${berth.url}/iam/v2beta1/groups`, { token })).status, 401)
+  })

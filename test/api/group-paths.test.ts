@@ -121,6 +121,25 @@ onEveryDatabase('paths of groups', (cast) => {
     )
   })
 
+  test('many paths that share folders are found level by level, each once, and too many segments are rejected', async () => {
+    const { organization, root, name, team, sibling, images } = await newTree()
+    const ask = (paths: string[]) =>
+      cast().grpc.call(
+        GroupPathsService.method.findGroupPaths,
+        { paths },
+        { token: organization.owner.api.token },
+      )
+    const missing = Array.from({ length: 190 }, (_, at) => `${name}/team/images/none-${at}`)
+    const some = [name, `${name}/team`, `${name}/secret`, `${name}/team/images`, `${name}/team/images`]
+    const { groups } = await ask([...missing, ...some])
+    assert.deepEqual(groups.map(({ uid }) => uid).sort(), [root, team, sibling, images].sort())
+    const deep = Array(limits.groupDepthMax).fill('a').join('/')
+    const count = limits.groupPathSegmentsMax / limits.groupDepthMax
+    const paths = Array.from({ length: count }, (_, at) => `${name}${at}/${deep.slice(2)}`)
+    assert.deepEqual((await ask([...paths, ...paths])).groups, [])
+    await assert.rejects(ask([...paths, 'one']), /groupPathSegmentsMax/)
+  })
+
   test('too many groups, and invalid UIDs, are rejected', async () => {
     const { member } = await newTree()
     const many = await cast()

@@ -443,6 +443,7 @@ onEveryDatabase('accepting invites', (cast) => {
       requestId: 'r',
       address: '192.0.2.1',
       voucher: { kind: 'account' },
+      session: undefined,
     } as const
     const { seen, binding } = await inTransaction(store.db, async (tx) => {
       const codes: (number | undefined)[] = []

@@ -153,6 +153,9 @@ async function statementsOf(
       hasUserAuthority: true,
       capabilitiesByScope: new Map(),
       at: () => assert.fail('lists do not ask'),
+      grantableAt: () => {
+        throw new Error('not asked for')
+      },
       scopesHolding: () => scopes,
     },
     everyCapability,

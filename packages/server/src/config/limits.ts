@@ -119,6 +119,8 @@ export const limits = {
   uidAndNameCharsMax: 2600,
   /** Groups whose paths one request finds. */
   groupPathsMax: 200,
+  /** Segments of all paths of such a request, counted for each group where a path can begin. */
+  groupPathSegmentsMax: 4000,
   patternCharsMax: 1024,
   issuerCharsMax: 255,
   jwksCharsMax: 64 * KIB,

@@ -1,6 +1,6 @@
 import { notFound } from '../api/errors.ts'
 import { depthOf, isWithin, parentOf, type Uid } from '../api/uid.ts'
-import { authorizationOf, requireCapabilities } from '../pipeline/authorization.ts'
+import { authorizationOf, requireGrantable } from '../pipeline/authorization.ts'
 import type { Call } from '../pipeline/call.ts'
 import type { Tx } from '../storage/db.ts'
 import { lockResource } from '../storage/resource-rows.ts'
@@ -10,8 +10,8 @@ import { capabilitiesOfRole } from './roles.ts'
 
 /**
  * Locks a role that is being granted in a group, so that it is not deleted meanwhile: a managed role, or a role of that group or one of its
- * ancestors. The caller must hold every capability of the role there (R19). Throws code 5 for any other role, code 7 for a role that grants
- * more than the caller holds.
+ * ancestors. The caller must be able to grant every capability of the role there (R19). Throws code 5 for any other role, code 7 for a role that grants
+ * more than the caller can grant.
  */
 export async function lockGrantableRole(
   { db }: Pick<Store, 'db'>,
@@ -23,11 +23,6 @@ export async function lockGrantableRole(
   const reachable = depthOf(uid) === 0 || isWithin(group, parentOf(uid))
   const row = reachable ? await lockResource(db, tx, 'roles', uid, 'share') : undefined
   if (row === undefined) throw notFound('iam.chainguard.dev/Role', uid)
-  requireCapabilities(
-    authorizationOf(call).grants,
-    group,
-    capabilitiesOfRole(row),
-    `grant the role ${row.name}`,
-  )
+  requireGrantable(authorizationOf(call).grants, group, capabilitiesOfRole(row), `grant the role ${row.name}`)
   return row
 }

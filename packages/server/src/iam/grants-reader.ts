@@ -1,9 +1,11 @@
 import {
   type CapabilitySet,
+  capabilitiesIn,
   capabilitySetOf,
   everyCapability,
   includesAll,
   intersect,
+  isGrantable,
   noCapabilities,
   union,
 } from '@berth/contract/capabilities.ts'
@@ -102,7 +104,7 @@ function readGrantRows(
 
 interface CachedGrants {
   readonly version: number
-  readonly grants: Grants
+  readonly grants: OwnGrants
   /** When the session expires. */
   readonly expiresAtMs: number
 }
@@ -115,7 +117,7 @@ export function createGrantsReader(store: GrantsStore, rules: GrantRules): ReadG
     const facts: readonly GrantRow[] = await readGrantRows(store, caller)
     const found = findCaller(facts, caller)
     if (found === undefined) return undefined
-    const grants = grantsOf(sumCapabilities(facts, found.voucher, rules), found)
+    const grants = identityGrants(facts, found, rules)
     const { expiresAtMs: untilMs } = found
     if (version !== undefined) cache.set(key, { version, grants, expiresAtMs: untilMs })
     return grants
@@ -143,7 +145,7 @@ export function grantsIn(store: GrantsStore, rules: GrantRules): Store['grantsIn
   return async (tx, caller) => {
     const facts = await readGrantRows(store, caller, tx)
     const found = findCaller(facts, caller)
-    return found && narrowToToken(grantsOf(sumCapabilities(facts, found.voucher, rules), found), caller)
+    return found && narrowToToken(identityGrants(facts, found, rules), caller)
   }
 }
 
@@ -172,6 +174,21 @@ function findCaller(rows: readonly GrantRow[], { session }: Caller): FoundCaller
       expiresAtMs: Number(expires_ms ?? Number.POSITIVE_INFINITY),
     }
   )
+}
+
+/** What the identity of a caller may do, before its token narrows it. */
+function identityGrants(rows: readonly GrantRow[], found: FoundCaller, rules: GrantRules): OwnGrants {
+  const held = sumCapabilities(rows, found.voucher, rules)
+  const forOperator = rules.ownersManageCatalog ? everyCapability : (held.get('') ?? noCapabilities)
+  return grantsOf(held, { ...found, grantable: union(forOperator, grantableByOwners) })
+}
+
+/** The capabilities that a role of an organization can have. */
+const grantableByOwners = capabilitySetOf(capabilitiesIn(everyCapability).filter(isGrantable))
+
+/** Grants, with the capabilities that its identity can grant on wherever it holds them; a narrower token does not change these. */
+interface OwnGrants extends Grants {
+  readonly grantable: CapabilitySet
 }
 
 function sumCapabilities(
@@ -210,7 +227,7 @@ function capabilitiesAt(byScope: CapabilitiesByScope, uid: string): CapabilitySe
   return held
 }
 
-function narrowToToken(grants: Grants, caller: Caller): Grants {
+function narrowToToken(grants: OwnGrants, caller: Caller): Grants {
   return isNarrowed(caller) ? narrow(grants, caller) : grants
 }
 
@@ -225,14 +242,20 @@ function capabilitiesOf(scope: string, roleUid: string, stored: string | null): 
 /** Answers questions about holdings. Pure. */
 function grantsOf(
   capabilitiesByScope: CapabilitiesByScope,
-  { voucher, hasUserAuthority: actsAsPerson }: Pick<Grants, 'voucher' | 'hasUserAuthority'>,
-): Grants {
+  {
+    voucher,
+    hasUserAuthority: actsAsPerson,
+    grantable,
+  }: Pick<OwnGrants, 'voucher' | 'hasUserAuthority' | 'grantable'>,
+): OwnGrants {
   const at = (uid: string): CapabilitySet => capabilitiesAt(capabilitiesByScope, uid)
   return {
     voucher,
     hasUserAuthority: actsAsPerson,
     capabilitiesByScope,
     at,
+    grantable,
+    grantableAt: (uid) => intersect(at(uid), grantable),
     scopesHolding(capabilities) {
       const scopes = [...capabilitiesByScope.keys()].filter((group) => includesAll(at(group), capabilities))
       return scopes.filter((scope) => !scopes.some((other) => other !== scope && isWithin(scope, other)))
@@ -244,7 +267,7 @@ function grantsOf(
  * Returns what a narrowed token leaves: in each of the token's scopes, what the identity holds there, inherited or direct, limited to the
  * token's capabilities; nothing anywhere else.
  */
-function narrow(grants: Grants, caller: Caller): Grants {
+function narrow(grants: OwnGrants, caller: Caller): Grants {
   const { scopes, capabilities } = caller
   const { at, capabilitiesByScope: holdings } = grants
   const within: CapabilitiesByScope =

@@ -25,6 +25,7 @@ import {
 import type { GroupInviteRow, RoleBindingRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { GROUP_INVITE_TYPE } from './group-invites.ts'
+import { confirmEmail } from './identities/users.ts'
 import { isInviteCode, isProof, readInviteCode, readReceivedInvite } from './invites/invite-code.ts'
 import {
   bindingExistsError,
@@ -47,6 +48,7 @@ export function invitationsService(store: Store) {
       const acceptor = {
         actor: caller.identity,
         voucher: grants.voucher,
+        session: caller.session,
         method: fullMethodName(call.requestedMethod),
         requestId: call.requestId,
         address: call.address,
@@ -66,6 +68,8 @@ export function invitationsService(store: Store) {
 /** The identity that accepts (`actor` is its uid), and the request. */
 export interface Acceptor extends Pick<AuditEvent, 'actor' | 'method' | 'requestId' | 'address'> {
   readonly voucher: Voucher
+  /** Id of the session in which the identity accepts; undefined without one. */
+  readonly session: string | undefined
 }
 
 /**
@@ -88,7 +92,7 @@ export async function acceptInvite(
 
   const { uid, parent, role_uid: roleUid } = invite
   const group = parent as Uid
-  const { voucher, ...event } = acceptor
+  const { voucher, session, ...event } = acceptor
   const { actor: identityUid } = event
   // Other transactions that bind this identity wait, so one check for the role is enough.
   const identity = await lockResource(db, tx, 'identities', identityUid, 'update')
@@ -106,12 +110,7 @@ export async function acceptInvite(
     isBindingEffective(voucher, { scope: group, acceptedThrough: bound.accepted_through })
   if (counts) throw bindingExistsError(group, { identityUid, roleUid })
 
-  if (match === 'verifies')
-    await updateResource(tx, 'identities', identityUid, {
-      email: identity.email_unverified,
-      email_unverified: '',
-      updated_ms: nextUpdateMs(store, identity),
-    })
+  if (match === 'verifies') await confirmEmail(store, tx, identityUid, identity.email_unverified, session)
   if (invite.single_use === 1) {
     await deleteResource(db, tx, 'group_invites', uid)
     await recordEvent(tx, { ...event, timeMs: clock(), uid })

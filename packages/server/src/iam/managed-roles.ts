@@ -190,7 +190,7 @@ export const managedRoles: readonly ManagedRole[] = [
   ),
   role(
     'catalog.admin',
-    'Changes catalog fields of repos: tiers, bundles, aliases, active tags, readmes and deployments. Only the operator can grant it. Cannot pull or push images.',
+    'Changes catalog fields of repos: tiers, bundles, aliases, active tags, sync configurations, readmes and deployments. Only the operator can grant it. Cannot pull or push images.',
     catalogAdmin,
   ),
   role('argos.osv.reader', 'Reads private OSV data.', capabilities('argos.osv.read')),

@@ -22,7 +22,7 @@ import {
 import { checkDescription, checkName } from '../api/fields.ts'
 import { timestampOf } from '../api/messages.ts'
 import { parseUid } from '../api/uid.ts'
-import { authorizationOf, requireCapabilities } from '../pipeline/authorization.ts'
+import { authorizationOf, requireCapabilities, requireGrantable } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import { insertResource, readResource } from '../storage/resource-rows.ts'
@@ -58,7 +58,7 @@ const customRoles: ResourceDeclaration<'roles', typeof RoleSchema, ListRolesRequ
     // An update grants too: every binding of the role changes with it.
     authorize({ call, parent, next, existing }) {
       const action = existing === undefined ? 'create this role' : 'change this role'
-      requireCapabilities(authorizationOf(call).grants, parent, capabilitySetOf(next.capabilities), action)
+      requireGrantable(authorizationOf(call).grants, parent, capabilitySetOf(next.capabilities), action)
     },
     columns: ({ next: { name, description, capabilities } }) => ({
       name,

@@ -23,8 +23,8 @@ export type MailComposers = {
 
 export interface ComposedMail {
   readonly message: Message
-  /** Event of the audit log when it is sent or given up: the method, and the identity or the resource. Undefined: no event. */
-  readonly audit?: Pick<AuditEvent, 'method' | 'uid'>
+  /** Event of the audit log when it is sent or given up: the method, the identity or the resource, and the request. Undefined: no event. */
+  readonly audit?: Pick<AuditEvent, 'method' | 'uid'> & Partial<Pick<AuditEvent, 'requestId' | 'address'>>
 }
 
 export type MailResult = 'sent' | 'retried' | 'failed' | 'dropped'
@@ -65,11 +65,11 @@ export function startMailDelivery({
         else await tx.deleteFrom('mails').where('root', '=', row.root).where('uid', '=', row.uid).execute()
         if (composed?.audit === undefined) return
         const event: AuditEvent = {
+          requestId: '',
+          address: '',
           ...composed.audit,
           timeMs: clock(),
           actor: 'system',
-          requestId: '',
-          address: '',
         }
         const failure = problem === '' ? {} : { code: Code.UNAVAILABLE, reason: problem }
         await insertEvents(tx, db.engine, [{ ...eventRow(event), ...failure }])

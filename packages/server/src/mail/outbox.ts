@@ -48,7 +48,7 @@ export async function queueMail(
 ): Promise<MailRow> {
   const now = clock()
   if (await isQueueFull(tx))
-    return storeMail(tx, { ...newRow(now, kind, uid), state: 'failed', problem: QUEUE_FULL })
+    return storeUnsentMail(tx, { ...newRow(now, kind, uid), state: 'failed', problem: QUEUE_FULL })
   return storeMail(tx, {
     ...newRow(now, kind, uid),
     data: seal(secretsKey, JSON.stringify(data), sealContext(uid)),
@@ -56,13 +56,13 @@ export async function queueMail(
   })
 }
 
-/** Stores that an email is not sent, and why. Returns its row. */
+/** Stores that an email is not sent, and why, unless an earlier one with the same uid waits or was sent. Returns its row. */
 export async function recordUnsentMail(
   { clock }: Outbox,
   tx: Tx,
   { kind, uid, problem }: { readonly kind: MailKind; readonly uid: string; readonly problem: string },
 ): Promise<MailRow> {
-  return storeMail(tx, { ...newRow(clock(), kind, uid), state: 'failed', problem })
+  return storeUnsentMail(tx, { ...newRow(clock(), kind, uid), state: 'failed', problem })
 }
 
 const QUEUE_FULL = `too many emails are waiting (${limits.mailQueueMax}); the operator has to check the mail server`
@@ -102,6 +102,17 @@ async function storeMail(tx: Tx, row: MailRow): Promise<MailRow> {
     .insertInto('mails')
     .values(row)
     .onConflict((conflict) => conflict.columns(['root', 'uid']).doUpdateSet(row))
+    .execute()
+  return row
+}
+
+async function storeUnsentMail(tx: Tx, row: MailRow): Promise<MailRow> {
+  await tx
+    .insertInto('mails')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['root', 'uid']).doUpdateSet(row).where('mails.state', '=', 'failed'),
+    )
     .execute()
   return row
 }

@@ -41,6 +41,8 @@ export interface Grants {
   readonly capabilitiesByScope: ReadonlyMap<string, CapabilitySet>
   /** Returns all capabilities at a uid: of bindings there and at every group above. */
   at(uid: string): CapabilitySet
+  /** Returns those of `at(uid)` that the caller can grant on: capabilities for the operator only with authority on the platform (R19). */
+  grantableAt(uid: string): CapabilitySet
   /** Returns the groups where all of `capabilities` are held, without descendants of others; [''] for a platform administrator. */
   scopesHolding(capabilities: CapabilitySet): readonly string[]
 }
@@ -134,10 +136,7 @@ export function describeResource(
 
 const MISSING_NAMED_MAX = 5
 
-/**
- * Throws code 7 unless the caller holds every one of `needed` at `scope`. Also the rule against escalation (R19): a caller grants only
- * what it holds there.
- */
+/** Throws code 7 unless the caller holds every one of `needed` at `scope`. */
 export function requireCapabilities(
   grants: Grants,
   scope: string,
@@ -150,6 +149,20 @@ export function requireCapabilities(
   const missing = (needed & ~held) as CapabilitySet
   throw permissionDenied(
     `to ${action} at ${where} you need ${formatMissing(missing)}. ${roleHint(scope, missing)}`,
+    scope,
+  )
+}
+
+/**
+ * Throws code 7 unless the caller can grant every one of `needed` at `scope`. The rule against escalation (R19): a caller grants only what
+ * it holds there, and what is for the operator only if it is one.
+ */
+export function requireGrantable(grants: Grants, scope: string, needed: CapabilitySet, action: string): void {
+  requireCapabilities(grants, scope, needed, action)
+  const missing = (needed & ~grants.grantableAt(scope)) as CapabilitySet
+  if (missing === noCapabilities) return
+  throw permissionDenied(
+    `to ${action} at ${scope} you need ${formatMissing(missing)} on the platform. ${roleHint('', missing)}`,
     scope,
   )
 }

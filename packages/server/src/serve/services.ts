@@ -170,7 +170,10 @@ export function createServices(
     platform: {
       keys,
       readGrants,
-      audiences: [...new Set([...issuerForms, addresses.baseUrl])],
+      // By default, the host of the token service is also that of the registry. What Docker stores must not be enough for the API.
+      audiences: [...new Set([...issuerForms, addresses.baseUrl])].filter(
+        (audience) => audience !== addresses.registryHost,
+      ),
     },
     people: {
       get operatorProviders() {

@@ -14,7 +14,8 @@ describe('isBrowserRequest', () => {
     'TEXT/HTML; q=0.5'.toLowerCase(),
     'text/html, application/json;q=0.9',
   ])
-    test(`a browser: ${accept}`, () => assert.equal(isBrowserRequest({ headers: { accept } }), true))
+    test(`a browser: ${accept}`, () =>
+      assert.equal(isBrowserRequest({ method: 'GET', headers: { accept } }), true))
 
   for (const accept of [
     undefined,
@@ -27,8 +28,29 @@ describe('isBrowserRequest', () => {
     'text/htmlx',
   ])
     test(`a client: ${accept}`, () =>
-      assert.equal(isBrowserRequest({ headers: accept === undefined ? {} : { accept } }), false))
+      assert.equal(
+        isBrowserRequest({ method: 'GET', headers: accept === undefined ? {} : { accept } }),
+        false,
+      ))
 
   test('a client with a token, whatever it accepts', () =>
-    assert.equal(isBrowserRequest({ headers: { accept: CHROMIUM, authorization: 'Bearer x' } }), false))
+    assert.equal(
+      isBrowserRequest({ method: 'GET', headers: { accept: CHROMIUM, authorization: 'Bearer x' } }),
+      false,
+    ))
+
+  test('only a navigation: a GET, and where the browser says so', () => {
+    assert.equal(isBrowserRequest({ method: 'POST', headers: { accept: CHROMIUM } }), false)
+    for (const [mode, destination, expected] of [
+      ['navigate', 'document', true],
+      ['navigate', 'iframe', true],
+      ['cors', 'empty', false],
+      ['no-cors', 'image', false],
+      ['navigate', 'object', false],
+      ['cors', undefined, true],
+    ] as const) {
+      const headers = { accept: CHROMIUM, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination }
+      assert.equal(isBrowserRequest({ method: 'GET', headers }), expected, `${mode} ${destination}`)
+    }
+  })
 })

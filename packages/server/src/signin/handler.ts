@@ -5,7 +5,7 @@ import type { SignInContext } from './context.ts'
 /** The sign-in: pages and forms for users, and OAuth endpoints for clients, under the address of the token service. */
 
 /** Whether `signInHandler` serves a request. Only browsers get a page for `/`. */
-export function isSignInRequest(path: string, request: Pick<HttpRequest, 'headers'>): boolean {
+export function isSignInRequest(path: string, request: Pick<HttpRequest, 'method' | 'headers'>): boolean {
   if (path === '/') return isBrowserRequest(request)
   return /^\/(sign-in|sign-out|setup|account|oauth|device|invite|orgcheck)(\/|$)/.test(path)
 }
@@ -25,11 +25,16 @@ export function signInHandler(options: SignInOptions): HttpHandler {
 export function withErrorPages(handler: HttpHandler): HttpHandler {
   return (request) => {
     const reply = handler(request)
-    if (!isBrowserRequest(request)) return reply
+    if (!isBrowserRequest(request) || isClientPath(request.url)) return reply
     return Promise.resolve(reply).then((reply) =>
       isJsonError(reply) ? errorPageReply(reply, request) : reply,
     )
   }
+}
+
+/** Whether only clients call the address: endpoints of OAuth, of the token service and of the registry, whose errors have a form of their own. */
+function isClientPath(url: string): boolean {
+  return /^\/(oauth\/(token|revoke|device_authorization)|sts|token|v2)(?![^/?])/.test(url)
 }
 
 function isJsonError({ status, headers }: HttpReply): boolean {

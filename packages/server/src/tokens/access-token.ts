@@ -9,7 +9,7 @@ import type { Caller, RegistryScope } from '../pipeline/call.ts'
 import { ID_TOKEN_TYPE } from './id-token.ts'
 import { signJwt } from './jwt/sign-jwt.ts'
 import { jwtProblem } from './jwt/strict-json.ts'
-import { signingAlgorithms } from './keys/signing-key-rows.ts'
+import { algorithmOfKey, signingAlgorithms } from './keys/signing-key-rows.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 
 /**
@@ -69,10 +69,10 @@ export function accessTokens({
     try {
       const { payload, protectedHeader } = await jwtVerify(
         token,
-        async ({ kid }) => {
-          // Only our own keys are used (R7); `jwk`, `jku` and `x5u` in a header are ignored.
+        async ({ alg, kid }) => {
+          // Only our own keys are used (R7), each with its own algorithm (R6); `jwk`, `jku` and `x5u` in a header are ignored.
           const key = typeof kid === 'string' ? await keys.byId(kid) : undefined
-          if (key === undefined) throw new errors.JWKSNoMatchingKey()
+          if (key === undefined || algorithmOfKey(key) !== alg) throw new errors.JWKSNoMatchingKey()
           return key
         },
         {

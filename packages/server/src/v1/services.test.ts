@@ -12,6 +12,7 @@ import { v1Translations } from './services.ts'
 const grants: Grants = {
   capabilitiesByScope: new Map(),
   at: () => everyCapability,
+  grantableAt: () => everyCapability,
   scopesHolding: () => [''],
   voucher: { kind: 'direct' },
   hasUserAuthority: true,

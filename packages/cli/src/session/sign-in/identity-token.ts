@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { UsageError } from '../../invocation/invocation.ts'
 
@@ -11,9 +11,15 @@ export function readIdentityToken(text: string): string {
   return text.trim()
 }
 
-/** Returns the absolute path of the file that an option for a workload's token names; undefined if it names none. */
+/**
+ * Returns the absolute path of the file that an option for a workload's token names; undefined if it names none that can be read again, such
+ * as the pipe of `<(command)`.
+ */
 export function identityTokenFile(text: string): string | undefined {
-  return text !== '-' && existsSync(text) ? resolve(text) : undefined
+  if (text === '-' || !existsSync(text) || !statSync(text).isFile()) return undefined
+  const path = resolve(text)
+  // Open files of this process: there is another one, or none, in the next process.
+  return /^\/(dev\/(fd|stdin)|proc)\b/.test(path) ? undefined : path
 }
 
 const PATH_CHARS_MAX = 300

@@ -10,7 +10,7 @@ import {
 import type { Reader, Tx } from '../../storage/db.ts'
 import { insertResource, lockResource, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
 import type { Store } from '../../storage/store.ts'
-import { endSessions } from '../../tokens/sessions/sessions.ts'
+import { endOtherSessions, endSessions } from '../../tokens/sessions/sessions.ts'
 import { lookupUser } from './user-lookup.ts'
 
 /** Users as identities: roots of their own, identified by their voucher and by the subject that it gives them. */
@@ -113,6 +113,32 @@ export async function deleteSignInData(tx: Tx, identity: string): Promise<void> 
     .returning('id')
     .executeTakeFirst()
   if (account !== undefined) await tx.deleteFrom('passkeys').where('account_id', '=', account.id).execute()
+}
+
+/**
+ * Records that the address of an account is its owner's, who has received email there. If that was not known, the passkeys and the other
+ * sessions are removed: another user may have created the account with this address. `keptSession`: the session of the owner, if any.
+ */
+export async function confirmEmail(
+  store: Pick<Store, 'db' | 'clock'>,
+  tx: Tx,
+  identityUid: string,
+  email: string,
+  keptSession?: string,
+): Promise<void> {
+  const identity = await lockResource(store.db, tx, 'identities', identityUid, 'update')
+  if (identity === undefined || identity.email === email) return
+  const updated_ms = nextUpdateMs(store, identity)
+  await updateResource(tx, 'identities', identityUid, { email, email_unverified: '', updated_ms })
+  const account = await tx
+    .updateTable('accounts')
+    .set({ passkey_required: 0, updated_ms: store.clock() })
+    .where('identity_uid', '=', identityUid)
+    .returning('id')
+    .executeTakeFirst()
+  if (account !== undefined) await tx.deleteFrom('passkeys').where('account_id', '=', account.id).execute()
+  if (keptSession === undefined) await endSessions(tx, 'identity_uid', identityUid)
+  else await endOtherSessions(tx, { identity: identityUid, id: keptSession })
 }
 
 /**

@@ -104,18 +104,6 @@ export async function updateAccount(
     .execute()
 }
 
-/**
- * Records that the address of an account is its owner's, who has received email there. If that was not known, the passkeys are removed:
- * another user may have created the account with this address.
- */
-export async function confirmAccountEmail(store: Store, tx: Tx, account: Account): Promise<void> {
-  const identity = await lockResource(store.db, tx, 'identities', account.identity_uid, 'update')
-  if (identity === undefined || identity.email === account.email) return
-  await updateIdentity(store, tx, account.identity_uid, { email: account.email })
-  await updateAccount(store, tx, account.id, { passkey_required: 0 })
-  await tx.deleteFrom('passkeys').where('account_id', '=', account.id).execute()
-}
-
 /** Renames an account and its identity. */
 export async function renameAccount(store: Store, tx: Tx, account: Account, name: string): Promise<void> {
   const { id, identity_uid, email } = account

@@ -30,7 +30,7 @@ export async function acceptRequestedInvite(
   c: Context<SignInEnv>,
   context: SignInContext,
   { invite: code }: AuthorizationRequest,
-  { identity, voucher }: Session,
+  { identity, voucher, id: session }: Session,
 ): Promise<InviteOffer | AuthorizationErrorResponse | undefined> {
   if (code === '') return undefined
   const { store } = context
@@ -39,7 +39,7 @@ export async function acceptRequestedInvite(
   const event = flowEvent(c, context, identity, 'AcceptInvite')
   try {
     await inTransaction(store.db, async (tx) => {
-      const { uid } = await acceptInvite(store, tx, code, { ...event, voucher })
+      const { uid } = await acceptInvite(store, tx, code, { ...event, voucher, session })
       await recordEvent(tx, { ...event, uid })
     })
   } catch (error) {

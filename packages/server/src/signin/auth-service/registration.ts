@@ -11,12 +11,11 @@ import { fullMethodName } from '../../api/method-name.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { lookupUser } from '../../iam/identities/user-lookup.ts'
-import { acceptInvite } from '../../iam/invitations.ts'
+import { type Acceptor, acceptInvite } from '../../iam/invitations.ts'
 import { readInviteCode } from '../../iam/invites/invite-code.ts'
 import { bearerToken } from '../../pipeline/authenticate.ts'
 import { isNarrowed, type ReadGrants } from '../../pipeline/authorization.ts'
 import type { Call } from '../../pipeline/call.ts'
-import type { Voucher } from '../../pipeline/vouching.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
@@ -75,7 +74,7 @@ export async function register(
 }
 
 /** The user of a token: an identity of this server, or a user of a provider. */
-type VerifiedUser = { readonly identity: Uid; readonly voucher: Voucher } | ProviderIdentity
+type VerifiedUser = (Pick<Acceptor, 'voucher' | 'session'> & { readonly identity: Uid }) | ProviderIdentity
 
 /** Writes the registration in one transaction; returns the group of the accepted invite. */
 function writeRegistration(
@@ -101,7 +100,11 @@ function writeRegistration(
     }
     if (code === '') return ''
     try {
-      const binding = await acceptInvite(store, tx, code, { ...event, voucher })
+      const binding = await acceptInvite(store, tx, code, {
+        ...event,
+        voucher,
+        session: 'person' in proof ? undefined : proof.session,
+      })
       await recordEvent(tx, { ...event, uid: binding.uid })
       return binding.parent
     } catch (error) {
@@ -185,7 +188,7 @@ async function verifyOwnToken(
   if (grants === undefined) throw unauthenticated('the identity of this token no longer exists')
   if (isNarrowed(caller))
     throw permissionDenied('a token that is narrowed to scopes or capabilities cannot register')
-  return { identity: caller.identity as Uid, voucher: grants.voucher }
+  return { identity: caller.identity as Uid, voucher: grants.voucher, session: caller.session }
 }
 
 function untrustedIssuer(): ApiError {

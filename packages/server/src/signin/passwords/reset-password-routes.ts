@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { rateLimited } from '../../api/errors.ts'
 import { checkEmail, normalizeEmail } from '../../api/fields.ts'
 import { limits } from '../../config/limits.ts'
+import { confirmEmail } from '../../iam/identities/users.ts'
 import { countMail, queueMail } from '../../mail/outbox.ts'
 import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
@@ -9,7 +10,7 @@ import { formatWait, incrementWindows } from '../../storage/counts/windows.ts'
 import { inTransaction } from '../../storage/db.ts'
 import { endSessions } from '../../tokens/sessions/sessions.ts'
 import { checkNewPassword } from '../accounts/account-fields.ts'
-import { type Account, confirmAccountEmail, updateAccount } from '../accounts/accounts.ts'
+import { type Account, updateAccount } from '../accounts/accounts.ts'
 import {
   accountByPasswordCode,
   FORGOT_PASSWORD_PATH,
@@ -133,7 +134,7 @@ async function resetPassword(
   const identity = account.identity_uid
   const needsPasskey = await inTransaction(store.db, async (tx) => {
     await updateAccount(store, tx, account.id, { password_hash: account.password_hash })
-    await confirmAccountEmail(store, tx, account)
+    await confirmEmail(store, tx, identity, account.email)
     await endSessions(tx, 'identity_uid', identity)
     await queuePasswordChanged(context, tx, account)
     await recordEvent(tx, flowEvent(c, context, identity, 'ResetPassword'))
