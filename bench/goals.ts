@@ -10,6 +10,7 @@ export const workNames = [
   'refresh',
   'pages',
   'skip',
+  'depth',
   'wait',
   'postgres',
   'start',

@@ -10,6 +10,7 @@ import { measureAdvisories } from './works/advisories.ts'
 import { measureAws } from './works/aws.ts'
 import { measureJson } from './works/codecs.ts'
 import { measureCreate } from './works/create.ts'
+import { measureDepth } from './works/depth.ts'
 import { measureExchange } from './works/exchange.ts'
 import { measureConnect, measureGrpc } from './works/grpc-get.ts'
 import { measurePages, measureSkip } from './works/pages.ts'
@@ -33,6 +34,7 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   refresh: measureRefresh,
   pages: measurePages,
   skip: measureSkip,
+  depth: measureDepth,
   wait: measureWait,
   postgres: measurePostgres,
   start: measureStart,

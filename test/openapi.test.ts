@@ -159,9 +159,21 @@ describe('what a schema requires', () => {
       ['team', false],
     ] as const)
       assert.equal(below.test(text), matches)
+    const uid = `${'a'.repeat(40)}/${'0'.repeat(16)}`
+    const lists = everyOperation.flatMap(({ operation }) =>
+      (operation.parameters ?? []).flatMap((one) =>
+        'name' in one && one.name === 'uidp.children_of' ? [one.schema] : [],
+      ),
+    )
+    assert.ok(lists.length >= 25, `${lists.length} lists with uidp.children_of`)
+    for (const { pattern } of lists)
+      assert.deepEqual(
+        ['', '/', uid, `/${uid}`, `${uid}/`, 'team'].map((text) => new RegExp(pattern ?? '').test(text)),
+        [true, true, true, false, false, false],
+      )
     assert.partialDeepStrictEqual(schemaOf('skip'), { minimum: 0 })
-    const [uid] = document.paths['/iam/v2beta1/groups/{uid}']?.['get']?.parameters ?? []
-    assert.match('a'.repeat(40), new RegExp((uid as { schema: { pattern: string } }).schema.pattern))
+    const [own] = document.paths['/iam/v2beta1/groups/{uid}']?.['get']?.parameters ?? []
+    assert.match('a'.repeat(40), new RegExp((own as { schema: { pattern: string } }).schema.pattern))
   })
 })
 

@@ -151,6 +151,20 @@ for (const database of databases)
       assert.match((await get('/iam/v2beta1/groups', script)).headers.get('content-type') ?? '', /json/)
     })
 
+    test('every address without a page has the same heading', async () => {
+      for (const path of [
+        '/nowhere',
+        '/sign-in/nowhere',
+        '/oauth/nowhere',
+        '/account/nowhere',
+        '/docs/nowhere',
+      ]) {
+        const page = await get(path, { accept: BROWSER })
+        assert.equal(page.status, 404, path)
+        assert.match(await page.text(), /<h1>Page not found<\/h1>/, path)
+      }
+    })
+
     test('clients get unchanged responses: JSON for /, and JSON with a token whatever they accept', async () => {
       for (const accept of ['*/*', 'application/json']) {
         const reply = await get('/', { accept })

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
+import { Identities } from '@berth/contract/gen/chainguard/platform/iam/identities_pb.js'
 import {
   IdentitiesService,
+  type IdentitySchema,
   RelationshipType,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { limits } from '@berth/server/config/limits.ts'
+import type { MessageInitShape } from '@bufbuild/protobuf'
 import {
   assertError,
   claimMatch,
@@ -211,46 +214,70 @@ onEveryDatabase('identities', (cast) => {
   test('an identity that no token can match is stored with a warning, over REST and gRPC and in version 1', async () => {
     const { owner, uid: root } = await cast().organization()
     const { api } = owner
-    const keysWarning =
-      /^299 - "no token can match the identity yet: staticKeys\.issuerKeys must be a JSON Web Key Set: it is not JSON"$/
-    const arnWarning =
-      /^299 - "no caller from AWS can match the identity yet: awsIdentity\.arn must be an ARN such as [^"]+"$/
+    const keysWarning = (field: string) =>
+      `299 - "no token can match the identity yet: ${field} must be a JSON Web Key Set: it is not JSON"`
+    const arnWarning = (field: string) =>
+      `299 - "no caller from AWS can match the identity yet: ${field} must be an ARN such as `
     const keys = { issuer: 'https://static.example', subject: 's', issuerKeys: 'bar' }
     const aws = { awsAccount: '123456789012', arn: 'bar', userId: 'b' }
+    const assertWarning = (warning: unknown, expected: string) => {
+      assert.ok(String(warning).startsWith(expected), `${warning} begins with ${expected}`)
+    }
     const warningOf = async (reply: Promise<RestReply>) => {
       const { status, headers, text } = await reply
       assert.equal(status, 200, text)
       return headers.get('warning') ?? ''
     }
-    for (const [kind, value, warning] of [
-      ['staticKeys', keys, keysWarning],
-      ['awsIdentity', aws, arnWarning],
+    for (const [kind, value, warning, sentName, fieldAsSent] of [
+      ['staticKeys', keys, keysWarning('staticKeys.issuerKeys'), 'static_keys', 'static_keys.issuerKeys'],
+      ['awsIdentity', aws, arnWarning('awsIdentity.arn'), 'aws_identity', 'aws_identity.arn'],
     ] as const) {
       const created = await api.post(`iam/identities/${root}`, { name: 'robot', [kind]: value })
-      assert.match(created.headers.get('warning') ?? created.text, warning)
+      assertWarning(created.headers.get('warning') ?? created.text, warning)
       const { uid } = created.body
       for (const [field, text] of Object.entries(value)) assert.equal(created.body[kind][field], text)
-      assert.match(await warningOf(api.patch(`iam/identities/${uid}`, { description: 'x' })), warning)
+      assertWarning(await warningOf(api.patch(`iam/identities/${uid}`, { description: 'x' })), warning)
+      assertWarning(
+        await warningOf(api.patch(`iam/identities/${uid}`, { [sentName]: value })),
+        kind === 'staticKeys' ? keysWarning(fieldAsSent) : arnWarning(fieldAsSent),
+      )
       assert.equal(await warningOf(api.get(`iam/identities/${uid}`)), '')
       assert.equal(await warningOf(api.patch(`iam/identities/${uid}`, { claimMatch })), '')
     }
+
     const metadata: unknown[] = []
+    const options = {
+      token: api.token,
+      onMetadata: (received: { get(name: string): unknown[] }) => metadata.push(...received.get('warning')),
+    }
+    const { createIdentity } = IdentitiesService.method
     const value = {
       awsAccount: aws.awsAccount,
       awsArn: { case: 'arn', value: 'bar' },
       awsUserId: { case: 'userId', value: 'b' },
     } as const
+    const create = (relationship: NonNullable<MessageInitShape<typeof IdentitySchema>['relationship']>) =>
+      cast().grpc.call(createIdentity, { parent: root, identity: { name: 'robot', relationship } }, options)
+    await create({ case: 'awsIdentity', value })
+    await create({ case: 'staticKeys', value: keys })
     await cast().grpc.call(
-      IdentitiesService.method.createIdentity,
-      { parent: root, identity: { name: 'robot', relationship: { case: 'awsIdentity', value } } },
-      { token: api.token, onMetadata: (received) => metadata.push(...received.get('warning')) },
+      Identities.method.create,
+      { parentId: root, identity: { name: 'robot', relationship: { case: 'static', value: keys } } },
+      options,
     )
-    assert.match(String(metadata), arnWarning)
-    const v1 = await call('POST', `${cast().berth.url}/iam/v1/identities/${root}`, {
-      token: api.token,
-      body: { name: 'robot', awsIdentity: aws },
-    })
-    assert.match(v1.headers.get('warning') ?? v1.text, arnWarning)
+    assert.equal(metadata.length, 3, String(metadata))
+    assertWarning(metadata[0], arnWarning('aws_identity.arn'))
+    assertWarning(metadata[1], keysWarning('static_keys.issuer_keys'))
+    assertWarning(metadata[2], keysWarning('static.issuer_keys'))
+
+    for (const [body, warning] of [
+      [{ awsIdentity: aws }, arnWarning('awsIdentity.arn')],
+      [{ static: keys }, keysWarning('static.issuerKeys')],
+    ] as const) {
+      const url = `${cast().berth.url}/iam/v1/identities/${root}`
+      const v1 = await call('POST', url, { token: api.token, body: { name: 'robot', ...body } })
+      assertWarning(v1.headers.get('warning') ?? v1.text, warning)
+    }
   })
 
   test('V4: two relationships in one identity are rejected', async () => {

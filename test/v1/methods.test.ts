@@ -9,9 +9,10 @@ import type { Store } from '@berth/server/storage/store.ts'
 import { registryTranslation } from '@berth/server/v1/registry/registry.ts'
 import { v1Translations } from '@berth/server/v1/services.ts'
 import { create, type DescMethod, getOption } from '@bufbuild/protobuf'
-import { onEveryDatabase } from '../support/api/api-fixture.ts'
+import { assertError, onEveryDatabase } from '../support/api/api-fixture.ts'
 import type { GrpcFailure } from '../support/api/grpc.ts'
 import { requestAt } from '../support/api/methods.ts'
+import { call } from '../support/api/rest.ts'
 
 /** Version 1 as it is public: every method, and whether it works here or why not. */
 
@@ -167,6 +168,28 @@ onEveryDatabase('a method of version 1', (cast) => {
       }
     })
   }
+})
+
+onEveryDatabase('a service of the public API that does not exist here', (cast) => {
+  for (const [service, method, path] of [
+    ['chainguard.platform.iam.v2beta1.TermsService', 'ListTerms', 'iam/v2beta1/terms'],
+    ['chainguard.platform.advisory.SecurityAdvisory', 'ListDocuments', 'advisory/v1/documents'],
+  ] as const)
+    test(`${service}.${method}: REST replies NOT_FOUND, gRPC UNIMPLEMENTED`, async () => {
+      const { owner } = await cast().organization()
+      const { token } = owner.api
+      for (const verb of ['GET', 'POST'])
+        assertError(await call(verb, `${cast().berth.url}/${path}`, { token }), { status: 404, code: 5 })
+      const [known] = methods as [DescMethod]
+      const unknown = { ...known, name: method, parent: { ...known.parent, typeName: service } }
+      const failure = await cast()
+        .grpc.call(unknown as never, create(known.input) as never, { token })
+        .then(
+          () => assert.fail('the method is served'),
+          (error: GrpcFailure) => error,
+        )
+      assert.equal(codeName[failure.code as 0], 'UNIMPLEMENTED', failure.details)
+    })
 })
 
 describe('the options of a method of version 1 require what the method that it calls requires', () => {

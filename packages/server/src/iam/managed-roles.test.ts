@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   capabilitiesIn,
+  capabilityByName,
   capabilityName,
   capabilitySetOf,
   decodeCapabilitySet,
@@ -76,6 +77,69 @@ test('every managed role has a uid at the root level, a description, and no capa
         : [],
       role.name,
     )
+  }
+})
+
+/** What each role cannot do: the words in its description, and capabilities that it does not hold. */
+const cannot: readonly [name: string, words: string, capabilities: string][] = [
+  [
+    'owner',
+    'change advisories',
+    'advisories.create advisories.update advisories.approve repo.internal.admin',
+  ],
+  [
+    'editor',
+    'push images, create folders or grant roles',
+    'manifest.create groups.create role_bindings.create',
+  ],
+  ['viewer', 'change anything', 'repo.update manifest.create groups.update'],
+  ['console_viewer', 'pull images or packages', 'repo.blobs.get apk.blobs.get'],
+  ['limited_owner', 'push images or change repos', 'manifest.create repo.update'],
+  ['registry.pull', 'push or delete', 'manifest.create manifest.delete tag.delete'],
+  ['registry.push', 'change policies or grant roles', 'repo_policies.update role_bindings.create'],
+  ['registry.pull_token_creator', 'push or delete images', 'manifest.create manifest.delete'],
+  ['apk.pull', 'pull images, or publish or delete packages', 'repo.blobs.get apk.create apk.delete'],
+  ...(['java', 'python', 'javascript'] as const).flatMap((ecosystem): [string, string, string][] => [
+    [
+      `libraries.${ecosystem}.pull`,
+      'publish them, or change remote registries and policies',
+      `libraries.${ecosystem}.create libraries.remote_registries.create libraries.policy.update`,
+    ],
+    [
+      `libraries.${ecosystem}.pull_token_creator`,
+      'publish libraries, or pull images',
+      `libraries.${ecosystem}.create repo.blobs.get`,
+    ],
+  ]),
+  [
+    'guardener.user',
+    'accept its terms, link it to code hosts, or push images',
+    'terms.accept guardener.association.manage manifest.create',
+  ],
+  ['guardener.admin', 'push images or grant roles', 'manifest.create role_bindings.create'],
+  ['actions.viewer', 'read or change anything else', 'groups.list repo.list'],
+  [
+    'advisories.viewer',
+    'import, review or remove them',
+    'advisories.create advisories.update advisories.approve advisories.delete',
+  ],
+  ['advisories.admin', 'read or change anything else', 'groups.list repo.update role_bindings.create'],
+  ['catalog.admin', 'pull or push images', 'repo.blobs.get manifest.create'],
+  ['argos.osv.reader', 'read advisories, or change anything', 'advisories.list advisories.update'],
+]
+
+test('the description of each managed role says what the role cannot do', () => {
+  const listed = new Set(cannot.map(([name]) => name))
+  assert.deepEqual(listed, new Set(managedRoles.map(({ name }) => name)))
+  for (const [name, words, missing] of cannot) {
+    const role = managedRoleByName.get(name) ?? assert.fail(`there is no role ${name}`)
+    const [, described = ''] = role.description.split('Cannot ')
+    assert.ok(described.includes(words), `${name}: ${role.description}`)
+    const held = capabilitiesIn(role.capabilities)
+    for (const text of missing.split(' ')) {
+      const capability = capabilityByName(text) ?? assert.fail(`there is no capability ${text}`)
+      assert.ok(!held.includes(capability), `${name} holds ${text}`)
+    }
   }
 })
 

@@ -156,36 +156,60 @@ export const managedRoles: readonly ManagedRole[] = [
     'Pulls images and packages, and creates pull tokens for them. Cannot push or delete images.',
     union(imagePull, packagePull, pullTokenCreator),
   ),
-  role('apk.pull', 'Pulls packages.', packagePull),
-  role('libraries.java.pull', 'Pulls Java libraries.', libraryPull('java')),
-  role('libraries.python.pull', 'Pulls Python libraries.', libraryPull('python')),
-  role('libraries.javascript.pull', 'Pulls JavaScript libraries.', libraryPull('javascript')),
+  role('apk.pull', 'Pulls packages. Cannot pull images, or publish or delete packages.', packagePull),
+  role(
+    'libraries.java.pull',
+    'Pulls Java libraries. Cannot publish them, or change remote registries and policies.',
+    libraryPull('java'),
+  ),
+  role(
+    'libraries.python.pull',
+    'Pulls Python libraries. Cannot publish them, or change remote registries and policies.',
+    libraryPull('python'),
+  ),
+  role(
+    'libraries.javascript.pull',
+    'Pulls JavaScript libraries. Cannot publish them, or change remote registries and policies.',
+    libraryPull('javascript'),
+  ),
   role(
     'libraries.java.pull_token_creator',
-    'Pulls Java libraries, and creates pull tokens for them.',
+    'Pulls Java libraries, and creates pull tokens for them. Cannot publish libraries, or pull images.',
     union(libraryPull('java'), pullTokenCreator),
   ),
   role(
     'libraries.python.pull_token_creator',
-    'Pulls Python libraries, and creates pull tokens for them.',
+    'Pulls Python libraries, and creates pull tokens for them. Cannot publish libraries, or pull images.',
     union(libraryPull('python'), pullTokenCreator),
   ),
   role(
     'libraries.javascript.pull_token_creator',
-    'Pulls JavaScript libraries, and creates pull tokens for them.',
+    'Pulls JavaScript libraries, and creates pull tokens for them. Cannot publish libraries, or pull images.',
     union(libraryPull('javascript'), pullTokenCreator),
   ),
-  role('guardener.user', 'Runs guardener sessions and pulls the images they build on.', guardenerUser),
+  role(
+    'guardener.user',
+    'Runs guardener sessions and pulls the images they build on. Cannot accept its terms, link it to code hosts, or push images.',
+    guardenerUser,
+  ),
   role(
     'guardener.admin',
-    'Runs guardener sessions, accepts its terms and links it to code hosts.',
+    'Runs guardener sessions, pulls the images they build on, accepts its terms and links it to code hosts. Cannot push images or grant roles.',
     union(guardenerUser, capabilities('terms.accept guardener.association.manage')),
   ),
-  role('actions.viewer', 'Reads the catalog of actions.', capabilities('actions.list')),
-  role('advisories.viewer', 'Reads advisories.', capabilities('advisories.list')),
+  role(
+    'actions.viewer',
+    'Reads the catalog of actions. Cannot read or change anything else.',
+    capabilities('actions.list'),
+  ),
+  role(
+    'advisories.viewer',
+    'Reads advisories. Cannot import, review or remove them.',
+    capabilities('advisories.list'),
+  ),
   role(
     'advisories.admin',
-    'Imports, reviews and removes advisories, and controls who can read them.',
+    'Reads, imports, reviews and removes advisories, and controls who can read them. Cannot read or change anything else.',
     capabilities(`advisories.list advisories.create advisories.update advisories.delete advisories.approve`),
   ),
   role(
@@ -193,7 +217,11 @@ export const managedRoles: readonly ManagedRole[] = [
     'Changes catalog fields of repos: tiers, bundles, aliases, active tags, sync configurations, readmes and deployments. Only the operator can grant it. Cannot pull or push images.',
     catalogAdmin,
   ),
-  role('argos.osv.reader', 'Reads private OSV data.', capabilities('argos.osv.read')),
+  role(
+    'argos.osv.reader',
+    'Reads private OSV data. Cannot read advisories, or change anything.',
+    capabilities('argos.osv.read'),
+  ),
 ]
 
 /**

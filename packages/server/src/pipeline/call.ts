@@ -10,6 +10,7 @@ import type {
 } from '@bufbuild/protobuf'
 import type { Authorization } from './authorization.ts'
 import type { RequestRecord } from './request/request-record.ts'
+import type { Warning } from './warnings.ts'
 
 /** What an adapter knows of a request from its headers. */
 export interface IncomingCall {
@@ -33,6 +34,8 @@ export interface IncomingCall {
   readonly acceptsParts?: boolean
   /** Headers or metadata of the response, of an error too; lower-case names. */
   replyHeaders?: Readonly<Record<string, string>> | undefined
+  /** What the handler warns of; the adapter spells the fields. */
+  warnings?: readonly Warning[] | undefined
   /** Set by the pipeline: rate limits count a request once, however many operations it runs. */
   isAddressCounted?: boolean
   isIdentityCounted?: boolean
@@ -107,6 +110,8 @@ export type Translator = (
 export interface ServiceTranslation {
   readonly service: DescService
   readonly translators: Readonly<Record<string, Translator | undefined>>
+  /** Maps the fields of newer warnings to the names of version 1. */
+  readonly toV1Path?: (field: string) => string
 }
 
 /** Joins a service's descriptor with its handlers; the compiler checks every request and response type. */

@@ -22,6 +22,7 @@ import { type Operation, StartedCall } from './operation.ts'
 import type { Pipeline } from './pipeline.ts'
 import { assignShare } from './request/request-context.ts'
 import { joinParts } from './response-parts.ts'
+import { renameWarningFields } from './warnings.ts'
 
 /** RPC methods in the request pipeline, for REST and gRPC: what a method's options say is its operation. */
 
@@ -47,6 +48,8 @@ export interface MethodOperation extends Operation<Authorization> {
   readonly handler: Handler
   /** Of a method of version 1 that is mapped to newer methods. */
   readonly translate: Translator | undefined
+  /** Maps the fields of warnings of the newer methods to the names of version 1. */
+  readonly toV1Path: ServiceTranslation['toV1Path']
 }
 
 export interface MethodOptions {
@@ -85,13 +88,15 @@ export function createMethodPipeline(pipeline: Pipeline, options: MethodOptions)
     call: StartedMethod,
     request: Message,
   ): Promise<Message> => {
-    const { access, translate } = operation
+    const { access, translate, toV1Path } = operation
     if (access === undefined) return operation.handler(request, new HandledCall(call, operation, request))
     // A body that came late counts for what its caller may do now (R12).
     const isStale = performance.now() - call.decidedMs > limits.grantsMaxAgeMs
     const current = isStale ? await reauthenticate(call) : call
     if (translate === undefined) return invoke(operation, current, request, current.proof)
-    return respondTranslated(translate, current, request)
+    const response = await respondTranslated(translate, current, request)
+    if (toV1Path !== undefined) renameWarningFields(current.incoming, toV1Path)
+    return response
   }
 
   /** Authorizes a known caller by the message, unless the headers have `decided`, and calls the handler. */
@@ -169,6 +174,7 @@ function methodOperations({
 }: MethodOptions): ReadonlyMap<DescMethod, MethodOperation> {
   const handlers = new Map<DescMethod, Handler>()
   const translators = new Map<DescMethod, Translator>()
+  const v1Paths = new Map(translations.map(({ service, toV1Path }) => [service, toV1Path]))
   for (const { service, handlers: byName } of services) addMethods(handlers, service, byName)
   for (const { service, translators: byName } of translations) addMethods(translators, service, byName)
   return new Map(
@@ -192,6 +198,7 @@ function methodOperations({
           rule,
           handler: handlers.get(method) ?? unimplementedMethod(method),
           translate: translators.get(method),
+          toV1Path: v1Paths.get(method.parent),
         },
       ]
     }),
@@ -268,5 +275,13 @@ class HandledCall implements Call {
 
   set replyHeaders(headers: IncomingCall['replyHeaders']) {
     this.#incoming.replyHeaders = headers
+  }
+
+  get warnings(): IncomingCall['warnings'] {
+    return this.#incoming.warnings
+  }
+
+  set warnings(warnings: IncomingCall['warnings']) {
+    this.#incoming.warnings = warnings
   }
 }

@@ -11,6 +11,7 @@ export class RestCall implements IncomingCall {
   readonly authorizationHeader: string | undefined
   readonly record: RequestRecord | undefined
   replyHeaders: IncomingCall['replyHeaders'] = undefined
+  warnings: IncomingCall['warnings'] = undefined
   readonly #request: HttpRequest
 
   constructor(request: HttpRequest) {

@@ -67,6 +67,8 @@ export interface SchemaComponents {
 const UID_PATTERN = '^[0-9a-f]{40}(/[0-9a-f]{16})*$'
 /** A uid, or nothing. */
 const OPTIONAL_UID_PATTERN = '^([0-9a-f]{40}(/[0-9a-f]{16})*)?$'
+/** `/` means the roots. */
+const CHILDREN_OF_PATTERN = '^(/|[0-9a-f]{40}(/[0-9a-f]{16})*)?$'
 /** Responses have times in UTC with three digits of a second. */
 const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$'
 const DURATION_PATTERN = '^-?\\d+(\\.\\d{1,9})?s$'
@@ -248,6 +250,7 @@ function uidPattern(field: DescField, use: Use): Pick<Schema, 'pattern'> {
   const { name, parent } = field
   if (field.scalar !== ScalarType.STRING || isV1(parent)) return {}
   if (isOwnUid(field)) return { pattern: UID_PATTERN }
+  if (parent === UIDPFilterSchema && name === 'children_of') return { pattern: CHILDREN_OF_PATTERN }
   const isFilter = parent === UIDPFilterSchema && uidFilters.has(name)
   const isReference = name === 'uid' || name.endsWith('_uid') || isFilter
   if (!hasBehavior(field, FieldBehavior.REQUIRED)) return isReference ? { pattern: OPTIONAL_UID_PATTERN } : {}
@@ -255,7 +258,7 @@ function uidPattern(field: DescField, use: Use): Pick<Schema, 'pattern'> {
   return isReference || isRequestOnly ? { pattern: UID_PATTERN } : {}
 }
 
-/** Parts of `uidp`; `children_of` is `/` for the roots. */
+/** Parts of `uidp` that are only uids. */
 const uidFilters: ReadonlySet<string> = new Set(['ancestors_of', 'descendants_of', 'ids'])
 
 function wellKnown({ typeName }: Pick<DescMessage, 'typeName'>, use: Use): Schema {

@@ -16,11 +16,12 @@ import { requestBytesMax } from '../../pipeline/limits/request-size.ts'
 import type { AdmittedCall } from '../../pipeline/methods.ts'
 import { RequestContext, runInContext } from '../../pipeline/request/request-context.ts'
 import type { RequestRecord } from '../../pipeline/request/request-record.ts'
+import { warningHeader } from '../../pipeline/warnings.ts'
 import { countBodyBytes } from '../../port/byte-counts.ts'
 import { sendWhole } from '../../port/reply-body.ts'
 import { clientDisconnected, deadlineExceeded } from '../../port/transport-errors.ts'
 import { grpcContentType, sendTrailersOnly } from './error-response.ts'
-import { createFrameReader, encodeFrame, type Frame, parseTimeoutMs } from './frame.ts'
+import { createFrameReader, encodeFrame, type Frame, parseTimeoutMs, protoFieldPath } from './frame.ts'
 import type { GrpcContext } from './handler.ts'
 import {
   acceptsGzip,
@@ -45,6 +46,7 @@ class UnaryCall implements IncomingCall {
   readonly authorizationHeader: string | undefined
   readonly record: RequestRecord | undefined
   replyHeaders: IncomingCall['replyHeaders'] = undefined
+  warnings: IncomingCall['warnings'] = undefined
   readonly #addressOf: ClientAddressOf
   readonly #stream: ServerHttp2Stream
   readonly #headers: IncomingHttpHeaders
@@ -259,6 +261,7 @@ function replyHeaders(method: DescMethod, reply: Message, incoming: IncomingCall
     'x-request-id': incoming.requestId,
   }
   if (incoming.replyHeaders !== undefined) Object.assign(headers, incoming.replyHeaders)
+  Object.assign(headers, warningHeader(incoming, protoFieldPath))
   if (returnsEtag(method)) headers['etag'] = etagOf(method.output, reply)
   return headers
 }

@@ -10,6 +10,7 @@ import { requestBytesMax } from '../../pipeline/limits/request-size.ts'
 import type { AdmittedCall, AuthorizeHeaders } from '../../pipeline/methods.ts'
 import { currentContext } from '../../pipeline/request/request-context.ts'
 import { nextPart } from '../../pipeline/response-parts.ts'
+import { warningHeader } from '../../pipeline/warnings.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
 import { RestCall } from '../../port/rest-call.ts'
 import { deadlineExceeded } from '../../port/transport-errors.ts'
@@ -93,7 +94,10 @@ export function createRestHandler(options: RestOptions): HttpHandler {
         body,
       })
       return withDeadline(call(decoded.message), handlerTimeoutMs).then((message) =>
-        withReplyHeaders(render(endpoint, message, request, handlerTimeoutMs), incoming),
+        withWarnings(
+          withReplyHeaders(render(endpoint, message, request, handlerTimeoutMs), incoming),
+          warningHeader(incoming, (field) => sentFieldName(field, endpoint, decoded?.json)),
+        ),
       )
     }
     const readBody = async (call: AdmittedCall): Promise<HttpReply> => {
@@ -140,6 +144,10 @@ export function withDeadline<T extends Message>(reply: Promise<T>, ms: number): 
 
 export function withReplyHeaders(reply: HttpReply, { replyHeaders }: IncomingCall): HttpReply {
   return replyHeaders === undefined ? reply : { ...reply, headers: { ...reply.headers, ...replyHeaders } }
+}
+
+function withWarnings(reply: HttpReply, header: ReturnType<typeof warningHeader>): HttpReply {
+  return header === undefined ? reply : { ...reply, headers: { ...reply.headers, ...header } }
 }
 
 function render(

@@ -13,6 +13,9 @@ import { pageHeaders } from './security-headers.ts'
 
 /** Error pages: a heading, what happened, and a way home. */
 
+/** The heading of every address that has no page; `Not found` is that of a link or sign-in that has expired. */
+const PAGE_NOT_FOUND = 'Page not found'
+
 const headings: Readonly<Partial<Record<Code, string>>> = {
   [Code.INVALID_ARGUMENT]: 'Invalid request',
   [Code.NOT_FOUND]: 'Not found',
@@ -28,12 +31,13 @@ export function errorPage(
   c: Context<SignInEnv>,
   { log }: SignInContext,
   failure: unknown,
+  ownHeading?: string,
 ): Response | Promise<Response> {
   if (failure instanceof SignInRequired && c.req.method === 'GET') return c.redirect('/sign-in', 303)
   const { requestId } = c.env
   const error = toApiError(failure, requestId, log)
   const status = httpStatusOfError(error) as ContentfulStatusCode
-  const heading = headings[error.code] ?? 'Something went wrong'
+  const heading = ownHeading ?? headings[error.code] ?? 'Something went wrong'
   setRetryAfter(c, error)
   return c.html(messagePage(heading, toSentence(error)), status)
 }
@@ -48,7 +52,8 @@ export function notFoundPage(
     app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method === method),
   )
   if (allowed.length === 0) {
-    return errorPage(c, context, new ApiError(Code.NOT_FOUND, 'Not found: this page does not exist'))
+    const error = new ApiError(Code.NOT_FOUND, 'Not found: this page does not exist')
+    return errorPage(c, context, error, PAGE_NOT_FOUND)
   }
   c.header('allow', allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', '))
   const message = 'Unimplemented: this page does not support the method of the request'
@@ -69,7 +74,7 @@ ${more}<p><a href="/">Go to the start page</a></p>`,
 const statusHeadings: Readonly<Record<number, string>> = {
   401: 'Authentication required',
   403: 'Permission denied',
-  404: 'Page not found',
+  404: PAGE_NOT_FOUND,
   405: 'Method not allowed',
   429: 'Too many requests',
   503: 'Not available',

@@ -8,7 +8,7 @@ import type { StandardMethod } from '../../api/standard-methods.ts'
 import { parentOf, rootOf, type Uid } from '../../api/uid.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import type { Call, Handler, Handlers } from '../../pipeline/call.ts'
-import { addWarnings } from '../../pipeline/warnings.ts'
+import { addWarnings, type Warning } from '../../pipeline/warnings.ts'
 import { mutate } from '../changes/mutation.ts'
 import type { Db, Reader, Tx } from '../db.ts'
 import { type ListRequest, type ListSpec, listPage } from '../list/list.ts'
@@ -55,7 +55,7 @@ export interface WriteDeclaration<C extends ResourceTable, M extends DescMessage
   /** What the fields are stored as. An update may leave out columns that stay. */
   columns(change: PendingChange<C, M>): Partial<ResourceColumns<C>>
   /** What a client should know about a valid resource that it has just written. */
-  readonly warnings?: (message: MessageShape<M>) => readonly string[]
+  readonly warnings?: (message: MessageShape<M>) => readonly Warning[]
   /** The error for a create or an update that violates a unique index. */
   readonly alreadyExists?: (call: Call, parent: string, next: MessageShape<M>) => ApiError | Promise<ApiError>
 }

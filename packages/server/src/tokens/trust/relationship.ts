@@ -10,6 +10,7 @@ import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { fromBinary } from '@bufbuild/protobuf'
 import type { FieldViolation } from '../../api/errors.ts'
 import { limits } from '../../config/limits.ts'
+import type { Warning } from '../../pipeline/warnings.ts'
 import { arnProblem, checkArnAccount } from './aws-arn.ts'
 import { checkIssuer } from './issuer-url.ts'
 import { compilePattern, lintIssuerPattern } from './patterns.ts'
@@ -55,18 +56,18 @@ export function checkRelationship(
 }
 
 /** Returns why no token can match a relationship that is stored anyway, because public clients create such identities. */
-export function relationshipWarnings({ relationship }: Pick<Identity, 'relationship'>): readonly string[] {
+export function relationshipWarnings({ relationship }: Pick<Identity, 'relationship'>): readonly Warning[] {
   if (relationship.case === 'staticKeys') {
     const problem = staticKeysProblem(relationship.value.issuerKeys)
     return problem === undefined
       ? []
-      : [`no token can match the identity yet: staticKeys.issuerKeys ${problem}`]
+      : [{ effect: 'no token can match the identity yet', field: 'staticKeys.issuerKeys', problem }]
   }
   if (relationship.case === 'awsIdentity' && relationship.value.awsArn.case === 'arn') {
     const problem = arnProblem(relationship.value.awsArn.value)
     return problem === undefined
       ? []
-      : [`no caller from AWS can match the identity yet: awsIdentity.arn ${problem}`]
+      : [{ effect: 'no caller from AWS can match the identity yet', field: 'awsIdentity.arn', problem }]
   }
   return []
 }

@@ -29,7 +29,7 @@ export type Translators<S extends DescService> = {
   ) => Promise<MessageShape<S['method'][K]['output']>>
 }
 
-/** Combines a service of version 1 with its translators. `spelled`: the fields in newer errors, by their names in version 1. */
+/** Combines a service of version 1 with its translators. `toV1Path` maps the fields in newer errors and warnings to their names in version 1. */
 export function translateService<S extends DescService>(
   service: S,
   toV1Path: (field: string) => string,
@@ -40,7 +40,7 @@ export function translateService<S extends DescService>(
     (...given) => translateErrors(toV1Path, () => translate(...given)),
   ]
   const entries = Object.entries(translators as unknown as Record<string, Translator>)
-  return { service, translators: Object.fromEntries(entries.map(withTranslatedErrors)) }
+  return { service, toV1Path, translators: Object.fromEntries(entries.map(withTranslatedErrors)) }
 }
 
 /** Runs work and maps the fields in its errors to the names of version 1. */
