@@ -85,6 +85,15 @@ for (const database of anyDatabase)
       }
     })
 
+    test('a server that does not answer is an error before a URL is printed', async () => {
+      const { code, stdout, stderr } = await newcomer().run(['auth', 'login'], {
+        env: { BERTH_ISSUER: 'http://127.0.0.1:9' },
+      })
+      assert.deepEqual([code, stdout], [3, ''], stderr)
+      assert.match(stderr, /^berth: http:\/\/127\.0\.0\.1:9 cannot be reached \(/)
+      assert.doesNotMatch(stderr, /oauth\/authorize/)
+    })
+
     test('a registry that the server does not know does not stand in the way', async () => {
       const cli = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'registry.example.com' })
       await signIn(cli, browser)
