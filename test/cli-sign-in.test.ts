@@ -8,6 +8,7 @@ import { anyDatabase } from './support/database/databases.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createPerson } from './support/signin/accounts.ts'
+import { assertAccessible } from './support/signin/axe.ts'
 import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
 import { submitConsent } from './support/signin/oauth.ts'
 import { createSignedInBrowser, type WebBrowser } from './support/signin/web-browser.ts'
@@ -330,6 +331,19 @@ for (const database of anyDatabase)
         assert.match(page.url(), /^http:\/\/127\.0\.0\.1:\d+\/callback\?/)
         assert.doesNotMatch(page.url(), /eyJ/, 'no token in an address')
         assert.equal((await running.finished).code, 0)
+        await assertAccessible(page, 'signed in from a terminal')
+        const refused = cli.start(['auth', 'login'])
+        const asked = new URL(await waitForOutput(refused, /http\S+\/oauth\/authorize\?\S+/)).searchParams
+        const answer = new URL(asked.get('redirect_uri') ?? '')
+        const other = await page.context().newPage()
+        await other.goto(new URL('/elsewhere', answer).href)
+        await assertAccessible(other, 'not found in a terminal')
+        answer.search = String(
+          new URLSearchParams({ state: asked.get('state') ?? '', error: 'access_denied' }),
+        )
+        await other.goto(answer.href)
+        assert.equal((await refused.finished).code, 1)
+        await assertAccessible(other, 'failed in a terminal')
         assert.deepEqual(
           problems.filter((text) => !text.includes('favicon')),
           [],
