@@ -121,7 +121,7 @@ for (const database of anyDatabase)
       const usage = await cli.ok(['usage', 'acme'])
       assert.match(usage, /^GROUP +RESOURCE +USED +LIMIT +SHARE\n/)
       assert.match(usage, /^acme +groups +\d+ +4 +\d+ %$/m)
-      assert.match(usage, /^acme +repos +0 +none *$/m)
+      assert.match(usage, /^acme +repos +\d+ +none *$/m)
       const { items } = JSON.parse(
         await cli.ok(['usage', 'acme/team', '--filter', 'resource=groups', '--json']),
       )

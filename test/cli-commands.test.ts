@@ -629,6 +629,10 @@ describe('commands', () => {
       [/^berth: --parent is required$/m, 'iam', 'folders', 'create', 'x'],
       [/^berth: IDENTITY is required$/m, 'iam', 'identities', 'delete', '--yes'],
       [/^berth: no tokens specified: give --identity-issuer/, 'iam', 'identities', 'create', 'token', 'x'],
+      [
+        /^berth: --issuer is the token service of berth; .* --identity-issuer$/m,
+        ...['iam', 'identities', 'create', 'token', 'x', '--issuer', 'https://ci.example', '--subject', 's'],
+      ],
       [/^berth: --github-repo is required$/m, 'iam', 'identities', 'create', 'github', 'x'],
       [/^berth: --project-path is required$/m, 'iam', 'identities', 'create', 'gitlab', 'x'],
       [

@@ -59,6 +59,9 @@ for (const database of anyDatabase)
         await cli.ok(['iam', 'role-bindings', 'list', '--parent', 'acme', '--filter', 'identity=deployer']),
         /^IDENTITY +ROLE +GROUP .*\ndeployer +viewer +acme\/team /,
       )
+      const bindings = ['iam', 'role-bindings', 'list', '--parent', 'acme/team']
+      assert.doesNotMatch(await cli.ok(bindings), /[0-9a-f]{16}/)
+      assert.match(await cli.ok([...bindings, '-o', 'wide']), /[0-9a-f]{40}\//)
       assert.match(
         await cli.ok(['iam', 'identities', 'list', '--parent', 'acme', '--name', 'deployer']),
         /\ndeployer +acme\/team\/web +\S+ +acme\/team: viewer /,
