@@ -57,7 +57,7 @@ for (const database of anyDatabase)
       assert.match(folders, /^PATH +DESCRIPTION\nacme\/team *\nacme\/team\/web *\n$/)
       assert.match(
         await cli.ok(['iam', 'role-bindings', 'list', '--parent', 'acme', '--filter', 'identity=deployer']),
-        /^IDENTITY +ROLE +GROUP .*\ndeployer +viewer +acme\/team /,
+        /^IDENTITY +ROLE +GROUP .*\ndeployer +viewer +acme\/team *\n/,
       )
       const bindings = ['iam', 'role-bindings', 'list', '--parent', 'acme/team']
       assert.doesNotMatch(await cli.ok(bindings), /[0-9a-f]{16}/)

@@ -131,7 +131,8 @@ export function createResourceNames(client: () => Promise<BerthClient>): Resourc
       const repos = [...(references.repos ?? []), ...ofTags]
       const groups = [...(references.groups ?? []), ...repos.map((uid) => parentUid(uid))]
       await loadGroups(groups)
-      for (const type of types) if (type !== 'groups') await load(type, type === 'repos' ? repos : (references[type] ?? []))
+      for (const type of types)
+        if (type !== 'groups') await load(type, type === 'repos' ? repos : (references[type] ?? []))
     },
     remember(resource) {
       known.set(resource.uid, resource)

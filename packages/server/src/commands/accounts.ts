@@ -17,9 +17,8 @@ import { createPasswordLink, createSetupLink } from '../signin/accounts/one-time
 import { recordEvent } from '../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import { resolveAddresses } from './addresses.ts'
-import { installationList } from './operator-list.ts'
 import { jsonOption } from './options.ts'
-import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'
+import { installationList, readConfigOrExit, withExistingInstallation } from './with-installation.ts'
 
 const emailParameter = [{ name: 'EMAIL', summary: 'email address of the account', required: true }] as const
 

@@ -1,9 +1,8 @@
 import type { CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
 import type { View } from '@berth/cli/output/output.ts'
 import { listSigningKeys, rotateSigningKeys, type SigningKeySummary } from '../operator/signing-keys.ts'
-import { installationList } from './operator-list.ts'
 import { jsonOption } from './options.ts'
-import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'
+import { installationList, readConfigOrExit, withExistingInstallation } from './with-installation.ts'
 
 const view: View<SigningKeySummary> = {
   columns: [

@@ -2,9 +2,8 @@ import type { CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
 import type { View } from '@berth/cli/output/output.ts'
 import { UsageError } from '../config/setup-errors.ts'
 import { listSessions, revokeSessions, type SessionSummary } from '../operator/sessions.ts'
-import { installationList } from './operator-list.ts'
 import { jsonOption } from './options.ts'
-import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'
+import { installationList, readConfigOrExit, withExistingInstallation } from './with-installation.ts'
 
 const view: View<SessionSummary> = {
   columns: [

@@ -21,10 +21,9 @@ import type { BackupManifest } from '../../operator/backup/manifest.ts'
 import { openBackupRepository, type StoredBackup } from '../../operator/backup/repository.ts'
 import type { Db } from '../../storage/db.ts'
 import { createLog } from '../../telemetry/log.ts'
-import { operatorList } from '../operator-list.ts'
 import { dryRunOption, jsonOption } from '../options.ts'
 import { createByteProgress, interruptSignal } from '../progress.ts'
-import { EXIT_DAMAGE_FOUND, readConfigOrExit, reportFailure } from '../with-installation.ts'
+import { EXIT_DAMAGE_FOUND, operatorList, readConfigOrExit, reportFailure } from '../with-installation.ts'
 import {
   destinationParameter,
   passphraseOption,

@@ -1,8 +1,8 @@
 import type { CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
 import type { View } from '@berth/cli/output/output.ts'
 import { listMails, type MailSummary } from '../../mail/outbox.ts'
-import { installationList } from '../operator-list.ts'
 import { jsonOption } from '../options.ts'
+import { installationList } from '../with-installation.ts'
 import { testCommand } from './test.ts'
 
 const view: View<MailSummary> = {
