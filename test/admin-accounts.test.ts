@@ -64,7 +64,7 @@ test('accounts are made, listed, closed, opened, reset and deleted while the ser
 
   const browser = await choose(created.link)
   assert.ok(await isSignedIn(browser))
-  const { accounts } = await json('accounts', 'list')
+  const { items: accounts } = await json('accounts', 'list')
   assert.equal(accounts.length, 1)
   assert.equal(accounts[0].state, 'enabled')
   assert.match(

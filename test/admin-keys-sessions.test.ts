@@ -29,7 +29,7 @@ test('admin keys and admin sessions work beside the running server, which notice
   assert.ok(await accepts(first.token))
 
   const listed = await run('keys', 'list', '--json')
-  assert.deepEqual(Object.keys(listed.json.keys[0]), [
+  assert.deepEqual(Object.keys(listed.json.items[0]), [
     'kid',
     'algorithm',
     'state',
@@ -42,9 +42,16 @@ test('admin keys and admin sessions work beside the running server, which notice
     table.stdout,
     /^KEY +ALGORITHM +STATE +SIGNS FROM +PUBLISHED UNTIL\n\S{22} {2}ES256 +signing( {2}\d{4}-\d\d-\d\d \d\d:\d\dZ){2}\n$/,
   )
+  assert.match(
+    (await run('keys', 'list', '--sort', 'state desc', '--filter', 'state=signing', '--limit', '1')).stdout,
+    /^KEY .*\n\S{22} {2}ES256 +signing .*\n$/,
+  )
+  const unknown = await run('keys', 'list', '--sort', 'size')
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.stderr, /--sort: unknown field size; use one of key, algorithm, state/)
   const overlap = await run('keys', 'rotate', '--json')
   assert.deepEqual(
-    overlap.json.keys.map(({ state }: { state: string }) => state),
+    overlap.json.items.map(({ state }: { state: string }) => state),
     ['signing', 'next'],
   )
   assert.ok(await accepts(first.token))
@@ -70,7 +77,7 @@ test('admin keys and admin sessions work beside the running server, which notice
   const [one, two] = [await sign(), await sign()]
   const sessions = await run('sessions', 'list', '--identity', identity, '--json')
   assert.deepEqual(
-    sessions.json.sessions
+    sessions.json.items
       .map(({ id, person, kind, client }: Record<string, string>) => [id, person, kind, client])
       .sort(),
     [one, two].map(({ session }) => [session, 'ada@example.com', 'client', 'berth-cli']).sort(),
@@ -79,7 +86,7 @@ test('admin keys and admin sessions work beside the running server, which notice
   for (const voucher of [{ kind: 'account' } as const, voucherOf(provider)]) {
     const { session } = await createClientTokens(beside, { identity: await createPerson(beside), voucher })
     const { json } = await run('sessions', 'list', '--json')
-    const { vouchedBy, identityProvider } = json.sessions.find(({ id }: { id: string }) => id === session)
+    const { vouchedBy, identityProvider } = json.items.find(({ id }: { id: string }) => id === session)
     assert.deepEqual([vouchedBy, identityProvider], [voucher.kind, 'provider' in voucher ? provider : ''])
   }
   const shown = (await run('sessions', 'list')).stdout

@@ -86,7 +86,7 @@ test('invites create prints the link and what happens to the email, which admin 
   await server.refusals(1)
   const failed = async () => {
     const { stdout } = await runBerth(t, ['admin', 'mail', 'list', '--state', 'failed', '--json'], data)
-    return (JSON.parse(stdout) as { mails: { kind: string; problem: string }[] }).mails
+    return (JSON.parse(stdout) as { items: { kind: string; problem: string }[] }).items
   }
   let found = await failed()
   for (let n = 0; found.length === 0 && n < 50; n++) found = await failed()

@@ -59,7 +59,7 @@ describe('backup and restore of a SQLite installation', () => {
     const all = [...image.blobs, ...later.blobs].map(blobPath)
     assert.deepEqual(stored.sort(), [...new Set(all)].sort())
     ids = [first.id, second.id]
-    const { backups } = await runAdminJson(t, env, 'backup', 'list', destination)
+    const { items: backups } = await runAdminJson(t, env, 'backup', 'list', destination)
     assert.deepEqual(
       backups.map(({ id, complete }: { id: string; complete: boolean }) => [id, complete]),
       ids.map((id) => [id, true]),
@@ -180,7 +180,7 @@ describe('backup and restore of a SQLite installation', () => {
     await waitUntil('the backup stored something', () => stored() > 3)
     running.child.kill('SIGKILL')
     assert.equal((await running.finished).signal, 'SIGKILL')
-    const { backups } = await runAdminJson(t, env, 'backup', 'list', store)
+    const { items: backups } = await runAdminJson(t, env, 'backup', 'list', store)
     assert.deepEqual(
       backups.map(({ complete }: { complete: boolean }) => complete),
       [false],
@@ -193,7 +193,7 @@ describe('backup and restore of a SQLite installation', () => {
     const resumed = await runAdminJson(t, env, 'backup', store)
     assert.ok(resumed.blobs.added.count <= resumed.blobs.count - before + 4)
     assert.ok(resumed.blobs.added.count < resumed.blobs.count)
-    assert.equal((await runAdminJson(t, env, 'backup', 'list', store)).backups.length, 1)
+    assert.equal((await runAdminJson(t, env, 'backup', 'list', store)).items.length, 1)
     assert.deepEqual(filesIn(join(store, 'uploads')), [])
 
     const to = createEmptyInstallation(t)

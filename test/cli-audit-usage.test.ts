@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { bindRole, createGroup, createIdentity, createOrganization } from './support/api/tenant.ts'
 import { type CommandLine, commandLine } from './support/cli/command-line.ts'
 import { anyDatabase } from './support/database/databases.ts'
+import { bearerOf, ociClient, pushImage, testImage } from './support/registry/registry.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
@@ -13,6 +14,7 @@ for (const database of anyDatabase)
     const cleanup = cleanups()
     let berth: TestBerth
     let cli: CommandLine
+    let reader: CommandLine
     before(async () => {
       berth = await startTestBerth(database, { env: { BERTH_RESOURCE_LIMITS: 'groups=4' } })
       cli = commandLine(cleanup, berth.url, { BERTH_TOKEN: berth.token })
@@ -20,8 +22,8 @@ for (const database of anyDatabase)
       await createGroup(berth, organization, 'team')
       const viewer = await createIdentity(berth, organization, undefined, 'reader')
       await bindRole(berth, organization, viewer, 'viewer')
-      const denied = commandLine(cleanup, berth.url, { BERTH_TOKEN: await berth.tokenOf(viewer) })
-      assert.equal((await denied.run(['iam', 'folders', 'create', 'x', '--parent', 'acme'])).code, 1)
+      reader = commandLine(cleanup, berth.url, { BERTH_TOKEN: await berth.tokenOf(viewer) })
+      assert.equal((await reader.run(['iam', 'folders', 'create', 'x', '--parent', 'acme'])).code, 1)
     })
     after(async () => {
       await cleanup.run()
@@ -47,10 +49,50 @@ for (const database of anyDatabase)
       assert.match(await cli.ok(['audit', 'describe', uid]), /^TIME .*ago\)|^TIME .*just now\)/)
       for (const [option, value] of [
         ['--since', 'soon'],
-        ['--resource', 'acme'],
+        ['--resource', 'nowhere'],
         ['--result', 'maybe'],
       ] as const)
         assert.equal((await cli.run(['audit', 'list', option, value])).code, 2, option)
+    })
+
+    test('audit names tags, and finds the events of a resource by its path', async () => {
+      await cli.ok(['images', 'repos', 'create', 'hello', '--parent', 'acme/team'])
+      const [repo] = (await cli.ok(['images', 'repos', 'describe', 'acme/team/hello', '-o', 'id'])).split(
+        '\n',
+      )
+      const owner = ociClient(berth, await bearerOf(berth, berth.owner))
+      await pushImage(owner, 'acme/team/hello', testImage(), 'v1')
+      assert.match(await audit(), / acme\/team\/hello:v1 /)
+      assert.match(
+        await audit('--resource', 'acme/team/hello', '--limit', '1', '--sort', 'time'),
+        / CreateRepo +acme\/team\/hello +ok\n$/,
+      )
+      assert.equal(
+        await audit('--resource', 'acme/team/hello', '-o', 'id'),
+        await audit('--resource', repo ?? '', '-o', 'id'),
+      )
+      assert.match(await audit('--resource', 'acme/team'), / acme\/team +ok\n$/)
+    })
+
+    test('errors name resources by their paths, and by uids for programs', async () => {
+      const [team = ''] = (await cli.ok(['iam', 'folders', 'describe', 'acme/team', '-o', 'id'])).split('\n')
+      const remove = ['iam', 'folders', 'delete', 'acme/team', '--yes']
+      const refused = await cli.run(remove)
+      assert.equal(refused.code, 1)
+      assert.match(refused.stderr, /acme\/team still contains repos/)
+      assert.doesNotMatch(refused.stderr, /[0-9a-f]{16}/)
+      const { stderr } = await cli.run([...remove, '-o', 'json'])
+      assert.ok(stderr.includes(team), stderr)
+      const denied = await reader.run(['iam', 'folders', 'create', 'x', '--parent', 'acme/team'])
+      assert.match(denied.stderr, /to create a group at acme\/team you need groups\.create/)
+    })
+
+    test('usage of a member of a folder shows that folder', async () => {
+      const [team = ''] = (await cli.ok(['iam', 'folders', 'describe', 'acme/team', '-o', 'id'])).split('\n')
+      const uid = await createIdentity(berth, team)
+      await bindRole(berth, team, uid, 'viewer')
+      const member = commandLine(cleanup, berth.url, { BERTH_TOKEN: await berth.tokenOf(uid) })
+      assert.match(await member.ok(['usage']), /^acme\/team +repos +1 +none *$/m)
     })
 
     test('audit follows new events', async () => {
@@ -79,7 +121,7 @@ for (const database of anyDatabase)
       const usage = await cli.ok(['usage', 'acme'])
       assert.match(usage, /^GROUP +RESOURCE +USED +LIMIT +SHARE\n/)
       assert.match(usage, /^acme +groups +\d+ +4 +\d+ %$/m)
-      assert.match(usage, /^acme +repos +0 +none *$/m)
+      assert.match(usage, /^acme +repos +\d+ +none *$/m)
       const { items } = JSON.parse(
         await cli.ok(['usage', 'acme/team', '--filter', 'resource=groups', '--json']),
       )

@@ -74,6 +74,14 @@ describe('names of the server', () => {
     [['fleet/team/hello'], 'images', 'repos', 'describe', 'fleet/team/'],
     [['fleet/team/hello:1.0'], 'images', 'tags', 'resolve', 'fleet/team/hello:1'],
     [[], 'iam', 'folders', 'describe', 'elsewhere/'],
+    [['fleet/team/hello'], 'images', 'copy', 'fleet/team/h'],
+    [['fleet/team/hello'], 'images', 'copy', 'fleet/team/hello:1.0', 'fleet/team/h'],
+    [['fleet/team', 'fleet/team/hello'], 'audit', '--resource', 'fleet/'],
+    [[], 'auth', 'login', '--identity-provider', 'dep'],
+    [['created'], 'iam', 'roles', 'list', '--sort', 'cr'],
+    [['description'], 'iam', 'roles', 'list', '--filter', 'des'],
+    [['roles', 'role-bindings'], 'help', 'iam', 'ro'],
+    [['iam'], 'help', 'ia'],
   ]
   for (const [expected, ...words] of offers)
     test(`completes ${words.join(' ')}`, async () => {

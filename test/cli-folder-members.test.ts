@@ -55,6 +55,23 @@ for (const database of anyDatabase)
       const digest = await cli.ok(['images', 'digest', `${host}/acme/team/sub/copy:v1`])
       assert.equal(digest.trim(), image.digest)
       assert.match(await cli.ok(['images', 'tags', 'list', '--repo', name]), /v1/)
+      for (const args of [
+        ['images', 'repos', 'list'],
+        ['images', 'list'],
+      ]) {
+        const listed = (await cli.ok([...args, '--no-headers'])).split('\n').map((line) => line.split(' ')[0])
+        assert.ok(listed.includes('acme/team/sub/copy'), listed.join('\n'))
+      }
+      // What the list prints is what the registry takes.
+      const [printed = ''] = (
+        await cli.ok(['images', 'repos', 'list', '--filter', 'repo~copy', '--no-headers'])
+      ).split(/\s/)
+      await cli.ok(['images', 'push', layout, `${printed}:v2`])
+      assert.equal((await cli.ok(['images', 'digest', `${printed}:v2`])).trim(), image.digest)
+      await cli.ok(['images', 'pull', `${printed}:v2`, join(cli.home, 'again')])
+      const unknown = await cli.run(['images', 'digest', 'elsewhere/copy:v1'])
+      assert.equal(unknown.code, 1)
+      assert.match(unknown.stderr, /elsewhere\/copy not found or not visible to you\n$/)
       const refused = await cli.run(['images', 'push', layout, `${host}/acme/secret/copy:v1`])
       assert.equal(refused.code, 1)
       assert.match(refused.stderr, /requires manifest\.create.*registry\.push or owner\n$/)

@@ -57,8 +57,11 @@ for (const database of anyDatabase)
       assert.match(folders, /^PATH +DESCRIPTION\nacme\/team *\nacme\/team\/web *\n$/)
       assert.match(
         await cli.ok(['iam', 'role-bindings', 'list', '--parent', 'acme', '--filter', 'identity=deployer']),
-        /^IDENTITY +ROLE +GROUP .*\ndeployer +viewer +acme\/team /,
+        /^IDENTITY +ROLE +GROUP .*\ndeployer +viewer +acme\/team *\n/,
       )
+      const bindings = ['iam', 'role-bindings', 'list', '--parent', 'acme/team']
+      assert.doesNotMatch(await cli.ok(bindings), /[0-9a-f]{16}/)
+      assert.match(await cli.ok([...bindings, '-o', 'wide']), /[0-9a-f]{40}\//)
       assert.match(
         await cli.ok(['iam', 'identities', 'list', '--parent', 'acme', '--name', 'deployer']),
         /\ndeployer +acme\/team\/web +\S+ +acme\/team: viewer /,
@@ -82,9 +85,17 @@ for (const database of anyDatabase)
       assert.equal(items.length, 2)
     })
 
-    test('a caller who cannot see the organization sees the path from the first visible group', async () => {
+    test('a caller who cannot see the organization sees the whole path all the same', async () => {
       const own = commandLine(cleanup, berth.url, { BERTH_TOKEN: await berth.tokenOf(member) })
-      assert.equal(await own.ok(['images', 'repos', 'list', '--no-headers']), 'team/api\nteam/web/hello\n')
+      const list = async (...args: string[]) => own.ok([...args, 'list', '--no-headers'])
+      assert.equal(await list('images', 'repos'), 'acme/team/api\nacme/team/web/hello\n')
+      assert.equal(await own.ok(['iam', 'folders', 'list']), 'acme/team\n└ web\n')
+      assert.equal(
+        await own
+          .ok(['iam', 'folders', 'list', '--filter', 'path~web', '--no-headers', '-o', 'csv'])
+          .then((line) => line.split(',')[0]),
+        'acme/team/web',
+      )
     })
 
     test('the server or the command line sorts, filters and limits', async () => {

@@ -3,13 +3,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { signedInPage, startBrowser, withoutBrowser } from './support/browser/chromium.ts'
+import { signedInPage, signedInPage, startBrowser, startBrowser, withoutBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { createSignedInBrowser, type WebBrowser } from './support/browser/web-browser.ts'
 import { type CommandLine, commandLine, signIn, waitForOutput } from './support/cli/command-line.ts'
 import { anyDatabase } from './support/database/databases.ts'
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createPerson } from './support/signin/accounts.ts'
+import { assertAccessible } from './support/signin/axe.ts'
 import { submitConsent } from './support/signin/oauth.ts'
 
 /** People sign in from a terminal, and what stays on their disk. */
@@ -83,6 +84,15 @@ for (const database of anyDatabase)
         assert.deepEqual([code, stdout], [1, ''], stderr)
         assert.match(stderr, /^berth: there is no identity provider for "[^"]+": .*berth auth login\n$/)
       }
+    })
+
+    test('a server that does not answer is an error before a URL is printed', async () => {
+      const { code, stdout, stderr } = await newcomer().run(['auth', 'login'], {
+        env: { BERTH_ISSUER: 'http://127.0.0.1:9' },
+      })
+      assert.deepEqual([code, stdout], [3, ''], stderr)
+      assert.match(stderr, /^berth: http:\/\/127\.0\.0\.1:9 cannot be reached \(/)
+      assert.doesNotMatch(stderr, /oauth\/authorize/)
     })
 
     test('a registry that the server does not know does not stand in the way', async () => {
@@ -321,6 +331,19 @@ for (const database of anyDatabase)
         assert.match(page.url(), /^http:\/\/127\.0\.0\.1:\d+\/callback\?/)
         assert.doesNotMatch(page.url(), /eyJ/, 'no token in an address')
         assert.equal((await running.finished).code, 0)
+        await assertAccessible(page, 'signed in from a terminal')
+        const refused = cli.start(['auth', 'login'])
+        const asked = new URL(await waitForOutput(refused, /http\S+\/oauth\/authorize\?\S+/)).searchParams
+        const answer = new URL(asked.get('redirect_uri') ?? '')
+        const other = await page.context().newPage()
+        await other.goto(new URL('/elsewhere', answer).href)
+        await assertAccessible(other, 'not found in a terminal')
+        answer.search = String(
+          new URLSearchParams({ state: asked.get('state') ?? '', error: 'access_denied' }),
+        )
+        await other.goto(answer.href)
+        assert.equal((await refused.finished).code, 1)
+        await assertAccessible(other, 'failed in a terminal')
         assert.deepEqual(
           problems.filter((text) => !text.includes('favicon')),
           [],

@@ -181,6 +181,20 @@ onEveryDatabase('registry: access', (cast) => {
     }
   })
 
+  test('R35: a stranger gets the same answer whether the organization exists or not', async () => {
+    const { name, owner } = await createRegistryFixture(cast())
+    await pushImage(owner, name, testImage(), 'v1')
+    const stranger = await createRegistryFixture(cast())
+    const known = [`${name}/manifests/v1`, `${name}/manifests/none`, `${name}-2/manifests/v1`]
+    for (const path of [...known, 'no-such-organization/app/manifests/v1']) {
+      const reply = await stranger.owner.request('GET', path)
+      assertOciError(reply, 403, 'DENIED')
+      assert.deepEqual(reply.json.errors, [
+        { code: 'DENIED', message: `${path.split('/manifests')[0]} not found or not visible to you` },
+      ])
+    }
+  })
+
   test('a narrowed token is limited here as elsewhere', async () => {
     const { owner, name, root, organization } = await createRegistryFixture(cast())
     await pushImage(owner, name, testImage(), 'v1')

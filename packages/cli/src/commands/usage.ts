@@ -1,8 +1,10 @@
 import type { BerthClient, Group, UIDPFilter } from '@berth/client/berth.ts'
+import { toArray } from '../invocation/async-iterables.ts'
 import type { CommandBody } from '../invocation/command-declaration.ts'
 import { type ListDeclaration, listCommand } from '../invocation/list-command.ts'
-import { listOrganizations, resolveGroupUid } from '../invocation/resource-lookup.ts'
+import { resolveGroupUid } from '../invocation/resource-lookup.ts'
 import type { ResourceNames } from '../invocation/resource-names.ts'
+import { parentUid } from '../invocation/resource-uids.ts'
 import type { View } from '../output/output.ts'
 
 /** Resources of an organization or folder, and the limits of the organization. */
@@ -83,7 +85,7 @@ const usageView = (names: ResourceNames): View<UsageRow> => ({
     },
   ],
   id: ({ kind }) => kind,
-  empty: 'no organizations visible to you',
+  empty: 'no organizations or folders visible to you',
   load: (rows) => names.load({ groups: rows.map(({ uid }) => uid) }),
 })
 
@@ -99,25 +101,32 @@ function shareOf({ used, limit }: UsageRow): number | undefined {
   return used === undefined || limit === undefined || limit === 0 ? undefined : (used / limit) * 100
 }
 
+/** Organizations, and the folders of organizations that the caller cannot see. */
+async function listTopmostGroups(client: BerthClient): Promise<Group[]> {
+  const groups = await toArray(client.groups.all({ orderBy: 'name' }))
+  const visible = new Set(groups.map(({ uid }) => uid))
+  return groups.filter(({ uid }) => !visible.has(parentUid(uid)))
+}
+
 async function* listUsage(
   client: BerthClient,
-  groups: AsyncIterable<Pick<Group, 'uid'>>,
+  groups: readonly Pick<Group, 'uid'>[],
 ): AsyncGenerator<UsageRow> {
-  for await (const { uid } of groups) yield* countResources(client, uid)
+  for (const { uid } of groups) yield* countResources(client, uid)
 }
 
 const list: ListDeclaration<UsageRow> = {
   name: 'usage',
   aliases: [],
   summary: 'Show the number of resources of an organization or folder, and the limits of the organization',
-  parameters: [{ name: 'GROUP', summary: 'organization or folder (default: all organizations)' }],
+  parameters: [{ name: 'GROUP', summary: 'organization or folder (default: everything visible to you)' }],
   notes: 'Operators see stored bytes and manifests with berth admin organization.',
   examples: ['berth usage', 'berth usage my-org', 'berth usage --sort "share desc" --limit 5'],
   view: ({ names }) => usageView(names),
   async items(invocation) {
     const client = await invocation.client()
     const word = invocation.argument(0)
-    if (word === '') return listUsage(client, listOrganizations(client))
+    if (word === '') return listUsage(client, await listTopmostGroups(client))
     return countResources(client, await resolveGroupUid(invocation, word, 'GROUP'))
   },
 }

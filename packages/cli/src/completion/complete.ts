@@ -1,5 +1,6 @@
 import type { Argument, Command, Option } from 'commander'
 import { formats } from '../config/settings.ts'
+import { findFields } from '../invocation/command-declaration.ts'
 import { findValues, isFileKind } from './values.ts'
 
 /** Finds the completions of a command line. */
@@ -16,7 +17,8 @@ const FILES = ':files'
 /** `words`: those after the program; the last one is being typed. Rejects if names cannot be read from the server. */
 export async function complete(program: Command, words: readonly string[]): Promise<string[]> {
   const typed = words.at(-1) ?? ''
-  const { command, operands, option } = readWords(program, words.slice(0, -1))
+  const isHelp = words[0] === 'help' && words.length > 1
+  const { command, operands, option } = readWords(program, words.slice(isHelp ? 1 : 0, -1))
   const offer = async (candidates: Promise<readonly Candidate[]> | readonly Candidate[], prefix = '') =>
     selectMatches(await candidates, typed.slice(prefix.length)).map(({ value, description }) =>
       description ? `${prefix}${value}\t${firstLine(description)}` : prefix + value,
@@ -24,15 +26,15 @@ export async function complete(program: Command, words: readonly string[]): Prom
 
   const [, flag = '', value = ''] = /^(--[\w-]+)=(.*)$/.exec(typed) ?? []
   const assigned = flag === '' ? undefined : findOption(command, flag)
-  if (assigned !== undefined) return offer(valuesOf(program, words, assigned, value), `${flag}=`)
+  if (assigned !== undefined) return offer(valuesOf({ program, command }, words, assigned, value), `${flag}=`)
   if (option !== undefined)
-    return isFileKind(placeholderOf(option)) ? [FILES] : offer(valuesOf(program, words, option, typed))
+    return isFileKind(placeholderOf(option))
+      ? [FILES]
+      : offer(valuesOf({ program, command }, words, option, typed))
+  if (isHelp) return offer(operands.length === 0 ? commandsOf(command) : [])
   if (typed.startsWith('-')) return offer(flagsOf(command))
   if (command.commands.length > 0 && operands.length === 0) {
-    const commands = command.commands.map((inner) => ({
-      value: inner.name(),
-      description: inner.description(),
-    }))
+    const commands = commandsOf(command)
     return offer(command === program ? commands : [...commands, ...flagsOf(command).slice(-1)])
   }
   if (command.commands.length > 0 && command.registeredArguments.length === 0) return []
@@ -104,6 +106,10 @@ function findOption(command: Command, flag: string): Option | undefined {
   return optionsOf(command).find(({ long, short }) => flag === long || flag === short)
 }
 
+function commandsOf({ commands }: Command): Candidate[] {
+  return commands.map((inner) => ({ value: inner.name(), description: inner.description() }))
+}
+
 function flagsOf(command: Command): Candidate[] {
   const flags = optionsOf(command).flatMap(({ long, description }) =>
     long ? [{ value: long, description }] : [],
@@ -117,13 +123,16 @@ function placeholderOf({ flags }: Option): string {
 }
 
 function valuesOf(
-  program: Command,
+  { program, command }: { readonly program: Command; readonly command: Command },
   words: readonly string[],
   option: Option,
   typed: string,
 ): Promise<readonly Candidate[]> | readonly Candidate[] {
   const choices = option.long === '--output' ? formats : option.argChoices
   if (choices !== undefined) return choices.map((value) => ({ value }))
+  if (option.long === '--sort' || option.long === '--filter')
+    return findFields(command, option.long).then((fields) => fields.map((value) => ({ value })))
+  if (option.long === '--identity-provider') return findValues('provider-uid', typed, { program, words })
   const kind = /capabilities$/.test(option.long ?? '') ? 'capability' : placeholderOf(option)
   return findValues(kind, typed, { program, words })
 }

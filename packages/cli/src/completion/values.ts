@@ -47,6 +47,19 @@ const finders: Readonly<Record<string, Finder>> = {
     findPaths(source, typed, (scope) =>
       source.client.identityProviders.all(scope, { signal: source.signal }),
     ),
+  // Sign-in takes uids.
+  'provider-uid': async ({ client, signal }) =>
+    (await take(client.identityProviders.all({}, { signal }))).map(({ uid, name }) => ({
+      value: uid,
+      description: name,
+    })),
+  // Of the audit log.
+  resource: async (source, typed) => [
+    ...(await findGroups(source, typed)),
+    ...(await findPaths(source, typed, (scope) => source.client.repos.all(scope, { signal: source.signal }))),
+  ],
+  from: findImages,
+  to: findImages,
   image: findImages,
   ref: findImages,
   feed: async ({ client, signal }) =>

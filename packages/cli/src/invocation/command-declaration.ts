@@ -1,5 +1,6 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import type { Format } from '../config/settings.ts'
+import { showPathsInError } from './error-paths.ts'
 import type { Invocation } from './invocation.ts'
 
 /** Declarations of commands: name, parameters, options and the function to run. */
@@ -43,8 +44,15 @@ export interface CommandDeclaration {
   /** Complete command lines. */
   readonly examples: readonly [string, ...string[]]
   readonly run: (invocation: Invocation) => Promise<void>
+  /** For completion: the values of `--sort` and `--filter`. */
+  readonly fields?: (invocation: Invocation) => Promise<RowFields>
   /** Subcommands of a command that also runs by itself. */
   readonly commands?: readonly CommandDeclaration[]
+}
+
+export interface RowFields {
+  readonly '--sort': readonly string[]
+  readonly '--filter': readonly string[]
 }
 
 export interface CommandGroup {
@@ -66,6 +74,13 @@ export type CreateInvocation = (
   command: Command,
   declaration: Pick<CommandDeclaration, 'formats' | 'defaultFormat'>,
 ) => Invocation
+
+const fieldFinders = new WeakMap<Command, () => Promise<RowFields>>()
+
+/** Returns the fields of a list that an option accepts. */
+export async function findFields(command: Command, option: keyof RowFields): Promise<readonly string[]> {
+  return (await fieldFinders.get(command)?.())?.[option] ?? []
+}
 
 export function addCommand(
   parent: Command,
@@ -89,6 +104,9 @@ export function addCommand(
     command.addOption(
       new Option('--audience <audience>', 'token audience (BERTH_AUDIENCE; default: the API)'),
     )
+  const { fields } = declaration
+  if (fields !== undefined)
+    fieldFinders.set(command, () => fields(createInvocation([], command, declaration)))
   const notes = declaration.notes === undefined ? '' : `\n${declaration.notes.trim()}\n`
   command.addHelpText(
     'after',
@@ -96,13 +114,17 @@ export function addCommand(
   )
   command.action(async (...given: unknown[]) => {
     const words = given.slice(0, -2) as (string | readonly string[] | undefined)[]
-    await declaration.run(
-      createInvocation(
-        words.map((word) => word ?? ''),
-        command,
-        declaration,
-      ),
+    const invocation = createInvocation(
+      words.map((word) => word ?? ''),
+      command,
+      declaration,
     )
+    try {
+      await declaration.run(invocation)
+    } catch (error) {
+      await showPathsInError(error, invocation)
+      throw error
+    }
   })
   return command
 }

@@ -62,6 +62,10 @@ export function listCommand<T extends object>(list: ListDeclaration<T>): Command
     options: [...(rest.options ?? []), ...listOptions],
     notes: [rest.notes, sortNotes(list)].filter(Boolean).join('\n\n'),
     run: (invocation) => printList(invocation, list),
+    async fields(invocation) {
+      const columns = columnFields(await view(invocation))
+      return { '--sort': [...new Set([...Object.keys(serverSort ?? {}), ...columns])], '--filter': columns }
+    },
   }
 }
 

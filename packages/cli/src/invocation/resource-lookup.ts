@@ -108,46 +108,16 @@ async function promptForGroupUid(
   keep: (group: Group) => boolean,
 ): Promise<string> {
   return invocation.prompt.select(question, missing, async () => {
-    const client = await invocation.client()
-    const groups = await toArray(client.groups.all())
-    const paths = await readGroupPaths(client, groups)
+    const { names } = invocation
+    const groups = await toArray((await invocation.client()).groups.all())
+    for (const group of groups) names.remember(group)
+    await names.load({ groups: groups.map(({ uid }) => uid) })
     return groups
       .filter(keep)
-      .map((group) => toChoice(group, paths.get(group.uid) ?? group.name))
+      .map((group) => toChoice(group, names.groupPath(group.uid)))
       .sort((one, other) => (one.name < other.name ? -1 : 1))
   })
 }
-
-/** Returns the path of each group, with uids in place of names that are not known. */
-async function readGroupPaths(
-  client: BerthClient,
-  groups: readonly Group[],
-): Promise<ReadonlyMap<string, string>> {
-  const names = new Map(groups.map(({ uid, name }) => [uid, name]))
-  const prefixes = (uid: string) => uid.split('/').map((_, at, parts) => parts.slice(0, at + 1).join('/'))
-  // Groups above these are not visible, but their names are.
-  const topmost = groups.filter(({ uid }) => uid.includes('/') && !names.has(parentUid(uid)))
-  if (topmost.length > 0) {
-    const uids = topmost.slice(0, GROUP_PATHS_MAX).map(({ uid }) => uid)
-    const found = await client.groupPaths.findGroupPaths({ uids }).catch(() => ({ groups: [] }))
-    for (const { uid, path } of found.groups) {
-      const parts = path.split('/')
-      for (const [at, prefix] of prefixes(uid).entries()) names.set(prefix, parts[at] ?? '')
-    }
-  }
-  const lastOf = (uid: string) => uid.slice(uid.lastIndexOf('/') + 1)
-  return new Map(
-    groups.map(({ uid }) => [
-      uid,
-      prefixes(uid)
-        .map((prefix) => names.get(prefix) ?? lastOf(prefix))
-        .join('/'),
-    ]),
-  )
-}
-
-/** The limit of the server. */
-const GROUP_PATHS_MAX = 200
 
 /** How a resource is looked up by name. */
 export interface ResourceLookup<T> {

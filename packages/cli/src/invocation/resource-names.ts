@@ -9,7 +9,7 @@ export interface ResourceNames {
   load(references: References): Promise<void>
   /** Adds the name of a resource that was fetched for another purpose. */
   remember(resource: Person & { readonly uid: string }): void
-  /** `my-org/team`: starts with the first group that is visible. */
+  /** `my-org/team`: from the organization; an older server returns only the names of visible groups. */
   groupPath(uid: string): string
   /** The path of a resource by its uid and its name: `my-org/team/nginx`. */
   path(resource: { readonly uid: string; readonly name: string }): string
@@ -18,7 +18,7 @@ export interface ResourceNames {
   identityName(uid: string): string
   /** The path of a repo. */
   repoPath(uid: string): string
-  /** The path of any resource, with the last part of its uid in place of an unknown name. */
+  /** The path of any resource, `my-org/nginx:latest` for a tag, with the last part of its uid in place of an unknown name. */
   resourcePath(uid: string): string
 }
 
@@ -28,6 +28,7 @@ export interface References {
   readonly roles?: readonly string[]
   readonly identities?: readonly string[]
   readonly repos?: readonly string[]
+  readonly tags?: readonly string[]
 }
 
 interface Person {
@@ -47,31 +48,71 @@ type Lister = (
 ) => AsyncIterable<Person & { readonly uid: string }>
 
 const listers = {
-  groups: (client, ids) => client.groups.all({ uidp: { ids } }),
+  groups: listGroupNames,
   roles: (client, ids) => client.roles.all({ uidp: { ids } }),
   identities: (client, ids) => client.identities.all({ uidp: { ids } }),
   repos: (client, ids) => client.repos.all({ uidp: { ids } }),
+  tags: (client, ids) =>
+    client.tags.all({ includeDates: true, includeEpochs: true, includeReferrers: true, uidp: { ids } }),
 } as const satisfies Record<keyof References, Lister>
 
 const types = Object.keys(listers) as (keyof References)[]
 
+/** Returns groups and those above them: the names of these are in the path, even if the caller cannot read them. */
+async function* listGroupNames(client: BerthClient, ids: readonly string[]) {
+  const found = await client.groupPaths.findGroupPaths({ uids: [...ids] }).catch((error: unknown) => {
+    if (!isUnknownMethod(error)) throw error
+    return undefined
+  })
+  // An older server does not have the method.
+  if (found === undefined) {
+    for (const batch of splitByLength([...new Set(ids.flatMap(ancestorsAndSelf))]))
+      yield* client.groups.all({ uidp: { ids: batch } })
+    return
+  }
+  for (const { uid, path } of found.groups) {
+    const names = path.split('/')
+    for (const [at, group] of ancestorsAndSelf(uid).entries()) yield { uid: group, name: names[at] ?? '' }
+  }
+}
+
 export function createResourceNames(client: () => Promise<BerthClient>): ResourceNames {
   const known = new Map<string, Person>()
+  const tags = new Set<string>()
   /** By type, also those that were not found. */
   const requested = new Set<string>()
 
   const load = async (type: keyof References, uids: Iterable<string>) => {
     const missing = [...new Set(uids)].filter(
-      (uid) => isUid(uid) && !known.has(uid) && !requested.has(`${type}:${uid}`),
+      (uid) => isUid(uid) && (type === 'groups' || !known.has(uid)) && !requested.has(`${type}:${uid}`),
     )
     for (const uid of missing) requested.add(`${type}:${uid}`)
     for (const ids of splitByLength(missing)) {
       try {
-        for await (const item of listers[type](await client(), ids)) known.set(item.uid, item)
+        for await (const item of listers[type](await client(), ids)) {
+          known.set(item.uid, item)
+          if (type === 'tags') tags.add(item.uid)
+        }
       } catch (error) {
         if (!isDenied(error)) throw error
       }
     }
+  }
+  /** The group whose path contains all names that are missing in the path of `uid`; undefined if none is. */
+  const lowestUnknown = (uid: string) => {
+    const groups = ancestorsAndSelf(uid)
+    const at = groups.findLastIndex((group) => !known.has(group))
+    // The names above a readable group come with its path.
+    return at < 0 ? undefined : (groups[at + 1] ?? uid)
+  }
+  const loadGroups = async (uids: readonly string[]) => {
+    const incomplete = uids.flatMap((uid) => lowestUnknown(uid) ?? [])
+    await load('groups', incomplete)
+    // Of a group that was deleted or cannot be read, those above it may be readable.
+    await load(
+      'groups',
+      incomplete.flatMap(ancestorsAndSelf).filter((uid) => !known.has(uid)),
+    )
   }
   const nameOf = (uid: string) => known.get(uid)?.name ?? ''
   const groupPath = (uid: string) => {
@@ -86,10 +127,12 @@ export function createResourceNames(client: () => Promise<BerthClient>): Resourc
   }
   return {
     async load(references) {
-      const repos = references.repos ?? []
+      const ofTags = (references.tags ?? []).map(parentUid)
+      const repos = [...(references.repos ?? []), ...ofTags]
       const groups = [...(references.groups ?? []), ...repos.map((uid) => parentUid(uid))]
+      await loadGroups(groups)
       for (const type of types)
-        await load(type, type === 'groups' ? groups.flatMap(ancestorsAndSelf) : (references[type] ?? []))
+        if (type !== 'groups') await load(type, type === 'repos' ? repos : (references[type] ?? []))
     },
     remember(resource) {
       known.set(resource.uid, resource)
@@ -100,6 +143,7 @@ export function createResourceNames(client: () => Promise<BerthClient>): Resourc
     identityName: (uid) => formatPerson(known.get(uid) ?? { name: '' }) || uid,
     resourcePath(uid) {
       const [parent, last] = [parentUid(uid), uid.slice(uid.lastIndexOf('/') + 1)]
+      if (tags.has(uid)) return `${groupPath(parent)}:${nameOf(uid)}`
       if (nameOf(uid) !== '') return path({ uid, name: nameOf(uid) })
       return parent === '' || groupPath(parent) === parent ? uid : `${groupPath(parent)}/${last}`
     },
@@ -131,9 +175,15 @@ function splitByLength(uids: readonly string[]): string[][] {
   return batches
 }
 
-const PERMISSION_DENIED = 7
+const [PERMISSION_DENIED, NOT_FOUND, UNIMPLEMENTED] = [7, 5, 12]
+
+const codeOf = (error: unknown) => (error as { readonly code?: unknown }).code
+
+function isUnknownMethod(error: unknown): boolean {
+  return codeOf(error) === NOT_FOUND || codeOf(error) === UNIMPLEMENTED
+}
 
 /** A caller who cannot list resources of this type sees their uids. */
 function isDenied(error: unknown): boolean {
-  return (error as { readonly code?: unknown }).code === PERMISSION_DENIED
+  return codeOf(error) === PERMISSION_DENIED
 }

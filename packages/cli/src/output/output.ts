@@ -24,12 +24,19 @@ export interface Column<T> {
 
 export type ColumnKind = 'uid' | 'name' | 'path' | 'long' | 'time'
 
+export interface TreeLabels<T> {
+  readonly label: (item: T) => string
+  /** Label of an item without a parent in the list; default: the label. */
+  readonly root?: (item: T) => string
+  /** Determines the parent. */
+  readonly uid: (item: T) => string
+}
+
 export interface View<T> {
   readonly columns: readonly Column<T>[]
   /** What `-o id` prints; default: the uid. */
   readonly id?: (item: T) => string
-  /** For trees: the label, and the uid that determines the parent. */
-  readonly tree?: { readonly label: (item: T) => string; readonly uid: (item: T) => string }
+  readonly tree?: TreeLabels<T>
   /** Printed in place of a table without rows. */
   readonly empty?: string
   /** Loads what the columns and the tree show in addition to the items, such as names of groups. */

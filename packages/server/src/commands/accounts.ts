@@ -18,7 +18,7 @@ import { recordEvent } from '../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import { resolveAddresses } from './addresses.ts'
 import { jsonOption } from './options.ts'
-import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'
+import { installationList, readConfigOrExit, withExistingInstallation } from './with-installation.ts'
 
 const emailParameter = [{ name: 'EMAIL', summary: 'email address of the account', required: true }] as const
 
@@ -65,18 +65,18 @@ export const accountsGroup: CommandGroup = {
   name: 'accounts',
   summary: 'Manage accounts that sign in with a password or a passkey',
   commands: [
-    {
-      name: 'list',
-      summary: 'List accounts',
-      options: [jsonOption],
-      examples: ['berth admin accounts list'],
-      run: ({ output }) =>
-        withExistingInstallation(readConfigOrExit(), async ({ store }) => {
-          const rows = await store.db.kysely.selectFrom('accounts').selectAll().orderBy('email').execute()
-          const accounts = rows.map(accountSummary)
-          await output.report({ accounts }, accounts, view)
-        }),
-    },
+    installationList(
+      {
+        summary: 'List accounts',
+        options: [jsonOption],
+        examples: ['berth admin accounts list'],
+        view: () => view,
+      },
+      async ({ store }) => {
+        const rows = await store.db.kysely.selectFrom('accounts').selectAll().orderBy('email').execute()
+        return rows.map(accountSummary)
+      },
+    ),
     {
       name: 'create',
       summary: 'Create an account and print a link to choose its password',

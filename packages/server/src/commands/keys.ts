@@ -1,9 +1,8 @@
 import type { CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
-import type { Invocation } from '@berth/cli/invocation/invocation.ts'
 import type { View } from '@berth/cli/output/output.ts'
 import { listSigningKeys, rotateSigningKeys, type SigningKeySummary } from '../operator/signing-keys.ts'
 import { jsonOption } from './options.ts'
-import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'
+import { installationList, readConfigOrExit, withExistingInstallation } from './with-installation.ts'
 
 const view: View<SigningKeySummary> = {
   columns: [
@@ -17,24 +16,20 @@ const view: View<SigningKeySummary> = {
   empty: 'no signing keys',
 }
 
-const printKeys = ({ output }: Invocation, keys: readonly SigningKeySummary[]) =>
-  output.report({ keys }, keys, view)
-
 /** `berth admin keys`: the keys that sign tokens. */
 export const keysGroup: CommandGroup = {
   name: 'keys',
   summary: 'Manage the keys that sign tokens',
   commands: [
-    {
-      name: 'list',
-      summary: 'List the published signing keys',
-      options: [jsonOption],
-      examples: ['berth admin keys list --json'],
-      run: (invocation) =>
-        withExistingInstallation(readConfigOrExit(), async (installation) =>
-          printKeys(invocation, await listSigningKeys(installation)),
-        ),
-    },
+    installationList(
+      {
+        summary: 'List the published signing keys',
+        options: [jsonOption],
+        examples: ['berth admin keys list --json'],
+        view: () => view,
+      },
+      listSigningKeys,
+    ),
     {
       name: 'rotate',
       summary: 'Publish a new signing key that signs after one hour; existing tokens stay valid',
@@ -47,9 +42,9 @@ export const keysGroup: CommandGroup = {
       ],
       notes: 'Use --now if a key may be compromised.',
       examples: ['berth admin keys rotate', 'berth admin keys rotate --now'],
-      run: (invocation) =>
+      run: ({ flag, output }) =>
         withExistingInstallation(readConfigOrExit(), async (installation) =>
-          printKeys(invocation, await rotateSigningKeys(installation, { now: invocation.flag('now') })),
+          output.list(await rotateSigningKeys(installation, { now: flag('now') }), view),
         ),
     },
   ],

@@ -3,7 +3,7 @@ import type { View } from '@berth/cli/output/output.ts'
 import { UsageError } from '../config/setup-errors.ts'
 import { listSessions, revokeSessions, type SessionSummary } from '../operator/sessions.ts'
 import { jsonOption } from './options.ts'
-import { readConfigOrExit, withExistingInstallation } from './with-installation.ts'
+import { installationList, readConfigOrExit, withExistingInstallation } from './with-installation.ts'
 
 const view: View<SessionSummary> = {
   columns: [
@@ -28,17 +28,15 @@ export const sessionsGroup: CommandGroup = {
   name: 'sessions',
   summary: 'Manage active sessions of browsers and clients',
   commands: [
-    {
-      name: 'list',
-      summary: 'List active sessions, most recently used first',
-      options: [{ flags: '--identity <uid>', summary: 'uid of an identity' }, jsonOption],
-      examples: ['berth admin sessions list --json'],
-      run: ({ optionIfSet, output }) =>
-        withExistingInstallation(readConfigOrExit(), async (installation) => {
-          const sessions = await listSessions(installation, optionIfSet('identity'))
-          await output.report({ sessions }, sessions, view)
-        }),
-    },
+    installationList(
+      {
+        summary: 'List active sessions, most recently used first',
+        options: [{ flags: '--identity <uid>', summary: 'uid of an identity' }, jsonOption],
+        examples: ['berth admin sessions list --json'],
+        view: () => view,
+      },
+      (installation, { optionIfSet }) => listSessions(installation, optionIfSet('identity')),
+    ),
     {
       name: 'revoke',
       summary: 'Revoke a session, or all sessions of an identity, and their tokens',

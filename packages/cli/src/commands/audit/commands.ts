@@ -1,11 +1,16 @@
 import type { AuditEvent, ListAuditEventsRequest } from '@berth/client/berth.ts'
 import type { CommandBody, CommandDeclaration } from '../../invocation/command-declaration.ts'
 import { parseTimeOption } from '../../invocation/durations.ts'
-import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import type { Invocation } from '../../invocation/invocation.ts'
 import { type ListDeclaration, listCommand, printList } from '../../invocation/list-command.ts'
 import { scopeOptions } from '../../invocation/options.ts'
-import { readScope, resolveIdentityUid } from '../../invocation/resource-lookup.ts'
-import { isUid } from '../../invocation/resource-uids.ts'
+import {
+  isNotFound,
+  readScope,
+  resolveGroupUid,
+  resolveIdentityUid,
+  resolveRepoUid,
+} from '../../invocation/resource-lookup.ts'
 import { eventView, resultNames } from './event-view.ts'
 import { followEvents } from './follow.ts'
 
@@ -22,7 +27,6 @@ async function readEventFilter(invocation: Invocation): Promise<ListAuditEventsR
     option('resource'),
     option('result'),
   ]
-  if (resource !== '' && !isUid(resource)) throw new UsageError('--resource must be a uid')
   const [since, until] = [
     parseTimeOption('--since', option('since')),
     parseTimeOption('--until', option('until')),
@@ -31,12 +35,22 @@ async function readEventFilter(invocation: Invocation): Promise<ListAuditEventsR
     ...(await readScope(invocation)),
     ...(actor !== '' && { actor: actor === 'system' ? actor : await resolveIdentityUid(invocation, actor) }),
     ...(method !== '' && { method }),
-    ...(resource !== '' && { resourceUid: resource }),
+    ...(resource !== '' && { resourceUid: await resolveResourceUid(invocation, resource) }),
     ...(result !== '' && {
       code: Number(Object.keys(resultNames).find((code) => resultNames[code] === result)),
     }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
+  }
+}
+
+/** Resolves a uid, or the path of an organization, folder or repo. */
+async function resolveResourceUid(invocation: Invocation, word: string): Promise<string> {
+  try {
+    return await resolveGroupUid(invocation, word, '--resource')
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    return resolveRepoUid(invocation, word, '--resource')
   }
 }
 
@@ -46,7 +60,7 @@ const list: ListDeclaration<AuditEvent> = {
     ...scopeOptions,
     { flags: '--actor <identity>', summary: 'identity that acted (uid or name), or system' },
     { flags: '--method <name>', summary: 'called method, such as CreateGroup' },
-    { flags: '--resource <uid>', summary: 'uid of the changed resource' },
+    { flags: '--resource <resource>', summary: 'changed resource (uid, or path of a group or repo)' },
     { flags: '--result <result>', summary: 'result of the call', choices: Object.values(resultNames) },
     { flags: '--since <time>', summary: 'start: a time, or a duration before now such as 24h' },
     { flags: '--until <time>', summary: 'end: a time, or a duration before now' },

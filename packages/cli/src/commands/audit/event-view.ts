@@ -43,6 +43,7 @@ function referencesOf(events: readonly AuditEvent[]) {
     groups: events.flatMap(({ resourceUid }) => [resourceUid, parentUid(resourceUid)]),
     roles: uids(/RolesService/),
     repos: uids(/Repo|registry/i),
+    tags: uids(/Tag|Manifest/),
     identities: [...events.map(({ actor }) => actor), ...uids(/Identities|sts|SecurityTokenService/i)],
   }
 }

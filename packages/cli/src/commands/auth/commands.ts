@@ -16,7 +16,7 @@ import { statusCommand } from './status.ts'
 const personOptions: readonly OptionDeclaration[] = [
   { flags: '--headless', summary: 'sign in without a browser: confirm a code on another device' },
   {
-    flags: '--identity-provider <uid>',
+    flags: '--identity-provider <provider>',
     summary: 'uid of an identity provider of an organization to sign in with',
     conflicts: ['orgName'],
   },
@@ -134,7 +134,10 @@ const explainCommand: CommandDeclaration = {
   options: [
     { flags: '--identity <uid>', summary: 'identity to assume' },
     { flags: '--identity-token <token|file>', summary: 'token of the workload' },
-    { flags: '--identity-provider <uid>', summary: 'uid of the identity provider that issued the token' },
+    {
+      flags: '--identity-provider <provider>',
+      summary: 'uid of the identity provider that issued the token',
+    },
     {
       flags: '--target-audience <audience>',
       summary: 'audience that the exchange would request, such as the registry (default: the API)',

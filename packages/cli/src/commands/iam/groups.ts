@@ -15,14 +15,7 @@ import {
   resolveOrganizationUid,
 } from '../../invocation/resource-lookup.ts'
 import type { ResourceNames } from '../../invocation/resource-names.ts'
-import {
-  createdColumn,
-  descriptionColumn,
-  idColumn,
-  loadGroups,
-  nameColumn,
-  pathColumn,
-} from '../../output/columns.ts'
+import { createdColumn, descriptionColumn, idColumn, nameColumn, pathColumn } from '../../output/columns.ts'
 import type { Column, View } from '../../output/output.ts'
 
 /** Organizations and folders: both are groups of the API. */
@@ -35,7 +28,13 @@ const groupView = (what: string, name: Column<Group>): View<Group> => ({
 const organizationView = () => groupView('organizations', nameColumn)
 const folderView = (names: ResourceNames): View<Group> => ({
   ...groupView('folders', pathColumn(names, 'PATH')),
-  load: loadGroups(names),
+  // A folder of a group that is not visible: its path begins with the organization all the same.
+  tree: {
+    label: ({ name }) => name,
+    root: (group) => names.path(group),
+    uid: ({ uid }) => uid,
+  },
+  load: (groups) => names.load({ groups: groups.map(({ uid }) => uid) }),
 })
 
 /** Commands that organizations and folders share. */

@@ -20,6 +20,14 @@ export const createCommands: readonly CommandDeclaration[] = [
       'berth iam identities create token robot --identity-issuer https://robots.example.com --subject r1 --issuer-keys keys.json --parent my-org',
     ],
     async run(invocation) {
+      const { optionIfSet } = invocation
+      if (
+        optionIfSet('issuer') !== undefined &&
+        ['identityIssuer', 'identityIssuerPattern', 'file'].every((name) => optionIfSet(name) === undefined)
+      )
+        throw new UsageError(
+          '--issuer is the token service of berth; give the issuer of the tokens with --identity-issuer',
+        )
       const relationship = readRelationship(invocation)
       if (relationship === undefined)
         throw new UsageError(

@@ -39,8 +39,7 @@ const bindingView = (names: ResourceNames): View<RoleBinding> => ({
     { title: 'ROLE', kind: 'name', value: roleOf },
     groupColumn(names),
     { title: 'ACCEPTED THROUGH', kind: 'name', value: acceptedThroughText },
-    // A binding has no name.
-    { ...idColumn, wide: false },
+    idColumn,
     { title: 'IDENTITY ID', kind: 'uid', value: ({ identityUid }) => identityUid, wide: true },
     { title: 'ROLE ID', kind: 'uid', value: ({ roleUid }) => roleUid, wide: true },
     createdColumn,

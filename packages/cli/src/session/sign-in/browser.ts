@@ -2,7 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { CommandFailed, postForm } from '../access-token.ts'
+import { CommandFailed, postForm, toUnreachable } from '../access-token.ts'
+import { request as sendRequest } from '../http.ts'
 import { hasDisplay, openUrl } from '../open-url.ts'
 import { failedPage, notFoundPage, sendPage, signedInPage } from './loopback-pages.ts'
 import {
@@ -20,7 +21,9 @@ import {
 
 const WAIT_MS = 5 * 60 * 1000
 
+/** Rejects with Unreachable before it prints a URL that no server answers. */
 export async function signInWithBrowser(request: SignInRequest): Promise<SignedInTokens> {
+  await requireReachable(request.issuer)
   const verifier = randomBytes(32).toString('base64url')
   const state = randomBytes(24).toString('base64url')
   const server = createServer()
@@ -51,6 +54,20 @@ export async function signInWithBrowser(request: SignInRequest): Promise<SignedI
   } finally {
     server.close()
     server.closeAllConnections()
+  }
+}
+
+/** Time for the first answer of the issuer. */
+const REACHABLE_MS = 10_000
+
+async function requireReachable(issuer: string): Promise<void> {
+  const url = `${issuer}/.well-known/openid-configuration`
+  try {
+    // Any response will do: proxies may restrict this path.
+    const response = await sendRequest(url, { redirect: 'manual' }, REACHABLE_MS)
+    await response.body?.cancel()
+  } catch (error) {
+    throw toUnreachable(url, error)
   }
 }
 

@@ -23,7 +23,7 @@ import type { Db } from '../../storage/db.ts'
 import { createLog } from '../../telemetry/log.ts'
 import { dryRunOption, jsonOption } from '../options.ts'
 import { createByteProgress, interruptSignal } from '../progress.ts'
-import { EXIT_DAMAGE_FOUND, readConfigOrExit, reportFailure } from '../with-installation.ts'
+import { EXIT_DAMAGE_FOUND, operatorList, readConfigOrExit, reportFailure } from '../with-installation.ts'
 import {
   destinationParameter,
   passphraseOption,
@@ -64,14 +64,16 @@ usage, 3 database unreachable.`,
   ],
   run: (invocation) => reportFailure(() => runBackup(invocation)),
   commands: [
-    {
-      name: 'list',
-      summary: 'List the backups in a destination',
-      parameters: [destinationParameter],
-      options: [...storeOptions, jsonOption],
-      examples: ['berth admin backup list /srv/backups/berth'],
-      run: (invocation) => reportFailure(() => runList(invocation)),
-    },
+    operatorList(
+      {
+        summary: 'List the backups in a destination',
+        parameters: [destinationParameter],
+        options: [...storeOptions, jsonOption],
+        examples: ['berth admin backup list /srv/backups/berth'],
+        view: ({ argument }) => ({ ...view, empty: `${argument(0)} contains no backups` }),
+      },
+      listBackups,
+    ),
     {
       name: 'verify',
       summary: 'Verify the checksums of a backup',
@@ -190,16 +192,12 @@ function parseKeep(text: string): number {
   return keep
 }
 
-async function runList(invocation: Invocation): Promise<void> {
+async function listBackups(invocation: Invocation) {
   const config = readConfigOrExit()
-  await withDestination(
+  return withDestination(
     invocation,
     { config, log: createLog(config.logLevel), mustExist: true },
-    async (destination) => {
-      const backups = (await (await openBackupRepository(destination)).list()).map(toBackupRow)
-      const empty = `${destination.name} contains no backups`
-      await invocation.output.report({ backups }, backups, { ...view, empty })
-    },
+    async (destination) => (await (await openBackupRepository(destination)).list()).map(toBackupRow),
   )
 }
 

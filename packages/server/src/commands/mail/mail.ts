@@ -1,8 +1,8 @@
-import type { CommandDeclaration, CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
+import type { CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
 import type { View } from '@berth/cli/output/output.ts'
 import { listMails, type MailSummary } from '../../mail/outbox.ts'
 import { jsonOption } from '../options.ts'
-import { readConfigOrExit, withExistingInstallation } from '../with-installation.ts'
+import { installationList } from '../with-installation.ts'
 import { testCommand } from './test.ts'
 
 const view: View<MailSummary> = {
@@ -18,26 +18,28 @@ const view: View<MailSummary> = {
   empty: 'no email',
 }
 
-const listCommand: CommandDeclaration = {
-  name: 'list',
-  summary: 'List emails that wait, and invites that were sent or not sent',
-  options: [
-    { flags: '--state <state>', summary: 'only emails in this state', choices: ['queued', 'sent', 'failed'] },
-    jsonOption,
-  ],
-  notes:
-    'The newest 1000. The uid of an invite is that of its email. Recipients are encrypted and not shown.',
-  examples: ['berth admin mail list', 'berth admin mail list --state failed --json'],
-  run: ({ optionIfSet, output }) =>
-    withExistingInstallation(readConfigOrExit(), async ({ store }) => {
-      const mails = await listMails(store.db.kysely, optionIfSet('state'))
-      await output.report({ mails }, mails, view)
-    }),
-}
+const mailListCommand = installationList(
+  {
+    summary: 'List emails that wait, and invites that were sent or not sent',
+    options: [
+      {
+        flags: '--state <state>',
+        summary: 'only emails in this state',
+        choices: ['queued', 'sent', 'failed'],
+      },
+      jsonOption,
+    ],
+    notes:
+      'The newest 1000. The uid of an invite is that of its email. Recipients are encrypted and not shown.',
+    examples: ['berth admin mail list', 'berth admin mail list --state failed --json'],
+    view: () => view,
+  },
+  ({ store }, { optionIfSet }) => listMails(store.db.kysely, optionIfSet('state')),
+)
 
 /** `berth admin mail`: the email that the server sends. */
 export const mailGroup: CommandGroup = {
   name: 'mail',
   summary: 'Test the mail server, and list email',
-  commands: [testCommand, listCommand],
+  commands: [testCommand, mailListCommand],
 }

@@ -5,6 +5,7 @@ import {
   capabilitySetOf,
 } from '@berth/contract/capabilities.ts'
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
+import { isWithin, rootOf } from '../../api/uid.ts'
 import { ANONYMOUS_IDENTITY } from '../../iam/identities/anonymous-uid.ts'
 import { suggestRoles } from '../../iam/managed-roles.ts'
 import type { Authenticate } from '../../pipeline/authenticate.ts'
@@ -84,7 +85,7 @@ export function authorizeRepo(
   const authorization = authorizeScope(caller, grants, scope, required, (missing) =>
     caller.isAnonymous === true
       ? ociError('UNAUTHORIZED', `${actionTexts[action]} ${text} needs a token: sign in to the registry`)
-      : deniedError(caller, repository, missing, action),
+      : deniedError({ caller, grants }, repository, missing, action),
   )
   if (!tokenAllows(caller, text, action))
     throw ociError(
@@ -100,9 +101,19 @@ const actionTexts: Readonly<Record<Action, string>> = {
   delete: 'deleting in',
 }
 
-/** Names the missing capabilities and the roles that include them: clients print it. */
-function deniedError(caller: Caller, repository: RepoReference, missing: CapabilitySet, action: Action) {
+/**
+ * Names the missing capabilities and the roles that include them: clients print it. Outside of the organizations of the caller the text is
+ * the same whether the repository exists or not (R35).
+ */
+function deniedError(
+  { caller, grants }: { readonly caller: Caller; readonly grants: Grants },
+  repository: RepoReference,
+  missing: CapabilitySet,
+  action: Action,
+) {
   const { text } = repository.name
+  if (!isNarrowed(caller) && !hasGrantsAround(grants, repository))
+    return ociError('DENIED', `${text} not found or not visible to you`, { auditUid: scopeOf(repository) })
   const names = capabilitiesIn(missing).map(capabilityName)
   const needed = `${actionTexts[action]} ${text} requires ${names.join(', ')}`
   const roles = suggestRoles(missing)
@@ -114,6 +125,14 @@ function deniedError(caller: Caller, repository: RepoReference, missing: Capabil
     auditUid: scopeOf(repository),
     ociDetail: { capabilities: names, roles },
   })
+}
+
+/** Whether the caller has a role anywhere in the organization of a repository, or on the platform. */
+function hasGrantsAround({ capabilitiesByScope }: Grants, { group }: RepoReference): boolean {
+  return (
+    group !== undefined &&
+    [...capabilitiesByScope.keys()].some((scope) => scope === '' || isWithin(scope, rootOf(group)))
+  )
 }
 
 /** Whether a token is valid for the catalog of repositories (R35). */
