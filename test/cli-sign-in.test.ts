@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { signedInPage, signedInPage, startBrowser, startBrowser, withoutBrowser, withoutBrowser } from './support/browser/chromium.ts'
+import { signedInPage, startBrowser, withoutBrowser } from './support/browser/chromium.ts'
 import { createSignedInBrowser, type WebBrowser } from './support/browser/web-browser.ts'
 import { type CommandLine, commandLine, signIn, waitForOutput } from './support/cli/command-line.ts'
 import { anyDatabase } from './support/database/databases.ts'
