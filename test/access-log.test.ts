@@ -129,8 +129,9 @@ for (const engine of ['sqlite', 'postgres'] as const)
         berth.identity,
       ])
       assert.deepEqual(await shape('rest-404'), [404, 'NOT_FOUND', undefined, undefined])
-      assert.deepEqual(await shape('page'), [200, undefined, '/sign-in', undefined])
-      assert.equal((await shape('setup'))[2], '/setup')
+      assert.deepEqual(await shape('page'), [200, 'OK', '/sign-in', undefined])
+      assert.equal((await lineOf('page')).method, 'berth.signin/ShowSignIn')
+      assert.deepEqual(await shape('setup'), [404, 'NOT_FOUND', '/setup', undefined])
     })
 
     await t.test('gRPC: calls that succeed, are refused, and that no method takes', async () => {

@@ -68,7 +68,8 @@ export function createSteps({ limits, readGrants, deny }: StepOptions): Steps {
     authenticate: (call) =>
       andThen(call.operation.access!.authenticate(call.incoming), (caller) => {
         call.caller = caller
-        if (caller.isAnonymous !== true) assignShare(caller.identity)
+        if (caller.isAnonymous === true) return
+        assignShare(caller.identity)
         if (call.incoming.record !== undefined) call.incoming.record.identity = caller.identity
       }),
     limitByIdentity({ operation: { limitClass }, incoming, caller }) {

@@ -2,13 +2,13 @@ import { type ApiError, invalidArgument, permissionDenied } from '../../api/erro
 import { readRegisteredThrough } from '../../iam/identities/users.ts'
 import { hasUserAuthority } from '../../pipeline/vouching.ts'
 import type { SignInContext } from '../context.ts'
-import { accessRule, requireSession, type SignedInBrowser } from '../pages/page-operation.ts'
+import { accessRule, requireSession, type SessionProof } from '../pages/page-operation.ts'
 import type { BrowserCaller } from '../sessions/session-cookie.ts'
 import { type Account, accountOfIdentity } from './accounts.ts'
 
 /** Access rules of the account pages. */
 
-export interface SignedInUser extends SignedInBrowser {
+export interface SignedInUser extends SessionProof {
   /** Undefined for a user of an identity provider. */
   readonly account: Account | undefined
   /** Whether this session has authority over the whole user (pipeline/vouching.ts). */

@@ -51,12 +51,12 @@ export function anyClient(name: string, renderError?: NamedOperation['renderErro
 export const anyBrowser = accessRule((caller) => ({ caller, browser: caller.browser }))
 
 /** A browser with a signed-in user. */
-export interface SignedInBrowser extends PageProof {
+export interface SessionProof extends PageProof {
   readonly session: Session
 }
 
 /** Returns the signed-in user of a browser. Other browsers are sent to the sign-in page, or get an error if they send a form. */
-export function requireSession(caller: BrowserCaller): SignedInBrowser {
+export function requireSession(caller: BrowserCaller): SessionProof {
   const { browser } = caller
   const { session } = browser
   if (session === undefined) throw new SignInRequired()
