@@ -152,6 +152,7 @@ test('the request pipeline alone authenticates browsers, and each page is an ope
   assert.deepEqual(filesWith(/\bauthenticateBrowser\(/), [
     'signin/pages/page-routes.ts',
     'signin/sessions/session-cookie.ts',
+    'signin/sessions/session-credential.ts',
   ])
   // The stylesheet and scripts of the pages are no operations.
   assert.deepEqual(filesWith(/\bnew Hono\b/), [

@@ -243,6 +243,7 @@ export const packages: Readonly<
     uses: ['contract'],
   },
   client: { holds: 'the published client of the REST API, for browsers and Node', uses: [] },
+  console: { holds: 'the web console, built into files that the server sends', uses: ['client'] },
   cli: {
     holds: 'the command line, and the client of OCI registries',
     uses: ['client', 'contract', 'advisory-formats'],

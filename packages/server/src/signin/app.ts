@@ -1,11 +1,14 @@
 import { Hono } from 'hono'
 import { routePath } from 'hono/route'
+import { sendStaticFile } from '../port/documents/static-file.ts'
 import type { HttpHandler, HttpRequest } from '../port/http.ts'
 import { RestCall } from '../port/rest-call.ts'
 import { accountRoutes } from './accounts/account-routes.ts'
 import { inviteRoutes } from './accounts/invite-routes.ts'
 import { registerRoutes } from './accounts/register-routes.ts'
 import { setupRoutes } from './accounts/setup-routes.ts'
+import { consoleFiles } from './console/console-files.ts'
+import { consoleRoutes } from './console/console-routes.ts'
 import type { PortBindings, SignInContext, SignInEnv } from './context.ts'
 import type { SignInOptions } from './handler.ts'
 import { authorizeRoutes } from './oauth/authorization-endpoint.ts'
@@ -36,7 +39,10 @@ export function createSignInHandler(options: SignInOptions): HttpHandler {
       userAgent: (c.req.header('user-agent') ?? '').slice(0, USER_AGENT_CHARS_MAX),
     }),
   })
+  const consoleFile = consoleFiles()
   return async (request) => {
+    const file = await (request.method === 'GET' ? consoleFile(pathOf(request)) : undefined)
+    if (file !== undefined) return sendStaticFile(file, request)
     const response = await app.fetch(toWebRequest(request, options.authUrl), {
       address: request.address,
       requestId: request.id,
@@ -77,10 +83,13 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
     browserFlowRoutes,
     deviceRoutes,
     inviteRoutes,
+    consoleRoutes,
   ])
     app.route('/', routes(context).app)
   return app
 }
+
+const pathOf = ({ url }: HttpRequest) => url.replace(/\?.*$/s, '')
 
 function toWebRequest(request: HttpRequest, authUrl: string): Request {
   const headers = new Headers()
