@@ -12,7 +12,8 @@ export const config = defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2023',
-    manifest: 'manifest.json',
+    // Directives for servers that render React, which this is not.
+    rolldownOptions: { checks: { moduleLevelDirective: false } },
   },
 })
 

@@ -1,15 +1,9 @@
-/** What the server wrote into the page: the signed-in user and the token that protects changes against other sites. */
-export interface Session {
+/** What the server wrote into the page. It is not secret from the user; another site cannot read it. */
+interface Session {
   /** uid of the identity. */
   readonly identity: string
-  /** Display name; the email address or the uid if the user has none. */
-  readonly name: string
-  readonly email: string
-  /** Sent with every request of the page. Another site cannot read it. */
+  /** Sent with every request, as proof that a page of this server sent it. */
   readonly csrfToken: string
-  /** Whether the user operates the server. */
-  readonly isOperator: boolean
-  /** `{api_url}` of the server. */
   readonly apiUrl: string
   /** Host name of the registry, as in image references. */
   readonly registryHost: string
