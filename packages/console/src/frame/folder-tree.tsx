@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { ChevronRight } from 'lucide-react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Button, Tree, TreeItem, TreeItemContent } from 'react-aria-components'
 import { foldersQuery } from '../api/queries.ts'
 
@@ -10,6 +10,10 @@ export function FolderTree({ organization, name }: { readonly organization: stri
   const navigate = useNavigate()
   const { _splat: current } = useParams({ strict: false })
   const [expanded, setExpanded] = useState<ReadonlySet<string | number>>(new Set([organization]))
+  // The folder of the page is in view.
+  useEffect(() => {
+    if (current !== undefined) setExpanded((before) => new Set([...before, ...foldersAbove(current)]))
+  }, [current])
   return (
     <Tree
       aria-label={`Folders of ${name}`}
@@ -22,6 +26,11 @@ export function FolderTree({ organization, name }: { readonly organization: stri
       <Folder uid={organization} name={name} expanded={expanded} current={current} />
     </Tree>
   )
+}
+
+function foldersAbove(uid: string): string[] {
+  const segments = uid.split('/')
+  return segments.slice(0, -1).map((_, index) => segments.slice(0, index + 1).join('/'))
 }
 
 interface FolderProps {

@@ -3,8 +3,8 @@ import { useNavigate } from '@tanstack/react-router'
 import { Search as SearchIcon } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import {
+  Autocomplete,
   Button,
-  ComboBox,
   Dialog,
   Heading,
   Input,
@@ -13,6 +13,7 @@ import {
   ListBoxItem,
   Modal,
   ModalOverlay,
+  SearchField,
   Text,
 } from 'react-aria-components'
 import { api } from '../api/client.ts'
@@ -90,19 +91,17 @@ function SearchDialog({ onClose }: { readonly onClose: () => void }) {
           <Heading slot="title" level={2}>
             Search
           </Heading>
-          <ComboBox
-            className="field"
-            items={data}
-            inputValue={text}
-            onInputChange={setText}
-            onChange={(id) => id !== null && open(String(id))}
-            defaultFilter={() => true}
-            menuTrigger="input"
-            autoFocus
-          >
-            <Label>Name or uid of a folder or repository</Label>
-            <Input placeholder="The whole name, such as nginx" />
-            <ListBox<Found> className="choices results">
+          <Autocomplete inputValue={text} onInputChange={setText}>
+            <SearchField className="field" autoFocus>
+              <Label>Name or uid of a folder or repository</Label>
+              <Input placeholder="The whole name, such as nginx" />
+            </SearchField>
+            <ListBox<Found>
+              aria-label="Found"
+              className="choices results"
+              items={data}
+              onAction={(id) => open(String(id))}
+            >
               {({ id, name, kind, uid }) => (
                 <ListBoxItem id={id} textValue={name} className="choice-item">
                   <Text slot="label">{name}</Text>
@@ -112,7 +111,7 @@ function SearchDialog({ onClose }: { readonly onClose: () => void }) {
                 </ListBoxItem>
               )}
             </ListBox>
-          </ComboBox>
+          </Autocomplete>
           <p className="muted" role="status">
             {error !== null && messageOf(error)}
             {error === null && isDone && data.length === 0 && 'Nothing has this name or uid.'}

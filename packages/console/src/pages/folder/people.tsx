@@ -130,7 +130,7 @@ function Inherited({ uid }: { readonly uid: string }) {
   const { data: ancestors = [] } = useQuery(ancestorsQuery(uid))
   if (ancestors.length === 0) return null
   return (
-    <p className="muted">
+    <p className="muted note">
       Roles in these folders apply here too:{' '}
       {ancestors.map((folder, index) => (
         <span key={folder.uid}>
