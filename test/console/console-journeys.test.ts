@@ -71,7 +71,7 @@ consoleSuite('the console', (cast) => {
     await open(`/folders/${organization.uid}?tab=people`, organization.name)
     await page.getByRole('button', { name: 'Invite', exact: true }).click()
     await page.getByRole('button', { name: /Role/ }).click()
-    await page.getByRole('option', { name: 'viewer', exact: true }).click()
+    await page.getByRole('option', { name: /^viewer / }).click()
     await page.getByRole('button', { name: 'Create the invite' }).click()
     const link = (await page.getByText(/\/invite\?code=/).textContent()) ?? ''
     await page.getByRole('grid', { name: 'Invites' }).getByText('anyone with the link').waitFor()
@@ -87,7 +87,7 @@ consoleSuite('the console', (cast) => {
     await page.reload()
     const revoke = page.getByRole('grid', { name: 'Roles' }).getByRole('row').filter({ hasText: 'viewer' })
     await revoke.getByRole('button', { name: /^Revoke/ }).click()
-    await page.getByRole('button', { name: 'Revoke the role' }).click()
+    await page.getByRole('button', { name: 'Revoke the role', exact: true }).click()
     await revoke.waitFor({ state: 'detached' })
     assert.equal((await apiOf(cast().berth, token).get(`iam/groups/${organization.uid}`)).status, 403)
     assert.deepEqual(problems, [])
@@ -101,7 +101,7 @@ consoleSuite('the console', (cast) => {
     await page.getByRole('button', { name: 'Grant a role' }).click()
     await page.getByRole('textbox', { name: 'Uid of the identity' }).fill(identity)
     await page.getByRole('button', { name: /Role/ }).click()
-    await page.getByRole('option', { name: 'editor', exact: true }).click()
+    await page.getByRole('option', { name: /^editor / }).click()
     await page.getByRole('button', { name: 'Grant the role' }).click()
     await page.getByRole('row').filter({ hasText: 'grace@example.com' }).getByText('editor').waitFor()
 

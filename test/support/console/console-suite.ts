@@ -13,7 +13,7 @@ export interface ConsoleFixture {
   readonly chromium: Browser
   /** The platform's administrator. */
   readonly admin: Api
-  /** A user with a role in an organization or a folder, in a browser of their own. */
+  /** A user with a role, a managed one by name or a custom one by uid, in an organization or a folder, in a browser of their own. */
   signIn(role: string, uid: string): Promise<ConsolePage & { readonly identity: string }>
   /** An organization with a name that no other test has. */
   organization(): Promise<{ readonly uid: string; readonly name: string }>
@@ -37,7 +37,7 @@ export function consoleSuite(title: string, suite: (cast: () => ConsoleFixture) 
           const identity = await createPerson(berth, { email: `${newName('ada')}@example.com` })
           await admin.create(`iam/roleBindings/${uid}`, {
             identityUid: identity,
-            roleUid: role.includes('-') ? role : managedRole(role),
+            roleUid: role.includes('/') ? role : managedRole(role),
           })
           return { identity, ...(await openConsole(chromium, berth, identity)) }
         },

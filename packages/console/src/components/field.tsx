@@ -76,12 +76,8 @@ export function SelectField({ label, choices, value, onChange, problem }: Select
         <ListBox items={choices} className="choices">
           {({ id, name, description }) => (
             <ListBoxItem id={id} textValue={name} className="choice-item">
-              <Text slot="label">{name}</Text>
-              {description && (
-                <Text slot="description" className="hint">
-                  {description}
-                </Text>
-              )}
+              <span>{name}</span>
+              {description && <span className="hint"> {description}</span>}
             </ListBoxItem>
           )}
         </ListBox>

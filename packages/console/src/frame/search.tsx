@@ -14,7 +14,6 @@ import {
   Modal,
   ModalOverlay,
   SearchField,
-  Text,
 } from 'react-aria-components'
 import { api } from '../api/client.ts'
 import { messageOf } from '../api/query-client.ts'
@@ -104,10 +103,10 @@ function SearchDialog({ onClose }: { readonly onClose: () => void }) {
             >
               {({ id, name, kind, uid }) => (
                 <ListBoxItem id={id} textValue={name} className="choice-item">
-                  <Text slot="label">{name}</Text>
-                  <Text slot="description" className="hint">
+                  <span>{name}</span>{' '}
+                  <span className="hint">
                     {kind} {uid}
-                  </Text>
+                  </span>
                 </ListBoxItem>
               )}
             </ListBox>
