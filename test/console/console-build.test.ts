@@ -31,7 +31,9 @@ test('what every page loads has at most 200 KB, and what one page adds at most 5
 
 test('the page has no inline script or style', () => {
   assert.doesNotMatch(page, /<style|\son\w+=|style=/)
-  assert.deepEqual(page.match(/<script(?![^>]* src=)[^>]*>/g), ['<script type="application/json" id="session">'])
+  assert.deepEqual(page.match(/<script(?![^>]* src=)[^>]*>/g), [
+    '<script type="application/json" id="session">',
+  ])
 })
 
 test('files of the build are immutable, compressed and revalidated by their ETag', async (t) => {

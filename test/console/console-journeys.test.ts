@@ -13,18 +13,27 @@ consoleSuite('the console', (cast) => {
     const organization = await cast().organization()
     const { page, problems, open } = await cast().signIn('owner', organization.uid)
     await open('', 'Home')
-    await page.getByRole('grid', { name: 'Organizations' }).getByRole('link', { name: organization.name }).click()
+    await page
+      .getByRole('grid', { name: 'Organizations' })
+      .getByRole('link', { name: organization.name })
+      .click()
     await page.getByRole('heading', { level: 1, name: organization.name }).waitFor()
     assert.equal(await page.title(), `${organization.name} – Berth`)
 
     await page.getByRole('button', { name: 'Create a folder' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('Not A Name!')
     await page.getByRole('button', { name: 'Create the folder' }).click()
-    await page.getByRole('dialog').getByText(/must match/).waitFor()
+    await page
+      .getByRole('dialog')
+      .getByText(/must match/)
+      .waitFor()
     await page.getByRole('textbox', { name: 'Name' }).fill('team')
     await page.getByRole('button', { name: 'Create the folder' }).click()
     await page.getByRole('heading', { level: 1, name: 'team' }).waitFor()
-    await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: organization.name }).waitFor()
+    await page
+      .getByRole('navigation', { name: 'Breadcrumbs' })
+      .getByRole('link', { name: organization.name })
+      .waitFor()
 
     await page.getByRole('button', { name: 'Edit' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('crew')
@@ -41,7 +50,9 @@ consoleSuite('the console', (cast) => {
     await page.getByRole('button', { name: 'Create the repository' }).click()
     await page.getByRole('heading', { level: 1, name: 'nginx' }).waitFor()
     const repoAddress = page.url()
-    await page.getByText(`docker push ${hostOf(cast().berth)}/${organization.name}/crew/nginx:latest`).waitFor()
+    await page
+      .getByText(`docker push ${hostOf(cast().berth)}/${organization.name}/crew/nginx:latest`)
+      .waitFor()
 
     await page.getByRole('link', { name: 'crew' }).click()
     await page.getByRole('button', { name: 'Delete' }).click()
@@ -49,7 +60,11 @@ consoleSuite('the console', (cast) => {
     assert.equal(await confirm.isDisabled(), true)
     await page.getByRole('textbox', { name: 'Type crew to confirm' }).fill('crew')
     await confirm.click()
-    await page.getByRole('alert').getByText(/nginx|repo/).first().waitFor()
+    await page
+      .getByRole('alert')
+      .getByText(/nginx|repo/)
+      .first()
+      .waitFor()
     await page.keyboard.press('Escape')
 
     await page.goto(repoAddress)
@@ -123,9 +138,9 @@ consoleSuite('the console', (cast) => {
     const repo = await admin.create(`registry/repos/${organization.uid}`, { name: 'nginx' })
     const registry = ociClient(berth, await bearerOf(berth, berth.owner))
     const image = testImage()
-    for (let n = 0; n < 60; n++)
-      await pushImage(registry, `${organization.name}/nginx`, image, `v${n}`)
-    const content = '# The server\n\nText with `code`, a [guide](https://docs.example/) and:\n\n- one\n- two\n'
+    for (let n = 0; n < 60; n++) await pushImage(registry, `${organization.name}/nginx`, image, `v${n}`)
+    const content =
+      '# The server\n\nText with `code`, a [guide](https://docs.example/) and:\n\n- one\n- two\n'
     assert.equal((await admin.patch(`registry/repos/${repo.uid}/readme`, { content })).status, 200)
     const { page, problems, open } = await cast().signIn('viewer', organization.uid)
     await open(`/repos/${repo.uid}`, 'nginx')
@@ -136,7 +151,10 @@ consoleSuite('the console', (cast) => {
     await page.getByText('60 of 60').waitFor()
     await tags.getByText(image.digest).first().waitFor()
     await page.getByRole('heading', { level: 3, name: 'The server' }).waitFor()
-    assert.equal(await page.getByRole('link', { name: 'guide' }).getAttribute('href'), 'https://docs.example/')
+    assert.equal(
+      await page.getByRole('link', { name: 'guide' }).getAttribute('href'),
+      'https://docs.example/',
+    )
     assert.equal(await page.locator('.readme li').count(), 2)
     assert.deepEqual(problems, [])
   })
@@ -180,7 +198,8 @@ consoleSuite('the console', (cast) => {
     const focused = (): Promise<string> => page.evaluate('document.activeElement.textContent')
     assert.equal(await focused(), 'Skip to the content')
     await page.keyboard.press('Enter')
-    for (let tabs = 0; (await focused()) !== 'Create a folder' && tabs < 20; tabs++) await page.keyboard.press('Tab')
+    for (let tabs = 0; (await focused()) !== 'Create a folder' && tabs < 20; tabs++)
+      await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor()
     await page.keyboard.type('web')

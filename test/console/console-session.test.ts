@@ -28,7 +28,11 @@ function send(url: string, method: string, headers: Headers, body?: object): Pro
       let text = ''
       for await (const chunk of response.setEncoding('utf8')) text += chunk
       const isJson = String(response.headers['content-type']).includes('json')
-      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: isJson ? JSON.parse(text) : text })
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        body: isJson ? JSON.parse(text) : text,
+      })
     })
     request.end(body === undefined ? undefined : JSON.stringify(body))
   })
@@ -62,7 +66,9 @@ onEveryDatabase('the session of the console', (cast) => {
 
   test('reads and changes as its user may, and the audit log names the user', async () => {
     const { organization, headers } = await asOwner()
-    const created = await send(url(`iam/groups/${organization.uid}`), 'POST', headers, { name: newName('team') })
+    const created = await send(url(`iam/groups/${organization.uid}`), 'POST', headers, {
+      name: newName('team'),
+    })
     assert.equal(created.status, 200, JSON.stringify(created.body))
     assert.equal((await send(url(`iam/groups/${created.body.uid}`), 'GET', headers)).status, 200)
     assert.deepEqual(
@@ -72,7 +78,9 @@ onEveryDatabase('the session of the console', (cast) => {
     const who = await send(`${cast().berth.url}/auth/v1/ok`, 'GET', headers)
     assert.equal(who.status, 200)
     assert.equal(who.body.subject, organization.owner.uid)
-    assert.ok(who.body.capabilities.some((held: { group?: { id: string } }) => held.group?.id === organization.uid))
+    assert.ok(
+      who.body.capabilities.some((held: { group?: { id: string } }) => held.group?.id === organization.uid),
+    )
     const other = await cast().organization()
     assert.equal((await send(url(`iam/groups/${other.uid}`), 'GET', headers)).status, 403)
   })
@@ -96,7 +104,12 @@ onEveryDatabase('the session of the console', (cast) => {
       'another site that states our origin': { ...headers, 'sec-fetch-site': 'cross-site', origin },
       'another origin': { cookie, ...token, origin: 'https://evil.example' },
       'an opaque origin': { cookie, ...token, origin: 'null' },
-      'another origin and our referrer': { cookie, ...token, origin: 'https://evil.example', referer: `${origin}/console` },
+      'another origin and our referrer': {
+        cookie,
+        ...token,
+        origin: 'https://evil.example',
+        referer: `${origin}/console`,
+      },
       'a host that begins like ours': { cookie, ...token, referer: `${origin}.evil.example/` },
       'our address in the path of another': { cookie, ...token, referer: `https://evil.example/${origin}` },
       'an Authorization header besides': { ...headers, authorization: 'Bearer x' },
@@ -110,7 +123,10 @@ onEveryDatabase('the session of the console', (cast) => {
     assert.equal((await organization.owner.api.get(`iam/groups/${organization.uid}`)).body.description, '')
     // Plain http addresses: browsers state no Sec-Fetch-Site.
     assert.equal((await send(address, 'GET', { cookie, ...token, referer: `${origin}/console` })).status, 200)
-    assert.equal((await send(address, 'PATCH', { cookie, ...token, origin }, { description: 'x' })).status, 200)
+    assert.equal(
+      (await send(address, 'PATCH', { cookie, ...token, origin }, { description: 'x' })).status,
+      200,
+    )
   })
 
   test('only REST accepts the session: not the registry, its tokens, nor the exchange', async () => {
@@ -138,7 +154,11 @@ onEveryDatabase('the session of the console', (cast) => {
     assert.equal((await browser.post('/sign-out', { form_token })).path, '/sign-in?done=signed-out')
     assert.equal((await send(address, 'GET', headers)).status, 401)
     const identity = await createPerson(cast().berth)
-    const { id, secret } = await createSession(cast().berth, { identity, method: 'password' }, { kind: 'browser' })
+    const { id, secret } = await createSession(
+      cast().berth,
+      { identity, method: 'password' },
+      { kind: 'browser' },
+    )
     const other = webBrowser(cast().berth.url)
     other.cookies.set('berth', secret)
     const { csrfToken = '' } = await sessionOf(other)
@@ -181,7 +201,10 @@ onEveryDatabase('the session of the console', (cast) => {
     })
     const identity = await createPerson(cast().berth, { voucher: voucherOf(provider) })
     for (const { uid } of [ours, theirs])
-      await cast().admin.create(`iam/roleBindings/${uid}`, { identityUid: identity, roleUid: managedRole('owner') })
+      await cast().admin.create(`iam/roleBindings/${uid}`, {
+        identityUid: identity,
+        roleUid: managedRole('owner'),
+      })
     const bound = await signedIn(identity, { method: 'provider', voucher: voucherOf(provider) })
     assert.equal((await send(url(`iam/groups/${ours.uid}`), 'GET', bound.headers)).status, 200)
     assert.equal((await send(url(`iam/groups/${theirs.uid}`), 'GET', bound.headers)).status, 403)
@@ -204,7 +227,12 @@ onEveryDatabase('the session of the console', (cast) => {
     assert.equal(headers.get('cross-origin-opener-policy'), 'same-origin')
     assert.equal(headers.get('cache-control'), 'no-store')
     const policy = headers.get('content-security-policy') ?? ''
-    for (const part of ["default-src 'none'", "frame-ancestors 'none'", "script-src 'self'", "base-uri 'none'"])
+    for (const part of [
+      "default-src 'none'",
+      "frame-ancestors 'none'",
+      "script-src 'self'",
+      "base-uri 'none'",
+    ])
       assert.ok(policy.split('; ').includes(part), part)
     assert.doesNotMatch(policy, /unsafe|\*|data:|http/)
     assert.equal(headers.get('access-control-allow-origin'), null)
@@ -231,7 +259,13 @@ onEveryDatabase('the session of the console', (cast) => {
     assert.equal(after.path, '/console/folders/abc?tab=people')
     const signedInAlready = await browser.open(`/sign-in?request=${encodeURIComponent('/console/x')}`)
     assert.equal(signedInAlready.path, '/console/x')
-    for (const path of ['//evil.example', '/console.evil.example', '/consolex', '/console/\\evil', 'https://evil.example']) {
+    for (const path of [
+      '//evil.example',
+      '/console.evil.example',
+      '/consolex',
+      '/console/\\evil',
+      'https://evil.example',
+    ]) {
       const refused = await webBrowser(berth.url).open(`/sign-in?request=${encodeURIComponent(path)}`)
       assert.equal(refused.status, 404, path)
     }

@@ -74,7 +74,14 @@ consoleSuite('states of the console', (cast) => {
   test('addresses of nothing say so', async () => {
     const organization = await cast().organization()
     const { page, problems, open } = await cast().signIn('viewer', organization.uid)
-    for (const path of ['/none', `/folders/${'0'.repeat(40)}`, '/folders/x', '/folders/..%2f', `/repos/${organization.uid}/${'1'.repeat(16)}`, '/folders/'])
+    for (const path of [
+      '/none',
+      `/folders/${'0'.repeat(40)}`,
+      '/folders/x',
+      '/folders/..%2f',
+      `/repos/${organization.uid}/${'1'.repeat(16)}`,
+      '/folders/',
+    ])
       await open(path, 'Not found')
     await page.getByRole('link', { name: 'Go to the home page' }).click()
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
@@ -123,8 +130,13 @@ consoleSuite('states of the console', (cast) => {
     const { admin } = cast()
     const markup = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"\'&lt;{{7*7}}'
     const spoof = 'abc\u202etxt.exe'
-    const repo = await admin.create(`registry/repos/${organization.uid}`, { name: 'app', description: markup })
-    await admin.create(`iam/groups/${organization.uid}`, { name: 'team', description: `${markup}${spoof}` }).catch(() => undefined)
+    const repo = await admin.create(`registry/repos/${organization.uid}`, {
+      name: 'app',
+      description: markup,
+    })
+    await admin
+      .create(`iam/groups/${organization.uid}`, { name: 'team', description: `${markup}${spoof}` })
+      .catch(() => undefined)
     await admin.patch(`iam/groups/${organization.uid}`, { description: markup })
     const content = `# Title <b>bold</b>\n\n<details open>\n\nText\n\n</details>\n\n[mail](mailto:a@example.com) ![picture](https://evil.example/track.png)\n\n\`<i>\`\n`
     assert.equal((await admin.patch(`registry/repos/${repo.uid}/readme`, { content })).status, 200)
@@ -210,8 +222,14 @@ consoleSuite('states of the console', (cast) => {
   test('every page and dialog passes axe at 375 and 1280 pixels, light and dark, also with very long names', async () => {
     const { berth, admin } = cast()
     const long = 'geschwindigkeitsbegrenzungsverordnung'.repeat(3).slice(0, 60)
-    const organization = await admin.create('iam/groups', { name: `${newName('org')}-${long}`.slice(0, 60), description: long.repeat(4) })
-    const folder = await admin.create(`iam/groups/${organization.uid}`, { name: long, description: 'A long description. '.repeat(12) })
+    const organization = await admin.create('iam/groups', {
+      name: `${newName('org')}-${long}`.slice(0, 60),
+      description: long.repeat(4),
+    })
+    const folder = await admin.create(`iam/groups/${organization.uid}`, {
+      name: long,
+      description: 'A long description. '.repeat(12),
+    })
     await admin.create(`iam/groups/${folder.uid}`, { name: 'below' })
     const repo = await admin.create(`registry/repos/${folder.uid}`, { name: 'app', description: long })
     const registry = ociClient(berth, await bearerOf(berth, berth.owner))

@@ -14,7 +14,12 @@ export const api = createBerthClient({
   retries: RETRIES,
   fetch: async (url, init) => {
     const headers = { ...(init.headers as Record<string, string>), 'x-berth-csrf': session.csrfToken }
-    const response = await fetch(url, { ...init, headers, credentials: 'same-origin', referrerPolicy: 'same-origin' })
+    const response = await fetch(url, {
+      ...init,
+      headers,
+      credentials: 'same-origin',
+      referrerPolicy: 'same-origin',
+    })
     if (response.status === UNAUTHENTICATED) queryClient.setQueryData(SESSION_ENDED, true)
     return response
   },

@@ -20,7 +20,10 @@ export interface Versioned<T> {
   readonly etag: string | undefined
 }
 
-function paged<T>(key: readonly unknown[], read: (pageToken: string, signal: AbortSignal) => Promise<Page<T>>) {
+function paged<T>(
+  key: readonly unknown[],
+  read: (pageToken: string, signal: AbortSignal) => Promise<Page<T>>,
+) {
   return infiniteQueryOptions({
     queryKey: key,
     queryFn: ({ pageParam, signal }) => read(pageParam, signal),
@@ -85,7 +88,13 @@ export const readmeQuery = (repo: string) =>
 
 export const tagsQuery = (repo: string) =>
   paged(['tags', repo], async (pageToken, signal) => {
-    const filter = { uidp: { childrenOf: repo }, includeDates: true, includeEpochs: true, pageSize: PAGE_SIZE, pageToken }
+    const filter = {
+      uidp: { childrenOf: repo },
+      includeDates: true,
+      includeEpochs: true,
+      pageSize: PAGE_SIZE,
+      pageToken,
+    }
     const { tags: items, ...rest } = await api.tags.list(filter, { signal })
     return { items, ...rest }
   })
@@ -120,7 +129,10 @@ export const rolesQuery = (organization: string) =>
     queryFn: async ({ signal }) => {
       const read = async (uidp: object) =>
         (await api.roles.list({ uidp, orderBy: 'name', pageSize: PAGE_SIZE_MAX }, { signal })).roles
-      const [managed, own] = await Promise.all([read({ inRoot: true }), read({ descendantsOf: organization })])
+      const [managed, own] = await Promise.all([
+        read({ inRoot: true }),
+        read({ descendantsOf: organization }),
+      ])
       return [...own, ...managed]
     },
   })

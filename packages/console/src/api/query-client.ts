@@ -11,7 +11,8 @@ export const queryClient = new QueryClient({
   },
 })
 
-const NO_RESPONSE = 'The server does not respond. Check your connection; the page tries again when you return to it.'
+const NO_RESPONSE =
+  'The server does not respond. Check your connection; the page tries again when you return to it.'
 
 /** Returns the message of a failure as users read it, without the name of its code. */
 export function messageOf(failure: unknown): string {

@@ -1,3 +1,4 @@
+import { ChevronDown } from 'lucide-react'
 import {
   Button,
   FieldError,
@@ -11,7 +12,6 @@ import {
   Text,
   TextField,
 } from 'react-aria-components'
-import { ChevronDown } from 'lucide-react'
 
 /** Fields of forms: a label, the input, a hint, and what the server says about the value. */
 
@@ -30,7 +30,13 @@ interface FieldProps {
 
 export function Field({ label, hint, problem, isFirst, ...props }: FieldProps) {
   return (
-    <TextField className="field" {...props} isInvalid={problem !== undefined} autoFocus={isFirst === true} autoComplete="off">
+    <TextField
+      className="field"
+      {...props}
+      isInvalid={problem !== undefined}
+      autoFocus={isFirst === true}
+      autoComplete="off"
+    >
       <Label>{label}</Label>
       <Input />
       {hint && (

@@ -42,7 +42,10 @@ export function FormDialog(props: FormDialogProps) {
           <Form onSubmit={onSubmit} validationBehavior="aria">
             {isConflict ? (
               <div className="alert" role="alert">
-                <p>Someone else changed this in the meantime. Load the current version, and then apply your change again.</p>
+                <p>
+                  Someone else changed this in the meantime. Load the current version, and then apply your
+                  change again.
+                </p>
                 <Button
                   className="button quiet"
                   onPress={() => {
@@ -105,7 +108,13 @@ interface DeleteDialogProps extends Pick<FormDialogProps, 'onClose' | 'submit'> 
 export function DeleteDialog({ kind, name, children, ...rest }: DeleteDialogProps) {
   const [typed, setTyped] = useState('')
   return (
-    <FormDialog {...rest} title={`Delete the ${kind}`} action={`Delete the ${kind}`} isDangerous isDisabled={typed !== name}>
+    <FormDialog
+      {...rest}
+      title={`Delete the ${kind}`}
+      action={`Delete the ${kind}`}
+      isDangerous
+      isDisabled={typed !== name}
+    >
       {() => (
         <>
           <p>{children}</p>

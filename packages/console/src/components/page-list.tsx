@@ -35,7 +35,8 @@ const FORBIDDEN = 403
 
 export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
   const { label, query, columns, empty, missing, keyOf } = props
-  const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useInfiniteQuery(query)
+  const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } =
+    useInfiniteQuery(query)
   if (missing !== undefined) return <NoPermission label={label} reason={missing} />
   if (isPending)
     return (
@@ -86,7 +87,11 @@ export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
               {total === undefined ? '' : ` of ${total}`}
             </span>
             {hasNextPage && (
-              <Button className="button quiet" isDisabled={isFetchingNextPage} onPress={() => void fetchNextPage()}>
+              <Button
+                className="button quiet"
+                isDisabled={isFetchingNextPage}
+                onPress={() => void fetchNextPage()}
+              >
                 {isFetchingNextPage ? 'Loading…' : 'Load more'}
               </Button>
             )}

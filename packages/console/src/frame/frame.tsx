@@ -18,7 +18,9 @@ export function Frame() {
   const current = known.find((one) => one.uid === organization)
   // Other pages of the server, such as the account, are documents of their own.
   return (
-    <RouterProvider navigate={(href) => (href.startsWith('/console') ? router.history.push(href) : location.assign(href))}>
+    <RouterProvider
+      navigate={(href) => (href.startsWith('/console') ? router.history.push(href) : location.assign(href))}
+    >
       <a className="skip" href="#content">
         Skip to the content
       </a>
@@ -92,7 +94,12 @@ function OrganizationSwitcher({ organizations, current, hasMore, onMore }: Switc
 
 /** The page stays as it is, so that nothing typed is lost. */
 function SessionNotice() {
-  const { data: hasEnded } = useQuery({ queryKey: SESSION_ENDED, queryFn: () => false, staleTime: Number.POSITIVE_INFINITY, refetchOnWindowFocus: false })
+  const { data: hasEnded } = useQuery({
+    queryKey: SESSION_ENDED,
+    queryFn: () => false,
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+  })
   if (hasEnded !== true) return null
   return (
     <p className="alert session-ended" role="alert">

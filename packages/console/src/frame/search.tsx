@@ -71,7 +71,11 @@ function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate()
   const [text, setText] = useState('')
   const query = useLate(text.trim())
-  const { data = [], error, isFetching } = useQuery({
+  const {
+    data = [],
+    error,
+    isFetching,
+  } = useQuery({
     queryKey: ['search', query],
     queryFn: ({ signal }) => find(query, signal),
     enabled: query !== '',

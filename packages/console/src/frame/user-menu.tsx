@@ -6,7 +6,11 @@ import { whoAmI } from '../api/queries.ts'
 import { session } from '../api/session.ts'
 import { applyColorScheme, type ColorScheme, colorSchemes, storedColorScheme } from './color-scheme.ts'
 
-const schemeNames: Readonly<Record<ColorScheme, string>> = { system: 'As the system', light: 'Light', dark: 'Dark' }
+const schemeNames: Readonly<Record<ColorScheme, string>> = {
+  system: 'As the system',
+  light: 'Light',
+  dark: 'Dark',
+}
 
 export function UserMenu() {
   const { data } = useQuery(whoAmI)
@@ -25,7 +29,9 @@ export function UserMenu() {
         <Popover className="popover" placement="bottom end">
           <Menu className="menu" aria-label="User menu">
             <MenuSection>
-              <Header className="menu-header">{data?.profile?.name || data?.email || session.identity}</Header>
+              <Header className="menu-header">
+                {data?.profile?.name || data?.email || session.identity}
+              </Header>
               <MenuItem className="menu-item" href="/account">
                 Account
               </MenuItem>

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { CircleCheck, Circle } from 'lucide-react'
+import { Circle, CircleCheck } from 'lucide-react'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { foldersQuery, whoAmI } from '../api/queries.ts'
@@ -19,7 +19,12 @@ export function HomePage() {
     <>
       <div className="page-head">
         <Title text="Home" />
-        <ActionButton label="Create an organization" missing={undefined} isQuiet onPress={() => setCreating(true)} />
+        <ActionButton
+          label="Create an organization"
+          missing={undefined}
+          isQuiet
+          onPress={() => setCreating(true)}
+        />
       </div>
       <section>
         <h2>Organizations</h2>
@@ -42,7 +47,8 @@ export function HomePage() {
           ]}
           empty={
             <p>
-              You are in no organization. Create one, or ask a member of an existing organization for an invite.
+              You are in no organization. Create one, or ask a member of an existing organization for an
+              invite.
             </p>
           }
         />

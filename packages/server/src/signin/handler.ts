@@ -5,7 +5,9 @@ import type { SignInContext } from './context.ts'
 
 /** Whether `signInHandler` serves a path. */
 export function isSignInPath(path: string): boolean {
-  return /^\/(sign-in|sign-out|setup|account|oauth|device|invite|orgcheck|console|console-assets)(\/|$)/.test(path)
+  return /^\/(sign-in|sign-out|setup|account|oauth|device|invite|orgcheck|console|console-assets)(\/|$)/.test(
+    path,
+  )
 }
 
 export type SignInOptions = Omit<SignInContext, 'requestMetadataOf'>

@@ -13,7 +13,13 @@ import { DeleteDialog, FormDialog } from '../../components/form-dialog.tsx'
 const NAME_HINT = 'Lowercase letters, digits, spaces, and . _ -'
 
 /** `parent`: '' creates an organization. */
-export function CreateFolderDialog({ parent, onClose }: { readonly parent: string; readonly onClose: () => void }) {
+export function CreateFolderDialog({
+  parent,
+  onClose,
+}: {
+  readonly parent: string
+  readonly onClose: () => void
+}) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [name, setName] = useState('')
@@ -35,7 +41,14 @@ export function CreateFolderDialog({ parent, onClose }: { readonly parent: strin
     >
       {(failure) => (
         <>
-          <Field label="Name" value={name} onChange={setName} hint={NAME_HINT} problem={violationOf(failure, 'name')} isFirst />
+          <Field
+            label="Name"
+            value={name}
+            onChange={setName}
+            hint={NAME_HINT}
+            problem={violationOf(failure, 'name')}
+            isFirst
+          />
           <Field
             label="Description (optional)"
             value={description}
@@ -80,7 +93,14 @@ export function EditFolderDialog({ folder, kind, onClose }: FolderDialogProps) {
     >
       {(failure) => (
         <>
-          <Field label="Name" value={name} onChange={setName} hint={NAME_HINT} problem={violationOf(failure, 'name')} isFirst />
+          <Field
+            label="Name"
+            value={name}
+            onChange={setName}
+            hint={NAME_HINT}
+            problem={violationOf(failure, 'name')}
+            isFirst
+          />
           <Field
             label="Description (optional)"
             value={description}
@@ -105,12 +125,15 @@ export function DeleteFolderDialog({ folder, kind, onClose }: FolderDialogProps)
       onClose={onClose}
       submit={async () => {
         await api.groups.delete(uid)
-        await (parent === '' ? navigate({ to: '/' }) : navigate({ to: '/folders/$', params: { _splat: parent } }))
+        await (parent === ''
+          ? navigate({ to: '/' })
+          : navigate({ to: '/folders/$', params: { _splat: parent } }))
         await queries.invalidateQueries({ queryKey: ['folders', parent || '/'] })
         queries.removeQueries({ queryKey: ['folder', uid] })
       }}
     >
-      This cannot be undone. Only an empty {kind} can be deleted; if something is left in it, the server lists it.
+      This cannot be undone. Only an empty {kind} can be deleted; if something is left in it, the server lists
+      it.
     </DeleteDialog>
   )
 }

@@ -31,7 +31,8 @@ export function FolderPage() {
       </p>
     )
   // A uid that is none, one that does not exist, and one that the user cannot see.
-  if ([400, 403, 404].some((status) => hasStatus(error, status)) || error instanceof TypeError) return <NotFound />
+  if ([400, 403, 404].some((status) => hasStatus(error, status)) || error instanceof TypeError)
+    return <NotFound />
   return <Problem title="Folder not available" failure={error} onRetry={() => void refetch()} />
 }
 
@@ -56,8 +57,18 @@ function Folder({ folder }: { readonly folder: Versioned<Group> }) {
       <div className="page-head">
         <Title text={name} />
         <div className="page-actions">
-          <ActionButton label="Edit" isQuiet missing={access.missing(uid, 'groups.update')} onPress={() => setDialog('edit')} />
-          <ActionButton label="Delete" isQuiet missing={access.missing(uid, 'groups.delete')} onPress={() => setDialog('delete')} />
+          <ActionButton
+            label="Edit"
+            isQuiet
+            missing={access.missing(uid, 'groups.update')}
+            onPress={() => setDialog('edit')}
+          />
+          <ActionButton
+            label="Delete"
+            isQuiet
+            missing={access.missing(uid, 'groups.delete')}
+            onPress={() => setDialog('delete')}
+          />
         </div>
       </div>
       {status === 'ORG_STATUS_SUSPENDED' && (
@@ -130,7 +141,12 @@ function Folders({ uid, name }: TabProps) {
           { id: 'description', title: 'Description', cell: (folder) => folder.description },
           { id: 'created', title: 'Created', cell: (folder) => <Time value={folder.createTime} /> },
         ]}
-        empty={<p>There are no folders yet. Folders divide an organization into teams; a role applies to everything below its folder.</p>}
+        empty={
+          <p>
+            There are no folders yet. Folders divide an organization into teams; a role applies to everything
+            below its folder.
+          </p>
+        }
       />
       <Equivalent command={`berth iam folders list ${quoted(path)}`} />
       {isCreating && <CreateFolderDialog parent={uid} onClose={() => setCreating(false)} />}
@@ -145,7 +161,11 @@ function Repositories({ uid, name }: TabProps) {
   return (
     <>
       <div className="tab-actions">
-        <ActionButton label="Create a repository" missing={access.missing(uid, 'repo.create')} onPress={() => setCreating(true)} />
+        <ActionButton
+          label="Create a repository"
+          missing={access.missing(uid, 'repo.create')}
+          onPress={() => setCreating(true)}
+        />
       </div>
       <PageList
         label="Repositories"
@@ -187,12 +207,16 @@ function Identities({ uid, name }: TabProps) {
           { id: 'name', title: 'Name', cell: (identity) => identity.name },
           { id: 'trusts', title: 'Trusts', cell: (identity) => trustOf(identity) },
           { id: 'seen', title: 'Last seen', cell: (identity) => <Time value={identity.lastSeenTime} /> },
-          { id: 'uid', title: 'Uid', cell: (identity) => <Id value={identity.uid} label={`the uid of ${identity.name}`} /> },
+          {
+            id: 'uid',
+            title: 'Uid',
+            cell: (identity) => <Id value={identity.uid} label={`the uid of ${identity.name}`} />,
+          },
         ]}
         empty={
           <p>
-            There are no identities yet. An identity lets a workload, such as a CI job, use the tokens that its platform gives it: no
-            secret is stored.
+            There are no identities yet. An identity lets a workload, such as a CI job, use the tokens that
+            its platform gives it: no secret is stored.
           </p>
         }
       />

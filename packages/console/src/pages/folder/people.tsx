@@ -7,6 +7,7 @@ import { type Access, useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
 import { ancestorsQuery, bindingsQuery, invitesQuery, organizationOf, rolesQuery } from '../../api/queries.ts'
 import { messageOf, violationOf } from '../../api/query-client.ts'
+import { session } from '../../api/session.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { usePath } from '../../components/breadcrumbs.tsx'
 import { Command, Equivalent, quoted } from '../../components/copy.tsx'
@@ -14,7 +15,6 @@ import { Field, SelectField } from '../../components/field.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { Time } from '../../components/time.tsx'
-import { session } from '../../api/session.ts'
 
 /** Who has roles in a folder, and who is invited. */
 
@@ -78,7 +78,7 @@ export function People({ uid, name }: PeopleProps) {
             ),
           },
         ]}
-        empty={<p>No one has a role in this folder itself. Roles of the folders above apply here too.</p>}
+        empty={<p>No one has a role in this folder itself.</p>}
       />
       <Inherited uid={uid} />
       <Invites uid={uid} access={access} onWithdraw={(invite) => setDialog({ kind: 'withdraw', invite })} />
@@ -210,7 +210,7 @@ function GrantDialog({ uid, onClose }: DialogProps) {
         <>
           <Field
             label="Uid of the identity"
-            hint="Of a workload or a user; `berth auth status` prints that of a user. To add a person by email, invite them."
+            hint="Of a workload, from the tab Identities, or of a user. To add a person by email, invite them."
             value={identityUid}
             onChange={setIdentity}
             problem={violationOf(failure, 'identityUid')}
@@ -230,7 +230,11 @@ const lifetimes = [
 ] as const
 const DEFAULT_LIFETIME = '604800s'
 
-function InviteDialog({ uid, onClose, onCreated }: DialogProps & { readonly onCreated: (link: string) => void }) {
+function InviteDialog({
+  uid,
+  onClose,
+  onCreated,
+}: DialogProps & { readonly onCreated: (link: string) => void }) {
   const queries = useQueryClient()
   const [roleUid, setRole] = useState('')
   const [email, setEmail] = useState('')
@@ -259,7 +263,13 @@ function InviteDialog({ uid, onClose, onCreated }: DialogProps & { readonly onCr
             onChange={setEmail}
             problem={violationOf(failure, 'email')}
           />
-          <SelectField label="Expires after" choices={lifetimes} value={ttl} onChange={setTtl} problem={violationOf(failure, 'ttl')} />
+          <SelectField
+            label="Expires after"
+            choices={lifetimes}
+            value={ttl}
+            onChange={setTtl}
+            problem={violationOf(failure, 'ttl')}
+          />
           <Switch className="switch" isSelected={singleUse} onChange={setSingleUse}>
             <span className="switch-track" aria-hidden />
             Can be accepted once only
@@ -305,8 +315,8 @@ function RevokeDialog({ binding, uid, onClose }: DialogProps & { readonly bindin
     >
       {() => (
         <p>
-          {nameOf(binding)} loses the role {binding.role?.name ?? binding.roleUid} here and in everything below, from the next request
-          on.
+          {nameOf(binding)} loses the role {binding.role?.name ?? binding.roleUid} here and in everything
+          below, from the next request on.
         </p>
       )}
     </FormDialog>

@@ -9,7 +9,9 @@ import { createElement, type ReactNode } from 'react'
 const parser = new MarkdownIt({ html: false, linkify: false })
 
 const elements = new Set(
-  'p h1 h2 h3 h4 h5 h6 ul ol li blockquote hr pre code strong em s a br table thead tbody tr th td'.split(' '),
+  'p h1 h2 h3 h4 h5 h6 ul ol li blockquote hr pre code strong em s a br table thead tbody tr th td'.split(
+    ' ',
+  ),
 )
 
 export function Readme({ content }: { readonly content: string }) {
@@ -25,7 +27,8 @@ interface OpenElement {
 function render(tokens: readonly Token[]): ReactNode[] {
   const open: OpenElement[] = [{ tag: '', props: {}, children: [] }]
   for (const [key, token] of tokens.entries()) {
-    if (token.nesting === 1) open.push({ tag: tagOf(token), props: { ...propsOf(token), key: `${key}` }, children: [] })
+    if (token.nesting === 1)
+      open.push({ tag: tagOf(token), props: { ...propsOf(token), key: `${key}` }, children: [] })
     else if (token.nesting === 0) open.at(-1)?.children.push(leaf(token, key))
     else {
       const closed = open.length > 1 ? open.pop() : undefined

@@ -12,7 +12,13 @@ import { DeleteDialog, FormDialog } from '../../components/form-dialog.tsx'
 
 const NAME_HINT = 'Lowercase letters, digits, and . _ -'
 
-export function CreateRepoDialog({ parent, onClose }: { readonly parent: string; readonly onClose: () => void }) {
+export function CreateRepoDialog({
+  parent,
+  onClose,
+}: {
+  readonly parent: string
+  readonly onClose: () => void
+}) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [name, setName] = useState('')
@@ -31,7 +37,14 @@ export function CreateRepoDialog({ parent, onClose }: { readonly parent: string;
     >
       {(failure) => (
         <>
-          <Field label="Name" value={name} onChange={setName} hint={NAME_HINT} problem={violationOf(failure, 'name')} isFirst />
+          <Field
+            label="Name"
+            value={name}
+            onChange={setName}
+            hint={NAME_HINT}
+            problem={violationOf(failure, 'name')}
+            isFirst
+          />
           <Field
             label="Description (optional)"
             value={description}

@@ -29,7 +29,8 @@ export function RepoPage() {
         Loading the repository…
       </p>
     )
-  if ([400, 403, 404].some((status) => hasStatus(error, status)) || error instanceof TypeError) return <NotFound />
+  if ([400, 403, 404].some((status) => hasStatus(error, status)) || error instanceof TypeError)
+    return <NotFound />
   return <Problem title="Repository not available" failure={error} onRetry={() => void refetch()} />
 }
 
@@ -45,8 +46,18 @@ function Repository({ repo }: { readonly repo: Versioned<Repo> }) {
       <div className="page-head">
         <Title text={name} />
         <div className="page-actions">
-          <ActionButton label="Edit" isQuiet missing={access.missing(uid, 'repo.update')} onPress={() => setDialog('edit')} />
-          <ActionButton label="Delete" isQuiet missing={access.missing(uid, 'repo.delete')} onPress={() => setDialog('delete')} />
+          <ActionButton
+            label="Edit"
+            isQuiet
+            missing={access.missing(uid, 'repo.update')}
+            onPress={() => setDialog('edit')}
+          />
+          <ActionButton
+            label="Delete"
+            isQuiet
+            missing={access.missing(uid, 'repo.delete')}
+            onPress={() => setDialog('delete')}
+          />
         </div>
       </div>
       {description !== '' && <p className="description">{description}</p>}
@@ -70,7 +81,11 @@ function Repository({ repo }: { readonly repo: Versioned<Repo> }) {
                 </>
               ),
             },
-            { id: 'digest', title: 'Digest', cell: (tag) => <Id value={tag.digest} label={`the digest of ${tag.name}`} /> },
+            {
+              id: 'digest',
+              title: 'Digest',
+              cell: (tag) => <Id value={tag.digest} label={`the digest of ${tag.name}`} />,
+            },
             { id: 'updated', title: 'Updated', cell: (tag) => <Time value={tag.updateTime} /> },
           ]}
           empty={<p>There are no tags yet. Push an image with the commands above.</p>}

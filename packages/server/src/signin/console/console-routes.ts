@@ -25,7 +25,7 @@ const POLICY = [
   "form-action 'self'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  'trusted-types berth-readme',
+  "trusted-types 'none'",
 ].join('; ')
 
 const signedInUser = accessRule(requireSession)
