@@ -15,7 +15,7 @@ const types: Readonly<Record<string, string>> = {
 }
 
 /** Where the page has the session of its user. */
-const SESSION_PLACE = '{session}'
+const SESSION_PLACE = 'id="session">{}<'
 
 /** The page without its session; undefined if the console is not built. */
 export function consolePage(): string | undefined {
@@ -29,7 +29,7 @@ export function consolePage(): string | undefined {
 /** Returns the page with what its scripts know of the user: JSON that no content can end early. */
 export function withSession(page: string, session: object): string {
   const json = JSON.stringify(session).replaceAll('<', '\\u003c')
-  return page.replace(SESSION_PLACE, () => json)
+  return page.replace(SESSION_PLACE, () => `id="session">${json}<`)
 }
 
 /** The files of the console by their paths, each compressed when it is first requested. */
