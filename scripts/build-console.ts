@@ -14,7 +14,7 @@ if (!existsSync(new URL('vite.config.ts', root))) {
 } else {
   const { build } = await import('vite')
   await build({ root: root.pathname, logLevel: 'warn' })
-  process.stdout.write('console: built into packages/console/dist\n')
+  process.stdout.write('console: built into packages/console/dist/static\n')
 }
 
 function isInstalled(name: string): boolean {

@@ -241,7 +241,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
       },
     )
 
-    await t.test('what is no HTTP request has a line with the status of its answer', async () => {
+    await t.test('a message that is not HTTP has a line with the status of its response', async () => {
       const { hostname, port } = new URL(url)
       const before = berth.lines().length
       const socket = connect(Number(port), hostname)

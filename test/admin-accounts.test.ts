@@ -45,7 +45,7 @@ test('R41: each start prints a link while there is no account, as setup-link doe
   for (const code of codes) assert.equal((await browser.open(`/setup${code}`)).status, 404, code)
   const page = await browser.open(`/setup${newest}`)
   const made = await browser.submit(page, { name: 'Ada', email: 'ada@example.com', password: PASSWORD })
-  assert.equal(made.path, '/account?done=setup')
+  assert.equal(made.path, '/?done=setup')
   assert.equal((await browser.open(`/setup${newest}`)).status, 404)
   assert.equal(await restart(), '', 'there is an account')
   const refused = await admin('setup-link')
@@ -76,7 +76,7 @@ test('accounts are made, listed, closed, opened, reset and deleted while the ser
   assert.equal(await isSignedIn(browser), false)
   assert.equal((await setPassword(browser, email)).status, 403)
   assert.equal((await json('accounts', 'enable', email)).state, 'enabled')
-  assert.equal((await setPassword(browser, email)).path, '/account')
+  assert.equal((await setPassword(browser, email)).path, '/')
 
   const reset = await admin('accounts', 'reset-password', email)
   assert.equal(await isSignedIn(browser), false)
@@ -111,7 +111,7 @@ test('an account can be made for an identity that is there', async (t) => {
   assert.equal((await admin('token')).code, 0, 'the first owner stays')
 })
 
-test('what cannot be meant is refused in one line', async (t) => {
+test('invalid arguments are rejected in one line', async (t) => {
   const { admin } = await running(t)
   const wrong: readonly (readonly [expected: number, ...args: string[]])[] = [
     [2, 'accounts', 'create', 'ada'],

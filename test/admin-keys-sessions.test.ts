@@ -31,6 +31,7 @@ test('admin keys and admin sessions work beside the running server, which notice
   const listed = await run('keys', 'list', '--json')
   assert.deepEqual(Object.keys(listed.json.keys[0]), [
     'kid',
+    'algorithm',
     'state',
     'createTime',
     'signsFromTime',
@@ -39,7 +40,7 @@ test('admin keys and admin sessions work beside the running server, which notice
   const table = await run('keys', 'list')
   assert.match(
     table.stdout,
-    /^KEY +STATE +SIGNS FROM +PUBLISHED UNTIL\n\S{22} {2}signing( {2}\d{4}-\d\d-\d\d \d\d:\d\dZ){2}\n$/,
+    /^KEY +ALGORITHM +STATE +SIGNS FROM +PUBLISHED UNTIL\n\S{22} {2}ES256 +signing( {2}\d{4}-\d\d-\d\d \d\d:\d\dZ){2}\n$/,
   )
   const overlap = await run('keys', 'rotate', '--json')
   assert.deepEqual(

@@ -180,7 +180,7 @@ for (const collection of corpora) {
   }
 }
 
-/** What each format has that the records have in another form: kinds, times, and what tells how to read the rest. */
+/** What each format has that the records have in another form: kinds, times, and what defines how the rest is read. */
 const understood: Readonly<Record<Format, RegExp>> = {
   wolfi:
     /^(schema-version|advisories\[\]\.events\[\]\.(type|timestamp|data\.type)|advisories\.\*\[\]\.(status|timestamp|justification))$/,
@@ -199,7 +199,7 @@ const understood: Readonly<Record<Format, RegExp>> = {
   ),
 }
 
-/** What each format has that the records have as it is. Every other path must be told of as unmapped, as often as it is there. */
+/** What each format has that the records have as it is. Every other path must be reported as unmapped, as often as it is there. */
 const carried: Readonly<Record<Format, RegExp>> = {
   wolfi:
     /^(package\.name|advisories\[\]\.(id|aliases\[\]|events\[\]\.data\.(note|fixed-version|data\.\w+))|advisories\.\*\[\]\.(fixed-version|impact|action))$/,
@@ -213,13 +213,13 @@ const carried: Readonly<Record<Format, RegExp>> = {
 for (const collection of corpora) {
   test(`accounts for every value in ${collection.root}`, () => {
     for (const { path: file, content, document } of read(collection)) {
-      const told = new Map(document.unmapped.map(({ path, count }) => [path, count]))
+      const unmapped = new Map(document.unmapped.map(({ path, count }) => [path, count]))
       const records = JSON.stringify([document.id, document.advisories, document.scores])
       const known = new Set(records.match(/"(?:[^"\\]|\\.)*"/g))
       const isThere = (text: string) =>
         known.has(JSON.stringify(text)) || records.includes(JSON.stringify(text).slice(1, -1))
       for (const [path, texts] of leavesOf(JSON.parse(JSON.stringify(parsed(file, content))))) {
-        const count = told.get(path) ?? 0
+        const count = unmapped.get(path) ?? 0
         if (carried[document.format].test(path)) {
           const lost = texts.filter((text) => !isThere(text))
           assert.ok(lost.length <= count, `${file}: ${path} lost ${lost[0]}`)

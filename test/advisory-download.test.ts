@@ -30,6 +30,11 @@ const failing = (message: RegExp) => (error: unknown) => {
   return true
 }
 
+/** Lists what downloads left in their directory, without the empty lock files. */
+function partsIn(directory: string): string[] {
+  return readdirSync(directory).filter((name) => !name.endsWith('.lock'))
+}
+
 test('a file is downloaded over TLS, and again only if it changed', async (t) => {
   const server = await startFeedServer(t, trustedCertificate())
   const { fetch, directory } = fetcher(t)
@@ -40,7 +45,7 @@ test('a file is downloaded over TLS, and again only if it changed', async (t) =>
   assert.deepEqual(readFileSync(first.path), content)
   assert.equal(first.version.etag, etagOf(content))
   await first.remove()
-  assert.deepEqual(readdirSync(directory), [])
+  assert.deepEqual(partsIn(directory), [])
 
   assert.equal(await fetch(`${server.url}/all.zip`, { known: first.version }), undefined)
   assert.equal(server.requests.at(-1)?.headers['if-none-match'], first.version.etag)
@@ -87,7 +92,7 @@ test('an interrupted transfer is resumed where it ended, in the same run and in 
     assert.equal(error.retryAfterMs, 90_000)
     return failing(/^the server responded with status 503$/)(error)
   })
-  assert.equal(readdirSync(directory).length, 2)
+  assert.equal(partsIn(directory).length, 2)
   server.answer = undefined
   server.files.set('/feed.zip', content)
   const later = await fetch(`${server.url}/feed.zip`)
@@ -136,7 +141,7 @@ test('a file that was complete in a killed run is not downloaded again', async (
 test('endless transfers are aborted: too large, too slow, stalled, too long', async (t) => {
   const server = await startFeedServer(t)
   const small = { ...limits, downloadBytesMax: 100_000, downloadWindowMs: 300, downloadWindowBytesMin: 1000 }
-  const { fetch, directory } = fetcher(t, { bounds: small })
+  const { fetch } = fetcher(t, { bounds: small })
 
   const endless = (response: ServerResponse): void => {
     const more = () => {
@@ -169,11 +174,8 @@ test('endless transfers are aborted: too large, too slow, stalled, too long', as
   const short = { ...limits, downloadMsMax: 400 }
   await assert.rejects(fetch(`${server.url}/late`, { bounds: short }), failing(/did not respond in time/))
   server.answer = () => {}
-  await assert.rejects(fetch(`${server.url}/silent`), failing(/./))
-  assert.deepEqual(
-    readdirSync(directory).filter((name) => name.endsWith('.lock')),
-    [],
-  )
+  for (const _ of ['first', 'after it released its lock'])
+    await assert.rejects(fetch(`${server.url}/silent`), failing(/^(?!another process)/))
 })
 
 test('a truncated body never counts as complete, however often it is sent', async (t) => {

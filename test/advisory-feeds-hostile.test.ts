@@ -17,7 +17,7 @@ interface Hostile {
   readonly what: string
   readonly answer: Answer | Uint8Array
   /** Of the feed, or of the first document that was not taken where the feed as a whole was read. */
-  readonly told: RegExp
+  readonly expected: RegExp
   /** Good documents beside what is bad. */
   readonly taken?: number
 }
@@ -31,7 +31,7 @@ const redirect =
   (_, response) =>
     void response.writeHead(302, { location }).end()
 
-/** Writes for as long as somebody reads, up to some bytes. */
+/** Writes as long as the client reads, up to a number of bytes. */
 function pour(response: ServerResponse, piece: Buffer, bytesMax = Number.POSITIVE_INFINITY): void {
   let bytes = 0
   const more = () => {
@@ -69,40 +69,40 @@ async function hostileFeeds(): Promise<Hostile[]> {
     {
       what: 'zip bomb: one file of 300 MiB in 300 KiB',
       answer: buildZip([{ name: 'bomb.json', content: spaces(300) }, good]),
-      told: /^must have at most 64 MiB$/,
+      expected: /^must have at most 64 MiB$/,
       taken: 1,
     },
     {
       what: 'zip bomb that says it is small',
       answer: buildZip([{ name: 'bomb.json', content: spaces(100), declaredBytes: 2 }, good]),
-      told: /^cannot be unpacked: too many bytes in the stream/,
+      expected: /^cannot be unpacked: too many bytes in the stream/,
       taken: 1,
     },
     {
       what: 'zip bomb: 300 files of 1 MiB in 300 KiB',
       answer: buildZip(Array.from({ length: 300 }, (_, at) => ({ name: `${at}.json`, content: spaces(1) }))),
-      told: /^the file unpacks to more than 100 times its size/,
+      expected: /^the file unpacks to more than 100 times its size/,
     },
     {
       what: 'gzip bomb: 2 GiB in 2 MiB',
       answer: Buffer.concat(Array(20).fill(gzipSync(spaces(100)))),
-      told: /^the file unpacks to more than 100 times|^the file must have at most 64 MiB/,
+      expected: /^the file unpacks to more than 100 times|^the file must have at most 64 MiB/,
     },
     {
       what: 'gzip bomb in a tar.gz',
       answer: gzipSync(Buffer.concat([(await buildTar([good])).subarray(0, 1024), spaces(200)])),
-      told: /^the file (unpacks to more than 100 times|cannot be unpacked: Invalid tar header)/,
+      expected: /^the file (unpacks to more than 100 times|cannot be unpacked: Invalid tar header)/,
       taken: 1,
     },
     {
       what: 'gzip bomb as the encoding of the transfer',
       answer: (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
-      told: /^the response is compressed although this was not requested$/,
+      expected: /^the response is compressed although this was not requested$/,
     },
     {
       what: 'archives in archives, 4 to the power of 6',
       answer: nested(6),
-      told: /^no document could be imported: is nested in more than 2 archives$/,
+      expected: /^no document could be imported: is nested in more than 2 archives$/,
     },
     {
       what: 'paths that lead out of the archive',
@@ -111,7 +111,7 @@ async function hostileFeeds(): Promise<Hostile[]> {
         { name: '/etc/x.json', content: GOOD },
         good,
       ]),
-      told: /^has a path outside the archive$/,
+      expected: /^has a path outside the archive$/,
       taken: 1,
     },
     {
@@ -122,46 +122,46 @@ async function hostileFeeds(): Promise<Hostile[]> {
         { name: 'sda.json', type: 'block-device' },
         good,
       ]),
-      told: /^is a link; links are not followed$/,
+      expected: /^is a link; links are not followed$/,
       taken: 1,
     },
     {
       what: 'one name twice',
       answer: buildZip([good, { name: 'good.json', content: JSON.stringify(osvRecord(2)) }]),
-      told: /^occurs twice$/,
+      expected: /^occurs twice$/,
       taken: 1,
     },
     {
       what: 'tar whose header lies about the size',
       answer: pax,
-      told: /^the file cannot be unpacked: Unexpected end|^must have at most 64 MiB/,
+      expected: /^the file cannot be unpacked: Unexpected end|^must have at most 64 MiB/,
     },
     {
       what: 'zip that is cut off',
       answer: buildZip([good, good]).subarray(0, -10),
-      told: /^the file cannot be unpacked: End of central directory/,
+      expected: /^the file cannot be unpacked: End of central directory/,
     },
     {
       what: 'YAML alias bomb',
       answer: buildZip([{ name: 'laughs.yaml', content: laughs() }, good]),
-      told: /alias/,
+      expected: /alias/,
       taken: 1,
     },
     {
       what: 'JSON 100,000 levels deep',
       answer: buildZip([{ name: 'deep.json', content: '['.repeat(100_000) }, good]),
-      told: /deep|nest|level/,
+      expected: /deep|nest|level/,
       taken: 1,
     },
     {
       what: 'one line of 200 MB',
       answer: (_, response) => pour(response, line, 200 * MIB),
-      told: /must have at most 64 MiB$/,
+      expected: /must have at most 64 MiB$/,
     },
     {
       what: 'one line of 60 MB',
       answer: buildZip([{ name: 'line.json', content: `{"id":"${'x'.repeat(60 * MIB)}"}` }, good]),
-      told: /is not a Wolfi, OSV|id/,
+      expected: /is not a Wolfi, OSV|id/,
       taken: 1,
     },
     ...(
@@ -171,10 +171,10 @@ async function hostileFeeds(): Promise<Hostile[]> {
         ['NUL', Buffer.from(GOOD.replace('npm', 'n\0')), /U\+0000/],
         ['no text', Buffer.from(Array.from({ length: 5000 }, (_, at) => (at * 7919) % 256)), /./],
       ] as const
-    ).map(([encoding, content, told]) => ({
+    ).map(([encoding, content, expected]) => ({
       what: `wrong encoding: ${encoding}`,
       answer: buildZip([{ name: 'bad.json', content }, good]),
-      told,
+      expected,
       taken: 1,
     })),
     ...[
@@ -186,23 +186,23 @@ async function hostileFeeds(): Promise<Hostile[]> {
     ].map((target) => ({
       what: `redirect to ${target}`,
       answer: redirect(target),
-      told: /^the host is in a network that must not be fetched from$/,
+      expected: /^the host is in a network that must not be fetched from$/,
     })),
     {
       what: 'redirect to a file',
       answer: redirect('file:///etc/passwd'),
-      told: /^redirect rejected: neither https nor http$/,
+      expected: /^redirect rejected: neither https nor http$/,
     },
     {
       what: 'redirect with credentials',
       answer: redirect('https://u:p@127.0.0.1/'),
-      told: /^redirect rejected: credentials/,
+      expected: /^redirect rejected: credentials/,
     },
-    { what: 'redirects in a circle', answer: redirect('?again'), told: /^too many redirects$/ },
+    { what: 'redirects in a circle', answer: redirect('?again'), expected: /^too many redirects$/ },
     {
       what: 'body without an end',
       answer: (_, response) => pour(response, line),
-      told: /^the file has more than \d+ bytes$/,
+      expected: /^the file has more than \d+ bytes$/,
     },
     {
       what: 'body of one byte now and then',
@@ -210,31 +210,31 @@ async function hostileFeeds(): Promise<Hostile[]> {
         const timer = setInterval(() => response.write('.'), 50)
         response.on('close', () => clearInterval(timer))
       },
-      told: /^the transfer is too slow or has stalled$/,
+      expected: /^the transfer is too slow or has stalled$/,
     },
-    { what: 'no answer', answer: () => undefined, told: /./ },
+    { what: 'no answer', answer: () => undefined, expected: /./ },
     {
       what: 'content length that is too long',
       answer: (_, response) =>
         void response.writeHead(200, { 'content-length': 1000 }).write('short', () => response.destroy()),
-      told: /^(no connection to the server, or it broke|the transfer was interrupted)$/,
+      expected: /^(no connection to the server, or it broke|the transfer was interrupted)$/,
     },
     {
       what: 'content length that is too short',
       answer: (_, { socket }) =>
         void socket?.end(`HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n${'x'.repeat(100_000)}`),
-      told: /./,
+      expected: /./,
     },
     {
       what: 'headers of 1 MiB',
       answer: (_, { socket }) =>
         void socket?.end(`HTTP/1.1 200 OK\r\n${`x: ${'y'.repeat(1000)}\r\n`.repeat(1000)}\r\n`),
-      told: /^no connection to the server, or it broke$/,
+      expected: /^no connection to the server, or it broke$/,
     },
     {
       what: 'no HTTP at all',
       answer: (_, { socket }) => void socket?.end('SSH-2.0-OpenSSH_9.6\r\n'),
-      told: /^no connection/,
+      expected: /^no connection/,
     },
   ]
 }
@@ -265,7 +265,7 @@ test('malicious feeds end soon, with little memory and a reason', async (t) => {
     if (typeof answer === 'function') answer(request, response)
     else response.end(answer)
   }
-  for (const [at, { what, told, taken = 0 }] of feeds.entries()) {
+  for (const [at, { what, expected, taken = 0 }] of feeds.entries()) {
     peakOf(pid)
     const startedMs = performance.now()
     const { uid } = await api.create(`${FEEDS}/${organization}`, { url: `${server.url}/${at}` })
@@ -278,10 +278,10 @@ test('malicious feeds end soon, with little memory and a reason', async (t) => {
       ...(feed.lastRun?.rejections ?? []).map(({ reason }: { reason: string }) => reason),
     ]
     t.diagnostic(
-      `${what} | ${ms} ms | ${peakMib} MiB | ${feed.lastRun?.documents ?? 0} taken, ${feed.lastRun?.rejected ?? 0} rejected | ${reasons.find((reason) => told.test(reason)) ?? ''}`,
+      `${what} | ${ms} ms | ${peakMib} MiB | ${feed.lastRun?.documents ?? 0} taken, ${feed.lastRun?.rejected ?? 0} rejected | ${reasons.find((reason) => expected.test(reason)) ?? ''}`,
     )
     assert.ok(
-      reasons.some((reason) => told.test(reason)),
+      reasons.some((reason) => expected.test(reason)),
       `${what}: ${JSON.stringify(reasons).slice(0, 500)}`,
     )
     assert.equal(feed.lastRun?.documents ?? 0, taken, what)

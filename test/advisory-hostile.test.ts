@@ -60,7 +60,7 @@ const rejections: readonly (readonly [
   ['a tab', 'package:\n\tname: a\n', /^2: the document is not YAML/],
   ['two documents', 'id: a\n---\nid: b\n', /^2: the file has more than one document/],
   ['a tag', 'id: !!binary aGk=\n', /^1: the tag .*binary is not supported/],
-  ['a tag that nobody knows', 'a: 1\nid: !x aGk=\n', /^2: /],
+  ['an unknown tag', 'a: 1\nid: !x aGk=\n', /^2: /],
   ['an unknown alias', 'a: 1\nid: *x\n', /^2: .*\bx\b/],
   ['an alias of itself', 'id: b\na: &x [*x]\n', /^2: the alias \*x is inside the value that it refers to$/],
   ['a map as a name', '? {a: b}\n: c\n', /^1: the name of a field is not plain text$/],

@@ -41,7 +41,7 @@ function wordsOf(type: EventRecord['type']): string[] {
 }
 
 /** The fields of a record that say something, its events as lines, without what OSV alone has (advisory-osv-carried.test.ts). */
-function told(record: AdvisoryRecord | undefined): Record<string, unknown> {
+function summaryOf(record: AdvisoryRecord | undefined): Record<string, unknown> {
   const { events = [], osv: _, ...fields } = record ?? {}
   const said = Object.entries(fields).filter(
     ([, value]) => value !== '' && value !== undefined && String(value) !== '',
@@ -109,7 +109,7 @@ test('wolfi: in the first form a fix may have no version', () => {
 })
 
 test('wolfi: documents with ids of vulnerabilities, and of the first form', () => {
-  assert.deepEqual(told(real('wolfi/earlier/2024-01-cve-ids/expat.advisories.yaml').advisories[0]), {
+  assert.deepEqual(summaryOf(real('wolfi/earlier/2024-01-cve-ids/expat.advisories.yaml').advisories[0]), {
     key: 'wolfi:expat:CVE-2022-40674',
     legacyAdvisoryId: 'CVE-2022-40674',
     artifactName: 'expat',
@@ -120,7 +120,7 @@ test('wolfi: documents with ids of vulnerabilities, and of the first form', () =
     updatedMs: Date.parse('2022-09-21T16:05:50Z'),
     events: ['2022-09-21T16:05:50.000Z fixed 2.4.9-r0'],
   })
-  assert.deepEqual(told(real('wolfi/earlier/2023-07-format-v1/gcc-6.advisories.yaml').advisories[1]), {
+  assert.deepEqual(summaryOf(real('wolfi/earlier/2023-07-format-v1/gcc-6.advisories.yaml').advisories[1]), {
     key: 'wolfi:gcc-6:CVE-2019-15847',
     legacyAdvisoryId: 'CVE-2019-15847',
     artifactName: 'gcc-6',
@@ -161,7 +161,7 @@ test('osv: an advisory for each package, with versions rather than commits', () 
   const { advisories, scores, revisionMs } = real('osv/loopback/lbsa-20201130.osv.json')
   const ms = Date.parse('2022-03-07T13:53:00Z')
   assert.equal(revisionMs, ms)
-  assert.deepEqual(advisories.map(told), [
+  assert.deepEqual(advisories.map(summaryOf), [
     {
       key: 'osv:LBSA-20201130#npm/@loopback/rest',
       legacyAdvisoryId: 'LBSA-20201130',
@@ -187,7 +187,7 @@ test('osv: an advisory for each package, with versions rather than commits', () 
 
 test('osv: an entry without a package is about its repository', () => {
   const [record] = real('osv/psf/PSF-2014-7.json').advisories
-  assert.deepEqual(told(record), {
+  assert.deepEqual(summaryOf(record), {
     key: 'osv:PSF-2014-7#git/github.com/python/cpython',
     legacyAdvisoryId: 'PSF-2014-7',
     artifactName: 'github.com/python/cpython',
@@ -354,7 +354,7 @@ test('secdb: an advisory for each package and id, in any order; other text is re
     events,
     ...rest,
   })
-  assert.deepEqual(advisories.map(told), [
+  assert.deepEqual(advisories.map(summaryOf), [
     of('CVE-2019-2389', ['untimed fixed 1.10-r0', 'untimed fixed 1.9-r0']),
     of('XSA-123', ['untimed fixed 1.10-r0']),
     of('CVE-2020-1234', ['untimed false-positive UNSPECIFIED']),
@@ -364,7 +364,7 @@ test('secdb: an advisory for each package and id, in any order; other text is re
 })
 
 test('openvex: both generations, with times of any offset cut to milliseconds', () => {
-  assert.deepEqual(told(real('openvex/go-vex-v0.0.1.json').advisories[0]), {
+  assert.deepEqual(summaryOf(real('openvex/go-vex-v0.0.1.json').advisories[0]), {
     key: 'openvex:pkg:apk/wolfi/git@2.39.0-r1?arch=armv7||CVE-2023-12345',
     author: 'Wolfi J Inkinson',
     artifactName: 'git',
@@ -378,7 +378,7 @@ test('openvex: both generations, with times of any offset cut to milliseconds', 
   })
   const { advisories } = real('openvex/go-vex-v0.2.0.json')
   const image = 'pkg:oci/alpine@sha256%3A124c7d2707904eea7431fffe91522a01e5a861a624ee31d03372cc1d138a3126'
-  assert.deepEqual(told(advisories[6]), {
+  assert.deepEqual(summaryOf(advisories[6]), {
     key: `openvex:${image}|pkg:apk/alpine/libssl3@3.0.8-r3|CVE-2023-3446`,
     author: 'The OpenVEX Project <openvex@openssf.org>',
     artifactName: 'alpine',
@@ -490,7 +490,7 @@ test('openvex: identifiers without @id, notes of each status, and unknown values
 
 test('csaf: products are resolved through branches and relationships, by package URL, CPE or name', () => {
   const [component] = real('csaf/redhat-cve-2024-24786-trimmed.json').advisories
-  assert.deepEqual(told(component), {
+  assert.deepEqual(summaryOf(component), {
     key: 'csaf:https://www.redhat.com|cpe:/a:redhat:openshift:4.16::el9|pkg:rpm/redhat/cri-tools@1.29.0-3.1.el9?arch=aarch64|CVE-2024-24786',
     author: 'Red Hat Product Security',
     artifactName: 'Red Hat OpenShift Container Platform 4.16',

@@ -130,6 +130,18 @@ onEveryDatabase('publishing advisories', (cast) => {
       assert.deepEqual(json(await get(`${feeds}/openvex/${name}`, headers)), documents.get(String(name)))
     assert.equal((await get(`${feeds}/openvex/nothing-of-the-kind.json`, headers)).status, 404)
 
+    // Some clients escape the slashes of a uid, and of the path after it.
+    const escaped = feedsOf(cast(), folder.replaceAll('/', '%2F'))
+    const plain = await get(`${feedsOf(cast(), folder)}/osv/modified_id.csv`, headers)
+    for (const path of ['/osv/modified_id.csv', '%2fosv%2Fmodified_id.csv'])
+      assert.deepEqual((await get(escaped + path, headers)).bytes, plain.bytes)
+    const manifestPath = '/openvex%2F.well-known%2Fvex-repository.json'
+    assert.equal((await get(escaped + manifestPath, headers)).status, 200)
+    // A filter that has no effect would mislead.
+    const filtered = await get(`${feeds}/osv/all.zip?artifact_name=git&x=1`, headers)
+    assert.equal(filtered.status, 400)
+    assert.match(filtered.bytes.toString(), /artifact_name: is unknown: feeds have no parameters/)
+
     const below = feedsOf(cast(), folder)
     const fewer = unzipped((await get(`${below}/osv/all.zip`, headers)).bytes)
     assert.ok(fewer.size > 0 && fewer.size < records.size)
@@ -162,8 +174,10 @@ onEveryDatabase('publishing advisories', (cast) => {
     const shape = async (group: string, headers: Readonly<Record<string, string>>) => {
       const got = await get(`${feedsOf(cast(), group)}/secdb/security.json`, headers)
       // The error names the group, of whatever length its uid is.
-      const told = [...got.headers].filter(([name]) => !/^(date|x-request-id|content-length)$/.test(name))
-      return [got.status, told, got.bytes.toString().replaceAll(group, 'GROUP')]
+      const stableHeaders = [...got.headers].filter(
+        ([name]) => !/^(date|x-request-id|content-length)$/.test(name),
+      )
+      return [got.status, stableHeaders, got.bytes.toString().replaceAll(group, 'GROUP')]
     }
     for (const headers of [{}, bearer(other), { authorization: 'Bearer nonsense' }]) {
       assert.deepEqual(await shape(organization.uid, headers), await shape(missing, headers))

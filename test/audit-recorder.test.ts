@@ -76,7 +76,7 @@ for (const database of databases) {
 }
 
 for (const database of databases) {
-  test(`what no database stores keeps nothing else from being written (${database.name})`, async (t) => {
+  test(`an event that no database can store does not block the others (${database.name})`, async (t) => {
     const { audit, event, rows, state } = await started(t, database)
     for (let n = 0; n < 100; n++) {
       audit.recordExchange(event(), token)
@@ -136,7 +136,7 @@ test('the end waits for all that was recorded before it, also while something el
   assert.equal((await rows()).length, 2 * early)
 })
 
-test('what differs only in who, where, why or how is not counted as one', async (t) => {
+test('events that differ only in actor, address, reason or method are not counted as one', async (t) => {
   const { audit, event, rows } = await started(t)
   const refusals = [
     event(),

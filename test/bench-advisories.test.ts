@@ -72,9 +72,9 @@ onEveryDatabase('advisories of the benchmark', (cast) => {
     const options = { store, reader, parent: imported.uid as Uid, dryRun: false, event }
     let created = 0
     for (let document = 0; document < DOCUMENTS; document++) {
-      const told = documentOf(document)
-      const content = Buffer.from(yamlOf(told))
-      const written = await importDocument({ name: nameOf(told.package), format: '', content }, options)
+      const expected = documentOf(document)
+      const content = Buffer.from(yamlOf(expected))
+      const written = await importDocument({ name: nameOf(expected.package), format: '', content }, options)
       assert.ok('created' in written, JSON.stringify(written))
       assert.deepEqual(written.unmapped, [])
       created += written.created

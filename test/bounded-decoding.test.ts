@@ -109,8 +109,8 @@ describe('what is decoded', () => {
   test('R28: a query and a form have a largest number of parameters (queryParametersMax)', async () => {
     const parameters = 'a&'.repeat(limits.queryParametersMax)
     const refusal = new RegExp(`more than ${limits.queryParametersMax} parameters`)
-    assert.equal((await rest('GET', `/iam/v2beta1/groups?${parameters}`, undefined)).status, 200)
-    const query = await rest('GET', `/iam/v2beta1/groups?${parameters}a`, undefined)
+    assert.equal((await rest('GET', `/iam/v1/groups?${parameters}`, undefined)).status, 200)
+    const query = await rest('GET', `/iam/v1/groups?${parameters}a`, undefined)
     assert.equal(query.status, 400)
     assert.match(query.text, refusal)
     const posted = await rest('POST', exchangePath, `${parameters}a`, form)

@@ -237,7 +237,7 @@ describe('advisories on the command line', () => {
     assert.deepEqual([rest.total.unchanged, rest.total.created], [done, 300 - done])
   })
 
-  test('a large document goes alone and compressed, and one that is too large is told of', async (t) => {
+  test('a large document is sent alone and compressed, and one that is too large is reported', async (t) => {
     const cli = at(t)
     const group = await folder(cli, 'large')
     const here = temporaryDirectory(t)

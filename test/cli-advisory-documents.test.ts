@@ -26,7 +26,7 @@ describe('documents of advisories on the command line', () => {
     return (await cli.ok(args)).trim()
   }
 
-  test('documents are listed, shown and taken away; then their folder can go', async (t) => {
+  test('documents are listed, shown and deleted; then their folder can be deleted', async (t) => {
     const cli = at(t)
     const group = await folder(cli, 'documents')
     const here = temporaryDirectory(t)
@@ -45,7 +45,7 @@ describe('documents of advisories on the command line', () => {
     assert.equal(table.trimEnd().split('\n').length, 4)
     const listed = json(await cli.ok(documents('list', '--json', '--format', 'osv')))
     assert.deepEqual(
-      listed.map(({ id, content }: { id: string; content: string }) => [id, content]),
+      listed.items.map(({ id, content }: { id: string; content: string }) => [id, content]),
       [1, 2, 3].map((n) => [`CVE-2024-${1000 + n}`, '']),
     )
     assert.match((await cli.run(documents('list', '--format', 'csaf'))).stderr, /no documents/)
@@ -83,7 +83,7 @@ describe('documents of advisories on the command line', () => {
     await cli.ok(['iam', 'folders', 'delete', group, '--yes'])
   })
 
-  test('a vulnerability that several advisories have is told with each of them', async (t) => {
+  test('a vulnerability of several advisories is shown with each of them', async (t) => {
     const cli = at(t)
     const group = await folder(cli, 'ambiguous')
     const affected = Array.from({ length: 25 }, (_, n) => ({ package: { ecosystem: 'npm', name: `p${n}` } }))

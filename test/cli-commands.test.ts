@@ -19,7 +19,7 @@ import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /**
- * The commands of `berth iam` and `berth images` as somebody uses them. On SQLite alone: what a command does is a request, and what
+ * The commands of `berth iam` and `berth images` as a user runs them. On SQLite alone: what a command does is a request, and what
  * requests do is tested on every database elsewhere.
  */
 
@@ -38,7 +38,7 @@ describe('commands', () => {
     await berth.stop()
   })
 
-  /** Somebody in an organization of their own, who may do everything. */
+  /** The owner of a new organization. */
   const inOrganization = async (name: string) => {
     const cli = commandLine(cleanup, berth.url, { BERTH_TOKEN: berth.token })
     return { cli, organization: await createOrganization(berth, name), ...using(cli) }
@@ -53,8 +53,8 @@ describe('commands', () => {
       assert.match(finished.stderr, says, args.join(' '))
       assert.equal(finished.stdout, '', args.join(' '))
     },
-    /** What a command tells, and not what it shows. */
-    async told(...args: string[]) {
+    /** What a command prints to stderr. */
+    async stderrOf(...args: string[]) {
       const { code, stdout, stderr } = await cli.run(args)
       assert.deepEqual([code, stdout], [0, ''], `berth ${args.join(' ')}: ${stderr}`)
       return stderr
@@ -62,24 +62,21 @@ describe('commands', () => {
   })
 
   test('organizations are founded, shown, changed and deleted', async () => {
-    const { ok, json, refused, told } = await inOrganization('one')
+    const { ok, json, refused, stderrOf } = await inOrganization('one')
     const organizations = (...args: string[]) => ['iam', 'organizations', ...args]
     const made = await ok(...organizations('create', 'acme', '-d', 'Our images', '-o', 'id'))
     assert.match(made, UID)
     const uid = made.trim()
     assert.match(
       await ok(...organizations('describe', 'acme')),
-      new RegExp(`^ID +${uid}\nNAME +acme\nDESCRIPTION +Our images\nCREATED +\\S+ \\S+Z \\(.*\\)\n$`),
+      new RegExp(`^NAME +acme\nID +${uid}\nDESCRIPTION +Our images\nCREATED +\\S+ \\S+Z \\(.*\\)\n$`),
     )
     assert.equal((await json('iam', 'org', 'get', uid)).description, 'Our images')
-    assert.match(
-      await ok(...organizations('list')),
-      new RegExp(`^ID +NAME +DESCRIPTION\n[\\s\\S]*^${uid}  acme +Our images$`, 'm'),
-    )
-    assert.match(await ok(...organizations('ls', '-o', 'tree')), new RegExp(`^\\[acme\\] ${uid}$`, 'm'))
+    assert.match(await ok(...organizations('list')), /^NAME +DESCRIPTION\n[\s\S]*^acme +Our images$/m)
+    assert.match(await ok(...organizations('ls', '-o', 'tree')), /^acme$/m)
     assert.match(
       await ok(...organizations('list', '-o', 'csv')),
-      new RegExp(`^ID,NAME,DESCRIPTION,CREATED\n[\\s\\S]*^${uid},acme,Our images,\\d{4}-\\S+T\\S+Z$`, 'm'),
+      new RegExp(`^NAME,ID,DESCRIPTION,CREATED\n[\\s\\S]*^acme,${uid},Our images,\\d{4}-\\S+T\\S+Z$`, 'm'),
     )
     assert.equal((await json(...organizations('update', 'acme', '--name', 'beta', '-d', ''))).description, '')
     await refused(2, /no changes given/, ...organizations('update', 'beta'))
@@ -90,26 +87,19 @@ describe('commands', () => {
       ...organizations('describe', 'acme'),
     )
     await refused(1, /does not exist/, ...organizations('describe', '0'.repeat(40)))
-    await refused(
-      2,
-      /Delete the organization beta \(\S+\)\? Confirm with --yes/,
-      ...organizations('delete', 'beta'),
-    )
-    assert.equal(await told(...organizations('delete', 'beta', '--yes')), `deleted beta (${uid})\n`)
+    await refused(2, /Delete the organization beta\? Confirm with --yes/, ...organizations('delete', 'beta'))
+    assert.equal(await stderrOf(...organizations('delete', 'beta', '--yes')), 'deleted beta\n')
     await refused(1, /does not exist/, ...organizations('rm', uid, '--yes'))
   })
 
   test('folders are named by the names down to them, and a folder is never a whole organization', async () => {
-    const { ok, json, refused, told, organization } = await inOrganization('two')
+    const { ok, json, refused, stderrOf, organization } = await inOrganization('two')
     const folders = (...args: string[]) => ['iam', 'folders', ...args]
-    assert.equal(await told(...folders('list', 'two')), 'no folders visible to you\n')
+    assert.equal(await stderrOf(...folders('list', 'two', '--flat')), 'no folders visible to you\n')
     const team = (await ok(...folders('create', 'team', '--parent', 'two', '-o', 'id'))).trim()
     const deep = (await ok(...folders('create', 'deep', '--parent', 'two/team', '-o', 'id'))).trim()
     assert.ok(deep.startsWith(`${team}/`) && team.startsWith(`${organization}/`))
-    assert.equal(
-      await ok(...folders('list', 'two', '-o', 'tree')),
-      `[two] ${organization}\n└ [team] ${team}\n  └ [deep] ${deep}\n`,
-    )
+    assert.equal(await ok(...folders('list', 'two', '-o', 'tree')), 'two\n└ team\n  └ deep\n')
     assert.equal(await ok(...folders('list', 'two/team', '-o', 'id')), `${deep}\n`)
     assert.equal(await ok(...folders('list', 'two', '-o', 'none')), '')
     assert.equal((await json(...folders('describe', 'two/team/deep'))).uid, deep)
@@ -123,11 +113,11 @@ describe('commands', () => {
     )
     await refused(2, /is a folder, not an organization/, 'iam', 'organizations', 'delete', team, '--yes')
     await refused(2, /folder "two\/nope" not found or not visible to you/, ...folders('describe', 'two/nope'))
-    assert.equal(await told(...folders('delete', deep, '--yes')), `deleted deep (${deep})\n`)
+    assert.equal(await stderrOf(...folders('delete', deep, '--yes')), 'deleted two/crew/deep\n')
   })
 
   test('identities are made for each kind of token', async () => {
-    const { cli, ok, json, refused, told } = await inOrganization('three')
+    const { cli, ok, json, refused, stderrOf } = await inOrganization('three')
     const create = (...args: string[]) => json('iam', 'identities', 'create', ...args, '--parent', 'three')
     const token = await create(
       ...[
@@ -226,14 +216,14 @@ describe('commands', () => {
 
     assert.match(
       await ok('iam', 'identities', 'list', '--parent', 'three', '--type', 'aws', '-o', 'csv'),
-      /^ID,NAME,TYPE,DESCRIPTION,ROLES,ISSUER,SUBJECT,AUDIENCE,CLAIMS,EXPIRES,LAST SEEN,CREATED\n\S+,build,aws,[\s\S]*\n\S+,person,aws,.*\n$/,
+      /^NAME,ID,GROUP,TYPE,ROLES,ISSUER,SUBJECT,AUDIENCE,CLAIMS,EXPIRES,LAST SEEN,DESCRIPTION,CREATED\nbuild,\S+,three,aws,[\s\S]*\nperson,\S+,three,aws,.*\n$/,
     )
     const listed = await ok('iam', 'identities', 'list', '--name', 'deployer')
-    assert.match(listed, /^ID +NAME +TYPE +DESCRIPTION +ROLES +ISSUER +EXPIRES\n/)
+    assert.match(listed, /^NAME +GROUP +TYPE +ROLES +EXPIRES +LAST SEEN\n/)
     assert.match(listed, /three: (viewer|registry\.push), three: /)
     assert.match(
       await ok('iam', 'identities', 'describe', 'three/deployer'),
-      /^SUBJECT +team-\.\+\nAUDIENCE +berth\nCLAIMS +env:prod, tier:1, ref:refs\/\.\+\n/m,
+      /^SUBJECT +team-\.\+\nAUDIENCE +berth\nCLAIMS +env:prod, tier:1, ref:refs\/\.\+\nLAST SEEN +never\n/m,
     )
     assert.equal(parse(await ok('iam', 'id', 'get', 'robot', '-o', 'yaml')).staticKeys.subject, 'r1')
     const changed = await json(
@@ -248,8 +238,8 @@ describe('commands', () => {
     )
     assert.deepEqual([changed.name, changed.claimMatch.subject], ['release', 'repo:x/y:ref:z'])
     assert.equal(
-      await told('iam', 'identities', 'delete', 'deployer', '--yes'),
-      `deleted deployer (${token.uid})\n`,
+      await stderrOf('iam', 'identities', 'delete', 'deployer', '--yes'),
+      'deleted three/deployer\n',
     )
     assert.doesNotMatch(await ok('iam', 'role-bindings', 'list', '-o', 'csv'), /deployer/)
   })
@@ -273,9 +263,9 @@ describe('commands', () => {
     const roleUid = await createRole(there, old.organization, ['groups.list'])
     for (const ttl of ['3600s', '604800s'])
       await createResource(there, `/iam/v2beta1/groupInvites/${old.organization}`, { roleUid, ttl })
-    const { ok, told, refused } = using(commandLine(cleanup, old.url, { BERTH_TOKEN: token }))
+    const { ok, stderrOf, refused } = using(commandLine(cleanup, old.url, { BERTH_TOKEN: token }))
     const expired = ['iam', 'identities', 'list', '--expired', '-o', 'csv']
-    assert.match(await ok(...expired), /^ID.*\n\S+,gone,static,.*\n$/)
+    assert.match(await ok(...expired), /^NAME.*\ngone,\S+,default,static,.*\n$/)
     await refused(
       2,
       /Delete the expired identity: gone\? Confirm with --yes/,
@@ -285,15 +275,15 @@ describe('commands', () => {
       '--expired',
     )
     const all = ['delete', '--expired', '--yes']
-    assert.equal(await told('iam', 'identities', ...all), 'deleted the expired identity\n')
-    assert.equal(await told('iam', 'identities', ...all), 'no expired identities\n')
+    assert.equal(await stderrOf('iam', 'identities', ...all), 'deleted the expired identity\n')
+    assert.equal(await stderrOf('iam', 'identities', ...all), 'no expired identities\n')
     assert.equal((await ok('iam', 'invites', 'list', '--expired', '-o', 'id')).split('\n').length, 2)
-    assert.equal(await told('iam', 'invites', ...all), 'revoked the invite\n')
+    assert.equal(await stderrOf('iam', 'invites', ...all), 'revoked the invite\n')
     assert.equal((await ok('iam', 'invites', 'list', '-o', 'id')).split('\n').length, 2)
   })
 
   test('roles are made of capabilities, and those of every installation stay as they are', async () => {
-    const { ok, json, refused, told } = await inOrganization('four')
+    const { ok, json, refused, stderrOf } = await inOrganization('four')
     const roles = (...args: string[]) => ['iam', 'roles', ...args]
     const tagger = await json(
       ...roles('create', 'tagger', '--capabilities', 'tag.list,tag.create', '--parent', 'four'),
@@ -302,9 +292,9 @@ describe('commands', () => {
     const own = roles('list', '--parent', 'four')
     assert.match(
       await ok(...own),
-      /^ID +NAME +DESCRIPTION +CAPABILITIES\n\S+ +tagger +tag\.create, tag\.list\n$/,
+      /^NAME +GROUP +DESCRIPTION +CAPABILITIES\ntagger +four +tag\.create, tag\.list\n$/,
     )
-    assert.equal(await told(...own, '--capabilities', 'groups.list'), 'no roles visible to you\n')
+    assert.equal(await stderrOf(...own, '--capabilities', 'groups.list'), 'no roles visible to you\n')
     const managed = await json(...roles('list', '--managed', '--capabilities', 'tag.create,tag.delete'))
     assert.deepEqual(
       managed.items.map(({ name }: { name: string }) => name),
@@ -349,22 +339,22 @@ describe('commands', () => {
       await ok(...roles('capabilities', 'list', '--resources', 'tag')),
       /^RESOURCE +ACTION\ntag +create\n/,
     )
-    assert.equal(await told(...roles('delete', 'four/tagger', '--yes')), `deleted tagger (${tagger.uid})\n`)
+    assert.equal(await stderrOf(...roles('delete', 'four/tagger', '--yes')), 'deleted four/tagger\n')
   })
 
-  test('a role is given, changed and taken away by names', async () => {
-    const { ok, json, refused, told, organization } = await inOrganization('five')
+  test('a role is granted, changed and revoked by names', async () => {
+    const { ok, json, refused, stderrOf, organization } = await inOrganization('five')
     const bindings = (...args: string[]) => ['iam', 'role-bindings', ...args]
     await createIdentity(berth, organization, undefined, 'worker')
     await createRole(berth, organization, ['groups.list'], 'looker')
     const made = await ok(
       ...bindings('create', '--identity', 'five/worker', '--role', 'looker', '--parent', 'five'),
     )
-    assert.match(made, /^ID +\S+\nIDENTITY +worker\nROLE +looker\nGROUP +five\n/)
+    assert.match(made, /^IDENTITY +worker\nROLE +looker\nGROUP +five\nID +\S+\n/)
     const [uid = ''] = /\S+\/\S+/.exec(made) ?? []
     assert.match(
       await ok(...bindings('list', '--role', 'looker')),
-      new RegExp(`^ID +IDENTITY +ROLE +GROUP +ACCEPTED THROUGH\n${uid} +worker +looker +five *\n$`),
+      new RegExp(`^IDENTITY +ROLE +GROUP +ACCEPTED THROUGH +ID\nworker +looker +five +${uid}\n$`),
     )
     const provider = await createResource(berth, `/iam/v2beta1/identityProviders/${organization}`, {
       name: 'login',
@@ -376,9 +366,12 @@ describe('commands', () => {
       .set({ accepted_through: provider.uid })
       .where('uid', '=', uid)
       .execute()
-    assert.match(await ok(...bindings('list', '--role', 'looker')), / +five +login\n$/)
+    assert.match(await ok(...bindings('list', '--role', 'looker')), / +five +login +\S+\n$/)
     await ok('iam', 'identity-providers', 'delete', 'five/login', '--yes')
-    assert.match(await ok(...bindings('list', '--role', 'looker')), new RegExp(` +five +${provider.uid}\n$`))
+    assert.match(
+      await ok(...bindings('list', '--role', 'looker')),
+      new RegExp(` +five +${provider.uid} +${uid}\n$`),
+    )
     assert.equal(
       await ok(...bindings('list', '--identity', 'five/worker', '-o', 'tree')),
       'worker: looker in five\n',
@@ -392,16 +385,16 @@ describe('commands', () => {
       ...bindings('delete', 'nonsense', '--yes'),
     )
     await refused(2, /Revoke viewer in five from worker\? Confirm with --yes/, ...bindings('delete', uid))
-    assert.equal(await told(...bindings('delete', uid, '--yes')), 'revoked viewer in five from worker\n')
+    assert.equal(await stderrOf(...bindings('delete', uid, '--yes')), 'revoked viewer in five from worker\n')
   })
 
   test('invites are made with a code that is shown once, listed and withdrawn', async () => {
-    const { cli, ok, json, refused, told } = await inOrganization('six')
+    const { cli, ok, json, refused, stderrOf } = await inOrganization('six')
     const invites = (...args: string[]) => ['iam', 'invites', ...args]
     const { stdout, stderr } = await cli.run(invites('create', 'six', '--role', 'editor', '--single-use'))
     assert.match(
       stdout,
-      /^ID +\S+\nEXPIRATION +\S+ \S+Z \(in 7 days\)\nKEYID +\S+\nROLE +editor\nSINGLE USE +yes\n/,
+      /^ROLE +editor\nGROUP +six\nEXPIRATION +\S+ \S+Z \(in 7 days\)\nKEYID +\S+\nSINGLE USE +yes\n/,
     )
     assert.match(
       stderr,
@@ -413,22 +406,22 @@ describe('commands', () => {
     assert.ok(made.code)
     assert.equal(Math.round((Date.parse(made.expirationTime) - Date.now()) / 3_600_000), 36)
     const list = invites('list', '--parent', 'six')
-    assert.match(await ok(...list), /^ID +EXPIRATION +KEYID +ROLE\n/)
+    assert.match(await ok(...list), /^ROLE +GROUP +EMAIL +EXPIRATION +KEYID\n/)
     const uids = (await ok(...list, '-o', 'id')).trim().split('\n')
     assert.equal(uids.length, 2)
     assert.doesNotMatch(await ok(...list, '-o', 'yaml'), /code: [^"]/)
-    assert.equal(await told(...list, '--expired'), 'no invites visible to you\n')
+    assert.equal(await stderrOf(...list, '--expired'), 'no invites visible to you\n')
     await refused(
       2,
       /--ttl: "soon" must be a duration/,
       ...invites('create', 'six', '--role', 'viewer', '--ttl', 'soon'),
     )
-    await refused(2, /"x" is not a uid/, ...invites('delete', 'x', '--yes'))
-    assert.equal(await told(...invites('delete', ...uids, '--yes')), 'revoked 2 invites\n')
+    await refused(2, /invite "x" not found or not visible to you/, ...invites('delete', 'x', '--yes'))
+    assert.equal(await stderrOf(...invites('delete', ...uids, '--yes')), 'revoked 2 invites\n')
   })
 
   test('identity providers are made, changed and deleted; their secret is never shown', async () => {
-    const { ok, json, refused, told } = await inOrganization('seven')
+    const { ok, json, refused, stderrOf } = await inOrganization('seven')
     const providers = (...args: string[]) => ['iam', 'identity-providers', ...args]
     const client = [
       '--oidc-issuer',
@@ -459,7 +452,7 @@ describe('commands', () => {
     assert.doesNotMatch(made, /hush/)
     assert.match(
       await ok(...providers('list', '--parent', 'seven')),
-      /^ID +NAME +ISSUER +CLIENT\n\S+ +okta +\S+ +berth\n$/,
+      /^NAME +ORGANIZATION +ISSUER +CLIENT\nokta +seven +\S+ +berth\n$/,
     )
     assert.equal(
       await ok(...providers('list', '--parent', 'seven', '-o', 'tree')),
@@ -489,15 +482,15 @@ describe('commands', () => {
       ...providers('update', 'okta', '--oidc-pkce-enabled', 'yes'),
     )
     await refused(2, /no changes given/, ...providers('update', 'okta'))
-    assert.match(await told(...providers('delete', 'okta', '--yes')), /^deleted okta \(\S+\)\n$/)
+    assert.match(await stderrOf(...providers('delete', 'okta', '--yes')), /^deleted seven\/okta\n$/)
     assert.equal(
-      await told(...providers('list', '--parent', 'seven')),
+      await stderrOf(...providers('list', '--parent', 'seven')),
       'no identity providers visible to you\n',
     )
   })
 
   test('accounts at clouds are set one by one, and the last takes the association along', async () => {
-    const { cli, ok, json, refused, told } = await inOrganization('eight')
+    const { cli, ok, json, refused, stderrOf } = await inOrganization('eight')
     const accounts = (...args: string[]) => ['iam', 'account-associations', ...args]
     await refused(1, /eight has no cloud accounts; link one/, ...accounts('describe', 'eight'))
     await refused(2, /--account is required/, ...accounts('set', 'aws', 'eight'))
@@ -507,7 +500,7 @@ describe('commands', () => {
     const clients = ['--client-ids', 'ingester=11111111-1111-1111-1111-111111111111']
     assert.match(
       await ok(...accounts('set', 'azure', 'eight', ...tenant, ...clients)),
-      /^ID +\S+\nNAME +clouds\nAWS +123456789012\nGCP +acme\nGCP NUMBER +123456789\nAZURE +0\S+1\nAZURE CLIENTS +ingester=\S+\n$/,
+      /^GROUP +eight\nNAME +clouds\nID +\S+\nAWS +123456789012\nGCP +acme\nGCP NUMBER +123456789\nAZURE +0\S+1\nAZURE CLIENTS +ingester=\S+\nCREATED +.*\n$/,
     )
     await refused(
       2,
@@ -515,7 +508,7 @@ describe('commands', () => {
       ...accounts('set', 'azure', 'eight', ...tenant, '--client-ids', 'x'),
     )
     assert.equal(
-      await told(...accounts('unset', 'gcp', 'eight', '--yes')),
+      await stderrOf(...accounts('unset', 'gcp', 'eight', '--yes')),
       'unlinked the Google account from eight\n',
     )
     await refused(1, /eight has no Google account/, ...accounts('unset', 'gcp', 'eight', '--yes'))
@@ -526,14 +519,14 @@ describe('commands', () => {
       /^STATUS +not_ready\nREASON +not configured\nMESSAGE +.*names no Google project\n$/,
     )
     assert.equal((await json(...accounts('describe', 'eight'))).google, undefined)
-    for (const cloud of ['aws', 'azure']) await told(...accounts('unset', cloud, 'eight', '--yes'))
+    for (const cloud of ['aws', 'azure']) await stderrOf(...accounts('unset', cloud, 'eight', '--yes'))
     await refused(1, /eight has no cloud accounts/, ...accounts('describe', 'eight'))
   })
 
   test('repos and tags', async () => {
-    const { ok, json, refused, told, organization } = await inOrganization('nine')
+    const { ok, json, refused, stderrOf, organization } = await inOrganization('nine')
     const repos = (...args: string[]) => ['images', 'repos', ...args]
-    assert.equal(await told(...repos('list', '--parent', 'nine')), 'no repos visible to you\n')
+    assert.equal(await stderrOf(...repos('list', '--parent', 'nine')), 'no repos visible to you\n')
     const nginx = await json(
       ...repos(
         'create',
@@ -553,9 +546,9 @@ describe('commands', () => {
     assert.equal(copy.sync_config.source, nginx.uid)
     assert.match(
       await ok(...repos('list', '--parent', 'nine')),
-      /^ID +NAME +TIER +BUNDLES\n\S+ +copy +base +.*\n\S+ +nginx +base +base, featured\n$/,
+      /^REPO +TIER +BUNDLES +DESCRIPTION\nnine\/copy +base +.*\nnine\/nginx +base +base, featured +The web server\n$/,
     )
-    assert.match(await ok('image', 'repo', 'ls', '--repo', 'nine/nginx', '-o', 'tree'), /^nginx \S+\n$/)
+    assert.match(await ok('image', 'repo', 'ls', '--repo', 'nine/nginx', '-o', 'tree'), /^nine\/nginx\n$/)
     assert.match(
       await ok(...repos('describe', 'nine/nginx')),
       /^TIER +base\nBUNDLES +base, featured\nDESCRIPTION +The web server\n/m,
@@ -576,8 +569,8 @@ describe('commands', () => {
       (await json('images', ...args)).items
         .map(({ repo, name }: Record<string, string>) => `${repo}:${name}`)
         .toSorted()
-    assert.deepEqual(await names('list', '--parent', 'nine'), ['web:1.27', 'web:latest'])
-    const every = ['web:1.27', 'web:1.27-20260101', 'web:1.27.3-r1', 'web:latest']
+    assert.deepEqual(await names('list', '--parent', 'nine'), ['nine/web:1.27', 'nine/web:latest'])
+    const every = ['nine/web:1.27', 'nine/web:1.27-20260101', 'nine/web:1.27.3-r1', 'nine/web:latest']
     assert.deepEqual(await names('tags', 'list', '--repo', 'web', '--all'), every)
     assert.deepEqual(
       await names(
@@ -594,23 +587,23 @@ describe('commands', () => {
     )
     assert.match(
       await ok('images', 'list', '--parent', organization),
-      /^REPO +TAG +DIGEST +UPDATED\nweb +1\.27 +sha256:\w{64} +\S+ \S+Z\n/,
+      /^REPO +TAG +DIGEST +UPDATED\nnine\/web +1\.27 +sha256:\w{64} +\S+ \S+Z\n/,
     )
-    assert.equal(await told('images', 'list', '--repo', 'copy'), 'no tags visible to you\n')
+    assert.equal(await stderrOf('images', 'list', '--repo', 'copy'), 'no tags visible to you\n')
     for (const reference of ['web:1.27', 'nine/web:1.27-20260101', 'web', `${nginx.uid}:latest`])
       assert.equal(await ok('images', 'tags', 'resolve', reference, '-o', 'id'), `${digest}\n`, reference)
     assert.match(
       await ok('images', 'tags', 'resolve', 'web:1.27', '--parent', 'nine'),
-      /^REPO +web\nTAG +1\.27\nDIGEST +sha256:/,
+      /^REPO +nine\/web\nTAG +1\.27\nDIGEST +sha256:/,
     )
-    await refused(2, /tag '9' not found in web/, 'images', 'tags', 'resolve', 'web:9')
+    await refused(2, /tag '9' not found in nine\/web/, 'images', 'tags', 'resolve', 'web:9')
     await refused(2, /must be REPO:TAG/, 'images', 'tags', 'resolve', 'web:')
     await refused(2, /must be a duration/, 'images', 'list', '--updated-within', 'lately')
 
-    assert.equal(await told(...repos('delete', 'copy', '--yes')), `deleted copy (${copy.uid})\n`)
+    assert.equal(await stderrOf(...repos('delete', 'copy', '--yes')), 'deleted nine/copy\n')
     for (const gone of ['copy', 'nine/copy', copy.uid])
       assert.equal(
-        await told(...repos('delete', gone, '--yes', '--allow-missing')),
+        await stderrOf(...repos('delete', gone, '--yes', '--allow-missing')),
         `repo ${gone} does not exist\n`,
       )
     await refused(2, /repo "copy" not found or not visible to you/, ...repos('delete', 'copy', '--yes'))
@@ -624,10 +617,10 @@ describe('commands', () => {
     assert.equal((await ok(...list, '-o', 'id')).trim().split('\n').length, names.length)
     const { items } = await json(...list)
     assert.deepEqual(items.map(({ name }: { name: string }) => name).toSorted(), names)
-    assert.equal((await ok(...list)).trim().split('\n').length, names.length + 1)
+    assert.equal((await ok(...list, '--flat')).trim().split('\n').length, names.length + 1)
   })
 
-  test('what must be said and was not is named, where nobody can be asked', async () => {
+  test('a missing option is named if there is no terminal to prompt at', async () => {
     const { refused } = await inOrganization('eleven')
     const cases: [names: RegExp, ...args: string[]][] = [
       [/^berth: NAME is required$/m, 'iam', 'organizations', 'create'],
@@ -694,7 +687,7 @@ describe('commands', () => {
     for (const [names, ...args] of cases) await refused(2, names, ...args)
   })
 
-  test('a name that several have is told with their uids, and a path says which', async () => {
+  test('an ambiguous name is reported with its uids, and a path resolves it', async () => {
     const { json, refused, organization } = await inOrganization('twelve')
     const team = await createGroup(berth, organization, 'team')
     const one = await createIdentity(berth, organization, undefined, 'twin')
@@ -711,14 +704,14 @@ describe('commands', () => {
     assert.equal((await json(...describe, `${team}/twin`)).uid, other)
   })
 
-  test('who may not do something hears that, and how to see what they may', async () => {
+  test('a caller without permission learns what is missing, and how to list their roles', async () => {
     const organization = await createOrganization(berth, 'thirteen')
     const viewer = await createIdentity(berth, organization, undefined, 'reader')
     await bindRole(berth, organization, viewer, 'viewer')
     const { ok, refused } = using(
       commandLine(cleanup, berth.url, { BERTH_TOKEN: await berth.tokenOf(viewer) }),
     )
-    assert.match(await ok('iam', 'organizations', 'list', '-o', 'csv'), /,thirteen,/)
+    assert.match(await ok('iam', 'organizations', 'list', '-o', 'csv'), /\nthirteen,/)
     await refused(
       1,
       /\nshow your roles: berth auth status\n$/,
@@ -740,7 +733,7 @@ describe('commands', () => {
   })
 
   describe('at a terminal', { skip: withoutTerminal }, () => {
-    test('what was not said is picked from a list, by a part of its name', async () => {
+    test('a missing option is picked from a list, by a part of its name', async () => {
       const { cli, organization } = await inOrganization('fourteen')
       const folder = await createGroup(berth, organization, 'team')
       await createIdentity(berth, folder, undefined, 'picked')
@@ -759,37 +752,35 @@ describe('commands', () => {
       )
       assert.equal(code, 0, text)
       assert.match(text, /✔ Which organization or folder\? fourteen\/team\n/)
-      assert.match(text, /IDENTITY +picked\nROLE +viewer\nGROUP +team\n/)
+      assert.match(text, /IDENTITY +picked\nROLE +viewer\nGROUP +fourteen\/team\n/)
     })
 
     test('deleting asks, and nothing happens without a yes', async () => {
       const { cli, ok } = await inOrganization('fifteen')
       const remove = ['iam', 'organizations', 'delete', 'fifteen']
       for (const answer of [`n${keys.enter}`, keys.enter, keys.stop]) {
-        const no = await runInTerminal(cli, remove, [
-          [/Delete the organization fifteen \(\S+\)\? \(y\/N\)/, answer],
-        ])
+        const no = await runInTerminal(cli, remove, [[/Delete the organization fifteen\? \(y\/N\)/, answer]])
         assert.deepEqual([no.code, /berth: canceled; nothing was changed/.test(no.text)], [2, true], no.text)
       }
       assert.match(await ok('iam', 'organizations', 'describe', 'fifteen', '-o', 'id'), UID)
       const yes = await runInTerminal(cli, remove, [[/\(y\/N\)/, `y${keys.enter}`]])
-      assert.match(yes.text, /deleted fifteen \(\S+\)\n$/)
+      assert.match(yes.text, /deleted fifteen\n$/)
     })
 
-    test('names are asked for; tables fit, in bold heads, and NO_COLOR is heeded', async () => {
+    test('names are prompted for; tables fit, with bold headers, and NO_COLOR is respected', async () => {
       const { cli, organization } = await inOrganization('sixteen')
       const made = await runInTerminal(
         cli,
         ['iam', 'folders', 'create', '--parent', 'sixteen'],
         [[/Name of the folder\?/, `typed${keys.enter}`]],
       )
-      assert.match(made.text, /\nNAME +typed\n/)
+      assert.match(made.text, /\nPATH +sixteen\/typed\n/)
       const long =
         'a description of many words that does not fit beside the others on a line of a hundred columns'
       await createResource(berth, `/iam/v2beta1/groups/${organization}`, { name: 'wordy', description: long })
-      const list = ['iam', 'folders', 'list', 'sixteen']
+      const list = ['iam', 'folders', 'list', 'sixteen', '--flat']
       const table = await runInTerminal(cli, list)
-      assert.ok(table.raw.includes('\u001b[1mID'))
+      assert.ok(table.raw.includes('\u001b[1mPATH'))
       for (const line of table.text.split('\n')) assert.ok(line.length <= 100, line)
       assert.match(table.text, /wordy +a description of.*…\n/)
       const plain = await runInTerminal({ env: { ...cli.env, NO_COLOR: '1' } }, [...list, '-o', 'wide'])

@@ -20,11 +20,11 @@ import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
 /** The configuration file, and what counts before what. */
 
-const NOBODY = 'http://127.0.0.1:9'
+const UNREACHABLE = 'http://127.0.0.1:9'
 const ESCAPE = '\u001b'
 const BELL = '\u0007'
 const newcomer = (t: TestContext, env: Record<string, string> = {}) => {
-  const cli = commandLine(t, NOBODY, env)
+  const cli = commandLine(t, UNREACHABLE, env)
   const { BERTH_API: _, ...rest } = cli.env
   const without = (own: Record<string, string> = {}) => ({ BERTH_API: '', ...rest, ...own })
   return {
@@ -90,7 +90,7 @@ test('a profile for each server: made, used, named by flag or environment, delet
     assert.equal((await cli.run(['config', 'use', name])).code, 2, name)
 })
 
-test('what somebody wrote stays: comments, order, links and modes', async (t) => {
+test('edits of the user are preserved: comments, order, links and modes', async (t) => {
   const cli = newcomer(t)
   const real = join(cli.home, 'dotfiles.yaml')
   writeFileSync(
@@ -137,7 +137,7 @@ test('mistakes are refused before they are written', async (t) => {
   assert.equal((await cli.run(['config', 'unset', 'colour'])).code, 2)
 })
 
-test('a file that cannot be right is told by name, and can be mended by the editor', async (t) => {
+test('an invalid file is reported by name, and can be repaired with config commands', async (t) => {
   const cli = newcomer(t)
   mkdirSync(join(cli.home, '.config', 'berth'), { recursive: true })
   for (const text of [
@@ -305,7 +305,7 @@ describe('with a server', () => {
     )
   })
 
-  test('what others named does not reach the terminal as commands of it', async () => {
+  test('names of other users does not reach the terminal as commands of it', async () => {
     const cli = owner()
     const { code, stderr } = await cli.run(['iam', 'folders', 'describe', `default/${ESCAPE}[31mred${BELL}`])
     assert.notEqual(code, 0)

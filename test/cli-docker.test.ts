@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -95,7 +96,7 @@ for (const database of anyDatabase)
       }
     })
 
-    test('nobody signed in is what Docker takes for no credentials, with what to do', async () => {
+    test('signed out is reported to Docker as missing credentials, with what to do', async () => {
       const cli = commandLine(cleanup, berth.url)
       const { code, stdout, stderr } = await helper(cli, 'get', registry)
       assert.deepEqual([code, stdout], [1, NOT_FOUND])
@@ -103,6 +104,65 @@ for (const database of anyDatabase)
       const broken = await helper(cli, 'get', registry, { BERTH_API: 'nowhere' })
       assert.deepEqual([broken.code, broken.stdout], [1, ''])
       assert.match(broken.stderr, /^berth: api: "nowhere" must be a URL/)
+    })
+
+    test('a workload that signed in with its token gets credentials for the registry, also after its first token expired', async () => {
+      const issuer = await startIssuer(cleanup)
+      const identity = await createIdentity(berth, berth.organization, {
+        claimMatch: { issuer: issuer.name, subject: SUBJECT },
+      })
+      await bindRole(berth, berth.organization, identity, 'registry.pull')
+      const cli = commandLine(cleanup, berth.url)
+      const file = join(cli.home, 'workload-token')
+      const workloadToken = () => issuer.sign({ sub: SUBJECT, aud: berth.url })
+      writeFileSync(file, await workloadToken())
+      await cli.ok(['auth', 'login', '--identity', identity, '--identity-token', file])
+      const secretOf = async () => JSON.parse((await helper(cli, 'get', registry)).stdout).Secret
+      const first = decodeJwt(await secretOf())
+      assert.deepEqual([first.sub, [first.aud].flat()], [identity, [registry]])
+      assert.equal(first.exp, decodeJwt(await cli.ok(['auth', 'token'])).exp)
+
+      const cache = join(cli.home, '.cache', 'berth')
+      assert.doesNotMatch(
+        readFileSync(join(cache, berth.url.replaceAll('/', '-'), 'workload-login'), 'utf8'),
+        /eyJ/,
+      )
+      // As after an hour.
+      for (const audience of [berth.url, registry])
+        rmSync(join(cache, audience.replaceAll('/', '-'), 'oidc-token'))
+      const next = decodeJwt(await secretOf())
+      assert.deepEqual([next.sub, [next.aud].flat()], [identity, [registry]])
+      assert.equal(decodeJwt(await cli.ok(['auth', 'token'])).sub, identity)
+
+      rmSync(join(cache, registry, 'oidc-token'))
+      rmSync(join(cache, berth.url.replaceAll('/', '-'), 'oidc-token'))
+      rmSync(file)
+      const late = await helper(cli, 'get', registry)
+      assert.deepEqual([late.code, late.stdout], [1, NOT_FOUND])
+      assert.match(
+        late.stderr,
+        new RegExp(`run berth auth login --identity ${identity} --identity-token FILE`),
+      )
+      await cli.ok(['auth', 'logout'])
+      assert.match((await helper(cli, 'get', registry)).stderr, /you are not signed in/)
+    })
+
+    test('a workload that gave its token as text gets registry credentials until the token of the API expires', async () => {
+      const issuer = await startIssuer(cleanup)
+      const identity = await createIdentity(berth, berth.organization, {
+        claimMatch: { issuer: issuer.name, subject: SUBJECT },
+      })
+      const cli = commandLine(cleanup, berth.url)
+      const token = await issuer.sign({ sub: SUBJECT, aud: berth.url })
+      await cli.ok(['auth', 'login', '--identity', identity, '--identity-token', token])
+      const { Secret } = JSON.parse((await helper(cli, 'get', registry)).stdout)
+      assert.equal(decodeJwt(Secret).sub, identity)
+      const cache = join(cli.home, '.cache', 'berth')
+      for (const audience of [berth.url, registry])
+        rmSync(join(cache, audience.replaceAll('/', '-'), 'oidc-token'))
+      const late = await helper(cli, 'get', registry)
+      assert.deepEqual([late.code, late.stdout], [1, NOT_FOUND])
+      assert.match(late.stderr, new RegExp(`the sign-in as ${identity} has expired: run berth auth login`))
     })
 
     test('Docker is configured without losing what others wrote', async () => {
@@ -183,7 +243,7 @@ for (const database of anyDatabase)
         [made.identity],
       )
       const table = await cli.ok(['auth', 'pull-token', 'ls', '--parent', berth.organization], owner)
-      assert.match(table.split('\n')[0] ?? '', /^ID +NAME +DESCRIPTION +ROLES +EXPIRES$/)
+      assert.match(table.split('\n')[0] ?? '', /^NAME +GROUP +ROLES +EXPIRES +LAST SEEN$/)
       assert.match(table, /default: registry\.pull/)
       await cli.ok(['iam', 'identities', 'delete', made.identity, '--yes'], owner)
       assert.notEqual((await exchange(berth.url, made.token, parameters)).status, 200)
@@ -194,9 +254,11 @@ for (const database of anyDatabase)
       const cli = commandLine(cleanup, berth.url)
       const args = ['auth', 'pull-token', '--parent', berth.organization, '--ttl', '1h']
       const shown = await cli.ok(args, owner)
-      const [, identity, token] =
-        /^docker login "\S+" --username "([0-9a-f/]+)" --password "(eyJ\S+)"\n$/.exec(shown) ?? []
+      const [, identity, token] = /^USERNAME {2}([0-9a-f/]+)\nPASSWORD {2}(eyJ\S+)\n$/.exec(shown) ?? []
       assert.ok(identity && token, shown)
+      const { stderr: hint } = await cli.run(args, owner)
+      assert.match(hint, /^ {2}docker login \S+ --username [0-9a-f/]+ --password-stdin$/m)
+      assert.doesNotMatch(hint, /eyJ/, 'the password is in no command')
       const lines = await cli.ok([...args, '-o', 'env'], owner)
       assert.match(lines, /^export BERTH_IDENTITY_ID=[0-9a-f/]+\nexport BERTH_IDENTITY_TOKEN=eyJ\S+\n$/)
       await cli.ok([...args, '--save'], owner)

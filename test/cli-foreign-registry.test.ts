@@ -18,7 +18,7 @@ import { startTestBerth } from './support/server/test-berth.ts'
 
 /** The command line and a registry by other people. */
 
-test('images go to another registry and back, with what belongs to them', {
+test('images are copied to another registry and back, with their referrers', {
   skip: withoutDockerRegistry,
 }, async (t) => {
   const berth = await startTestBerth({ name: 'sqlite', open: undefined })

@@ -49,8 +49,8 @@ describe('berth images copy', () => {
 
   const inHere = () => `${here.organization}/${newName('repo')}`
   const inThere = () => `${there.organization}/${newName('repo')}`
-  /** Somebody who is signed in here, and whose Docker knows other registries as the owner there. */
-  const somebody = (...hosts: string[]): CommandLine => {
+  /** A command line that is signed in here, and whose Docker has the owner's credentials of other registries. */
+  const signedInCli = (...hosts: string[]): CommandLine => {
     const cli = commandLine(cleanup, here.url, { BERTH_TOKEN: here.token })
     const auth = Buffer.from(`_token:${there.token}`).toString('base64')
     mkdirSync(join(cli.home, '.docker'))
@@ -92,7 +92,7 @@ describe('berth images copy', () => {
   }
 
   test('an index goes to another registry whole, is not copied twice, and comes for one platform', async () => {
-    const cli = somebody()
+    const cli = signedInCli()
     const [name, target] = [inHere(), inThere()]
     const { index, images } = await indexOf(client, name, '1.0')
     const destination = `${hostOf(there)}/${target}`
@@ -124,14 +124,14 @@ describe('berth images copy', () => {
     )
   })
 
-  test('within a registry no layer moves; all tags go at once', async () => {
-    const cli = somebody()
+  test('within a registry no layer is transferred, and all tags are copied together', async () => {
+    const cli = signedInCli()
     const [name, target] = [inHere(), inHere()]
     for (const tag of ['a', 'b']) await pushImage(client, name, testImage(), tag)
     const all = await copied(cli, name, target, '--all-tags')
     assert.deepEqual([all.tags, all.blobs, all.blobsMounted], [['a', 'b'], 0, 4])
     assert.equal(await digestAt(client, target, 'b'), await digestAt(client, name, 'b'))
-    // What is done is told when the rest of it cannot be.
+    // What was copied is reported when the rest fails.
     const elsewhere = inThere()
     for (const tag of ['a', 'b']) await pushImage(foreign, elsewhere, testImage(), tag)
     const breaking = await behind(({ request: { url = '' }, reply, pass }) => {
@@ -145,7 +145,7 @@ describe('berth images copy', () => {
   })
 
   test('what belongs to an image goes with it, and what belongs to that', async () => {
-    const cli = somebody()
+    const cli = signedInCli()
     const [name, target] = [inHere(), inThere()]
     const { index, images } = await indexOf(client, name, '1')
     const signature = await refer(client, name, index.descriptor, 'application/x.signature')
@@ -172,7 +172,7 @@ describe('berth images copy', () => {
   })
 
   test('a directory is pulled to and pushed from, its signatures with it', async () => {
-    const cli = somebody()
+    const cli = signedInCli()
     const name = inHere()
     const { index, images } = await indexOf(client, name, '1')
     const signature = await refer(client, name, index.descriptor, 'application/x.signature')
@@ -211,7 +211,7 @@ describe('berth images copy', () => {
   })
 
   test('an image without a tag can be found in the directory that it was copied to', async () => {
-    const cli = somebody()
+    const cli = signedInCli()
     const name = inHere()
     const { index, images } = await indexOf(client, name, '1')
     const signature = await refer(client, name, index.descriptor, 'application/x.signature')
@@ -258,7 +258,7 @@ describe('berth images copy', () => {
           },
         }),
       )
-      const cli = somebody(liar.host)
+      const cli = signedInCli(liar.host)
       const { code, stderr } = await cli.run(['images', 'digest', `${liar.host}/${inThere()}:1`, ...flags])
       assert.equal(code, 1, stderr)
       assert.match(stderr, says)
@@ -269,7 +269,7 @@ describe('berth images copy', () => {
   /** A registry whose tokens come from the real one behind it: a host that the person names. */
   const behind = async (handle: (passing: ProxiedRequest) => void) => {
     const proxy = await startRegistryProxy(cleanup, there.url, handle)
-    return { ...proxy, cli: somebody(proxy.host), flags: ['--token-host', hostOf(there)] }
+    return { ...proxy, cli: signedInCli(proxy.host), flags: ['--token-host', hostOf(there)] }
   }
 
   test('a damaged layer is found, and nothing of it is tagged', async () => {
@@ -387,7 +387,7 @@ describe('berth images copy', () => {
   })
 
   test('what is in a manifest may be of any type; what is no manifest is refused', async () => {
-    const cli = somebody()
+    const cli = signedInCli()
     const name = inHere()
     const [config, layer] = [Buffer.from('anything'), Buffer.from(newName('chart'))]
     for (const blob of [config, layer]) await pushBlob(client, name, blob)
@@ -440,7 +440,7 @@ describe('berth images copy', () => {
   })
 
   test('how far it is is shown on a terminal, and only there', { skip: withoutTerminal }, async () => {
-    const cli = somebody()
+    const cli = signedInCli()
     const name = inHere()
     await pushImage(client, name, testImage({}, { layerBytes: 8 * MIB }), '1')
     const destination = `${hostOf(there)}/${inThere()}:1`
@@ -502,11 +502,11 @@ describe('berth images copy', () => {
     }
     writeFileSync(join(cli.home, '.docker', 'config.json'), JSON.stringify({ credsStore: '../../bin/sh' }))
     assert.equal((await cli.run(['images', 'digest', word], { env })).code, 2)
-    // Nobody is signed in here either.
+    // Signed out here too.
     rmSync(join(cli.home, '.docker'), { recursive: true })
-    const nobody = await cli.run(['images', 'digest', `${inHere()}:1`], { env: { BERTH_TOKEN: '' } })
-    assert.equal(nobody.code, 4, nobody.stderr)
-    assert.match(nobody.stderr, /sign in with berth auth login/)
+    const signedOut = await cli.run(['images', 'digest', `${inHere()}:1`], { env: { BERTH_TOKEN: '' } })
+    assert.equal(signedOut.code, 4, signedOut.stderr)
+    assert.match(signedOut.stderr, /sign in with berth auth login/)
     assert.equal(existsSync(join(cli.home, '.cache')), false)
   })
 })

@@ -64,7 +64,12 @@ describe('policies on the command line', () => {
     const tried = JSON.parse((await policy('preview', 'web', '--keep', 'v*', '-o', 'json')).stdout)
     assert.deepEqual(tried.items.filter(({ deleted }: { deleted: boolean }) => deleted).length, 4)
     assert.equal((await policy('apply', 'web', '--yes')).code, 1)
-    assert.equal((await policy('set', 'web', '--enable')).code, 2)
+    const unconfirmed = await policy('set', 'web', '--enable')
+    assert.equal(unconfirmed.code, 2)
+    assert.match(
+      unconfirmed.stderr,
+      /Enable retention on default\/web\? It deletes 1 tags and 0 manifests now\./,
+    )
     assert.equal((await policy('set', 'web', '--enable', '--yes')).code, 0)
     for (let times = 0; (await tags()).includes('main-1') && times < 200; times++)
       await new Promise((resolve) => setTimeout(resolve, 25))

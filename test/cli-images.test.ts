@@ -166,7 +166,7 @@ describe('berth images', () => {
     await refused(2, /must have path components of lowercase letters/, 'digest', 'acme/App')
   })
 
-  test('mistakes say what to do', async () => {
+  test('errors say what to do', async () => {
     const repo = name()
     const directory = temporaryDirectory(cleanup)
     await pushImage(client, repo, testImage(), '1')
@@ -188,9 +188,9 @@ describe('berth images', () => {
     await refused(2, /must be oci:DIR or oci:DIR:TAG/, 'copy', 'oci:', repo)
     // One that is no index is what it is, whatever platform was asked for.
     assert.equal((await json('copy', `${repo}:1`, repo, '--platform', 'linux/mips')).manifests, 0)
-    // A stranger is told no more than that it is not for them.
-    const nobody = await cli.run(['images', 'digest', `${repo}:1`], { env: { BERTH_TOKEN: 'x.y.z' } })
-    assert.equal(nobody.code, 1, nobody.stderr)
+    // A stranger learns only that access is denied.
+    const rejected = await cli.run(['images', 'digest', `${repo}:1`], { env: { BERTH_TOKEN: 'x.y.z' } })
+    assert.equal(rejected.code, 1, rejected.stderr)
   })
 
   test('an index.json that is damaged is refused, and left as it is', async () => {
@@ -206,7 +206,7 @@ describe('berth images', () => {
     }
   })
 
-  test('a list that is none, that goes in circles or that never ends is refused', async () => {
+  test('a list that is invalid, circular or endless is rejected', async () => {
     const subject = `sha256:${'a'.repeat(64)}`
     const manifest = imageFromManifest({
       ...{ schemaVersion: 2, mediaType: types.image, layers: [] },
@@ -254,7 +254,7 @@ describe('berth images', () => {
     }))
   })
 
-  test('an image that names more than anybody wants to keep in memory is refused', async () => {
+  test('an image that references more than fits in memory is rejected', async () => {
     const kept = new Map<string, { readonly type: string; readonly bytes: Buffer }>()
     const keep = (type: string, text: string) => {
       const bytes = Buffer.from(text)
@@ -293,7 +293,7 @@ describe('berth images', () => {
     await refused(1, /more than 67108864 bytes\b.*\n$/, 'describe', word(configs))
   })
 
-  test('what registries say forges no line, and turns none around', async () => {
+  test('texts of registries forge no line, and reverse none', async () => {
     const message = 'no\nberth: all is well\u202e \u009b31m \u001b[31m'
     const liar = await startRegistryProxy(cleanup, berth.url, ({ reply }) => {
       reply.writeHead(400).end(JSON.stringify({ errors: [{ code: 'DENIED', message }] }))

@@ -73,6 +73,18 @@ for (const database of anyDatabase)
       assert.deepEqual([decodeJwt(await cli.ok(['auth', 'token'])).aud].flat(), [berth.url])
     })
 
+    test('an organization that no one can sign in with is an error before a browser opens, with and without one here', async () => {
+      for (const args of [
+        ['--org-name', 'no-such-organization'],
+        ['--org-name', 'no-such-organization', '--headless'],
+        ['--identity-provider', `${berth.organization}/0123456789abcdef`],
+      ]) {
+        const { code, stdout, stderr } = await newcomer().run(['auth', 'login', ...args])
+        assert.deepEqual([code, stdout], [1, ''], stderr)
+        assert.match(stderr, /^berth: there is no identity provider for "[^"]+": .*berth auth login\n$/)
+      }
+    })
+
     test('a registry that the server does not know does not stand in the way', async () => {
       const cli = commandLine(cleanup, berth.url, { BERTH_REGISTRY: 'registry.example.com' })
       await signIn(cli, browser)
@@ -81,7 +93,7 @@ for (const database of anyDatabase)
       assert.equal(other.code, 4, other.stderr)
       assert.match(
         other.stderr,
-        /not signed in for registry\.example\.com: run berth auth login --audience \S+ --audience /,
+        /^berth: no token for registry\.example\.com can be obtained: aud: must be among .*; run berth auth login\n$/,
       )
     })
 
@@ -94,7 +106,7 @@ for (const database of anyDatabase)
       )
     })
 
-    test('whoever signs in next gets nothing of the one before', async () => {
+    test('the next user to sign in gets nothing of the previous one', async () => {
       const cli = newcomer()
       await signIn(cli, browser)
       await cli.ok(['auth', 'token', '--audience', registry()])
@@ -104,11 +116,11 @@ for (const database of anyDatabase)
         assert.equal(decodeJwt(await cli.ok(['auth', 'token', ...args])).sub, other)
     })
 
-    test('status tells who is signed in and what they may do; --quick without asking the server', async () => {
+    test('status shows the user and their roles; --quick does so without a request', async () => {
       const cli = newcomer()
-      const nobody = await cli.run(['auth', 'status'])
+      const signedOut = await cli.run(['auth', 'status'])
       assert.deepEqual(
-        [nobody.code, nobody.stderr],
+        [signedOut.code, signedOut.stderr],
         [4, `berth: you are not signed in to ${berth.url}: run berth auth login\n`],
       )
       await signIn(cli, browser)
@@ -138,9 +150,9 @@ for (const database of anyDatabase)
       assert.notEqual(read('oidc-token'), access)
       assert.equal(await cli.ok(['auth', 'token']), read('oidc-token'))
       await cli.ok(['auth', 'login', '--refresh'])
-      const nobody = await newcomer().run(['auth', 'login', '--refresh-only'])
+      const signedOut = await newcomer().run(['auth', 'login', '--refresh-only'])
       assert.deepEqual(
-        [nobody.code, nobody.stderr],
+        [signedOut.code, signedOut.stderr],
         [1, 'berth: the refresh token is missing or expired: run berth auth login\n'],
       )
     })
@@ -197,7 +209,7 @@ for (const database of anyDatabase)
       const page = await browser.open(await waitForOutput(running, /http\S+\/oauth\/authorize\?\S+/))
       const { redirectedTo: left } = await submitConsent(browser, page, 'refuse')
       assert.ok(left)
-      // Somebody else's page sends the browser here too: that says nothing about this sign-in.
+      // A foreign page sends the browser here too: that does not affect this sign-in.
       const foreign = new URL(left)
       foreign.searchParams.set('state', 'x')
       foreign.searchParams.set('code', 'stolen')
@@ -280,7 +292,7 @@ for (const database of anyDatabase)
       assert.equal((await cli.run(['auth', 'status'])).code, 4)
     })
 
-    test('a session that was ended elsewhere is told as such, once, and then as not signed in', async () => {
+    test('a session that was ended elsewhere is reported once, and then counts as signed out', async () => {
       const cli = newcomer()
       const person = await createPerson(berth)
       await signIn(cli, await createSignedInBrowser(berth, person))

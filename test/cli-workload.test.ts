@@ -125,6 +125,19 @@ for (const database of anyDatabase)
       assert.equal((await cli.run(explain)).code, 4)
     })
 
+    test('a warning about a created identity is printed, and the identity is the output', async () => {
+      const owner = job({ BERTH_TOKEN: berth.token })
+      const keys = join(owner.home, 'keys.json')
+      writeFileSync(keys, 'no keys')
+      const { code, stdout, stderr } = await owner.run([
+        ...['iam', 'identities', 'create', 'token', 'robot', '--identity-issuer', 'https://robots.example'],
+        ...['--subject', 'r1', '--issuer-keys', keys, '--parent', berth.organization, '-o', 'id'],
+      ])
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, /^[0-9a-f]{40}\/[0-9a-f]{16}\n$/)
+      assert.match(stderr, /^warning: no token can match the identity yet: .* it is not JSON\n$/)
+    })
+
     test('a job of GitHub Actions asks for its token', async () => {
       const asked: string[] = []
       let status = 200

@@ -176,7 +176,7 @@ test('a data directory without permission to write is one line that names it', {
   assertRefused(finished, new RegExp(`^berth: the data directory ${directory} cannot be used: `))
 })
 
-test('what is no SQLite database is never taken for a first start', async (t) => {
+test('a file that is not a SQLite database never counts as a first start', async (t) => {
   const dataDir = temporaryDirectory(t)
   writeFileSync(join(dataDir, 'berth.db'), 'damaged')
   assertRefused(
@@ -271,7 +271,7 @@ test('admin bootstrap prints the first organization, its owner and a token, and 
   assert.deepEqual(JSON.parse((await bootstrap('--json')).stdout).organization, named.organization)
   assertRefused(
     await bootstrap('--name', 'other'),
-    'berth: the organization is named acme already; rename it through the API',
+    'berth: the first organization is already named acme. To print it, omit --name. To rename it: berth iam organizations update "acme" --name "other". To create another one: berth iam organizations create "other"',
   )
   assertExit(2, await bootstrap('--name', 'Not A Name'), /^berth: --name: .*must match/)
   const text = await bootstrap()
@@ -325,7 +325,7 @@ test('admin token prints a token and no newline, for the running server and with
   assert.equal(decodeJwt(await token()).aud, url)
 })
 
-test('admin organization shows and changes what holds for an organization, at once for the running server', async (t) => {
+test('admin organization shows and changes the settings of an organization, immediately for the running server', async (t) => {
   const env = { BERTH_DATA_DIR: temporaryDirectory(t), BERTH_RESOURCE_LIMITS: 'repos=9' }
   const { url } = await serveBerth(t, env)
   const run = (...args: string[]) => runBerth(t, ['admin', 'organization', ...args], env)
@@ -448,7 +448,7 @@ test('SIGTERM lets a running request finish, then ends with code 0', async (t) =
   assert.deepEqual([code, signal], [0, null])
 })
 
-test('an older Node.js hands over to the own one, which ends when it is told to end', async (t) => {
+test('an older Node.js starts the included one, which stops on a signal', async (t) => {
   const older =
     "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })"
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(older)}`]
@@ -485,6 +485,12 @@ test('wrong usage is exit code 2 and a line, help and version are exit code 0', 
     assert.equal(stdout, '')
     assert.match(stderr, /^berth: /)
   }
+  const suggested = await runBerth(t, ['help', 'iam', 'rols'])
+  assert.equal(suggested.code, 2)
+  assert.match(suggested.stderr, /unknown command 'rols'\n\(Did you mean one of role, roles\?\)/)
+  const nested = await runBerth(t, ['help', 'iam', 'roles', 'list'])
+  assert.deepEqual([nested.code, nested.stderr], [0, ''])
+  assert.equal(nested.stdout, (await runBerth(t, ['iam', 'roles', 'list', '--help'])).stdout)
   const version = await runBerth(t, ['--version'])
   assert.deepEqual([version.code, version.stderr], [0, ''])
   assert.match(version.stdout, /^[0-9]+\.[0-9]+\.[0-9]+\n$/)
@@ -497,7 +503,7 @@ const serverPackage: ServerPackage = {
 }
 
 test('a command of the server package reports that the package is not installed', async () => {
-  const message = /requires the package @berth\/server, which is not installed/
+  const message = /requires the package berth, which contains the server: npm install --global berth/
   const missing = () =>
     Promise.reject(new Error("Cannot find package '@berth/server' imported from berth.js"))
   await assert.rejects(loadServerModule(missing), message)
@@ -534,7 +540,12 @@ test('help is as reviewed, for every command', async (t) => {
     })
     command.outputHelp()
     const isGroup = command.commands.length > 0
-    assert.ok(isGroup || /^Examples?:$/m.test(page), `${words.join(' ')} has no example`)
+    assert.ok(isGroup || /^Examples:\n {2}\S/m.test(page), `${words.join(' ')} has no example`)
+    assert.equal(words.length > 0, /^Global flags/m.test(page), `${words.join(' ')} names the global flags`)
+    // The commands of the operator print their own reports.
+    if (words.at(-1) === 'list' && words[0] !== 'admin')
+      for (const flag of ['--sort', '--filter', '--limit'])
+        assert.ok(page.includes(`  ${flag} `), `${words.join(' ')} has no ${flag}`)
     return [
       `$ berth ${[...words, '--help'].join(' ')}\n${page}`,
       ...command.commands.flatMap((inner) => pagesOf(inner, [...words, inner.name()])),

@@ -115,7 +115,7 @@ test('R3: whatever a provider answers, the result says it in words of ours', asy
   }
 })
 
-test('the errors that providers document are told apart', async (t) => {
+test('the errors that providers document are distinguished', async (t) => {
   const clouds = await cloudsFor(t)
   const { checks } = checksAt(t, clouds.url)
   const refused = 'refused by the provider'
@@ -203,7 +203,7 @@ test('each exchange is the one that the provider publishes', async (t) => {
   ])
 })
 
-test('R15: a provider that is slow or that nobody waits for is one that cannot be reached', async (t) => {
+test('R15: a provider that is slow, or whose caller has gone, counts as unreachable', async (t) => {
   const clouds = await cloudsFor(t)
   const answers: Record<string, Responder> = {
     'no headers': () => {},
@@ -262,7 +262,7 @@ test('a provider that does not listen is one that cannot be reached', async (t) 
   for (const check of Object.values(checks)) assertNotReady(await check(), 'unreachable', 'closed')
 })
 
-test('what would lead a request elsewhere is told apart before anything is asked', async (t) => {
+test('values that would redirect a request are detected before it is sent', async (t) => {
   const clouds = await cloudsFor(t)
   const { checks, issued } = checksAt(t, clouds.url)
   for (const tenantId of ['..', '.', 'a/b', 'a?b', 'a#b', '%2e%2e', 'a..b', '', '-/../v1', 'ä'])

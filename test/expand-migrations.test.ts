@@ -20,7 +20,20 @@ import { previousRelease } from './support/server/previous-release.ts'
  */
 
 /** Statements of new migrations that do something else, and why the previous release does not notice. */
-const exceptions: Readonly<Record<string, readonly (readonly [statement: RegExp, reason: string])[]>> = {}
+const exceptions: Readonly<Record<string, readonly (readonly [statement: RegExp, reason: string])[]>> = {
+  '0012-deep-groups': [
+    [
+      /^drop index \w+_(?:by_parent|taken|by_origin)$/,
+      'another index, created before, serves the same conditions',
+    ],
+    [
+      /^create unique index (?:role_bindings_taken|advisory_sources|advisory_scores)_once /,
+      'takes over from the unique index or primary key that is dropped',
+    ],
+    [/^alter table advisory_(?:sources|scores) drop constraint \w+_pk$/, 'a unique index has the same key'],
+    [/^alter table advisory_\w+ replica identity full$/, 'for logical replication only'],
+  ],
+}
 
 type Migration = (typeof migrations)[keyof typeof migrations]
 
@@ -30,6 +43,12 @@ test('migrations after those of the previous release only expand the schema', as
   const names = Object.keys(migrations) as (keyof typeof migrations)[]
   assert.ok(names.includes(previousRelease.migration))
   const added = names.filter((name) => name > previousRelease.migration)
+  for (const name of added) {
+    const [sqlite = [], postgres = []] = await Promise.all(
+      engines.map((engine) => statementsOf(migrations[name], engine)),
+    )
+    assert.ok(sqlite.length + postgres.length > 0, name)
+  }
   for (const engine of engines) {
     const [tables, columns] = [new Set<string>(), new Set<string>()]
     for (const name of added) {
@@ -122,6 +141,5 @@ async function statementsOf(migration: Migration, engine: Engine): Promise<strin
     log: ({ query }) => void statements.push(query.sql),
   })
   await migration.up(db, engine)
-  assert.ok(statements.length > 0)
   return statements
 }

@@ -49,7 +49,7 @@ onEveryDatabase(
           .execute()
       ).map(({ created_ms }) => Number(created_ms))
 
-    test('what a sign-in left behind goes when it has expired: its steps, sessions with their groups, guesses', async () => {
+    test('what a sign-in left behind is deleted when it has expired: its steps, sessions with their groups, guesses', async () => {
       const { berth } = cast()
       const { store } = berth.berth.installation
       const [short, long] = [
@@ -111,7 +111,7 @@ onEveryDatabase(
       assert.deepEqual(berth.errors, [])
     })
 
-    test('the answer that is kept for an idempotency key goes after idempotencyKeyMaxAgeMs', async () => {
+    test('the stored response of an idempotency key is deleted after idempotencyKeyMaxAgeMs', async () => {
       const { berth } = cast()
       const create = async () => {
         const token = await berth.tokenOf(berth.owner)
@@ -138,7 +138,7 @@ onEveryDatabase(
   { env: { BERTH_AUDIT_RETENTION: '30d' }, expiryIntervalMs: 20 },
 )
 
-test('with BERTH_AUDIT_RETENTION=forever no event goes, and kept answers still do', async (t) => {
+test('with BERTH_AUDIT_RETENTION=forever no event is deleted, and stored responses still are', async (t) => {
   const berth = await startTestBerth(
     { name: 'sqlite', open: undefined },
     { env: { BERTH_AUDIT_RETENTION: 'forever' }, expiryIntervalMs: 20 },

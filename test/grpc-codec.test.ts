@@ -209,7 +209,7 @@ describe('errors', () => {
     assert.equal(error.code, Status.INVALID_ARGUMENT)
     assert.equal(
       error.details,
-      'Invalid argument: claimMatch.audience["aB"].issuerUrl: should be 100 % “good”',
+      'Invalid argument: claim_match.audience["aB"].issuer_url: should be 100 % “good”',
     )
     const [bytes] = error.metadata.get('grpc-status-details-bin')
     assert.ok(bytes instanceof Buffer)
@@ -314,7 +314,7 @@ describe('errors', () => {
 })
 
 describe('deadlines and cancellation', () => {
-  /** A handler that never answers, and tells when its signal fires. */
+  /** A handler that never responds, and reports when its signal fires. */
   function hanging() {
     let report: (reason: unknown) => void = () => {}
     const reason = new Promise<unknown>((resolve) => {

@@ -146,7 +146,7 @@ function reflection(client: Client, version: string) {
     (bytes) => fromBinary(ServerReflectionResponseSchema, bytes),
   )
   const ended = new Promise((resolve) => call.on('status', resolve))
-  call.on('error', () => undefined) // `status` tells the same
+  call.on('error', () => undefined) // `status` has it too
   const ask = (messageRequest: ServerReflectionRequest['messageRequest']) =>
     new Promise<ServerReflectionResponse>((resolve) => {
       call.once('data', resolve)

@@ -5,6 +5,7 @@ import { apiOf, newName } from './support/api/api-fixture.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { createPerson } from './support/signin/accounts.ts'
+import { openInvite, startInvite } from './support/signin/invites.ts'
 import { codeFlow, postForm, submitConsent, tokenRequest, withQuery } from './support/signin/oauth.ts'
 import {
   createSignedInBrowser,
@@ -15,6 +16,12 @@ import {
 
 const viewer = managedRoleByName.get('viewer')?.uid
 
+interface Invite {
+  readonly uid: string
+  readonly code: string
+  readonly link: string
+}
+
 for (const database of databases)
   describe(`invites in the browser on ${database.name}`, () => {
     let berth: TestBerth
@@ -23,10 +30,10 @@ for (const database of databases)
     })
     after(() => berth.stop())
 
-    const invite = async (options: object = {}): Promise<{ uid: string; code: string }> => {
+    const invite = async (options: object = {}): Promise<Invite> => {
       const body = { roleUid: viewer, ttl: '3600s', ...options }
       const made = await apiOf(berth, berth.token).create(`iam/groupInvites/${berth.organization}`, body)
-      return made as { uid: string; code: string }
+      return made as unknown as Invite
     }
     const guest = async (email = `${newName('guest')}@example.com`) => {
       const identity = await createPerson(berth, { email })
@@ -40,14 +47,11 @@ for (const database of databases)
       return bindings.filter(({ identityUid }) => identityUid === identity).map(({ role }) => role.name)
     }
     /** Opens the invite and continues to the consent page. */
-    const come = async (browser: WebBrowser, code: string) =>
-      browser.submit(await browser.open(withQuery('/invite', { code })), { step: 'accept' }, -1)
+    const come = startInvite
 
     test('the holder of the code sees the offer, accepts it, and has the role', async () => {
       const { code } = await invite({ singleUse: true })
       const { browser, identity, email } = await guest()
-      const offer = await browser.open(withQuery('/invite', { code }))
-      assert.ok(offer.text.includes('default') && offer.text.includes('viewer'), offer.text)
       const consent = await come(browser, code)
       for (const words of ['default', 'viewer', email]) assert.ok(consent.text.includes(words), consent.text)
       assert.deepEqual(await rolesOf(identity), [], 'nothing is accepted before')
@@ -55,24 +59,21 @@ for (const database of databases)
       assert.match(done.text, /Welcome to default.*the role viewer/)
       assert.deepEqual(await rolesOf(identity), ['viewer'])
       const late = await guest()
-      assert.equal(
-        (await late.browser.open(withQuery('/invite', { code }))).status,
-        404,
-        'it was for one use',
-      )
+      assert.equal((await openInvite(late.browser, code)).status, 404, 'it was for one use')
     })
 
-    test('the code can be typed, too', async () => {
-      const { code } = await invite()
+    test('the whole link can be pasted, too', async () => {
+      const { link } = await invite()
       const { browser, identity } = await guest()
-      const offer = await browser.submit(await browser.open('/invite'), { code: ` ${code} ` }, -1)
-      const consent = await browser.submit(offer, { step: 'accept' }, -1)
-      await submitConsent(browser, consent)
+      await submitConsent(browser, await openInvite(browser, ` ${link} `))
       assert.deepEqual(await rolesOf(identity), ['viewer'])
     })
 
-    test('a signed-out user has to sign in first', async () => {
+    test('a signed-out user sees the offer, and has to sign in first', async () => {
       const { code } = await invite()
+      const offer = await openInvite(webBrowser(berth.url), code)
+      for (const word of ['default', 'viewer', 'Invited by', 'Expires', 'Create an account'])
+        assert.ok(offer.text.includes(word), offer.text)
       assert.match((await come(webBrowser(berth.url), code)).path, /^\/sign-in\?request=/)
     })
 
@@ -144,7 +145,7 @@ for (const database of databases)
     for (const [what, make] of wrongCodes)
       test(`R25: a code that is ${what} gets the same response as every wrong one (${wrongCodes.length} rows)`, async () => {
         const { browser } = await guest()
-        const page = await browser.open(withQuery('/invite', { code: await make() }))
+        const page = await openInvite(browser, await make())
         assert.equal(page.status, 404)
         assert.match(
           page.text,

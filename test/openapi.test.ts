@@ -139,12 +139,26 @@ describe('what a schema requires', () => {
     const name = { pattern: '^[a-z0-9 ._-]{1,}$', maxLength: 1024 }
     assert.partialDeepStrictEqual(GroupInput?.properties?.['name'], name)
     assert.equal(GroupInput?.properties?.['description']?.maxLength, 512)
+    // A member that is null is a member that is not set.
+    assert.deepEqual(GroupInput?.properties?.['description']?.type, ['string', 'null'])
+    assert.equal(GroupInput?.properties?.['name']?.type, 'string')
+    const { RoleBinding } = document.components.schemas
+    assert.match(RoleBinding?.properties?.['identityUid']?.pattern ?? '', /0-9a-f/)
     assert.match('1.27-r0', new RegExp(TagInput?.properties?.['name']?.pattern ?? ''))
     const schemaOf = (name: string) => {
       const list = document.paths['/iam/v2beta1/groups']?.['get']?.parameters ?? []
       return list.flatMap((one) => ('name' in one && one.name === name ? [one.schema] : []))[0]
     }
-    assert.partialDeepStrictEqual(schemaOf('page_size'), { minimum: 0, maximum: 200, default: 50 })
+    assert.partialDeepStrictEqual(schemaOf('page_size'), { minimum: 0, default: 50 })
+    // A larger page size means the maximum.
+    assert.equal(schemaOf('page_size')?.maximum, undefined)
+    const below = new RegExp(schemaOf('uidp.descendants_of')?.pattern ?? '^never$')
+    for (const [text, matches] of [
+      ['', true],
+      ['a'.repeat(40), true],
+      ['team', false],
+    ] as const)
+      assert.equal(below.test(text), matches)
     assert.partialDeepStrictEqual(schemaOf('skip'), { minimum: 0 })
     const [uid] = document.paths['/iam/v2beta1/groups/{uid}']?.['get']?.parameters ?? []
     assert.match('a'.repeat(40), new RegExp((uid as { schema: { pattern: string } }).schema.pattern))
@@ -285,7 +299,7 @@ describe('/openapi.json', () => {
     }
   })
 
-  test('what it says besides the API is there', async () => {
+  test('what it mentions besides the API exists', async () => {
     for (const path of Object.keys(serverEndpoints)) {
       const reply = await fetch(berth.url + path)
       const text = await reply.text()

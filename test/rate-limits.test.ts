@@ -179,7 +179,7 @@ function perIdentity(title: string, env: Record<string, string>, only?: 'sqlite'
         assert.equal(remaining(await call('POST', url, { token: api.token, body: '' })), 997)
       })
 
-      test('calls without a valid token are nobody’s', async () => {
+      test('calls without a valid token count for no caller', async () => {
         const url = `${cast().berth.url}/iam/v2beta1/groups`
         for (let n = 0; n < 7; n++) {
           const reply = await call('GET', url, { token: 'bad' })
@@ -274,7 +274,7 @@ onEveryDatabase(
       assert.equal((await get('2001:db8:0:2::1')).status, 401)
     })
 
-    test('of two limits the one that refuses first is told', async () => {
+    test('of two limits, the one that rejects first is reported', async () => {
       const organization = await cast().organization()
       const { api } = await organization.member('viewer')
       assert.deepEqual(limitHeaders(await get('203.0.113.1', api.token))['ratelimit-limit'], '2')
@@ -329,7 +329,7 @@ onEveryDatabase(
 onEveryDatabase(
   'no limits',
   (cast) => {
-    test('is the default: nothing is told, nothing refused', async () => {
+    test('is the default: no headers, no rejections', async () => {
       for (let n = 0; n < 20; n++) {
         const reply = await cast().admin.get('iam/groups')
         assert.deepEqual([reply.status, limitHeaders(reply)], [200, {}])
@@ -376,7 +376,7 @@ describe('a database that does not count', () => {
     onEveryDatabase(
       'a node counts by itself',
       (cast) => {
-        test('so that nobody is refused for it, and nobody set free', async () => {
+        test('so that no caller is rejected because of it, and none escapes its limit', async () => {
           const { berth, admin } = cast()
           const get = () => admin.get('iam/groups')
           assert.equal(remaining(await get()), 2)

@@ -131,7 +131,7 @@ onEveryDatabase('the examples of requests', (cast) => {
 })
 
 describe('the examples of answers', () => {
-  test('tell of what the path names, or of what lies in it', () => {
+  test('describe the resource of the path, or its children', () => {
     const strangers = operations.flatMap((operation) => {
       const uid = answerOf(operation)?.['uid']
       const named = variablesOf(operation)['uid']

@@ -175,7 +175,7 @@ describe('/docs', () => {
             await page.waitForSelector(`${operation}.is-open .responses-wrapper`)
             for (const colorScheme of ['light', 'dark'] as const) {
               await page.emulateMedia({ colorScheme })
-              const background = colorScheme === 'dark' ? 'rgb(28, 32, 34)' : 'rgb(255, 255, 255)'
+              const background = colorScheme === 'dark' ? 'rgb(23, 28, 37)' : 'rgb(255, 255, 255)'
               // The renderer applies the color scheme some time after the call returns.
               await eventually(async () => (await page.evaluate(BACKGROUND)) === background)
               assert.equal(await overflow(page), 0, id)

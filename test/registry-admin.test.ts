@@ -37,12 +37,12 @@ test('berth admin collect and scrub work beside the running server, and tell wha
     organizations: [{ name: 'acme', uid, links: one, uploads: none }],
   })
   assert.equal((await client.request('HEAD', `${name}/blobs/${digest(loose)}`)).status, 200)
-  const told = await run('collect', '--grace', '0s')
+  const preview = await run('collect', '--grace', '0s')
   assert.match(
-    told.stdout,
+    preview.stdout,
     /^DELETED +COUNT +SIZE +DESCRIPTION\norphans +0 +0 B .*\nlinks +1 +2\.9 KiB .*\nblobs +1 +2\.9 KiB /,
   )
-  assert.match(told.stdout, new RegExp(`\nacme +${uid} +1 +2\\.9 KiB +0\n$`))
+  assert.match(preview.stdout, new RegExp(`\nacme +${uid} +1 +2\\.9 KiB +0\n$`))
   assert.equal((await client.request('HEAD', `${name}/blobs/${digest(loose)}`)).status, 404)
   assert.equal((await client.request('GET', `${name}/manifests/1.0`)).status, 200)
   const metrics = await (await fetch(`${server.url}/metrics`)).text()

@@ -7,8 +7,13 @@ import {
   type ListGroupsRequest,
   ListGroupsResponseSchema,
   type UpdateGroupRequest,
+  UpdateGroupRequestSchema,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { file_chainguard_platform_iam_v2beta1_identities as identities } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import {
+  IdentitySchema,
+  file_chainguard_platform_iam_v2beta1_identities as identities,
+  UpdateIdentityRequestSchema,
+} from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import {
   type ExchangeRequest,
   RawTokenSchema,
@@ -46,6 +51,7 @@ const group = create(GroupSchema, { uid: 'ab/cd', name: 'n', createTime: timesta
 const replies: Readonly<Record<string, Message>> = {
   DeleteGroup: create(EmptySchema),
   ListGroups: create(ListGroupsResponseSchema, { totalCount: 0n }),
+  UpdateIdentity: create(IdentitySchema),
   Exchange: create(RawTokenSchema, { token: 't' }),
 }
 
@@ -135,7 +141,7 @@ test('HEAD and the v2 alias reach the same method', async () => {
 test('a List reads its query and shows an empty page in full', async () => {
   const { call, request } = gateway()
   const message = await request<ListGroupsRequest>(
-    'GET /iam/v2beta1/groups?uidp.descendants_of=ab%2Fcd&page_size=2&orderBy=name%20desc&nope=1',
+    'GET /iam/v2beta1/groups?uidp.descendants_of=ab%2Fcd&page_size=2&orderBy=name%20desc',
   )
   assert.deepEqual(
     [message.uidp?.descendantsOf, message.pageSize, message.orderBy],
@@ -201,16 +207,23 @@ test('an exchange takes its parameters from the query or from a form', async () 
 })
 
 const refusals: readonly [line: string, body: string, field: string][] = [
-  ['POST /iam/v2beta1/groups', '{', ''],
-  ['POST /iam/v2beta1/groups', '[]', ''],
+  ['POST /iam/v2beta1/groups', '{', 'body'],
+  ['POST /iam/v2beta1/groups', '[]', 'body'],
   ['POST /iam/v2beta1/groups', '{"nope":1}', 'nope'],
   ['POST /iam/v2beta1/groups', '{"name":1}', 'name'],
-  ['PATCH /iam/v2beta1/groups/ab?updateMask=name', '{"nope":1}', 'nope'],
+  ['PATCH /iam/v2beta1/groups/ab', '{"nope":1}', 'nope'],
+  ['PATCH /iam/v2beta1/groups/ab?updateMask=*', '{"nope":1}', 'nope'],
+  ['PATCH /iam/v2beta1/identities/ab?updateMask=claim_match', '{"claimMatch":{"nope":1}}', 'claimMatch.nope'],
+  ['PATCH /iam/v2beta1/groups/ab?updateMask=name', '{', 'body'],
+  ['GET /iam/v2beta1/groups?nope=1', '', 'nope'],
+  ['GET /iam/v2beta1/groups/ab?name=x', '', 'name'],
+  ['DELETE /iam/v2beta1/groups/ab?force=true', '', 'force'],
+  ['POST /iam/v2beta1/groups/ab?validate_only=true', '{}', 'validate_only'],
   ['PATCH /iam/v2beta1/groups/ab?updateMask=a&update_mask=b', '{}', 'updateMask'],
   ['GET /iam/v2beta1/groups?pageSize=x', '', 'page_size'],
   ['GET /iam/v2beta1/groups?uidp=x', '', 'uidp'],
-  ['GET /iam/v2beta1/groups?name=%zz', '', ''],
-  ['GET /iam/v2beta1/groups/%zz', '', ''],
+  ['GET /iam/v2beta1/groups?name=%zz', '', 'query'],
+  ['GET /iam/v2beta1/groups/%zz', '', 'path'],
 ]
 for (const [line, body, field] of refusals) {
   test(`${line} ${body} is refused`, async () => {
@@ -227,6 +240,31 @@ for (const [line, body, field] of refusals) {
   })
 }
 
+test('with a mask, members that it does not name are ignored, known or not, valid or not', async () => {
+  const { call, seen } = gateway()
+  const body = JSON.stringify({ name: 'n', description: 5, nope: { x: 1 } })
+  assert.equal((await call('PATCH /iam/v2beta1/groups/ab?updateMask=name', { body })).status, 200)
+  const claims = JSON.stringify({ claimMatch: { issuer: 'https://i.example', nope: 1 }, name: [] })
+  const masked = 'PATCH /iam/v2beta1/identities/ab?updateMask=claim_match.issuer'
+  assert.equal((await call(masked, { body: claims })).status, 200)
+  assert.deepEqual(
+    seen.map(({ message }) => message as unknown),
+    [
+      create(UpdateGroupRequestSchema, { group: { uid: 'ab', name: 'n' }, updateMask: { paths: ['name'] } }),
+      create(UpdateIdentityRequestSchema, {
+        identity: {
+          uid: 'ab',
+          relationship: {
+            case: 'claimMatch',
+            value: { iss: { case: 'issuer', value: 'https://i.example' } },
+          },
+        },
+        updateMask: { paths: ['claim_match.issuer'] },
+      }),
+    ],
+  )
+})
+
 test('an unknown path is 404 with code 5', async () => {
   const reply = await gateway().call('GET /iam/v2beta1/nothing')
   assert.deepEqual([reply.status, reply.json.code, reply.json.details.length], [404, 5, 1])
@@ -239,7 +277,11 @@ test('an unknown path is 404 with code 5', async () => {
 test('a wrong method is 405 with code 12 and the methods that are answered', async () => {
   const reply = await gateway().call('PUT /iam/v2beta1/groups')
   assert.deepEqual([reply.status, reply.json.code], [405, 12])
-  assert.equal(reply.headers['allow'], 'DELETE, GET, HEAD, PATCH, POST')
+  // Without a uid there is nothing to change or delete, and only an organization has no parent.
+  assert.equal(reply.headers['allow'], 'GET, HEAD, POST')
+  const allowAt = async (path: string) => (await gateway().call(`PUT ${path}`)).headers['allow']
+  assert.equal(await allowAt('/iam/v2beta1/identities'), 'GET, HEAD')
+  assert.equal(await allowAt('/iam/v2beta1/groups/ab'), 'DELETE, GET, HEAD, PATCH, POST')
 })
 
 test('the token is checked after the route and before anything else', async () => {

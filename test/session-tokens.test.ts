@@ -19,7 +19,7 @@ import {
 const oidc = { issuer: 'https://login.example', clientId: 'berth', clientSecret: 'correct horse' }
 
 onEveryDatabase('the access token of a session', (cast) => {
-  /** Somebody with a role in an organization, and the API as they see it through a session. */
+  /** A user with a role in an organization, and the API as they see it through a session. */
   const signedIn = async (role = 'viewer') => {
     const organization = await cast().organization()
     const identity = await createPerson(cast().berth)
@@ -32,7 +32,7 @@ onEveryDatabase('the access token of a session', (cast) => {
     const group = `iam/groups/${organization.uid}`
     return { organization, identity, binding, session, api, group }
   }
-  /** Somebody who came through an organization's identity provider with groups, and holds nothing else. */
+  /** A user of an organization's identity provider who has access through groups only. */
   const fromProvider = async (groups: readonly string[]) => {
     const organization = await cast().organization()
     const { api: owner } = organization.owner
@@ -106,7 +106,7 @@ onEveryDatabase('the access token of a session', (cast) => {
     assert.equal(await sessionBySecret(store, 'browser', browser.secret), undefined)
   })
 
-  test('a role binding that goes is gone for it too', async () => {
+  test('a deleted role binding is gone for it too', async () => {
     const { binding, api, group } = await signedIn()
     assert.equal((await api.get(group)).status, 200)
     await cast().admin.delete(`iam/roleBindings/${binding.uid}`)
@@ -193,7 +193,7 @@ onEveryDatabase('the access token of a session', (cast) => {
     const { berth } = cast()
     const tokens = {
       'of the same person without the session': await berth.tokenOf(here.identity),
-      'of somebody else with the session': await berth.tokenOf(there.identity, { session: here.session.id }),
+      'of another user with the session': await berth.tokenOf(there.identity, { session: here.session.id }),
       'narrowed to another group': await berth.tokenOf(here.identity, {
         session: here.session.id,
         scopes: [there.organization.uid],
@@ -218,7 +218,7 @@ onEveryDatabase('the access token of a session', (cast) => {
     assert.equal((await api.get(group)).status, 200)
   })
 
-  test('R19: whoever has a role through a group hands out no more than it', async () => {
+  test('R19: a user who has a role through a group can grant no more than that role', async () => {
     const { api, map, organization } = await fromProvider(['admins'])
     const role = await organization.owner.api.create(`iam/roles/${organization.uid}`, {
       name: newName('binder'),

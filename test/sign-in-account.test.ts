@@ -108,7 +108,7 @@ for (const database of databases) {
         .execute()
       assert.equal(rows.length, 0)
       assert.equal((await setPassword(webBrowser(berth.url), email)).status, 401)
-      assert.equal((await setPassword(webBrowser(berth.url), email, next)).path, '/account')
+      assert.equal((await setPassword(webBrowser(berth.url), email, next)).path, '/')
     })
 
     test('R12: sessions of browsers and clients are listed, and can be ended singly or all but the current one', async () => {

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { newName } from './support/api/api-fixture.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { openInvite } from './support/signin/invites.ts'
 import { localAccount, sendForm, setPassword, setupPath } from './support/signin/local-accounts.ts'
 import { type WebBrowser, type WebPage, webBrowser } from './support/signin/web-browser.ts'
 
@@ -34,7 +35,6 @@ const pages = [
   '/account/passkeys/options',
   '/device',
   '/invite',
-  '/invite?code=x',
   '/oauth/continue?request=x',
   '/oauth/callback?state=x',
 ]
@@ -183,7 +183,11 @@ describe('the layout of the sign-in pages', () => {
     'the name of a provider': (browser) => browser.open(`/sign-in/provider?with=${quoted}`),
     'the name of an organization': (browser) => browser.open(`/sign-in/provider?organization=${quoted}`),
     'the error of a provider': (browser) => browser.open(`/oauth/callback?error=${quoted}&state=${quoted}`),
-    'the code of an invite': (browser) => browser.open(`/invite?code=${quoted}`),
+    'the code of an invite': (browser) => openInvite(browser, MARK),
+    'the code of a reset': async (browser) =>
+      sendForm(browser, await browser.open('/sign-in/reset-password'), '/sign-in/reset-password', {
+        code: MARK,
+      }),
     'the code of a device': (browser) => browser.open(`/device?user_code=${quoted}`),
     'the news of an account': async (browser) => {
       await localAccount(berth, `${newName('ada')}@example.com`, browser)
@@ -205,7 +209,11 @@ describe('the layout of the sign-in pages', () => {
       const { html, status } = await reflect(webBrowser(berth.url))
       assert.ok(status < 500, `${what}: ${status}`)
       assert.match(html, /<main>/, what)
-      assert.doesNotMatch(html, /<img|<script(?! defer src="\/sign-in\/)|onerror=alert\(1\)>/i, what)
+      assert.doesNotMatch(
+        html,
+        /<img(?! src="\/sign-in\/assets\/)|<script(?! (?:defer|type="module") src="\/sign-in\/)|onerror=alert\(1\)>/i,
+        what,
+      )
     }
     assert.deepEqual(berth.errors, [])
   })
@@ -221,7 +229,7 @@ test('an internal error is logged, and the page shows only the request id', asyn
     const page = await browser.open('/sign-in')
     assert.equal(page.status, 500)
     const id = page.headers.get('x-request-id') ?? '?'
-    assert.equal(page.text, `Something went wrong The server failed on request ${id}. Go to the sign-in page`)
+    assert.equal(page.text, `Something went wrong The server failed on request ${id}. Go to the start page`)
     assert.equal(berth.errors.length, 1)
     assert.equal(page.headers.get('content-security-policy'), POLICY)
     await kysely.schema.alterTable('elsewhere').renameTo('sessions').execute()

@@ -42,7 +42,7 @@ describe('the look of the sign-in pages', { skip: withoutBrowser }, () => {
       await page.keyboard.type(text)
     }
     await page.keyboard.press('Enter')
-    await page.waitForURL(/\/account\?done=setup/)
+    await page.waitForURL(/\/\?done=setup/)
     assert.match((await page.textContent('main')) ?? '', /You own the first organization/)
     assert.deepEqual(complaints, [])
   })
@@ -69,5 +69,55 @@ describe('the look of the sign-in pages', { skip: withoutBrowser }, () => {
       assert.ok(overflow <= 0, `${path} is ${overflow} pixels too wide for a small phone`)
     }
     assert.deepEqual(complaints, [])
+  })
+
+  test('a rejected form marks and focuses the field in error, and keeps what other fields contain', async () => {
+    await page.goto(`${berth.url}/sign-in?again`)
+    await page.fill('#email', 'ada@example.com')
+    await page.fill('#password', 'not the password')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('#password[aria-invalid="true"]:focus')
+    assert.equal(await page.inputValue('#email'), 'ada@example.com')
+    assert.equal(await page.inputValue('#password'), '')
+    const description = (await page.getAttribute('#password', 'aria-describedby')) ?? ''
+    assert.equal(await page.textContent(`#${description}`), 'Incorrect email or password.')
+    assert.equal(await page.getAttribute('#email', 'aria-invalid'), null)
+    assert.deepEqual(complaints, [])
+  })
+
+  test('a password can be shown, and is hidden again before the form is sent', async () => {
+    await page.goto(`${berth.url}/account`)
+    await page.getByText('Change your password').click()
+    await page.fill('#current', 'one')
+    await page.fill('#password', 'two')
+    const typeOf = (id: string) => page.getAttribute(`#${id}`, 'type')
+    await page.getByRole('button', { name: 'Show new password' }).click()
+    assert.deepEqual([await typeOf('current'), await typeOf('password')], ['password', 'text'])
+    await page.getByRole('button', { name: 'Hide new password' }).click()
+    assert.equal(await typeOf('password'), 'password')
+    await page.getByRole('button', { name: 'Show current password' }).click()
+    await page.evaluate(
+      `document.querySelector('form[action="/account/password"]').addEventListener('submit', (event) => event.preventDefault())`,
+    )
+    await page.evaluate(
+      `document.querySelector('form[action="/account/password"]').dispatchEvent(new Event('submit'))`,
+    )
+    assert.equal(await typeOf('current'), 'password')
+    assert.deepEqual(complaints, [])
+  })
+
+  test('without scripts, passwords are not shown and the sign-in works', async () => {
+    const context = await chromium.newContext({ javaScriptEnabled: false })
+    try {
+      const plain = await context.newPage()
+      await plain.goto(`${berth.url}/`)
+      assert.equal(await plain.locator('button[data-reveals]').isVisible(), false)
+      await plain.fill('#email', 'ada@example.com')
+      await plain.fill('#password', PASSWORD)
+      await plain.keyboard.press('Enter')
+      await plain.waitForSelector('text=Welcome, Ada Lovelace')
+    } finally {
+      await context.close()
+    }
   })
 })

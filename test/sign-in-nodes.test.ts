@@ -4,6 +4,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import { countAttempt } from '@berth/server/signin/rate-limits/attempts.ts'
 import { databases } from './support/database/databases.ts'
 import { startNodes } from './support/server/nodes.ts'
+import { openInvite } from './support/signin/invites.ts'
 import { localAccount, sendForm, setPassword } from './support/signin/local-accounts.ts'
 import { codeFlow, postForm, withQuery } from './support/signin/oauth.ts'
 import { type WebBrowser, webBrowser } from './support/signin/web-browser.ts'
@@ -60,7 +61,7 @@ for (const database of databases) {
       )
       for (const browser of browsers(address)) assert.equal((await setPassword(browser, email)).status, 429)
       for (const browser of browsers(newAddress()))
-        assert.equal((await setPassword(browser, email)).path, '/account')
+        assert.equal((await setPassword(browser, email)).path, '/')
     })
 
     const kinds: readonly (readonly [string, number, (browser: WebBrowser) => Promise<number>])[] = [
@@ -71,11 +72,7 @@ for (const database of databases) {
           (await sendForm(browser, await browser.open('/device'), '/device', { user_code: 'WDJB-MJHT' }))
             .status,
       ],
-      [
-        'codes of invites',
-        404,
-        async (browser) => (await browser.open(withQuery('/invite', { code: inviteLike() }))).status,
-      ],
+      ['codes of invites', 404, async (browser) => (await openInvite(browser, inviteLike())).status],
       ['codes of links', 404, async (browser) => (await browser.open('/setup?code=guessed')).status],
       [
         'passkeys',

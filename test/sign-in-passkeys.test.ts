@@ -61,7 +61,7 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
     })
     return { cdp, id }
   }
-  /** Somebody who has just chosen a password in this page. */
+  /** A user who has just chosen a password on this page. */
   const enter = async () => {
     const email = `${newName('ada')}@example.com`
     const account = await newLocalAccount(berth, email)

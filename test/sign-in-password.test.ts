@@ -33,8 +33,8 @@ for (const database of databases) {
     test('the correct password signs in, in any spelling of the address, and signing out ends the session', async () => {
       const browser = webBrowser(berth.url)
       const page = await setPassword(browser, ` ${email.toUpperCase()} `)
-      assert.equal(page.path, '/account')
-      assert.equal((await browser.open('/sign-in')).path, '/account')
+      assert.equal(page.path, '/')
+      assert.equal((await browser.open('/sign-in')).path, '/')
       const secret = browser.cookies.get('berth') ?? ''
       const token = /name="form_token" value="([^"]+)"/.exec(page.html)?.[1]
       const out = await browser.post('/sign-out', { form_token: token })
@@ -91,7 +91,7 @@ for (const database of databases) {
       assert.match(refused.text, /disabled/)
       assert.equal((await setPassword(webBrowser(berth.url), eve, 'wrong wrong wrong')).status, 401)
       await turn(false)
-      assert.equal((await setPassword(browser, eve)).path, '/account')
+      assert.equal((await setPassword(browser, eve)).path, '/')
     })
 
     test('a sign-in renews a hash with outdated parameters', async () => {
@@ -118,9 +118,9 @@ for (const database of databases) {
           ?.password_hash ?? ''
       assert.equal((await setPassword(webBrowser(berth.url), old, 'not this password')).status, 401)
       assert.equal(await hash(), passwordHash)
-      assert.equal((await setPassword(webBrowser(berth.url), old)).path, '/account')
+      assert.equal((await setPassword(webBrowser(berth.url), old)).path, '/')
       assert.match(await hash(), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-      assert.equal((await setPassword(webBrowser(berth.url), old)).path, '/account')
+      assert.equal((await setPassword(webBrowser(berth.url), old)).path, '/')
     })
 
     describe('a link to choose a password', () => {
@@ -146,10 +146,7 @@ for (const database of databases) {
         assert.equal((await webBrowser(berth.url).open(path)).status, 404)
         assert.equal((await webBrowser(berth.url).open(other)).status, 404, 'another password is chosen')
         assert.equal((await setPassword(webBrowser(berth.url), mine)).status, 401)
-        assert.equal(
-          (await setPassword(webBrowser(berth.url), mine, 'another purple wagon')).path,
-          '/account',
-        )
+        assert.equal((await setPassword(webBrowser(berth.url), mine, 'another purple wagon')).path, '/')
       })
 
       test('expires after setupLinkMs', async () => {

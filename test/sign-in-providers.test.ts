@@ -115,7 +115,7 @@ for (const database of databases) {
       shared.person = newPerson()
       const browser = webBrowser(berth.url)
       const page = await enter(browser, shared, 'shared')
-      assert.equal(page.path, '/account', page.text)
+      assert.equal(page.path, '/', page.text)
       const { body } = await call(
         'GET',
         `${berth.url}/iam/v2beta1/identities:lookupIdentity?issuer=${shared.issuer}&subject=${encodeURIComponent(shared.person.sub)}`,
@@ -123,7 +123,7 @@ for (const database of databases) {
       )
       const { uid } = body as { uid: string }
       const again = await enter(webBrowser(berth.url), shared, 'shared')
-      assert.equal(again.path, '/account')
+      assert.equal(again.path, '/')
       assert.equal((await identityOf(uid)).email, shared.person.email)
     })
 

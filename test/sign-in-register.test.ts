@@ -6,6 +6,7 @@ import { call } from './support/api/rest.ts'
 import { createResource } from './support/api/tenant.ts'
 import { databases } from './support/database/databases.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { startInvite } from './support/signin/invites.ts'
 import { localAccount, newLocalAccount, PASSWORD, sendForm } from './support/signin/local-accounts.ts'
 import { codeFlow, withQuery } from './support/signin/oauth.ts'
 import { type WebBrowser, type WebPage, webBrowser } from './support/signin/web-browser.ts'
@@ -28,8 +29,7 @@ for (const database of databases) {
       ).code
     /** Up to the sign-in page. */
     const follow = async (browser: WebBrowser, code: string): Promise<WebPage> => {
-      const page = await sendForm(browser, await browser.open('/invite'), '/invite', { code })
-      return browser.submit(page, { step: 'accept' })
+      return startInvite(browser, code)
     }
     const registerPath = (page: WebPage) =>
       /href="(\/sign-in\/register\?request=[\w-]+)"/.exec(page.html)?.[1]

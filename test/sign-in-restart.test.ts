@@ -14,6 +14,7 @@ import {
 } from './support/server/process.ts'
 import { createPerson } from './support/signin/accounts.ts'
 import { fetchHeadlessToken, newClient } from './support/signin/headless.ts'
+import { startInvite } from './support/signin/invites.ts'
 import {
   claimsOf,
   codeFlow,
@@ -62,7 +63,7 @@ async function throughRestarts(t: Cleanup, env: Readonly<Record<string, string>>
   })
   assert.equal(invite.status, 200, JSON.stringify(invite.body))
 
-  // Somebody who is signed in: this part has tests of its own.
+  // A signed-in user: signing in has its own tests.
   const read = readConfig(settings)
   assert.ok('config' in read)
   const installation = await openInstallation(read.config, quiet, {})
@@ -81,11 +82,7 @@ async function throughRestarts(t: Cleanup, env: Readonly<Record<string, string>>
   )
   const headlessPage = await browser.open(`/oauth?headless_code=${headless.code}`)
   const device = (await postForm(url, '/oauth/device_authorization', { client_id: 'berth-cli' })).body
-  const join = await browser.submit(
-    await browser.open(withQuery('/invite', { code: invite.body['code'] as string })),
-    { step: 'accept' },
-    -1,
-  )
+  const join = await startInvite(browser, invite.body['code'] as string)
 
   await restart()
   const devicePage = await browser.submit(

@@ -42,7 +42,7 @@ for (const database of databases) {
       const attempts = await Promise.all(
         Array.from({ length: 10 }, (_, at) => setup(path, { email: `person${at}@example.com` })),
       )
-      const made = attempts.filter(({ answer }) => answer.path.startsWith('/account'))
+      const made = attempts.filter(({ answer }) => answer.path === '/?done=setup')
       assert.equal(made.length, 1)
       for (const { answer } of attempts) assert.ok([200, 404].includes(answer.status), answer.text)
       for (const used of [path, earlier]) assert.equal((await setup(used)).page.status, 404)
@@ -84,33 +84,34 @@ for (const database of databases) {
         assert.equal(answer.status, 400, what)
         assert.match(answer.text, problem, what)
       }
-      assert.equal((await setup(path)).answer.path, '/account?done=setup')
+      assert.equal((await setup(path)).answer.path, '/?done=setup')
     })
 
     test('the holder of the link becomes the owner of the installation', async () => {
       const { browser, page, answer } = await setup(await setupPath(berth), { organization: 'acme' })
       assert.equal(page.forms[0]?.fields['organization'], 'default')
-      assert.equal(answer.path, '/account?done=setup')
-      assert.match(answer.text, /Ada Lovelace .*ada@example\.com/)
-      assert.ok(answer.text.includes(berth.owner))
+      assert.equal(answer.path, '/?done=setup')
+      assert.match(answer.text, /Welcome, Ada Lovelace .*ada@example\.com/)
+      assert.ok((await browser.open('/account')).text.includes(berth.owner))
 
       const owner = await call('GET', `${berth.url}/iam/v2beta1/identities/${berth.owner}`, {
         token: await berth.tokenOf(berth.owner),
       })
       assert.equal(owner.body.email, 'ada@example.com')
+      assert.equal(owner.body.name, 'ada lovelace')
       const organization = await call('GET', `${berth.url}/iam/v2beta1/groups/${berth.organization}`, {
         token: await berth.tokenOf(berth.owner),
       })
       assert.equal(organization.body.name, 'acme')
       assert.ok(await isSignedIn(browser))
-      assert.equal((await setPassword(webBrowser(berth.url), 'ada@example.com')).path, '/account')
+      assert.equal((await setPassword(webBrowser(berth.url), 'ada@example.com')).path, '/')
     })
 
     test('after that account is deleted, the next is for the same owner, whose organization keeps its name', async () => {
-      const { page, answer } = await setup(await setupPath(berth), { organization: 'other' })
+      const { browser, page, answer } = await setup(await setupPath(berth), { organization: 'other' })
       assert.equal(page.forms[0]?.fields['organization'], undefined)
-      assert.equal(answer.path, '/account?done=setup')
-      assert.ok(answer.text.includes(berth.owner))
+      assert.equal(answer.path, '/?done=setup')
+      assert.ok((await browser.open('/account')).text.includes(berth.owner))
       const organization = await call('GET', `${berth.url}/iam/v2beta1/groups/${berth.organization}`, {
         token: await berth.tokenOf(berth.owner),
       })

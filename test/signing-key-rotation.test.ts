@@ -6,13 +6,14 @@ import { readConfig } from '@berth/server/installation/config.ts'
 import { openInstallation } from '@berth/server/installation/installation.ts'
 import type { BerthOverrides } from '@berth/server/main.ts'
 import { listSigningKeys, rotateSigningKeys } from '@berth/server/operator/signing-keys.ts'
-import { keyRotation } from '@berth/server/tokens/keys/signing-keys.ts'
-import { decodeProtectedHeader } from 'jose'
+import { keyRotation, type SigningKeys } from '@berth/server/tokens/keys/signing-keys.ts'
+import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose'
 import { call } from './support/api/rest.ts'
 import { databases, type TestDatabase } from './support/database/databases.ts'
 import { startNodes } from './support/server/nodes.ts'
 import { temporaryDirectory } from './support/server/process.ts'
 import type { TestBerth } from './support/server/test-berth.ts'
+import { exchange } from './support/tokens/exchange.ts'
 
 /** Keys that sign tokens, replaced by schedule and by command, on several nodes. */
 
@@ -22,10 +23,13 @@ const DAY_MS = 24 * HOUR_MS
 
 interface Node {
   readonly berth: TestBerth
+  readonly origin: string
   accepts(token: string): Promise<boolean>
   published(): Promise<string[]>
   token(): Promise<string>
 }
+
+type NodeParts = BerthOverrides & Pick<NonNullable<Parameters<typeof startNodes>[3]>, 'envOfNode'>
 
 const kidOf = (token: string) => decodeProtectedHeader(token).kid ?? ''
 
@@ -34,7 +38,7 @@ async function nodes(
   database: TestDatabase,
   count: number,
   env: Readonly<Record<string, string>> = {},
-  parts: BerthOverrides = { keysIntervalMs: 20 },
+  parts: NodeParts = { keysIntervalMs: 20 },
 ): Promise<{ readonly all: readonly Node[]; advance(ms: number): void }> {
   const { all, advance } = await startNodes(t, database, count, { env, ...parts })
   return {
@@ -44,6 +48,7 @@ async function nodes(
         call('GET', origin + path, token === undefined ? {} : { token })
       return {
         berth,
+        origin,
         accepts: async (token) => (await get('/iam/v2beta1/groups', token)).status === 200,
         published: async () =>
           (await get('/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid).sort(),
@@ -77,7 +82,7 @@ for (const database of databases) {
     assert.deepEqual(await one.published(), both)
     await eventually(async () => (await other.published()).length === 2)
     assert.deepEqual(await other.published(), both)
-    // One successor is enough, whoever asks for another.
+    // One successor is enough, however many nodes request one.
     await rotateSigningKeys(other.berth.berth.installation, { now: false })
     assert.deepEqual(await other.published(), both)
     assert.equal(kidOf(await other.token()), before)
@@ -137,6 +142,72 @@ for (const database of databases) {
     )
   })
 
+  test(`another algorithm signs an hour after its first node starts, on every node, and tokens of both are accepted meanwhile (${database.name})`, async (t) => {
+    const { all, advance } = await nodes(
+      t,
+      database,
+      2,
+      {},
+      {
+        keysIntervalMs: 20,
+        // As in the middle of a restart one by one.
+        envOfNode: (n) => (n === 1 ? { BERTH_SIGNING_ALGORITHM: 'RS256' } : {}),
+      },
+    )
+    const algorithms = async () => {
+      const lists = await Promise.all(
+        all.map(async ({ berth, origin }) => {
+          const { body } = await call('GET', `${origin}/.well-known/openid-configuration`)
+          const { keys } = await berth.berth.installation.keys.published()
+          assert.deepEqual(body.id_token_signing_alg_values_supported, [
+            ...new Set(keys.map(({ alg }) => alg)),
+          ])
+          return body.id_token_signing_alg_values_supported.sort()
+        }),
+      )
+      assert.deepEqual(lists[0], lists[1])
+      return lists[0]
+    }
+    const sign = async () => {
+      const tokens = await Promise.all(all.map((node) => node.token()))
+      for (const token of tokens) for (const node of all) assert.ok(await node.accepts(token))
+      return [tokens, [...new Set(tokens.map((token) => decodeProtectedHeader(token).alg))]] as const
+    }
+    await eventually(async () => (await (all[0] as Node).published()).length === 2)
+    assert.deepEqual(await algorithms(), ['ES256', 'RS256'])
+    const [early, before] = await sign()
+    assert.deepEqual(before, ['ES256'])
+
+    advance(keyRotation.publishedAheadMs - 1000)
+    const [late] = await sign()
+    advance(2000)
+    const [tokens, after] = await sign()
+    assert.deepEqual(after, ['RS256'])
+    assert.deepEqual(await algorithms(), ['ES256', 'RS256'])
+    for (const node of all)
+      for (const token of late) assert.ok(await node.accepts(token), 'of the old algorithm')
+    for (const { berth, origin } of all) {
+      const keySet = createLocalJWKSet((await berth.berth.installation.keys.published()) as JSONWebKeySet)
+      const { payload } = await jwtVerify(tokens[0] ?? '', keySet, {
+        algorithms: ['RS256'],
+        currentDate: new Date(berth.berth.installation.store.clock()),
+      })
+      assert.equal(payload.sub, berth.owner)
+      const exchanged = await exchange(origin, tokens[0] ?? '', { aud: 'http://berth.test' })
+      assert.equal(exchanged.status, 200, exchanged.text)
+      assert.equal(decodeProtectedHeader(exchanged.body.token).alg, 'RS256')
+    }
+
+    advance(keyRotation.publishedAfterMs)
+    assert.deepEqual(await algorithms(), ['RS256'])
+    for (const node of all) for (const token of [...early, ...late]) assert.ok(!(await node.accepts(token)))
+    // The next key is of the same algorithm, whichever node creates it.
+    for (const node of all) await rotateSigningKeys(node.berth.berth.installation, { now: false })
+    assert.deepEqual(await algorithms(), ['RS256'])
+    const [only] = await rotateSigningKeys((all[0] as Node).berth.berth.installation, { now: true })
+    assert.equal(only?.algorithm, 'RS256')
+  })
+
   test(`keys take turns in the interval of BERTH_SIGNING_KEY_ROTATION (${database.name})`, async (t) => {
     const { all, advance } = await nodes(t, database, 1, { BERTH_SIGNING_KEY_ROTATION: '2d' })
     const [node] = all as [Node]
@@ -157,7 +228,7 @@ for (const database of databases) {
   })
 
   test(`by schedule a key signs only once every node publishes it, and its tokens stay good until they end (${database.name})`, async (t) => {
-    // No node tells another in time: each has to find out by itself.
+    // No node notifies another in time: each has to detect it.
     const { all, advance } = await nodes(
       t,
       database,
@@ -192,14 +263,61 @@ for (const database of databases) {
   })
 }
 
-test('a shorter interval holds for the key that signs already, a longer one not beyond what verifiers were told', async (t) => {
+/** Opens the same installation with different settings, as a command of the operator or a restart does. */
+function installationOpener(t: TestContext) {
   const dataDir = temporaryDirectory(t)
-  const open = (env: Readonly<Record<string, string>>, clock: () => number) => {
+  return (env: Readonly<Record<string, string>>, clock: () => number) => {
     const read = readConfig({ BERTH_DATA_DIR: dataDir, ...env })
     if ('problems' in read) throw new Error(read.problems.join())
     const log = { error() {}, warn() {}, info() {}, debug() {} }
     return openInstallation(read.config, log, { clock })
   }
+}
+
+test('a process without the setting keeps the algorithm, one with another changes it once, and a rotation keeps it', async (t) => {
+  const open = installationOpener(t)
+  let now = Date.now()
+  const use = async (algorithm: string | undefined, work: (keys: SigningKeys) => Promise<unknown>) => {
+    const env: Record<string, string> = algorithm === undefined ? {} : { BERTH_SIGNING_ALGORITHM: algorithm }
+    const installation = await open(env, () => now)
+    try {
+      return await work(installation.keys)
+    } finally {
+      await installation.close()
+    }
+  }
+  const signs = async (keys: SigningKeys) => (await keys.current()).algorithm
+  const states = async (keys: SigningKeys) =>
+    (await keys.list()).map(({ algorithm, state }) => `${algorithm} ${state}`)
+
+  assert.equal(await use('RS256', signs), 'RS256', 'a new installation waits for nothing')
+  assert.deepEqual(await use(undefined, states), ['RS256 signing'])
+  now += 40 * DAY_MS
+  assert.equal(await use(undefined, signs), 'ES256', 'every key has expired')
+  assert.deepEqual(await use('RS256', states), ['ES256 signing', 'RS256 next'])
+  assert.deepEqual(await use('RS256', states), ['ES256 signing', 'RS256 next'], 'one key is enough')
+  now += HOUR_MS + 1000
+  await use(undefined, async (follower) => {
+    assert.equal(await signs(follower), 'RS256')
+    now += 29.5 * DAY_MS
+    assert.deepEqual(await states(follower), ['RS256 signing', 'RS256 next'])
+  })
+  // A successor that has not signed yet gives way.
+  await use('ES256', async (other) => {
+    assert.deepEqual(await states(other), ['RS256 signing', 'ES256 next', 'RS256 published'])
+    await use('RS256', async (one) => {
+      assert.equal((await states(one)).filter((state) => state.endsWith('next')).length, 1)
+      for (let hours = 0; hours < 24; hours++) {
+        now += HOUR_MS
+        assert.equal(await signs(one), await signs(other))
+      }
+      assert.equal(await signs(one), 'RS256', 'the last that started decided, once')
+    })
+  })
+})
+
+test('a shorter interval holds for the key that signs already, a longer one not beyond what verifiers may have cached', async (t) => {
+  const open = installationOpener(t)
   const now = Date.now()
   const signerAt = async (days: number, ms: number) => {
     const installation = await open({ BERTH_SIGNING_KEY_ROTATION: `${days}d` }, () => ms)

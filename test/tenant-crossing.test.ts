@@ -14,7 +14,7 @@ import { nameOf, type TextField, textFields, withText } from './support/api/text
 import { assertGolden } from './support/golden.ts'
 
 /**
- * Another tenant's uid in every field of every method. Whoever names something that is not theirs must hear exactly what they hear
+ * Another tenant's uid in every field of every method. A caller that names a resource of another tenant must get exactly the response
  * of something that is not there, get to see nothing of it, and leave no trace on it.
  */
 

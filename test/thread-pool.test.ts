@@ -33,7 +33,7 @@ test('a request that fails, ends its thread or takes too long fails alone', asyn
   }
 })
 
-test('closing ends what runs and what waits', async () => {
+test('closing stops running and waiting jobs', async () => {
   const pool = createThreadPool<string, string>(module, { ...bounds, threadsMax: 1 })
   const settled = Promise.allSettled([pool.run('hang'), pool.run('waits')])
   await pool.close()

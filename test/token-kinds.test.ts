@@ -80,7 +80,7 @@ onEveryDatabase('an access token and an ID token for the same address', (cast) =
     ]
   }
 
-  test('an ID token opens nothing, by REST and gRPC, and is told where to go', async () => {
+  test('an ID token gives no access, by REST and gRPC, and the error says where to exchange it', async () => {
     const { idToken, access } = await signedIn()
     for (let times = 0; times < 2; times++)
       for (const answer of await doors(idToken)) assert.match(answer, /^16 .*ID token.*\/sts\/exchange/)

@@ -106,7 +106,7 @@ for (const database of databases) {
       const left = await confirm(browser, asked)
       const back = await upstream.pass(left.redirectedTo)
       const page = await browser.open(back.href)
-      assert.equal(page.path, '/account', page.text)
+      assert.equal(page.path, '/', page.text)
       return browser
     }
 
@@ -208,7 +208,7 @@ for (const database of databases) {
         for (const name of names)
           assert.equal(await opens(sessions[name].access, uid), open.includes(name), `${name}: ${what}`)
 
-      // What comes of a session is bounded like it: one row that tells the vouchers apart, for each way.
+      // What a session gives is bounded like it: one row per method, which distinguishes the vouchers.
       const [, foreign] = rows.find(([what]) => what === 'in b, by an administrator') ?? ['', '']
       const [, own] = rows.find(([what]) => what === 'in b, accepted through a') ?? ['', '']
       for (const name of ['operator', 'a', 'b'] as const) {

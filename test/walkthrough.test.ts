@@ -25,53 +25,70 @@ const signIn = readme.find(({ text }) => text.includes('auth login'))?.text ?? '
 test('the README and the walkthrough start only what this test knows', () => {
   const commands = (page: typeof blocks) =>
     page.filter(({ language }) => language === 'bash').map(({ text }) => text)
-  assert.deepEqual(commands(readme), ['npm ci && npm start', signIn, 'npm ci && npm test'])
+  const install =
+    'npm run pack -- dist/tarballs\nnpm install --global ./dist/tarballs/berth-[0-9]*.tgz\nberth serve'
+  assert.deepEqual(commands(readme), ['npm ci && npm start', signIn, 'npm ci && npm test', install])
   assert.deepEqual(commands(blocks), ['npm run dev', 'npx node examples/issuer.ts'])
   const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
   assert.equal(scripts.dev, 'node --watch bin/berth.js serve --dev')
 })
 
-test('the walkthrough works as written, and its responses are correct', { timeout: 120_000 }, async (t) => {
-  const dataDir = temporaryDirectory(t)
-  const server = await serveBerth(t, { BERTH_DATA_DIR: dataDir }, ['--dev'])
-  const issuer = await startIssuer(t, server.url)
-  const addresses = { [server.url]: 'http://127.0.0.1:8080', [issuer]: 'http://127.0.0.1:8081' }
+for (const start of ['an empty data directory', 'an owner account, whose organization has a name'])
+  test(`the walkthrough works as written from ${start}, and its responses are correct`, {
+    timeout: 120_000,
+  }, async (t) => {
+    const dataDir = temporaryDirectory(t)
+    const server = await serveBerth(t, { BERTH_DATA_DIR: dataDir }, ['--dev'])
+    if (start !== 'an empty data directory') await createOwner(server, 'acme')
+    const issuer = await startIssuer(t, server.url)
+    const addresses = { [server.url]: 'http://127.0.0.1:8080', [issuer]: 'http://127.0.0.1:8081' }
 
-  const steps = blocks.flatMap(({ language, text }, at) => {
-    const next = blocks[at + 1]
-    const shown = next?.language === 'json' || next?.language === 'text' ? next : undefined
-    return language === 'sh' ? [{ commands: text, shown }] : []
+    const steps = blocks.flatMap(({ language, text }, at) => {
+      const next = blocks[at + 1]
+      const shown = next?.language === 'json' || next?.language === 'text' ? next : undefined
+      return language === 'sh' ? [{ commands: text, shown }] : []
+    })
+    const outputs = await replay(
+      steps.map(({ commands }) => commands),
+      { BERTH: server.url, ISSUER: issuer, BERTH_DATA_DIR: dataDir },
+    )
+
+    for (const [at, { commands, shown }] of steps.entries()) {
+      if (shown === undefined) continue
+      const plain = (text: string) => withoutIds(text.trim(), addresses, () => '')
+      const read = shown.language === 'json' ? JSON.parse : String
+      assert.deepEqual(read(plain(shown.text)), read(plain(outputs[at] ?? '')), `the answer to:\n${commands}`)
+    }
+    const uids = new Map<string, number>()
+    const number = (uid: string) => ` ${uids.get(uid) ?? uids.set(uid, uids.size + 1).size}`
+    const transcript = steps.map(({ commands }, at) => {
+      const answer = withoutIds(outputs[at] ?? '', addresses, number)
+      return `${commands.replace(/^/gm, '$ ')}\n${answer}`
+    })
+    assertGolden('walkthrough.txt', transcript.join('\n'))
   })
-  const outputs = await replay(
-    steps.map(({ commands }) => commands),
-    { BERTH: server.url, ISSUER: issuer, BERTH_DATA_DIR: dataDir },
-  )
 
-  for (const [at, { commands, shown }] of steps.entries()) {
-    if (shown === undefined) continue
-    const plain = (text: string) => withoutIds(text.trim(), addresses, () => '')
-    const read = shown.language === 'json' ? JSON.parse : String
-    assert.deepEqual(read(plain(shown.text)), read(plain(outputs[at] ?? '')), `the answer to:\n${commands}`)
+/** Creates the owner account with the link that a starting server printed; the browser is signed in as its user. */
+async function createOwner(server: Awaited<ReturnType<typeof serveBerth>>, organization: string) {
+  const [link = ''] = /http\S+\/setup\?code=\S+/.exec(server.output().stdout) ?? []
+  const browser = webBrowser(server.url)
+  const person = {
+    name: 'Ada Lovelace',
+    email: 'ada@example.com',
+    password: 'purple wagon sings loudly',
+    organization,
   }
-  const uids = new Map<string, number>()
-  const number = (uid: string) => ` ${uids.get(uid) ?? uids.set(uid, uids.size + 1).size}`
-  const transcript = steps.map(({ commands }, at) => {
-    const answer = withoutIds(outputs[at] ?? '', addresses, number)
-    return `${commands.replace(/^/gm, '$ ')}\n${answer}`
-  })
-  assertGolden('walkthrough.txt', transcript.join('\n'))
-})
+  const page = await browser.submit(await browser.open(link), person)
+  assert.equal(page.path, '/?done=setup', page.text)
+  return browser
+}
 
 test('the owner account and the command line work as the README describes', {
   timeout: 60_000,
 }, async (t) => {
   const home = temporaryDirectory(t)
   const server = await serveBerth(t, { BERTH_DATA_DIR: `${home}/data` })
-  const [link = ''] = /http\S+\/setup\?code=\S+/.exec(server.output().stdout) ?? []
-  const browser = webBrowser(server.url)
-  const person = { name: 'Ada', email: 'ada@example.com', password: 'purple wagon sings loudly' }
-  const account = await browser.submit(await browser.open(link), person)
-  assert.equal(account.status, 200, account.text)
+  const browser = await createOwner(server, 'default')
 
   const [login, ...others] = signIn.split('\n')
   assert.equal(login, 'npx berth auth login')

@@ -30,6 +30,6 @@ serveParent(undefined, {
         GetCallerIdentityResponse: object
       }
       if (statusCode !== 200 || answer === undefined) throw new Error(`AWS answered ${statusCode}`)
-      await signJwt({ kid: 'key', key: privateKey }, 'at+jwt', { sub: 'workload' })
+      await signJwt({ kid: 'key', algorithm: 'ES256', key: privateKey }, 'at+jwt', { sub: 'workload' })
     }),
 })

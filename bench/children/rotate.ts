@@ -48,7 +48,7 @@ async function rotateOne(): Promise<void> {
     })
   })
   secret = next
-  await signJwt({ kid: 'key', key: privateKey }, 'at+jwt', { sub: CALLER })
+  await signJwt({ kid: 'key', algorithm: 'ES256', key: privateKey }, 'at+jwt', { sub: CALLER })
 }
 
 serveParent(undefined, { run: (request: LoopRequest) => loop(request, rotateOne) })

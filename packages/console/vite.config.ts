@@ -1,11 +1,23 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vite'
+import { switchableTokensCss } from '../look/src/tokens.ts'
+
+const TOKENS = 'virtual:tokens.css'
 
 /** The build of the console: content-hashed files, which the server caches for a year. */
 export const config = defineConfig({
   root: import.meta.dirname,
   base: '/console-assets/',
+  plugins: [
+    {
+      name: 'tokens of @berth/look',
+      resolveId: (id) => (id === TOKENS ? id : undefined),
+      load: (id) => (id === TOKENS ? switchableTokensCss : undefined),
+    },
+  ],
   build: {
-    outDir: 'dist',
+    // Apart from modules of the server, for the packages that are published.
+    outDir: 'dist/static',
     emptyOutDir: true,
     assetsDir: '.',
     // Inlined files would need `data:` in the content security policy.
@@ -13,7 +25,10 @@ export const config = defineConfig({
     modulePreload: { polyfill: false },
     target: 'es2023',
     // Directives for servers that render React, which this is not.
-    rolldownOptions: { checks: { moduleLevelDirective: false } },
+    rolldownOptions: {
+      input: join(import.meta.dirname, 'console.html'),
+      checks: { moduleLevelDirective: false },
+    },
   },
 })
 

@@ -250,7 +250,7 @@ onEveryDatabase(
           assertError(await api.patch(at(group), { name }, 'name'), invalidFieldError('name'))
         }
         assertError(
-          await api.post(at(fresh), { name: 'a', amazon, description: 'a\nb' }),
+          await api.post(at(fresh), { name: 'a', amazon, description: 'a\u0007b' }),
           invalidFieldError('description'),
         )
         assertError(await api.post(at(fresh), { name: 'a', amazon, oracle: {} }), invalidFieldError('oracle'))
@@ -452,14 +452,14 @@ onEveryDatabase(
       const { uid: root } = organization
       const group = await newGroup(organization.owner.api, root)
       await organization.owner.api.create(at(root), { name: 'accounts', amazon })
-      const nobody = await organization.owner.api.create(`iam/identities/${root}`, {
+      const unprivileged = await organization.owner.api.create(`iam/identities/${root}`, {
         name: 'nobody',
         claimMatch,
       })
       const stranger = await cast().organization()
       const callers: readonly [Api, reads: boolean][] = [
         [(await organization.member('viewer')).api, true],
-        [apiOf(cast().berth, await cast().berth.tokenOf(nobody.uid)), false],
+        [apiOf(cast().berth, await cast().berth.tokenOf(unprivileged.uid)), false],
         [stranger.owner.api, false],
       ]
       trust(root)

@@ -293,6 +293,21 @@ onEveryDatabase('advisory documents', (cast) => {
     assert.equal((await list()).totalCount, '1')
   })
 
+  test('a tree of Wolfi documents may move and change from CVE IDs to IDs of its own, which name the former as aliases', async () => {
+    const { send, list } = await newGroup()
+    const sent = async (name: string, text: string) => (await send([{ name, content: base64(text) }]))[0]
+    assert.equal(
+      (await sent('v1/git.advisories.yaml', wolfi('git', 'CVE-2024-1000', 'CVE-2024-9999'))).created,
+      2,
+    )
+    const moved = await sent('v2/advisories/git.advisories.yaml', wolfi('git', first))
+    assert.deepEqual([moved.accepted, moved.reason, moved.created, moved.withdrawn], [true, '', 1, 2])
+    const { advisories } = await list()
+    assert.deepEqual([advisories[0].advisoryId, advisories[0].aliases], [first, ['CVE-2024-1000']])
+    const other = await sent('v3/git.advisories.yaml', wolfi('git', 'CVE-2023-1111'))
+    assert.equal(other.accepted, false)
+  })
+
   test('unmapped fields are stored with the document and reported', async () => {
     const { send, list, api } = await newGroup()
     const record = {

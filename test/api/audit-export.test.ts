@@ -130,7 +130,7 @@ onEveryDatabase(
         { 'uidp.descendants_of': one.uid },
         { since: at, code: '0' },
         { until: at, code: '0' },
-        { since: at, actor: other.uid, method: 'UpdateGroup', resourceUid: one.uid, ignored: 'x' },
+        { since: at, actor: other.uid, method: 'UpdateGroup', resourceUid: one.uid },
       ] as Record<string, string>[]) {
         const wanted = await listed(owner.api, filter)
         assert.ok(wanted.length > 0, JSON.stringify(filter))

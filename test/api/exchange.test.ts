@@ -16,6 +16,7 @@ import { type GrpcFailure, grpcClient } from '../support/api/grpc.ts'
 import { call, type RestReply } from '../support/api/rest.ts'
 import { bindRole, createGroup, createIdentity, createResource } from '../support/api/tenant.ts'
 import { databases } from '../support/database/databases.ts'
+import { assertOciError, basicAuth, requestAt } from '../support/registry/registry.ts'
 import { cleanups, runBerth, serveBerth, temporaryDirectory } from '../support/server/process.ts'
 import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
 import { type ExchangeParameters, exchange, statusOf, toSearchParams } from '../support/tokens/exchange.ts'
@@ -233,6 +234,51 @@ for (const database of databases) {
       }
     })
 
+    test('R10: a workload token for the registry gives a token for the registry alone', async () => {
+      const token = await issuer.sign({ aud: REGISTRY })
+      const reply = await exchange(berth.url, token, asked({ aud: REGISTRY }))
+      assert.equal(statusOf(reply), 'ok')
+      assert.equal(decodeJwt(reply.body.token).aud, REGISTRY)
+      for (const aud of [berth.url, [REGISTRY, berth.url]])
+        assert.equal(statusOf(await exchange(berth.url, token, asked({ aud }))), '403/7', String(aud))
+      const named = await identityFor(trusting({ audience: 'berth' }))
+      assert.equal(
+        statusOf(await exchange(berth.url, token, asked({ aud: REGISTRY, identity: named }))),
+        '403/7',
+      )
+      const own = await berth.tokenOf(identity, { audiences: [REGISTRY] })
+      assert.equal(statusOf(await exchange(berth.url, own, asked({ aud: REGISTRY }))), '401/16')
+    })
+
+    test("the registry's token endpoint takes a workload token for either audience as the password of its identity", async () => {
+      const asDocker = (user: string, password: string) =>
+        requestAt(`${berth.url}/token?service=${REGISTRY}`, 'GET', {}, basicAuth(user, password))
+      const asOauth = (username: string, password: string) =>
+        requestAt(`${berth.url}/token`, 'POST', {
+          body: new URLSearchParams({
+            grant_type: 'password',
+            service: REGISTRY,
+            client_id: 'containerd-client',
+            username,
+            password,
+          }).toString(),
+          headers: { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' },
+        })
+      for (const send of [asDocker, asOauth]) {
+        for (const aud of [REGISTRY, berth.url, new URL(berth.url).host]) {
+          const { status, json } = await send(identity, await issuer.sign({ aud }))
+          assert.equal(status, 200, String(aud))
+          assert.deepEqual([decodeJwt(json.token).sub, decodeJwt(json.token).aud], [identity, REGISTRY])
+        }
+        for (const password of [
+          await issuer.sign({ aud: 'https://other.example' }),
+          await issuer.sign({ aud: REGISTRY, sub: 'other' }),
+          await issuer.sign({ aud: REGISTRY, exp: Math.floor(Date.now() / 1000) - 1 }),
+        ])
+          assertOciError(await send(identity, password), 401, 'UNAUTHORIZED')
+      }
+    })
+
     test('every condition of a claim match must hold, exact ones equal and patterns over the whole value', async () => {
       const table: readonly [string, object, Record<string, unknown>, string][] = [
         ['other subject', {}, { sub: `${SUBJECT}x` }, '403/7'],
@@ -242,6 +288,24 @@ for (const database of databases) {
           'R4: alternatives are anchored on both sides',
           { subject: undefined, subjectPattern: 'x|repo:acme' },
           {},
+          '403/7',
+        ],
+        [
+          'a claim and its pattern',
+          { claims: { ref: 'main' }, claimPatterns: { ref: 'm.*' } },
+          { ref: 'main' },
+          'ok',
+        ],
+        [
+          'a claim without its pattern',
+          { claims: { ref: 'main' }, claimPatterns: { ref: 'x.*' } },
+          { ref: 'main' },
+          '403/7',
+        ],
+        [
+          'a pattern without its claim',
+          { claims: { ref: 'main' }, claimPatterns: { ref: 'm.*' } },
+          { ref: 'mine' },
           '403/7',
         ],
         ['audience', { audience: 'berth' }, { aud: 'berth' }, 'ok'],

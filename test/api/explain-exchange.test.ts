@@ -283,10 +283,10 @@ onEveryDatabase('explaining an exchange', (cast) => {
     assert.equal(reply.accepted, true)
     const stranger = await (await organization()).member('owner')
     assertError(await stranger.api.post(path, body), permissionDeniedError)
-    const nobody = await call('POST', `${berth.url}/iam/v2beta1/identities/${identity}:explainExchange`, {
+    const anonymous = await call('POST', `${berth.url}/iam/v2beta1/identities/${identity}:explainExchange`, {
       body,
     })
-    assertError(nobody, { status: 401, code: 16 })
+    assertError(anonymous, { status: 401, code: 16 })
     const gone = `${uid}/${'0'.repeat(16)}`
     assertError(
       await viewer.api.post(`iam/identities/${gone}:explainExchange`, body),
@@ -349,4 +349,52 @@ test('a signed request to AWS is explained, and forwarded only if it may be', as
   await sts.answer(500)
   const down = failedOf(await explain(berth, identity, awsToken(berth.url, identity)))
   assert.equal(down[0]?.hint, 'try again in a minute')
+})
+
+test('an identity that no token can match is explained by what is stored', async (t) => {
+  const sts = await startAwsSts(t)
+  const berth = await startTestBerth(sqlite, { env: { BERTH_AWS_STS_ENDPOINT: sts.url } })
+  t.after(() => berth.stop())
+  const issuer = 'https://static.example'
+  const withoutKeys = await createIdentity(berth, berth.organization, {
+    staticKeys: { issuer, subject: SUBJECT, issuerKeys: 'bar' },
+  })
+  const { privateKey } = newSigner('k1')
+  const now = Math.floor(Date.now() / 1000)
+  const claims = { iss: issuer, sub: SUBJECT, aud: berth.url, iat: now, exp: now + 60 }
+  const token = await signJws(claims, privateKey, { kid: 'k1' })
+  const [key] = failedOf(await explain(berth, withoutKeys, token))
+  assert.deepEqual(
+    [key?.name, key?.hint],
+    ['key', 'staticKeys.issuerKeys of the identity must be a JSON Web Key Set: it is not JSON'],
+  )
+  const refused = await exchange(berth.url, token, { aud: berth.url, identity: withoutKeys })
+  assert.equal(statusOf(refused), '401/16')
+  assert.doesNotMatch(refused.text, /JSON/)
+  const { account, userId } = awsKeys.role
+  const withoutArn = await createIdentity(berth, berth.organization, {
+    awsIdentity: { awsAccount: account, arn: 'bar', userId },
+  })
+  const [arn] = failedOf(await explain(berth, withoutArn, awsToken(berth.url, withoutArn)))
+  assert.equal(arn?.name, 'arn')
+  assert.match(arn?.hint ?? '', /^awsIdentity\.arn of the identity must be an ARN such as /)
+})
+
+test('a token for the registry is accepted for the registry alone, and the audience must be one of this server', async (t) => {
+  const own = await startTestBerth(sqlite, { env: { BERTH_REGISTRY_HOST: 'registry.test' } })
+  t.after(() => own.stop())
+  const issuer = await startIssuer(t)
+  const identity = await createIdentity(own, own.organization, claimMatch(issuer))
+  const token = await issuer.sign({ aud: 'registry.test' })
+  assert.equal((await explain(own, identity, token, { audience: 'registry.test' })).accepted, true)
+  const forApi = await explain(own, identity, token)
+  assert.deepEqual(
+    failedOf(forApi).map(({ name }) => name),
+    ['audience'],
+  )
+  const reply = await call('POST', `${own.url}/iam/v2beta1/identities/${identity}:explainExchange`, {
+    token: own.token,
+    body: { token, audience: 'https://elsewhere.example' },
+  })
+  assertError(reply, invalidFieldError('audience'))
 })

@@ -55,7 +55,8 @@ onEveryDatabase('group invites', (cast) => {
       singleUse: true,
     })
     assert.equal(created.status, 200, created.text)
-    const { uid, code, keyId, createTime, expirationTime, ...rest } = created.body
+    const { uid, code, link, keyId, createTime, expirationTime, ...rest } = created.body
+    assert.equal(link, `${cast().berth.url}/invite#${code}`)
     assert.equal(uid.slice(0, -17), group.uid)
     assert.match(keyId, /^[0-9a-f]{16}$/)
     assert.match(createTime, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -67,7 +68,7 @@ onEveryDatabase('group invites', (cast) => {
       capabilities: ['CAP_IAM_GROUPS_LIST', 'CAP_REPO_LIST'],
     }
     assert.deepEqual(rest, { roleUid: custom.uid, role, email: 'Ada@Example.com', singleUse: true })
-    const stored = { ...created.body, code: '' }
+    const stored = { ...created.body, code: '', link: '' }
     assert.deepEqual((await api.get(`iam/groupInvites/${uid}`)).body, stored)
     const listed = await api.get('iam/groupInvites', { 'uidp.descendants_of': group.uid })
     assert.deepEqual(listed.body, {
@@ -100,7 +101,7 @@ onEveryDatabase('group invites', (cast) => {
     assert.notEqual(created.code, '')
     assert.deepEqual([created.ttl, created.role?.name], [undefined, 'viewer'])
     const { uid } = created
-    const stored = { ...created, code: '' }
+    const stored = { ...created, code: '', link: '' }
     assert.deepEqual(await grpc.call(service.getGroupInvite, { uid }, { token }), stored)
     const listed = await grpc.call(service.listGroupInvites, { keyId: created.keyId }, { token })
     assert.deepEqual([listed.groupInvites, listed.totalCount], [[stored], 1n])
@@ -257,7 +258,7 @@ onEveryDatabase('group invites', (cast) => {
       assert.equal(status, 200, text)
       const { role, expirationTime, ...rest } = updated
       const { role: _role, expirationTime: earlier, ...before } = made
-      assert.deepEqual(rest, { ...before, code: '', ...wanted }, what)
+      assert.deepEqual(rest, { ...before, code: '', link: '', ...wanted }, what)
       assert.deepEqual([role.uid, role.name], [rest.roleUid, managedRoleByUid.get(rest.roleUid)?.name], what)
       assert.deepEqual((await owner.api.get(path)).body, updated, what)
       if (!prolonged) assert.equal(expirationTime, earlier, what)
@@ -275,7 +276,7 @@ onEveryDatabase('group invites', (cast) => {
     const made = await api.create(`iam/groupInvites/${root}`, { ...offer, ttl: '60s' })
     cast().berth.advance(60_000)
     const path = `iam/groupInvites/${made.uid}`
-    assert.deepEqual((await api.get(path)).body, { ...made, code: '' })
+    assert.deepEqual((await api.get(path)).body, { ...made, code: '', link: '' })
     const listed = await api.get('iam/groupInvites', { 'uidp.descendants_of': root })
     assert.deepEqual([listed.body.groupInvites.length, listed.body.totalCount], [1, '1'])
     await cast().writesNothing(async () => {
@@ -369,22 +370,22 @@ onEveryDatabase('group invites', (cast) => {
     const reader = await organization.member('viewer')
     const lead = await organization.member('owner', team.uid)
     const nobody = await owner.api.create(`iam/identities/${root}`, { name: 'nobody', claimMatch })
-    const nobodyApi = apiOf(cast().berth, await cast().berth.tokenOf(nobody.uid))
+    const unprivilegedApi = apiOf(cast().berth, await cast().berth.tokenOf(nobody.uid))
     await cast().writesNothing(async () => {
-      for (const api of [reader.api, nobodyApi]) {
+      for (const api of [reader.api, unprivilegedApi]) {
         assertError(await api.post(`iam/groupInvites/${root}`, offer), permissionDeniedError)
         assertError(await api.patch(path, { singleUse: true }), permissionDeniedError)
         assertError(await api.delete(path), permissionDeniedError)
       }
-      assertError(await nobodyApi.get(path), permissionDeniedError)
-      assert.equal((await nobodyApi.get('iam/groupInvites')).body.totalCount, '0')
+      assertError(await unprivilegedApi.get(path), permissionDeniedError)
+      assert.equal((await unprivilegedApi.get('iam/groupInvites')).body.totalCount, '0')
       assert.equal((await reader.api.get(path)).status, 200)
       assert.equal((await reader.api.get('iam/groupInvites')).body.totalCount, '2')
       // Rights in a team end at the team.
       assertError(await lead.api.post(`iam/groupInvites/${root}`, offer), permissionDeniedError)
       assertError(await lead.api.get(path), permissionDeniedError)
       const { body } = await lead.api.get('iam/groupInvites')
-      assert.deepEqual(body.groupInvites, [{ ...inTeam, code: '' }])
+      assert.deepEqual(body.groupInvites, [{ ...inTeam, code: '', link: '' }])
     })
     // Inviting needs the right to bind as well.
     for (const lacking of ['CAP_IAM_ROLE_BINDINGS_CREATE', 'CAP_IAM_GROUP_INVITES_CREATE']) {

@@ -128,9 +128,8 @@ onEveryDatabase('groups', (cast) => {
       { name: 'a', description: 'd'.repeat(limits.descriptionCharsMax + 1) },
       'description',
     ],
-    ['a description of two lines', { name: 'a', description: 'one\ntwo' }, 'description'],
     ['a control character', { name: 'a', description: '\u0007' }, 'description'],
-    ['two bad fields', { name: '', description: '\t' }, 'name', 'description'],
+    ['two bad fields', { name: '', description: '\u0007' }, 'name', 'description'],
     ['R10: an unknown member', { name: 'a', nmae: 'b' }, 'nmae'],
     ['a number for a name', { name: 1 }, 'name'],
     ['an unknown kind', { name: 'a', kind: 'ORG_KIND_NONE' }, 'kind'],
@@ -512,8 +511,11 @@ onEveryDatabase('groups', (cast) => {
     assert.equal(answers.size, 1)
     await lead.api.create(`iam/groups/${team.name}`, { name: 'new' })
     // Callers who may create groups everywhere learn that it does not exist.
-    const nobody = newName('nobody')
-    assertError(await cast().admin.post(`iam/groups/${nobody}`, { name: 'new' }), notFoundError(TYPE, nobody))
+    const missing = newName('nobody')
+    assertError(
+      await cast().admin.post(`iam/groups/${missing}`, { name: 'new' }),
+      notFoundError(TYPE, missing),
+    )
     await cast().admin.create(`iam/groups/${hidden.name}`, { name: 'new' })
     await cast().admin.create(`iam/groups/${hidden.uid.slice(-16)}`, { name: 'other' })
   })
@@ -555,17 +557,6 @@ onEveryDatabase('groups', (cast) => {
       '*',
     )
     assert.deepEqual(starred.body, { ...made, description: 'd', updateTime: starred.body.updateTime })
-  })
-
-  test('groups can be nested to the deepest level and no further', async () => {
-    const { owner, uid: root } = await cast().organization()
-    let at = root
-    for (let depth = 1; depth <= limits.groupDepthMax; depth++)
-      at = (await owner.api.create(`iam/groups/${at}`, { name: 'a'.repeat(depth) })).uid
-    for (const parent of [at, at.slice(-16), 'a'.repeat(limits.groupDepthMax)])
-      assertError(await owner.api.post(`iam/groups/${parent}`, { name: 'a' }), invalidFieldError('parent'))
-    const { body } = await owner.api.get('iam/groups', { 'uidp.ancestors_of': at })
-    assert.equal(body.totalCount, String(limits.groupDepthMax))
   })
 
   test('an organization has no ancestors', async () => {
@@ -644,7 +635,7 @@ onEveryDatabase(
 )
 
 onEveryDatabase(
-  'a parent among more groups than are looked through at once',
+  'a parent among more groups than one statement reads',
   (cast) => {
     test('is found by its name and the end of its uid, with any binding of the caller', async () => {
       const organization = await cast().organization()

@@ -32,17 +32,17 @@ const empty = {
 
 onEveryDatabase('identity metadata', (cast) => {
   /** A user without permissions. */
-  const somebody = async (name = 'ada king lovelace') => {
+  const newIdentity = async (name = 'ada king lovelace') => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`iam/identities/${root}`, { name, company: 'Engines', claimMatch })
     const api = apiOf(cast().berth, await cast().berth.tokenOf(uid))
-    const tell = (identityMetadata: unknown, updateMask?: string) =>
+    const patch = (identityMetadata: unknown, updateMask?: string) =>
       api.patch('iam/identities:updateIdentityMetadata', {
         identityMetadata,
         ...(updateMask === undefined ? {} : { updateMask }),
       })
     const get = async () => (await owner.api.get(`iam/identities/${uid}`)).body
-    return { uid, api, tell, get, owner }
+    return { uid, api, patch, get, owner }
   }
   const storedOf = async (uid: string) => {
     const { kysely } = cast().berth.berth.installation.store.db
@@ -55,13 +55,13 @@ onEveryDatabase('identity metadata', (cast) => {
   }
 
   test('all metadata is returned, the names from the identity', async () => {
-    const { uid, tell, get } = await somebody()
+    const { uid, patch, get } = await newIdentity()
     const own = { uid, name: 'ada king lovelace', givenName: 'ada', familyName: 'king lovelace' }
-    const { status, body } = await tell({ jobTitle: 'Analyst', updatesOptIn: true })
+    const { status, body } = await patch({ jobTitle: 'Analyst', updatesOptIn: true })
     assert.equal(status, 200)
     assert.deepEqual(body, { ...empty, ...own, company: 'Engines', jobTitle: 'Analyst', updatesOptIn: true })
     const before = await get()
-    const more = await tell({ company: 'Analytical Engines', product: 'images', utmSource: 'letter' })
+    const more = await patch({ company: 'Analytical Engines', product: 'images', utmSource: 'letter' })
     assert.deepEqual(more.body, {
       ...body,
       company: 'Analytical Engines',
@@ -75,12 +75,12 @@ onEveryDatabase('identity metadata', (cast) => {
       ({ method, actor }) => method.endsWith('IdentitiesService/UpdateIdentityMetadata') && actor === uid,
     )
     assert.equal(length, 2)
-    await cast().writesNothing(() => tell({ product: 'images' }))
+    await cast().writesNothing(() => patch({ product: 'images' }))
   })
 
   test('the same over gRPC, and a mask names the fields to clear', async () => {
-    const { api, tell } = await somebody()
-    await tell({ jobTitle: 'Analyst', product: 'images' })
+    const { api, patch } = await newIdentity()
+    await patch({ jobTitle: 'Analyst', product: 'images' })
     const { updateIdentityMetadata } = IdentitiesService.method
     const request = {
       identityMetadata: { product: 'charts' },
@@ -90,15 +90,15 @@ onEveryDatabase('identity metadata', (cast) => {
       token: api.token,
     })
     assert.deepEqual([jobTitle, product], ['', 'charts'])
-    const starred = await tell({ utmTerm: 'engines' }, '*')
+    const starred = await patch({ utmTerm: 'engines' }, '*')
     assert.deepEqual([starred.body.product, starred.body.utmTerm, starred.body.company], ['', 'engines', ''])
-    assertError(await tell({}, 'nope'), invalidFieldError('updateMask'))
+    assertError(await patch({}, 'nope'), invalidFieldError('updateMask'))
   })
 
   test('R18: uid and names cannot be set, and the cookie of a CRM is never stored', async () => {
-    const { uid, tell } = await somebody('ada')
+    const { uid, patch } = await newIdentity('ada')
     const own = { uid: 'f'.repeat(40), name: 'x', givenName: 'y', familyName: 'z', hubspotUtk: 'mark' }
-    const { body } = await tell({ ...own, jobTitle: 'Analyst' }, '*')
+    const { body } = await patch({ ...own, jobTitle: 'Analyst' }, '*')
     assert.deepEqual(body, {
       ...empty,
       uid,
@@ -112,11 +112,11 @@ onEveryDatabase('identity metadata', (cast) => {
       [stored?.jobTitle, stored?.hubspotUtk, stored?.uid, stored?.name, stored?.company],
       ['Analyst', '', '', '', ''],
     )
-    await cast().writesNothing(() => tell({ hubspotUtk: 'mark' }))
+    await cast().writesNothing(() => patch({ hubspotUtk: 'mark' }))
   })
 
   test('values that are too long or no address are rejected, field by field', async () => {
-    const { tell } = await somebody()
+    const { patch } = await newIdentity()
     const long = 'x'.repeat(limits.descriptionCharsMax + 1)
     const address = 'https://example.com/'
     const cases: readonly [metadata: object, ...fields: string[]][] = [
@@ -139,18 +139,18 @@ onEveryDatabase('identity metadata', (cast) => {
     ]
     await cast().writesNothing(async () => {
       for (const [metadata, ...fields] of cases)
-        assertError(await tell(metadata), invalidFieldError(...fields))
+        assertError(await patch(metadata), invalidFieldError(...fields))
     })
     const longest = address.padEnd(limits.pageUrlCharsMax, 'x')
-    assert.equal((await tell({ latestFormSubmitUrl: longest })).body.latestFormSubmitUrl, longest)
+    assert.equal((await patch({ latestFormSubmitUrl: longest })).body.latestFormSubmitUrl, longest)
   })
 
   test('it is deleted with the identity', async () => {
-    const { uid, tell, owner } = await somebody()
-    await tell({ jobTitle: 'Analyst' })
+    const { uid, patch, owner } = await newIdentity()
+    await patch({ jobTitle: 'Analyst' })
     assert.notEqual(await storedOf(uid), undefined)
     assert.equal((await owner.api.delete(`iam/identities/${uid}`)).status, 200)
     assert.equal(await storedOf(uid), undefined)
-    assertError(await tell({ jobTitle: 'Ghost' }), { status: 401, code: 16 })
+    assertError(await patch({ jobTitle: 'Ghost' }), { status: 401, code: 16 })
   })
 })

@@ -180,7 +180,7 @@ onEveryDatabase('identity providers', (cast) => {
   const cases: readonly [changed: object, ...fields: string[]][] = [
     [{ name: '' }, 'name'],
     [{ name: 'Login' }, 'name'],
-    [{ description: '\n' }, 'description'],
+    [{ description: '\u0007' }, 'description'],
     [{ defaultRole: '' }, 'defaultRole'],
     [{ defaultRole: 'viewer' }, 'defaultRole'],
     [

@@ -7,7 +7,7 @@ import { Code } from '@berth/server/api/errors.ts'
 import { randomUids, type Uid } from '@berth/server/api/uid.ts'
 import { limits } from '@berth/server/config/limits.ts'
 import { acceptInvite } from '@berth/server/iam/invitations.ts'
-import { newInviteCode } from '@berth/server/iam/invite-code.ts'
+import { newInviteCode } from '@berth/server/iam/invites/invite-code.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import { deleteResource, insertResource, lockResource } from '@berth/server/storage/resource-rows.ts'
@@ -219,7 +219,7 @@ onEveryDatabase('accepting invites', (cast) => {
       'used up': used.code,
       expired: short.code,
       deleted: deleted.code,
-      "for somebody else's address": elsewhere.code,
+      'for the address of another user': elsewhere.code,
       rubbish: 'rubbish',
       binary: '\u0001\uFFFF',
       'the name of its key': good.keyId,

@@ -246,15 +246,23 @@ onEveryDatabase('page tokens and parameters', (cast) => {
     }
   })
 
-  test('unknown parameters are ignored, both spellings are accepted', async () => {
+  test('unknown parameters are rejected with the names of those that exist, both spellings are accepted', async () => {
     const organization = await cast().organization()
     const api = await six(organization)
     const snake = await api.get('iam/groups', {
       'uidp.children_of': organization.uid,
       order_by: 'name',
       page_size: '2',
-      offset: '3',
     })
+    assertError(await api.get('iam/groups', { offset: '3' }), invalidFieldError('offset'))
+    // A filter of other lists would seem to match everything.
+    const bindings = await api.get('iam/roleBindings', { name: 'x' })
+    assertError(bindings, invalidFieldError('name'))
+    assert.match(bindings.body.message, /which has .*identity.*page_size/s)
+    assertError(
+      await api.get('vulnerabilities/advisories', { artifact_name: 'git' }),
+      invalidFieldError('artifact_name'),
+    )
     const camel = await api.get('iam/groups', {
       'uidp.childrenOf': organization.uid,
       orderBy: 'name',

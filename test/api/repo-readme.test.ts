@@ -112,7 +112,7 @@ onEveryDatabase('READMEs of repos', (cast) => {
     const uid = await makeRepo(root)
     await write(uid, content)
     const viewer = await member('viewer')
-    const nobody = await member(
+    const unprivileged = await member(
       (
         await owner.api.create(`iam/roles/${root}`, {
           name: 'tags',
@@ -122,9 +122,9 @@ onEveryDatabase('READMEs of repos', (cast) => {
     )
     for (const api of [owner.api, viewer.api]) assert.equal(await shown(uid, api), content)
     await cast().writesNothing(async () => {
-      for (const api of [stranger.api, nobody.api])
+      for (const api of [stranger.api, unprivileged.api])
         assertError(await api.get(pathOf(uid)), permissionDeniedError)
-      for (const { api } of [owner, viewer, nobody, stranger])
+      for (const { api } of [owner, viewer, unprivileged, stranger])
         for (const text of ['mine', content])
           assertError(await api.patch(pathOf(uid), { content: text }), permissionDeniedError)
       for (const bad of ['x', root.slice(1)])

@@ -15,6 +15,7 @@ import {
   onEveryDatabase,
   permissionDeniedError,
 } from '../support/api/api-fixture.ts'
+import type { GrpcFailure } from '../support/api/grpc.ts'
 import { call } from '../support/api/rest.ts'
 import { stableText } from '../support/api/stable-output.ts'
 import { assertGolden } from '../support/golden.ts'
@@ -105,7 +106,7 @@ onEveryDatabase('repos', (cast) => {
         [{ name: 'Nginx' }, 'name'],
         [{ name: 'a/b' }, 'name'],
         [{ name: 'a', description: 'x\u0000' }, 'description'],
-        [{ name: '', description: '\n' }, 'name', 'description'],
+        [{ name: '', description: '\u0007' }, 'name', 'description'],
         [{ name: 'a', catalogTier: 'GOLD' }, 'catalogTier'],
         [{ name: 'a', tier: 1 }, 'tier'],
         [{ name: 'a', customOverlay: { env: {} } }, 'customOverlay.env'],
@@ -538,6 +539,59 @@ onEveryDatabase('repos', (cast) => {
     assert.equal(changed.body.customOverlay.accounts.runAs, 'app')
     const freed = await admin.patch(path, {}, 'sync_config,custom_overlay')
     assert.deepEqual([freed.status, freed.body.customOverlay], [200, undefined], freed.text)
+  })
+
+  test('an overlay can have its full length (overlayBytesMax), and longer requests say what is allowed', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { admin, grpc } = cast()
+    const source = await makeSource(cast(), root)
+    const overlay = { environment: { A: 'x'.repeat(limits.overlayBytesMax - 10_000) } }
+    const uids: string[] = []
+    for (let at = 0; at < 3; at++) {
+      const { uid } = await makeCopy(admin, root, source.uid, { customOverlay })
+      const patched = await owner.api.patch(`registry/repos/${uid}`, { customOverlay: overlay })
+      assert.equal(patched.status, 200, patched.text.slice(0, 300))
+      uids.push(uid)
+    }
+    // A page ends early, and has at least one repo (listedOverlaysBytesMax).
+    const listed: string[] = []
+    let pageToken = ''
+    do {
+      const query = { 'uidp.children_of': root, page_size: '50', page_token: pageToken, order_by: 'uid' }
+      const { body } = await owner.api.get('registry/repos', query)
+      assert.ok(body.repos.length >= 1 && body.repos.length <= 2, `${body.repos.length}`)
+      listed.push(...body.repos.map(({ uid }: { uid: string }) => uid))
+      pageToken = body.nextPageToken
+    } while (pageToken !== '')
+    assert.deepEqual(listed, [...uids, source.uid].toSorted())
+
+    const certificates = {
+      additional: [{ name: 'a.pem', content: 'x'.repeat(limits.overlayCertificatesBytesMax + 1) }],
+    }
+    const refused = await owner.api.patch(
+      `registry/repos/${uids[0]}`,
+      { customOverlay: { certificates } },
+      'custom_overlay',
+    )
+    assertError(refused, invalidFieldError('customOverlay.certificates.additional'))
+
+    const { token } = owner.api
+    const longer = { environment: { A: 'x'.repeat(limits.repoRequestBytesMax) } }
+    const body = await owner.api.patch(`registry/repos/${uids[0]}`, { customOverlay: longer })
+    assert.deepEqual(
+      [body.status, body.body.code, body.body.details[1].fieldViolations[0].field],
+      [413, 3, 'body'],
+    )
+    assert.match(body.body.message, new RegExp(`larger than ${limits.repoRequestBytesMax} bytes`))
+    const repo = { uid: uids[0]!, customOverlay: longer }
+    await assert.rejects(
+      grpc.call(ReposService.method.updateRepo, { repo }, { token }),
+      (error: GrpcFailure) => {
+        assert.equal(error.code, 3)
+        assert.match(error.details, new RegExp(`larger than ${limits.repoRequestBytesMax} bytes`))
+        return true
+      },
+    )
   })
 
   test('R18: no caller can set output-only fields', async () => {

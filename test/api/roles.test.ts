@@ -123,7 +123,7 @@ onEveryDatabase('roles', (cast) => {
     const cases: readonly [body: object, ...fields: string[]][] = [
       [{ capabilities }, 'name'],
       [{ name: 'Reader', capabilities }, 'name'],
-      [{ name: 'reader', description: '\n', capabilities }, 'description'],
+      [{ name: 'reader', description: '\u0007', capabilities }, 'description'],
       [{ name: 'reader' }, 'capabilities'],
       [{ name: 'reader', capabilities: [] }, 'capabilities'],
       [{ name: 'reader', capabilities: [0] }, 'capabilities[0]'],

@@ -55,11 +55,14 @@ onEveryDatabase('the uid of a user', (cast) => {
   test('every signed-in user may look it up, also before the first sign-in of that user', async () => {
     const { owner, uid: root } = await cast().organization()
     const { uid } = await owner.api.create(`iam/identities/${root}`, { name: 'nobody', claimMatch })
-    const nobody = apiOf(cast().berth, await cast().berth.tokenOf(uid))
-    const { status, body } = await nobody.get('iam/identities:lookupIdentity', { issuer, subject: 'ada' })
+    const unprivileged = apiOf(cast().berth, await cast().berth.tokenOf(uid))
+    const { status, body } = await unprivileged.get('iam/identities:lookupIdentity', {
+      issuer,
+      subject: 'ada',
+    })
     assert.deepEqual([status, body], [200, { uid: userUid(issuer, 'ada', 0) }])
     const { lookupIdentity } = IdentitiesService.method
-    const { token } = nobody
+    const { token } = unprivileged
     const found = await cast().grpc.call(lookupIdentity, { issuer, subject: 'ada' }, { token })
     assert.equal(found.uid, body.uid)
   })

@@ -7,7 +7,7 @@ import { startTestBerth } from '../support/server/test-berth.ts'
 
 /** The build of the console, and how the server sends it. */
 
-const build = new URL('../../packages/console/dist/', import.meta.url)
+const build = new URL('../../packages/console/dist/static/', import.meta.url)
 const BROTLI_QUALITY = 9
 const SHELL_BYTES_MAX = 200_000
 /** Of the chunk of one page. */
@@ -18,12 +18,12 @@ const compressed = (name: string) =>
     params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY },
   }).length
 
-const page = readFileSync(new URL('index.html', build), 'utf8')
+const page = readFileSync(new URL('console.html', build), 'utf8')
 const shell = [...page.matchAll(/(?:src|href)="\/console-assets\/([^"]+)"/g)].map(([, name = '']) => name)
 
 test('what every page loads has at most 200 KB, and what one page adds at most 50 KB', () => {
   assert.ok(shell.length > 2)
-  const bytes = shell.map(compressed).reduce((sum, size) => sum + size, compressed('index.html'))
+  const bytes = shell.map(compressed).reduce((sum, size) => sum + size, compressed('console.html'))
   assert.ok(bytes < SHELL_BYTES_MAX, `the shell has ${bytes} bytes`)
   const added = readdirSync(build).filter((name) => name.endsWith('.js') && !shell.includes(name))
   for (const name of added) assert.ok(compressed(name) < PAGE_BYTES_MAX, name)
@@ -61,6 +61,6 @@ test('files of the build are immutable, compressed and revalidated by their ETag
     assert.equal(again.status, 304)
     assert.equal(again.headers.get('etag'), response.headers.get('etag'))
   }
-  for (const name of ['index.html', 'none.js', '../package.json', '..%2fpackage.json', ''])
+  for (const name of ['console.html', 'none.js', '../package.json', '..%2fpackage.json', ''])
     assert.equal((await get({}, name)).status, 404, name)
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiOf, newName } from '../support/api/api-fixture.ts'
+import { openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { bearerOf, hostOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
 import { createPerson } from '../support/signin/accounts.ts'
-import { createSignedInBrowser } from '../support/signin/web-browser.ts'
 
 /** What users do in the console, by the roles and labels that assistive technology reads. */
 
@@ -88,15 +88,16 @@ consoleSuite('the console', (cast) => {
     await page.getByRole('button', { name: /Role/ }).click()
     await page.getByRole('option', { name: /^viewer / }).click()
     await page.getByRole('button', { name: 'Create the invite' }).click()
-    const link = (await page.getByText(/\/invite\?code=/).textContent()) ?? ''
+    const link = (await page.getByText(/\/invite#/).textContent()) ?? ''
     await page.getByRole('grid', { name: 'Invites' }).getByText('anyone with the link').waitFor()
 
     const colleague = await createPerson(cast().berth)
-    const browser = await createSignedInBrowser(cast().berth, colleague)
-    const offer = await browser.open(link)
-    assert.equal(offer.status, 200, offer.text)
+    const guest = await openConsole(cast().chromium, cast().berth, colleague)
+    await guest.page.goto(link)
+    await guest.page.getByRole('main').getByText(organization.name).first().waitFor()
+    assert.deepEqual(guest.problems, [])
     const token = await cast().berth.tokenOf(colleague)
-    const code = new URL(link).searchParams.get('code') ?? ''
+    const code = new URL(link).hash.slice(1)
     assert.equal((await apiOf(cast().berth, token).post('iam/groupInvites:accept', { code })).status, 200)
 
     await page.reload()

@@ -132,7 +132,7 @@ select (select count(*)
 select *
   from groups
   where root = $1 and uid >= $2 and uid < $3 and parent = $4
-  order by uid
+  order by right(uid, 16)
   limit $5 offset $6;
 -- <root>, <root>/0123456789abcdef/, <root>/0123456789abcdef0, <root>/0123456789abcdef, 2, 0
 

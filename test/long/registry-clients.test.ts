@@ -13,11 +13,10 @@ import {
 } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import { gzipSync } from 'node:zlib'
-import { pack } from 'tar-stream'
 import { selfSignedCertificate } from '../support/http/certificate.ts'
-import { descriptor, digest, types } from '../support/registry/registry.ts'
+import { layoutWithImage } from '../support/registry/image-layout.ts'
 import { cleanups, program, runBerth, serveBerth, temporaryDirectory } from '../support/server/process.ts'
+import { SUBJECT, startIssuer, type TestIssuer } from '../support/tokens/issuer.ts'
 
 /**
  * Container tools as they are, against a server that speaks TLS: each pushes, pulls by tag and by digest, lists, copies and deletes, and
@@ -42,45 +41,6 @@ function findClient(name: string): string | undefined {
     })
 }
 
-/** An image that can be unpacked. */
-async function layoutWithImage(directory: string, tag: string) {
-  const tar = pack()
-  tar.entry({ name: 'hello.txt' }, `hello from ${directory}\n`)
-  tar.finalize()
-  const parts: Buffer[] = []
-  for await (const part of tar) parts.push(part as Buffer)
-  const unpacked = Buffer.concat(parts)
-  const layer = gzipSync(unpacked)
-  const config = Buffer.from(
-    JSON.stringify({
-      ...{ architecture: 'amd64', os: 'linux', created: '2026-01-01T00:00:00Z' },
-      config: { Cmd: ['/hello'] },
-      rootfs: { type: 'layers', diff_ids: [digest(unpacked)] },
-    }),
-  )
-  const manifest = Buffer.from(
-    JSON.stringify({
-      schemaVersion: 2,
-      mediaType: types.image,
-      config: descriptor(types.config, config),
-      layers: [descriptor(types.layer, layer)],
-    }),
-  )
-  const blobs = join(directory, 'blobs', 'sha256')
-  mkdirSync(blobs, { recursive: true })
-  for (const blob of [layer, config, manifest])
-    writeFileSync(join(blobs, digest(blob).slice('sha256:'.length)), blob)
-  const annotations = { 'org.opencontainers.image.ref.name': tag }
-  const index = {
-    schemaVersion: 2,
-    mediaType: types.index,
-    manifests: [descriptor(types.image, manifest, { annotations })],
-  }
-  writeFileSync(join(directory, 'index.json'), JSON.stringify(index))
-  writeFileSync(join(directory, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }))
-  return { directory, digest: digest(manifest) }
-}
-
 const versionArgs: Readonly<Record<string, readonly string[]>> = {
   buildah: ['--version'],
   docker: ['--version'],
@@ -97,6 +57,7 @@ describe('container tools', () => {
   let token = ''
   let certificate = ''
   let api = ''
+  let issuer: TestIssuer
 
   before(async () => {
     const directory = temporaryDirectory(cleanup)
@@ -106,7 +67,12 @@ describe('container tools', () => {
     writeFileSync(join(directory, 'key.pem'), key, { mode: 0o600 })
     const own = { BERTH_DATA_DIR: join(directory, 'data') }
     const tls = { BERTH_TLS_CERT_FILE: certificate, BERTH_TLS_KEY_FILE: join(directory, 'key.pem') }
-    const server = await serveBerth(cleanup, { ...own, ...tls })
+    issuer = await startIssuer(cleanup)
+    const server = await serveBerth(cleanup, {
+      ...own,
+      ...tls,
+      BERTH_ISSUER_PRIVATE_NETWORKS: '127.0.0.0/8',
+    })
     api = server.url
     host = new URL(api).host
     const say = async (...args: string[]) => {
@@ -208,6 +174,35 @@ describe('container tools', () => {
       assert.deepEqual(Tags, ['1', 'docker'])
       await run('delete', `docker://${root}/copy:1`)
       await run('logout', host)
+    }))
+
+  /** An identity that pushes as `workload`, and a token of its own for the registry. */
+  const workload = async (berth: (...args: string[]) => Promise<string>) => {
+    const created = JSON.parse(
+      await berth(
+        ...['iam', 'identities', 'create', 'token', 'workload', '--identity-issuer', issuer.name],
+        ...['--subject', SUBJECT, '--parent', organization, '--role', 'registry.push', '-o', 'json'],
+      ),
+    )
+    return { identity: created.uid as string, password: await issuer.sign({ sub: SUBJECT, aud: host }) }
+  }
+
+  test('crane, with the token of a workload', (t) =>
+    client(t, 'crane', async ({ run, tell, root, home, berth }) => {
+      const { identity, password } = await workload(berth)
+      await tell(password, 'auth', 'login', host, '-u', identity, '--password-stdin')
+      const image = await layoutWithImage(join(home, 'layout'), '1')
+      await run('push', image.directory, `${root}/workload:1`)
+      assert.equal(await run('digest', `${root}/workload:1`), image.digest)
+    }))
+
+  test('skopeo, with the token of a workload', (t) =>
+    client(t, 'skopeo', async ({ run, tell, root, home, berth }) => {
+      const { identity, password } = await workload(berth)
+      await tell(password, 'login', '--username', identity, '--password-stdin', host)
+      const { directory, digest } = await layoutWithImage(join(home, 'layout'), '1')
+      await run('--insecure-policy', 'copy', `oci:${directory}:1`, `docker://${root}/workload:1`)
+      assert.equal(JSON.parse(await run('inspect', `docker://${root}/workload:1`)).Digest, digest)
     }))
 
   test('podman', (t) =>

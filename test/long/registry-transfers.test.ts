@@ -49,7 +49,7 @@ for (const [version, over] of [
     }
   })
 
-test('1,000 clients at once pull one blob, and 1,000 push one each', async (t) => {
+test('1,000 concurrent clients pull one blob, and 1,000 push one each', async (t) => {
   const repo = await startRegistry(t)
   const send = http1Sender(t, repo)
   const blob = largeBlob(10_000_000)
@@ -80,7 +80,7 @@ test('1,000 clients at once pull one blob, and 1,000 push one each', async (t) =
   await eventually(() => openHandles(repo.pid).files === 0, 'files are left open')
 })
 
-test('200 clients that read and 200 that send a byte a second are cut off, and hold nobody up', async (t) => {
+test('200 clients that read and 200 that send a byte a second are disconnected, and delay no other client', async (t) => {
   const repo = await startRegistry(t)
   const send = http1Sender(t, repo)
   const [blob, ping] = [largeBlob(50_000_000), largeBlob(10)]

@@ -4,6 +4,7 @@ import { newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 import { createRole } from '../support/api/tenant.ts'
 import {
   assertOciError,
+  basicAuth,
   bearerOf,
   createRegistryFixture,
   digest,
@@ -11,6 +12,7 @@ import {
   pushBlob,
   pushImage,
   putManifest,
+  requestAt,
   testImage,
 } from '../support/registry/registry.ts'
 import {
@@ -38,6 +40,47 @@ const mayDo: Readonly<Record<string, readonly string[]>> = {
 }
 
 onEveryDatabase('registry: access', (cast) => {
+  test('a refusal names the missing permission and the roles that include it, also for the token of a client', async () => {
+    const { name, root, owner, member } = await createRegistryFixture(cast())
+    const image = await pushImage(owner, name, testImage(), 'v1')
+    const { berth } = cast()
+    /** As docker does: a token for what it is about to do, of which it gets a part. */
+    const asDocker = async (uid: string, actions: string) => {
+      const password = basicAuth('_token', await berth.tokenOf(uid))
+      const scope = `repository:${name}:${actions}`
+      const { json } = await requestAt(`${berth.url}/token?scope=${scope}`, 'GET', {}, password)
+      return ociClient(berth, `Bearer ${json.token}`)
+    }
+    const editor = await member('editor')
+    for (const client of [editor, await asDocker(editor.uid, 'pull,push')]) {
+      const refused = await client.request('POST', `${name}/blobs/uploads/`)
+      assertOciError(refused, 403, 'DENIED')
+      assert.deepEqual(refused.json.errors[0], {
+        code: 'DENIED',
+        message: `pushing to ${name} requires manifest.create, which you do not have. Ask an owner of ${root} for a role that includes it: registry.push or owner`,
+        detail: { capabilities: ['manifest.create'], roles: ['registry.push', 'owner'] },
+      })
+    }
+    const puller = await member('registry.pull')
+    for (const client of [puller, await asDocker(puller.uid, 'delete')]) {
+      const { json } = await client.request('DELETE', `${name}/manifests/v1`)
+      assert.match(
+        json.errors[0].message,
+        /^deleting in \S+ requires tag\.delete, .*: registry\.push or owner$/,
+      )
+    }
+    const reader = await member('console_viewer')
+    const { json } = await reader.request('GET', `${name}/blobs/${image.descriptor.digest}`)
+    assert.match(json.errors[0].message, /^pulling \S+ requires repo\.blobs\.get, .*: registry\.pull or /)
+    // Another token helps here.
+    const { uid } = editor
+    const narrow = await asDocker(uid, 'push')
+    assertOciError(await narrow.request('GET', `${name}/manifests/v1`), 401, 'UNAUTHORIZED')
+    const restricted = ociClient(berth, await bearerOf(berth, uid, { scopes: [] }))
+    const outside = await restricted.request('GET', `${name}/manifests/v1`)
+    assert.match(outside.json.errors[0].message, /this token does not include: it is restricted/)
+  })
+
   test('every method of the protocol by role (R21)', async () => {
     const { owner, name, member } = await createRegistryFixture(cast())
     for (const [role, allowed] of Object.entries(mayDo)) {

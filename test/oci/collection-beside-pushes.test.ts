@@ -78,7 +78,7 @@ onEveryDatabase('registry: garbage collection during pushes', (cast) => {
     const { owner, name } = await createRegistryFixture(cast())
     const { blobs, installation } = cast().berth.berth
     const { store } = installation
-    // A deadlock is tried again, and is told of here.
+    // A deadlock is retried, and reported here.
     const failures: unknown[] = []
     const db: Db = {
       ...store.db,

@@ -43,10 +43,10 @@ async function run({ berth }: TestBerth, { afterMs = 0, ...options }: Options = 
 
 /** Runs a dry run, and checks that the run has the same report. */
 async function runLikeDryRun(berth: TestBerth, options: Options = {}): Promise<GcReport> {
-  const told = await run(berth, { ...options, dryRun: true })
-  assert.deepEqual(await run(berth, { ...options, dryRun: true }), told, 'a dry run deleted something')
-  assert.deepEqual(await run(berth, options), told)
-  return told
+  const preview = await run(berth, { ...options, dryRun: true })
+  assert.deepEqual(await run(berth, { ...options, dryRun: true }), preview, 'a dry run deleted something')
+  assert.deepEqual(await run(berth, options), preview)
+  return preview
 }
 
 async function stored({ berth }: TestBerth): Promise<string[]> {
@@ -213,7 +213,7 @@ onEveryStore('registry: garbage collection', (cast) => {
     }
     const abandoned = { id: randomBytes(16).toString('hex'), size: 0, state: '' }
     await blobs.append(abandoned, bytes())
-    // Whoever has just put it there is about to say so.
+    // The client that has just stored it is about to reference it.
     assert.deepEqual((await runLikeDryRun(berth, { graceMs: 0 })).strays, { count: 0, bytes: 0 })
     const report = await runLikeDryRun(berth, { graceMs: 0, afterMs: untrackedBlobAgeMsMin + 1000 })
     assert.deepEqual(report.strays, { count: 1, bytes: 70 })
@@ -269,8 +269,8 @@ onEveryStore('registry: garbage collection', (cast) => {
       run(berth, { graceMs: 0, afterMs }),
       /Check that this is the right database\. To delete them, run berth admin collect --force/,
     )
-    const told = await run(berth, { graceMs: 0, afterMs, dryRun: true })
-    assert.equal(told.strays.count, before + most)
-    assert.deepEqual(await run(berth, { graceMs: 0, afterMs, requireKnownStore: false }), told)
+    const preview = await run(berth, { graceMs: 0, afterMs, dryRun: true })
+    assert.equal(preview.strays.count, before + most)
+    assert.deepEqual(await run(berth, { graceMs: 0, afterMs, requireKnownStore: false }), preview)
   })
 })

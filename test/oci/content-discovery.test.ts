@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
+import { repoNames } from '@berth/server/registry/oci/operations/catalog-order.ts'
 import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
   assertOciError,
@@ -144,7 +145,7 @@ onEveryDatabase('registry: content discovery', (cast) => {
     const other = await createRegistryFixture(cast())
     await pushImage(other.owner, other.name)
     const all = await owner.request('GET', '_catalog')
-    assert.deepEqual([...all.json.repositories].sort(), names)
+    assert.deepEqual(all.json.repositories, names)
     const seen: string[] = []
     let path: string | undefined = '_catalog?n=1'
     while (path !== undefined) {
@@ -159,9 +160,56 @@ onEveryDatabase('registry: content discovery', (cast) => {
     assert.deepEqual(after, others)
     const { body } = await cast().admin.get('iam/groups', { 'uidp.children_of': root })
     const puller = await member('registry.pull', body.groups[0].uid)
-    assert.deepEqual([...(await puller.request('GET', '_catalog')).json.repositories].sort(), names.slice(2))
+    assert.deepEqual((await puller.request('GET', '_catalog')).json.repositories, names.slice(2))
     assert.deepEqual((await owner.request('GET', '_catalog?n=0')).json.repositories, [])
     assertOciError(await owner.request('GET', '_catalog?n=x'), 400, 'PAGINATION_NUMBER_INVALID')
+  })
+
+  test('the catalog is in the order of bytes, also page by page and for several organizations', async () => {
+    const { owner, root } = await createRegistryFixture(cast())
+    const paths = [
+      'a',
+      'a-b/z',
+      'a-b-c/d',
+      'a.b/c',
+      'a/b',
+      'a/b-c',
+      'a/b/c',
+      'a0',
+      'a0/b',
+      'ab',
+      'b/a/a',
+      'b-a',
+    ]
+    for (const path of paths) await pushImage(owner, `${root}/${path}`)
+    const expected = paths.map((path) => `${root}/${path}`).sort()
+    const page = async (query: string) =>
+      (await owner.request('GET', `_catalog?${query}`)).json.repositories as string[]
+    assert.deepEqual(await page(''), expected)
+    for (const [at, last] of expected.entries()) {
+      assert.deepEqual(await page(`n=3&last=${last}`), expected.slice(at + 1, at + 4), last)
+      assert.deepEqual(
+        await page(`n=1&last=${last}!`),
+        expected.filter((name) => name > `${last}!`).slice(0, 1),
+      )
+    }
+    // Many repos are not sorted as a whole.
+    const { db } = cast().berth.berth.installation.store
+    const walked: string[] = []
+    for await (const name of repoNames(db, [root], '', 2)) walked.push(name)
+    assert.deepEqual(walked, expected)
+    for (const [at, last] of expected.entries())
+      for await (const name of repoNames(db, [root], last, 2)) {
+        assert.equal(name, expected[at + 1])
+        break
+      }
+    const admin: string[] = []
+    for await (const name of repoNames(db, [''], '', 2)) admin.push(name)
+    assert.deepEqual(admin, admin.toSorted())
+    assert.deepEqual(
+      admin.filter((name) => name.startsWith(root)),
+      expected,
+    )
   })
 
   test('lists reject other methods and paths', async () => {

@@ -52,9 +52,9 @@ onEveryDatabase('rows of deleted resources', (cast) => {
         kysely,
       )
     }
-    const told = await collected(true)
-    assert.equal(await collected(true), told, 'a dry run deleted something')
-    assert.equal(await collected(false), told)
+    const preview = await collected(true)
+    assert.equal(await collected(true), preview, 'a dry run deleted something')
+    assert.equal(await collected(false), preview)
     for (const [table] of parts) assert.equal(await rowsOf(table), before.get(table), table)
     assert.equal(await collected(false), 0)
     assert.equal((await owner.request('GET', `${name}/manifests/v1`)).status, 200)

@@ -104,7 +104,7 @@ onEveryDatabase('registry: private and public repos', (cast) => {
         roleUid: managedRole(role),
       })
     const binding = await bind('registry.pull')
-    // By mistake: nobody pushes without a token.
+    // By mistake: pushes need a token.
     await bind('registry.push')
     const everybody = ociClient(berth)
     const { json } = await requestAt(`${berth.url}/token?scope=repository:${name}:pull,push`)

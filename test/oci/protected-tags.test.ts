@@ -521,7 +521,7 @@ ${operations
     const { repo, path, other, tag, folder } = await made(registry)
     const pusher = await registry.member('registry.push')
     const immutable =
-      /tag v1 of repo app is immutable by the policy of the repo\. Moving or deleting it requires a policy that excludes it; changing the policy requires repo_policies\.update/
+      /tag v1 of repo app is immutable by the policy of the repo: it matches the pattern \S+\. Moving or deleting it requires a policy that excludes it; changing the policy requires repo_policies\.update/
     const overwritten = await putManifest(pusher, path, 'v1', other)
     assertOciError(overwritten, 403, 'DENIED')
     assert.match(overwritten.json.errors[0].message, immutable)

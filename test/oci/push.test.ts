@@ -299,7 +299,7 @@ onEveryStore('registry: push', (cast) => {
       ['both an image and an index', { ...valid, manifests: [] }],
       ['both an index and an image', { ...valid, mediaType: types.index, manifests: [] }],
       ['another media type inside', valid, types.index],
-      ['a media type that nobody knows', { ...valid, mediaType: 'application/json' }, 'application/json'],
+      ['an unknown media type', { ...valid, mediaType: 'application/json' }, 'application/json'],
       ['no media type at all', untyped, ''],
       ['the first version', { ...valid, schemaVersion: 1 }],
       ['no configuration', { ...valid, config: undefined }],

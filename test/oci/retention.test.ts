@@ -200,16 +200,16 @@ onEveryDatabase(
         (await owner.request('HEAD', `${name}/manifests/${digest}`)).status === 200
       assert.equal(await has(images['old'] as TestImage), true)
       await age(DAY_MS / 2)
-      // Whoever pushes it again wants to go on with it.
+      // A client that pushes it again wants to keep it.
       await putManifest(owner, name, loose.digest, loose)
       await age(DAY_MS / 2 + 1000)
-      const told = await preview({ deletedOnly: true })
+      const expected = await preview({ deletedOnly: true })
       const gone = [images['old'] as TestImage, inOld, oldIndex, sbomOfOld].map(({ digest }) => digest).sort()
       assert.deepEqual(
-        told.verdicts.map(({ digest }) => digest),
+        expected.verdicts.map(({ digest }) => digest),
         [signature.digest, ...gone],
       )
-      assert.deepEqual(told.counts, [1, 4])
+      assert.deepEqual(expected.counts, [1, 4])
       const why = reasons((await preview()).verdicts)
       assert.equal(why[inNew.digest], 'an index references it')
       assert.equal(why[sbomOfNew.digest], 'its subject exists')

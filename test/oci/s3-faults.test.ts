@@ -10,7 +10,7 @@ import { type S3Server, startS3, withoutOwnS3 } from '../support/registry/s3.ts'
 import type { Cleanup } from '../support/server/process.ts'
 import type { TestBerth } from '../support/server/test-berth.ts'
 
-/** What goes wrong between the registry and its bucket: it is told of, and nothing is done by half. */
+/** Faults between the registry and its bucket: they are reported, and nothing is left half done. */
 
 const { s3PartBytes: PART } = limits
 
@@ -30,11 +30,11 @@ describe('registry with a failing bucket', { skip: withoutOwnS3 }, () => {
 
   /** What the operator reads: why, and nothing secret. */
   function assertToldOf(berth: TestBerth, code: string) {
-    const told = JSON.stringify([berth.warnings, berth.errors])
-    assert.match(told, new RegExp(`"code":"${code}"`))
+    const logged = JSON.stringify([berth.warnings, berth.errors])
+    assert.match(logged, new RegExp(`"code":"${code}"`))
     for (const secret of ['AWS_SECRET_ACCESS_KEY', 'AWS_ACCESS_KEY_ID'])
-      assert.ok(!told.includes(process.env[secret] ?? '-'))
-    assert.doesNotMatch(told, /signature/i)
+      assert.ok(!logged.includes(process.env[secret] ?? '-'))
+    assert.doesNotMatch(logged, /signature/i)
   }
 
   test('requests to a bucket that is busy or breaks connections are retried', async (t) => {

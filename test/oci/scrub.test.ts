@@ -97,7 +97,7 @@ onEveryStore('registry: scrub', (cast) => {
       Array.from({ length: 5 }, () => ({ actor: 'system' })),
     )
 
-    // What was forgotten is not there for anybody, until somebody pushes it: then it is whole in all repos.
+    // A forgotten blob is missing in all repos until a client pushes it; then it is complete in all of them.
     assert.equal((await owner.request('HEAD', `${name}/blobs/${digest(layer)}`)).status, 404)
     assert.deepEqual((await putManifest(owner, name, 'v3', image)).codes, ['MANIFEST_BLOB_UNKNOWN'])
     const waiting = await runScrub(berth, { orphanAgeMs: limits.untrackedBlobAgeMsMin })

@@ -12,6 +12,7 @@ import {
   hostOf,
   ociClient,
   pushImage,
+  putManifest,
   requestAt,
   testImage,
 } from '../support/registry/registry.ts'
@@ -141,8 +142,8 @@ onEveryDatabase('registry: tokens', (cast) => {
       assert.equal(status, 200)
       assert.equal(json.scope, scope)
     }
-    const nobody = await post({ scope })
-    assert.deepEqual(decodeJwt(nobody.json.token)['access'], [])
+    const anonymous = await post({ scope })
+    assert.deepEqual(decodeJwt(anonymous.json.token)['access'], [])
     assert.equal((await post({ grant_type: 'other' })).status, 400)
     const large = await post({ scope: 'x'.repeat(limits.registryTokenBodyBytesMax) })
     assert.equal(large.status, 413, 'registryTokenBodyBytesMax')
@@ -173,17 +174,21 @@ onEveryDatabase('registry: tokens', (cast) => {
     }
   })
 
-  test('the registry accepts its own audience only, as Bearer and as Basic', async () => {
+  test('the registry accepts tokens for the registry and for the API, as Bearer and as Basic, and no others', async () => {
     const { name, organization, owner } = await createRegistryFixture(cast())
     const { berth } = cast()
     await pushImage(owner, name, testImage(), 'v1')
     const { uid } = organization.owner
     const path = `${name}/manifests/v1`
-    const direct = ociClient(berth, basicAuth('_token', await passwordOf(uid)))
-    assert.equal((await direct.request('GET', path)).status, 200)
-    assert.equal((await direct.request('GET', '')).status, 200)
-    const forApi = ociClient(berth, `Bearer ${await berth.tokenOf(uid)}`)
-    const refused = await forApi.request('GET', path)
+    for (const token of [await passwordOf(uid), await berth.tokenOf(uid)])
+      for (const authorization of [`Bearer ${token}`, basicAuth('_token', token)]) {
+        const client = ociClient(berth, authorization)
+        assert.equal((await client.request('GET', path)).status, 200)
+        assert.equal((await client.request('GET', '')).status, 200)
+        assert.equal((await client.request('GET', '_catalog')).status, 200)
+      }
+    const elsewhere = await berth.tokenOf(uid, { audiences: ['https://elsewhere.example'] })
+    const refused = await ociClient(berth, `Bearer ${elsewhere}`).request('GET', path)
     assertOciError(refused, 401, 'UNAUTHORIZED')
     assert.match(refused.headers.get('www-authenticate') ?? '', /,error="invalid_token"$/)
     assertOciError(
@@ -192,6 +197,32 @@ onEveryDatabase('registry: tokens', (cast) => {
       'UNAUTHORIZED',
     )
     assertOciError(await ociClient(berth).request('GET', ''), 401, 'UNAUTHORIZED')
+  })
+
+  test('an exchanged token for the API pulls and pushes as far as its identity, groups and capabilities allow', async () => {
+    const { name, organization, owner, root } = await createRegistryFixture(cast())
+    const { berth } = cast()
+    const image = await pushImage(owner, name, testImage(), 'v1')
+    const { body: folder } = await organization.owner.api.post(`iam/groups/${root}`, { name: 'other' })
+    const exchanged = async (identity: string, more: object = {}) => {
+      const { body } = await exchange(berth.url, await berth.tokenOf(identity), { aud: berth.url, ...more })
+      assert.equal(decodeJwt(body.token).aud, berth.url)
+      return ociClient(berth, `Bearer ${body.token}`)
+    }
+    const pull = async (client: ReturnType<typeof ociClient>) =>
+      (await client.request('GET', `${name}/manifests/v1`)).status
+    const push = async (client: ReturnType<typeof ociClient>) =>
+      (await putManifest(client, name, 'v2', image)).status
+    const whole = await exchanged(organization.owner.uid)
+    assert.deepEqual([await pull(whole), await push(whole)], [200, 201])
+    const puller = await exchanged((await organization.member('registry.pull')).uid)
+    assert.deepEqual([await pull(puller), await push(puller)], [200, 403])
+    const reader = await exchanged(organization.owner.uid, { cap: ['manifest.list'] })
+    assert.deepEqual([await pull(reader), await push(reader)], [200, 403])
+    const elsewhere = await exchanged(organization.owner.uid, { scope: folder.uid })
+    assert.deepEqual([await pull(elsewhere), await push(elsewhere)], [403, 403])
+    const anonymous = await exchanged((await createRegistryFixture(cast())).organization.owner.uid)
+    assert.deepEqual([await pull(anonymous), await push(anonymous)], [403, 403])
   })
 
   test('permissions of a token are checked when it is used', async () => {

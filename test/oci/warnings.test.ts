@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '@berth/server/config/limits.ts'
 import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
-import { formatWarning, withWarnings } from '@berth/server/registry/oci/warnings.ts'
+import { formatWarning } from '@berth/server/pipeline/warnings.ts'
+import { withWarnings } from '@berth/server/registry/oci/warnings.ts'
 import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import {
   createRegistryFixture,
@@ -18,10 +19,10 @@ const KIB = 1024
 test('a warning is 299, no agent, and quoted text, limited in length and number', () => {
   assert.equal(formatWarning('all is well'), '299 - "all is well"')
   assert.equal(formatWarning('a "b"\\\r\nwarning: 299'), `299 - "a 'b''??warning: 299"`)
-  assert.equal(formatWarning('x'.repeat(1000)).length, limits.registryWarningCharsMax + '299 - ""'.length)
-  assert.equal(withWarnings(Array(20).fill('x')).warnings?.length, limits.registryWarningsMax)
+  assert.equal(formatWarning('x'.repeat(1000)).length, limits.warningCharsMax + '299 - ""'.length)
+  assert.equal(withWarnings(Array(20).fill('x')).warnings?.length, limits.warningsMax)
   // The specification: all together have at most 4096 bytes.
-  assert.ok(limits.registryWarningsMax * (limits.registryWarningCharsMax + 8) <= 4096)
+  assert.ok(limits.warningsMax * (limits.warningCharsMax + 8) <= 4096)
 })
 
 onEveryDatabase('registry: warnings', (cast) => {

@@ -196,8 +196,8 @@ onEveryDatabase('version 1', (cast) => {
       identity: '',
       role,
     }))
-    await assert.rejects(createBatch(many), /roleBindings: must have between 1 and 1000/)
-    await assert.rejects(createBatch([]), /roleBindings: must have between 1 and 1000/)
+    await assert.rejects(createBatch(many), /role_bindings: must have between 1 and 1000/)
+    await assert.rejects(createBatch([]), /role_bindings: must have between 1 and 1000/)
   })
 
   test('keys without an expiry expire after 30 days', async () => {
@@ -417,8 +417,8 @@ onEveryDatabase('version 1', (cast) => {
     }
     const form = 'application/x-www-form-urlencoded'
     const repo = await owner.api.create(`registry/repos/${root}`, { name: 'formed' })
-    const told = await post(`registry/v1/repotagssummary/${repo.uid}`, form, { exclude_dates: 'true' })
-    assert.deepEqual([told.status, told.body['id']], [200, repo.uid])
+    const expected = await post(`registry/v1/repotagssummary/${repo.uid}`, form, { exclude_dates: 'true' })
+    assert.deepEqual([expected.status, expected.body['id']], [200, repo.uid])
     assert.equal((await post('registry/v1/eoltags', form, { pageSize: 'x' })).status, 400)
     const json = await post('registry/v1/eoltags', 'application/json')
     assert.deepEqual([json.status, json.body['code'], json.headers.get('allow')], [501, 12, 'GET, HEAD'])

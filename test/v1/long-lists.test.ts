@@ -182,7 +182,7 @@ onEveryDatabase('a long list of version 1', (cast) => {
   /** Until the server waits for its client. */
   const resting = async (read: { readonly count: number }) => {
     for (let last = -1; last !== read.count; await pause(150)) last = read.count
-    assert.ok(read.count < 4, `${read.count} pages were read for nobody`)
+    assert.ok(read.count < 4, `${read.count} pages were read for a client that reads nothing`)
   }
   test('stops when its client disconnects, and waits for one that does not read', async (t) => {
     const { uid, owner } = await large()

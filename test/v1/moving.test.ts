@@ -11,7 +11,7 @@ import { v1ClientOf } from '../support/api/v1-client.ts'
 /** What announces the end of version 1 to its callers and to operators. */
 
 const names = ['deprecation', 'sunset', 'link']
-const told = [
+const deprecationHeaders = [
   '@1801353600',
   'Sat, 31 Jul 2027 10:00:00 GMT',
   '<https://docs.example/migration?from=v1>; rel="deprecation"',
@@ -34,7 +34,7 @@ onEveryDatabase(
       const { uid, owner } = await cast().organization()
       const old = v1ClientOf(cast(), owner.api)
       const answer = await old.get(`iam/groups?id=${uid}`)
-      assert.deepEqual([answer.status, ...headersOf(answer.headers)], [200, ...told])
+      assert.deepEqual([answer.status, ...headersOf(answer.headers)], [200, ...deprecationHeaders])
       assert.equal(answer.headers.get('ratelimit-limit'), '1000')
       const errors = [
         [400, await old.get('iam/groups?uidp.in_root=perhaps')],
@@ -43,9 +43,13 @@ onEveryDatabase(
         [401, await v1ClientOf(cast(), { token: 'nobody' }).get('iam/groups')],
       ] as const
       const wrong = await fetch(`${url}/iam/v1/groups`, { method: 'PATCH' })
-      assert.deepEqual([wrong.status, ...headersOf(wrong.headers)], [501, ...told])
+      assert.deepEqual([wrong.status, ...headersOf(wrong.headers)], [501, ...deprecationHeaders])
       for (const [status, reply] of errors)
-        assert.deepEqual([reply.status, ...headersOf(reply.headers)], [status, ...told], reply.text)
+        assert.deepEqual(
+          [reply.status, ...headersOf(reply.headers)],
+          [status, ...deprecationHeaders],
+          reply.text,
+        )
       for (const path of ['iam/v2beta1/groups', 'iam/v2/groups', 'iam/v1/nothing', 'audit/v1/events']) {
         const { headers } = await fetch(`${url}/${path}`, {
           headers: { authorization: `Bearer ${owner.api.token}` },
@@ -63,7 +67,7 @@ onEveryDatabase(
       const { token } = owner.api
       await grpc.call(Groups.method.list, {}, { token, onMetadata })
       await grpc.call(GroupsService.method.listGroups, {}, { token, onMetadata })
-      assert.deepEqual(seen, [told, []])
+      assert.deepEqual(seen, [deprecationHeaders, []])
       const { delete: remove, list } = Groups.method
       for (const failing of [() => grpc.call(remove, { id: 'x' }, { token }), () => grpc.call(list, {})]) {
         const failed: GrpcFailure = await failing().then(
@@ -72,7 +76,7 @@ onEveryDatabase(
         )
         assert.deepEqual(
           names.flatMap((name) => failed.metadata.get(name)),
-          told,
+          deprecationHeaders,
         )
       }
     })

@@ -43,6 +43,21 @@ const commands: readonly TopLevelCommand[] = [
     load: async () => (await import('./commands/advisories/commands.ts')).advisoriesCommands,
   },
   {
+    name: 'audit',
+    summary: 'Show the audit log: changes, denied calls and issued tokens',
+    load: async () => (await import('./commands/audit/commands.ts')).auditCommands,
+  },
+  {
+    name: 'usage',
+    summary: 'Show the number of resources of organizations, and their limits',
+    load: async () => (await import('./commands/usage.ts')).usageCommand,
+  },
+  {
+    name: 'open',
+    summary: 'Open a page of the server in a browser',
+    load: async () => (await import('./commands/open.ts')).openCommand,
+  },
+  {
     name: 'config',
     summary: 'Manage the configuration file and its profiles',
     load: async () => (await import('./commands/config/commands.ts')).configCommands,
@@ -56,11 +71,7 @@ const commands: readonly TopLevelCommand[] = [
     name: 'completion',
     summary: 'Print a completion script for a shell',
     local: true,
-    load: async (server) => {
-      const { completionCommand } = await import('./completion.ts')
-      const localCommands = commands.filter(({ local }) => local).map(({ name }) => name)
-      return completionCommand(() => loadAllCommands(server), localCommands)
-    },
+    load: async () => (await import('./completion/scripts.ts')).completionCommand,
   },
   {
     name: 'serve',

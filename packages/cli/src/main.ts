@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { createProgram } from './commands.ts'
 import { describeFailure, exitCodes } from './invocation/invoke.ts'
 import { sanitizeText } from './output/text-width.ts'
@@ -11,12 +11,35 @@ export async function main(args: readonly string[], server?: ServerPackage): Pro
     if (error.code !== 'EPIPE') throw error
     process.exit()
   })
+  if (args[0] === '__complete') return printCompletions(args.slice(1), server)
   try {
     const program = await createProgram(args, server)
-    await program.parseAsync(args, { from: 'user' })
+    await program.parseAsync(expandHelp(program, args), { from: 'user' })
   } catch (error) {
     fail(error)
   }
+}
+
+/** Prints the completions of a command line for a shell. A failure offers nothing. */
+async function printCompletions(words: readonly string[], server?: ServerPackage): Promise<void> {
+  try {
+    const { complete } = await import('./completion/complete.ts')
+    const lines = await complete(await createProgram(words, server), words)
+    process.stdout.write(lines.map((line) => `${line}\n`).join(''))
+  } catch {}
+}
+
+/** `help iam roles` is `iam roles --help`; an unknown command is reported as such. */
+function expandHelp(program: Command, args: readonly string[]): readonly string[] {
+  const [first, ...words] = args
+  if (first !== 'help' || words.length === 0 || words.some((word) => word.startsWith('-'))) return args
+  let command: Command | undefined = program
+  for (const word of words) {
+    if (command.commands.length === 0) break
+    command = command.commands.find((one) => one.name() === word || one.aliases().includes(word))
+    if (command === undefined) return words
+  }
+  return [...words, '--help']
 }
 
 function fail(error: unknown): void {

@@ -40,7 +40,8 @@ export interface DownloadedFile {
 
 /** Imports a module of the server package. Rejects with CommandFailed if the package is not installed. */
 export async function loadServerModule<T>(load: (() => Promise<T>) | undefined): Promise<T> {
-  const missing = 'this command requires the package @berth/server, which is not installed'
+  const missing =
+    'this command requires the package berth, which contains the server: npm install --global berth (it replaces @berth/cli)'
   if (load === undefined) throw new CommandFailed(missing)
   try {
     return await load()

@@ -5,7 +5,7 @@ import { createRoot } from 'react-dom/client'
 import { queryClient } from './api/query-client.ts'
 import { applyColorScheme, storedColorScheme } from './frame/color-scheme.ts'
 import { router } from './router.tsx'
-import './styles/tokens.css'
+import 'virtual:tokens.css'
 import './styles/console.css'
 
 applyColorScheme(storedColorScheme())

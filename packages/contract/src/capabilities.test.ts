@@ -68,7 +68,7 @@ describe('the enumeration', () => {
     assert.equal(capabilityName(999 as Capability), undefined)
   })
 
-  test('lets organizations grant what exists and is not for the operator', () => {
+  test('let organizations grant every capability that is not for the operator', () => {
     assert.equal(isGrantable(Capability.CAP_IAM_GROUPS_LIST), true)
     assert.equal(isGrantable(Capability.CAP_REPO_INTERNAL_ADMIN), false)
     assert.equal(isGrantable(Capability.CAP_INTERNAL), false)
@@ -84,11 +84,11 @@ describe('sets', () => {
     assert.deepEqual(capabilitiesIn(set), [CAP_INTERNAL, CAP_IAM_GROUPS_LIST, CAP_GULFSTREAM])
   })
 
-  test('leave out what stands for no capability', () => {
+  test('omit values that are not capabilities', () => {
     assert.equal(capabilitySetOf([Capability.UNKNOWN, 999 as Capability]), noCapabilities)
   })
 
-  test('give back what was put in', () => {
+  test('return what was encoded', () => {
     fc.assert(
       fc.property(anyCapabilities, (capabilities) => {
         assert.deepEqual(

@@ -14,6 +14,7 @@ const order: readonly string[] = [
   'chainguard/platform/iam/v2beta1/account_associations',
   'chainguard/platform/iam/v2beta1/group_invites',
   'berth/iam/v1/invitations',
+  'berth/iam/v1/group_paths',
   'chainguard/platform/registry/v2beta1/repos',
   'chainguard/platform/registry/v2beta1/tags',
   'chainguard/platform/registry/v2beta1/images',
@@ -32,10 +33,12 @@ const order: readonly string[] = [
   'chainguard/platform/iam/roles',
   'chainguard/platform/iam/role_bindings',
   'chainguard/platform/iam/identity_providers',
+  'chainguard/platform/iam/external_group_role_mappings',
   'chainguard/platform/iam/account_associations',
   'chainguard/platform/iam/group_invites',
   'chainguard/platform/registry/registry',
   'chainguard/platform/events/subscriptions',
+  'chainguard/platform/ping/ping',
 ]
 
 const position = ({ name }: DescFile) => {
@@ -45,7 +48,7 @@ const position = ({ name }: DescFile) => {
 const sorted = serviceFiles.toSorted((a, b) => position(a) - position(b))
 
 /** Version 1 has no version in its packages. */
-const v1Pattern = /^chainguard\/platform\/(?:iam|registry|events)\/[^/]+$/
+const v1Pattern = /^chainguard\/platform\/(?:iam|registry|events|ping)\/[^/]+$/
 const isGrpcStandard = ({ name }: DescFile) => name.startsWith('grpc/')
 
 /** The files of version 1, whose services show the same resources under older names. */

@@ -57,12 +57,12 @@ test('timestamps are written in UTC with three digits, as Date has them', () => 
   )
 })
 
-test('what is finer than a millisecond is cut off', () => {
+test('digits below a millisecond are cut off', () => {
   assert.equal(timestampText({ seconds: 0n, nanos: 999_999 }), '1970-01-01T00:00:00.000Z')
   assert.equal(timestampText({ seconds: 0n, nanos: 999_999_999 }), '1970-01-01T00:00:00.999Z')
 })
 
-test('a time that has no text is refused, also right after one of the same day', () => {
+test('a time without a text form is rejected, also right after one of the same day', () => {
   timestampText({ seconds: 253_402_300_799n, nanos: 0 })
   assert.throws(() => timestampText({ seconds: 253_402_300_800n, nanos: 0 }), /out of range/)
   assert.throws(() => timestampText({ seconds: -62_135_596_801n, nanos: 0 }), /out of range/)

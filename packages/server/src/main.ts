@@ -191,6 +191,7 @@ export async function startBerth(
     stopSteps.push(
       ...startBackgroundJobs({
         config,
+        authUrl: addresses.authUrl,
         overrides,
         background,
         keys,
@@ -267,11 +268,13 @@ export async function startBerth(
       manifests,
       audit,
       openOrganizations: config.openOrganizations,
+      ownersManageCatalog: config.ownersManageCatalog,
       blockedEmailDomains: config.blockedEmailDomains,
       plainHttpIssuers: config.issuerPrivateNetworks.length > 0,
       patternIssuers: config.patternIssuers,
       corsOrigins: config.corsOrigins,
       oauthClients: config.oauthClients,
+      sendsMail: config.smtp !== undefined,
       operatorProviders: () => operatorProviders,
       signInOutbound: signInOutbound,
       tracer,

@@ -1,11 +1,11 @@
 import { PUBLISHED_FEEDS_PATH } from './advisories/publish/published-feed-handler.ts'
 import { AUDIT_EXPORT_PATH } from './audit/export.ts'
-import type { HttpHandler } from './port/http.ts'
+import type { HttpHandler, HttpRequest } from './port/http.ts'
 import type { GrpcHandler } from './port/port-context.ts'
 import { isReferencePath } from './reference/handler.ts'
 import { createAdapters } from './serve/adapters.ts'
 import type { ServerDependencies } from './serve/services.ts'
-import { isSignInPath } from './signin/handler.ts'
+import { isSignInRequest, withErrorPages } from './signin/handler.ts'
 import { pathOf } from './telemetry/health-and-metrics.ts'
 
 /**
@@ -27,14 +27,14 @@ export function createServer(deps: ServerDependencies): BerthServer {
   const { documents, reference, signIn, registry, auditExport, feeds, rest } = adapters
 
   /** The first match serves a request. */
-  const handlerOf = (path: string): HttpHandler => {
+  const handlerOf = (path: string, request: HttpRequest): HttpHandler => {
     // Health, metrics, OpenID Connect discovery and keys.
     const document = documents.get(path)
     if (document !== undefined) return document
     // The description of the API.
     if (isReferencePath(path)) return reference
     // Pages for users, and OAuth endpoints for clients.
-    if (isSignInPath(path)) return signIn
+    if (isSignInRequest(path, request)) return signIn
     // /v2/ of the distribution protocol, and /token.
     const registryHandler = registry(path)
     if (registryHandler !== undefined) return registryHandler
@@ -52,11 +52,11 @@ export function createServer(deps: ServerDependencies): BerthServer {
   }
 
   return {
-    http(request) {
+    http: withErrorPages((request) => {
       const path = pathOf(request.url)
       if (request.record !== undefined) request.record.route = fixedRoute(path)
-      return handlerOf(path)(request)
-    },
+      return handlerOf(path, request)(request)
+    }),
     grpc: adapters.grpc,
     operator: adapters.operator,
     setServing: adapters.setServing,

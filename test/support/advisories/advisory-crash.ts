@@ -158,7 +158,7 @@ async function assertCompleteDocuments(db: Kysely<Tables>): Promise<void> {
     numbers.map(({ value, parent, n }) => `${textOf(value, parent)} ${n}`).sort(),
     [...counted].map(([text, all]) => `${text} ${all.length}`).sort(),
   )
-  // Of every part that somebody looked for.
+  // Of every part of a search.
   for (const { parent, part, n } of await db.selectFrom('advisory_part_counts').selectAll().execute())
     assert.equal(Number(n), live.filter((row) => row.parent === parent && row.search.includes(part)).length)
   const { n } = await db

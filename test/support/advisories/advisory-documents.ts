@@ -29,7 +29,7 @@ export function documentsIn({ root }: DocumentCorpus, folder = '.'): DocumentFil
     .map((path) => ({ path: join(folder, path), content: readFileSync(join(root, folder, path)) }))
 }
 
-/** Reads a document that must be fine, in the format that its content tells. */
+/** Reads a document that must be fine, in the format of its content. */
 export function readOrThrow(
   name: string,
   content: Uint8Array | string,

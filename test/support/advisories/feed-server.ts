@@ -48,7 +48,7 @@ export async function startFeedServer(
 
 let trusted: ReturnType<typeof selfSignedCertificate> | undefined
 
-/** The certificate that this process trusts: one, because those of one name cannot be told apart. */
+/** The certificate that this process trusts: one, because those of one name cannot be distinguished. */
 export function trustedCertificate(): ReturnType<typeof selfSignedCertificate> {
   if (trusted === undefined) {
     trusted = selfSignedCertificate()

@@ -22,7 +22,7 @@ export function osvRecord(
 /** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
 type Json = any
 
-/** Nobody waits for it but where something is wrong. */
+/** Reached only if something is wrong. */
 const PATIENCE_MS = 60_000
 
 /** A feed as soon as it is as it should be. */

@@ -247,7 +247,7 @@ const reasons: Readonly<Record<number, string>> = {
   16: 'UNAUTHENTICATED',
 }
 
-/** Fails unless the reply is exactly this error, with an ErrorInfo first and no detail besides those told. */
+/** Fails unless the reply is exactly this error, with an ErrorInfo first and no detail besides the expected ones. */
 export function assertError(reply: RestReply, expected: ExpectedError): void {
   const { status, code, fields, violation, quota, resource } = expected
   assert.deepEqual([reply.status, reply.body?.code], [status, code], reply.text)

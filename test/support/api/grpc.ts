@@ -36,8 +36,14 @@ export interface GrpcFailure extends ServiceError {
   readonly status: Status | undefined
 }
 
-export function grpcClient(url: string): GrpcClient {
-  const client = new Client(new URL(url).host, credentials.createInsecure())
+/** @param certificate PEM of the server's certificate; required by an https URL */
+export function grpcClient(url: string, certificate?: string): GrpcClient {
+  const client = new Client(
+    new URL(url).host,
+    certificate === undefined
+      ? credentials.createInsecure()
+      : credentials.createSsl(Buffer.from(certificate)),
+  )
   return {
     call(method, request, { token, deadlineMs, signal, metadata: more = {}, onMetadata } = {}) {
       const metadata = new Metadata()

@@ -29,7 +29,7 @@ interface Listing {
   readonly path: string
   /** What it can be ordered by. */
   readonly fields: readonly string[]
-  /** How it is ordered when nobody says. */
+  /** The default order. */
   readonly order?: readonly Key[]
 }
 

@@ -20,7 +20,7 @@ export interface Tenant {
 
 const newName = () => randomBytes(4).toString('hex')
 /** Where feeds would be read from, if anybody listened there. */
-const NOBODY = 'https://127.0.0.1:9'
+const UNREACHABLE = 'https://127.0.0.1:9'
 /** A document of one advisory. */
 const osvRecord = (name: string, mark: string) =>
   JSON.stringify({
@@ -79,7 +79,7 @@ export async function createTenant(
   }
   /** Nothing reads one that is paused. */
   const newFeed = async (paused = true) => {
-    const advisoryFeed = { paused, url: `${NOBODY}/${mark.replaceAll(' ', '-')}-${newName()}` }
+    const advisoryFeed = { paused, url: `${UNREACHABLE}/${mark.replaceAll(' ', '-')}-${newName()}` }
     return (
       await createResource(berth, `/vulnerabilities/v2beta1/advisoryFeeds/${organization}`, advisoryFeed)
     ).uid as string
@@ -137,7 +137,7 @@ export async function createTenant(
     'AdvisoryFeeds.GetAdvisoryFeed': () => ({ uid: uids.feed }),
     'AdvisoryFeeds.CreateAdvisoryFeed': () => ({
       parent: organization,
-      advisoryFeed: { url: `${NOBODY}/${newName()}` },
+      advisoryFeed: { url: `${UNREACHABLE}/${newName()}` },
     }),
     'AdvisoryFeeds.UpdateAdvisoryFeed': () => ({
       advisoryFeed: { uid: uids.feed, paused: true },
@@ -150,7 +150,7 @@ export async function createTenant(
       documents: [{ name: 'a.json', format: 'osv', content: Buffer.from(osvRecord(newName(), mark)) }],
     }),
     'AdvisoryDocuments.DeleteAdvisoryDocuments': () => ({ parent: organization, format: 'osv', ids: ['x'] }),
-    // No token of anybody, so nobody is asked.
+    // Not a token, so no issuer is contacted.
     'Explain.ExplainExchange': () => ({ identity, token: 'x' }),
     'Roles.GetRole': () => ({ uid: role }),
     'Roles.CreateRole': () => ({
@@ -215,7 +215,7 @@ export async function createTenant(
       updateMask: { paths: ['single_use'] },
     }),
     'GroupInvites.DeleteGroupInvite': async () => ({ uid: (await newInvite()).uid }),
-    // A role that nobody has yet.
+    // A role without bindings.
     'Invitations.AcceptGroupInvite': async () => ({
       code: (await newInvite(await createRole(berth, organization, ['groups.list'], newName()))).code,
     }),
@@ -233,7 +233,7 @@ export async function createTenant(
       const { body } = await call('GET', `${berth.url}/audit/v1/events?${query}`, { token: berth.token })
       return { uid: body.events[0].uid }
     },
-    // Nobody's.
+    // Of no caller.
     'Auth.Delete': () => ({ id: randomBytes(20).toString('hex') }),
     'Images.GetArchitectures': () => ({ repoUid: repo, digest }),
     'Images.GetSize': () => ({ repoUid: repo, digest }),
@@ -287,6 +287,16 @@ export async function createTenant(
     }),
     'v1.IdentityProviders.Update': () => replaced(provider, { defaultRole: role, configuration }),
     'v1.IdentityProviders.Delete': async () => ({ id: await newProvider() }),
+    'v1.ExternalGroupRoleMappings.Get': () => ({ uid: uids.mapping }),
+    'v1.ExternalGroupRoleMappings.Create': () => ({
+      parentId: provider,
+      mapping: { externalGroupId: newName(), roleUidp: role, scope: organization },
+    }),
+    'v1.ExternalGroupRoleMappings.Delete': async () => ({ id: await newMapping() }),
+    'v1.ExternalGroupRoleMappings.BatchDelete': async () => ({
+      parentId: provider,
+      ids: [await newMapping()],
+    }),
     'v1.GroupAccountAssociations.Create': async () => ({
       group: await createGroup(berth, organization, newName()),
       ...named({ amazon }),

@@ -45,7 +45,7 @@ export async function createGroup(
   return (await createResource(berth, `/iam/v2beta1/groups/${parent}`, { name })).uid
 }
 
-/** An identity that trusts nobody who exists, or what `relationship` says. */
+/** An identity that trusts no existing issuer, or what `relationship` says. */
 export async function createIdentity(
   berth: Pick<TestBerth, 'url' | 'token'>,
   group: string,

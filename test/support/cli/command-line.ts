@@ -12,7 +12,7 @@ import type { TestBerth } from '../server/test-berth.ts'
 import { submitConsent } from '../signin/oauth.ts'
 import { createSignedInBrowser, type WebBrowser } from '../signin/web-browser.ts'
 
-/** Somebody at a terminal: the command line with a home of its own. */
+/** A user at a terminal: the command line with its own home directory. */
 export interface CommandLine {
   readonly home: string
   readonly env: Readonly<Record<string, string>>

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { stripVTControlCharacters } from 'node:util'
-import { program } from '../server/process.ts'
+import { program, programNode } from '../server/process.ts'
 import type { CommandLine } from './command-line.ts'
 
-/** Somebody who types at a terminal, which `script` of util-linux makes. */
+/** A user who types at a terminal, which `script` of util-linux creates. */
 
 export const withoutTerminal =
   spawnSync('script', ['--version']).status === 0 ? false : 'needs the script command of util-linux'
@@ -28,7 +28,7 @@ export async function runInTerminal(
   args: readonly string[],
   steps: readonly (readonly [see: RegExp, keys: string])[] = [],
 ): Promise<TerminalResult> {
-  const words = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
+  const words = [programNode, program, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
   const child = spawn('script', ['-qec', `stty cols 100 rows 40; exec ${words.join(' ')}`, '/dev/null'], {
     env: { PATH: process.env['PATH'], SHELL: '/bin/sh', TERM: 'xterm-256color', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -10,7 +10,7 @@ import { freePort } from './postgres.ts'
 const CLIENTS = 8
 const collections = ['groups', 'identities', 'roles', 'role_bindings', 'repos'] as const
 
-/** What clients were told is there. */
+/** What was acknowledged to clients. */
 interface Acknowledged {
   readonly table: (typeof collections)[number]
   readonly uid: string

@@ -20,7 +20,7 @@ export interface LoadTarget {
   readonly idToken: () => Promise<string>
 }
 
-/** What clients were told is there, and what is not there any more. */
+/** What was acknowledged to clients as stored, and as deleted. */
 export interface Acknowledged {
   /** Description by uid: null while an update of it has no known outcome. */
   readonly groups: Map<string, string | null>

@@ -86,7 +86,7 @@ export async function soak(
   name: string,
   shape: Shape,
   minutes: number,
-  told: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<SoakResult> {
   const t = cleanups()
   try {
@@ -109,7 +109,7 @@ export async function soak(
         ...(isSlow && { slow: await slowSample(site, db.kysely) }),
       }
       samples.push(sample)
-      if (isSlow) told(`${name}: ${lineOf(sample)}, ${load.failures.length} failed`)
+      if (isSlow) report(`${name}: ${lineOf(sample)}, ${load.failures.length} failed`)
     }
     const unfinished = await load.stop()
     const verified = await verify(t, site, load.acknowledged)

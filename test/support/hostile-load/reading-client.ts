@@ -7,14 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
  * health on new ones, as an orchestrator does.
  */
 
-/** What the process is told first. */
+/** The first message to the process. */
 export interface ReadingSetup {
   readonly url: string
   readonly token: string
   readonly group: string
 }
 
-/** What it tells when it is asked to stop. */
+/** What it reports when it is asked to stop. */
 export interface ReadingResult {
   /** Times of single requests in ms, in order. */
   readonly latenciesMs: readonly number[]

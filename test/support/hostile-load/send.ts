@@ -53,7 +53,7 @@ async function inParallel(times: number, parallel: number, send: () => Promise<v
   await Promise.all(Array.from({ length: Math.min(parallel, times) }, work))
 }
 
-/** Counts one reply for a request, however often it is told about its end. */
+/** Counts one reply for a request, however often its end is reported. */
 function countOnce(
   count: Count,
   waitMs: number,

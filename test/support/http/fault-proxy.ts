@@ -85,7 +85,7 @@ export async function startFaultProxy(t: Cleanup, target: string | number): Prom
     })
     from.on('error', () => undefined)
     from.on('close', () => {
-      // The side that is gone cannot be told to the other one on a path that loses bytes.
+      // A path that loses bytes cannot report to one side that the other has gone.
       if (link.lost === undefined) dataTo()?.destroy()
       if (from === link.client) {
         links.delete(link)

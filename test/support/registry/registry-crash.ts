@@ -115,7 +115,7 @@ async function assertConsistent(db: Db, blobs: BlobStore, { acknowledged }: Traf
     }
   }
   assertAcknowledged('by the kill')
-  // What manifests need is proved by this, for those that nobody knows of as well.
+  // This proves that content of manifests exists, also of unknown ones.
   const { findings } = await runScrub(there)
   assert.deepEqual(
     findings.filter((finding) => isFailure(finding) || finding.kind === 'incomplete'),

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { digest, imageFromManifest, type OciClient, type OciReply, types } from './registry.ts'
 
-/** Clients that push, mount and delete at once, with layers that their images share. */
+/** Clients that push, mount and delete concurrently, with layers that their images share. */
 
 export interface Traffic {
-  /** Manifests that the server has acknowledged and nobody has begun to delete since, by the name of their repo. */
+  /** Manifests that the server has acknowledged and whose deletion has not started, by the name of their repo. */
   readonly acknowledged: Map<string, Acknowledged>
   pushed: number
   deleted: number
@@ -112,7 +112,7 @@ async function pushByRandomMethod(
   if (way > 0.97) assertStatus(await client.request('POST', `${name}/blobs/uploads/`), 202, 'begin')
   if (way < 0.75 || way > 0.97) {
     const reply = await client.request('POST', `${name}/blobs/uploads/?digest=${its}`, { body: blob })
-    return assertStatus(reply, 201, 'push at once')
+    return assertStatus(reply, 201, 'concurrent push')
   }
   const begun = await client.request('POST', `${name}/blobs/uploads/`)
   assertStatus(begun, 202, 'begin')
@@ -134,7 +134,7 @@ function pathOf({ headers }: OciReply): string {
 async function deleteSome(traffic: Traffic, { client }: TrafficOptions): Promise<void> {
   const [key, chosen] = pickRandom([...traffic.acknowledged].slice(0, 50)) ?? []
   if (key === undefined || chosen === undefined) return
-  // From now on nobody knows whether it is there, until the answer.
+  // From now on its state is unknown, until the response.
   traffic.acknowledged.delete(key)
   const reply = await client.request('DELETE', `${chosen.name}/manifests/${chosen.digest}`)
   assertStatus(reply, 202, `DELETE ${key}`)

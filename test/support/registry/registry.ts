@@ -158,7 +158,7 @@ export async function pushImage(
   return image
 }
 
-/** An organization for one test, with a client for its owner and the name of a repo that nobody has. */
+/** An organization for one test, with a client for its owner and an unused repo name. */
 export async function createRegistryFixture(cast: ApiFixture) {
   const organization = await cast.organization()
   const { berth } = cast

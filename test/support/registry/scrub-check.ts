@@ -4,7 +4,7 @@ import type { ScrubOptions, ScrubReport } from '@berth/server/registry/scrub/run
 import { scrub } from '@berth/server/registry/scrub/scrub.ts'
 import type { Store } from '@berth/server/storage/store.ts'
 
-/** The database and the blob store of a registry, compared as `berth admin scrub` does; orphans of any age are told of. */
+/** The database and the blob store of a registry, compared as `berth admin scrub` does; orphans of any age are reported. */
 export async function runScrub(
   {
     berth,

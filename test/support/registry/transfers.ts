@@ -16,7 +16,7 @@ import {
 
 /** Transfers of blobs that are large, many, slow or cut off, and what they cost the server. */
 
-/** A repo, and whoever may push to it. */
+/** A repo, and a caller who can push to it. */
 export interface Repo {
   readonly url: string
   readonly name: string
@@ -148,7 +148,7 @@ export function http2Sender(t: Cleanup, { url, authorization }: Repo): Send {
   }
 }
 
-/** Ends early where nobody takes it any more: the answer says why. */
+/** Ends early if the server stops reading: the response says why. */
 async function sendBody(out: Writable, pieces: Iterable<Uint8Array> = []): Promise<void> {
   let wake = () => {}
   for (const event of ['error', 'drain', 'close']) out.on(event, () => wake())
@@ -192,7 +192,7 @@ export async function pullAndVerify(
 }
 
 /**
- * Pulls a blob and compares it, byte for byte, on a connection of its own: a client that costs little, for a thousand at once beside the
+ * Pulls a blob and compares it, byte for byte, on a connection of its own: a cheap client, for a thousand concurrent ones beside the
  * server on one machine.
  */
 export function comparePulls(

@@ -68,8 +68,8 @@ export async function startHaproxy(t: Cleanup, { nodes, inter = '500ms' }: Hapro
   const states = (node: number) => column(node, 'status')
   const set = async (node: number, state: 'drain' | 'ready') => {
     for (const backend of ['berth-http', 'berth-grpc']) {
-      const told = await ask(socket, `set server ${backend}/node${node + 1} state ${state}`)
-      if (told.trim() !== '') throw new Error(`HAProxy: ${told}`)
+      const output = await ask(socket, `set server ${backend}/node${node + 1} state ${state}`)
+      if (output.trim() !== '') throw new Error(`HAProxy: ${output}`)
     }
   }
   const until = async (node: number, state: 'UP' | 'DOWN') => {

@@ -18,11 +18,16 @@ export interface TestNodes {
   advance(ms: number): void
 }
 
+interface NodesOptions extends TestBerthOptions {
+  /** Settings of one node, by its place. */
+  readonly envOfNode?: (n: number) => Readonly<Record<string, string>>
+}
+
 export async function startNodes(
   t: Cleanup,
   database: TestDatabase,
   count: number,
-  { env = {}, ...parts }: TestBerthOptions = {},
+  { env = {}, envOfNode, ...parts }: NodesOptions = {},
 ): Promise<TestNodes> {
   const shared = await database.share()
   // Blobs are in the data directory, which all nodes share.
@@ -42,6 +47,7 @@ export async function startNodes(
         BERTH_DATA_DIR: dataDir,
         BERTH_MASTER_KEY: masterKey,
         ...env,
+        ...envOfNode?.(n),
       },
       openDb: () => shared.open(),
       ...parts,

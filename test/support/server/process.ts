@@ -24,8 +24,13 @@ export function cleanups(): Cleanup & { run(): Promise<void> } {
   }
 }
 
-/** What `npx berth` runs. */
-export const program = fileURLToPath(new URL('../../../bin/berth.js', import.meta.url))
+/** The program in this clone, or an installed one. */
+export const program =
+  process.env['BERTH_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/berth.js', import.meta.url))
+/** The Node that runs the program, in processes. */
+export const programNode = process.env['BERTH_TEST_NODE'] ?? process.execPath
+/** An installed program does not share the modules of the threads here. */
+const isInstalled = 'BERTH_TEST_PROGRAM' in process.env
 
 export type Environment = Readonly<Record<string, string>>
 
@@ -56,6 +61,8 @@ export interface RunOptions {
   readonly as?: string
   /** Of Node itself. */
   readonly nodeArgs?: readonly string[]
+  /** The Node that runs the program. */
+  readonly node?: string
   /** A command that runs the program, such as `unshare -m`: it replaces itself by its arguments. */
   readonly under?: readonly string[]
 }
@@ -65,9 +72,17 @@ export function spawnBerth(
   t: Cleanup,
   args: readonly string[],
   env: Environment = {},
-  { input, as = program, nodeArgs = [], under = [], ownProcess: _, ...options }: RunOptions = {},
+  {
+    input,
+    as = program,
+    node = programNode,
+    nodeArgs = [],
+    under = [],
+    ownProcess: _,
+    ...options
+  }: RunOptions = {},
 ): Running {
-  const [command = '', ...rest] = [...under, process.execPath, ...nodeArgs, as, ...args]
+  const [command = '', ...rest] = [...under, node, ...nodeArgs, as, ...args]
   const child = spawn(command, rest, {
     env: processEnvironment(env),
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
@@ -99,9 +114,10 @@ function processEnvironment(env: Environment) {
  * its own, and its modules keep what a command sets.
  */
 function fitsThread(args: readonly string[], env: Environment, options: RunOptions): boolean {
-  const { cwd, uid, input, as, nodeArgs, under, ownProcess } = options
+  const { cwd, uid, input, as, node, nodeArgs, under, ownProcess } = options
   return (
-    [cwd, uid, input, as, nodeArgs, under, ownProcess].every((option) => option === undefined) &&
+    !isInstalled &&
+    [cwd, uid, input, as, node, nodeArgs, under, ownProcess].every((option) => option === undefined) &&
     args[0] !== 'serve' &&
     !args.includes('--log-level') &&
     !Object.keys(env).some((name) => name.startsWith('NODE_') || name === 'BERTH_ENV_FILE')

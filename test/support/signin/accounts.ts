@@ -14,7 +14,7 @@ import type { TestBerth } from '../server/test-berth.ts'
 
 /** People who signed in, as the sign-in leaves them behind. */
 
-/** Somebody who was never here before; returns the uid of their identity. */
+/** Signs in a new user; returns the uid of their identity. */
 export function createPerson(
   { berth }: Pick<TestBerth, 'berth'>,
   {
@@ -100,7 +100,7 @@ export function endSession({ berth }: Pick<TestBerth, 'berth'>, id: string): Pro
   return inTransaction(berth.installation.store.db, (tx) => endSessions(tx, 'id', id))
 }
 
-/** What the flows of a client come to: its tokens, for somebody who signed in. */
+/** The result of the flows of a client: its tokens for a signed-in user. */
 export function createClientTokens(
   { berth }: Pick<TestBerth, 'berth'>,
   who: Pick<SignedIn, 'identity'> & Partial<SignedIn>,

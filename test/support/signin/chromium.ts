@@ -11,7 +11,7 @@ const program = findChromium()
 /** Why tests that need a browser are skipped; false where they are not. */
 export const withoutBrowser: string | false = program === undefined ? 'no Chromium on this machine' : false
 
-/** Starts it with a new, empty profile. It asks nobody for anything but the pages that it is told to open. */
+/** Starts it with a new, empty profile. It sends no requests except for the pages that a test opens. */
 export function startBrowser(): Promise<Browser> {
   if (program === undefined) throw new Error('no Chromium')
   return chromium.launch({

@@ -24,7 +24,7 @@ export function newClient() {
   }
 }
 
-/** What the client fetches: undefined while nobody has signed in, or when it was fetched already. */
+/** What the client fetches: undefined before the user has signed in, or after it was fetched. */
 export async function fetchHeadlessToken(
   url: string,
   code: string,

@@ -67,7 +67,7 @@ export function sendForm(
   return browser.submit(page, fields, which)
 }
 
-/** Whether somebody is signed in in this browser. */
+/** Whether this browser is signed in. */
 export async function isSignedIn(browser: WebBrowser): Promise<boolean> {
   return (await browser.open('/account')).path === '/account'
 }

@@ -95,7 +95,7 @@ export async function postForm(
   }
 }
 
-/** What the token endpoint is told about a code. */
+/** What a client sends to the token endpoint for a code. */
 export function tokenRequest({ verifier }: CodeFlow, code: string): Fields {
   return {
     grant_type: 'authorization_code',

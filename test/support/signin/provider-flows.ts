@@ -126,7 +126,7 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
         const browser = webBrowser(berth.url)
         const page = await browser.open(withQuery('/sign-in/provider', { organization: name }))
         const account = await signIn(browser, page)
-        assert.equal(account.path, '/account', account.text)
+        assert.equal(account.path, '/', account.text)
         assert.ok(account.text.includes(person().email), account.text)
       },
     )

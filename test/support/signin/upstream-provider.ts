@@ -6,7 +6,7 @@ import { Provider } from 'oidc-provider'
 import type { Cleanup } from '../server/process.ts'
 import { newSigner } from '../tokens/issuer.ts'
 
-/** A real OpenID provider on loopback that people are sent to: it signs in whoever `person` says, without asking. */
+/** A real OpenID provider on loopback that browsers are redirected to: it signs in the user of `person`, without a prompt. */
 export interface UpstreamProvider {
   readonly issuer: string
   /** Who is at the keyboard; undefined declines. */

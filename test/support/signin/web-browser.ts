@@ -59,6 +59,7 @@ export function webBrowser(origin: string, options: WebBrowserOptions = {}): Web
       method: body === undefined ? 'GET' : 'POST',
       redirect: 'manual',
       headers: {
+        accept: 'text/html',
         ...options.headers,
         cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
       },

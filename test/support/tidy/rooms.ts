@@ -60,6 +60,12 @@ export const rooms: readonly Room[] = [
     libraries: ['better-sqlite3', 'kysely', 'lru-cache', 'pg', 'rate-limiter-flexible'],
   },
   {
+    name: 'mail',
+    holds: 'email: the mail server of the operator, the queue of emails and their delivery',
+    uses: ['config', 'runtime', 'api', 'storage'],
+    libraries: ['nodemailer'],
+  },
+  {
     name: 'telemetry',
     holds: 'log, metrics, access log, traces',
     uses: ['config', 'runtime', 'api', 'pipeline', 'port', 'storage'],
@@ -90,7 +96,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'iam',
     holds: 'a file per resource of access management',
-    uses: ['config', 'runtime', 'api', 'pipeline', 'storage', 'tokens'],
+    uses: ['config', 'runtime', 'api', 'pipeline', 'storage', 'mail', 'tokens'],
     libraries: ['lru-cache'],
   },
   {
@@ -111,12 +117,12 @@ export const rooms: readonly Room[] = [
     name: 'advisories',
     holds: 'advisories: services, import, search, feeds, publication',
     uses: ['config', 'runtime', 'api', 'pipeline', 'port', 'gateway', 'storage', 'iam'],
-    libraries: ['kysely', 'lru-cache', 'packageurl-js', 'proper-lockfile'],
+    libraries: ['kysely', 'lru-cache', 'packageurl-js'],
   },
   {
     name: 'signin',
     holds: 'sign-in pages, accounts, OAuth server, sign-in providers; loaded with the first request to them',
-    uses: ['config', 'runtime', 'api', 'pipeline', 'port', 'storage', 'audit', 'tokens', 'iam'],
+    uses: ['config', 'runtime', 'api', 'pipeline', 'port', 'storage', 'mail', 'audit', 'tokens', 'iam'],
     libraries: [
       '@simplewebauthn/server',
       '@zxcvbn-ts/core',
@@ -145,6 +151,7 @@ export const rooms: readonly Room[] = [
       'port',
       'gateway',
       'storage',
+      'mail',
       'telemetry',
       'audit',
       'tokens',
@@ -171,6 +178,7 @@ export const rooms: readonly Room[] = [
       'pipeline',
       'port',
       'storage',
+      'mail',
       'telemetry',
       'tokens',
       'iam',
@@ -191,6 +199,7 @@ export const rooms: readonly Room[] = [
       'port',
       'gateway',
       'storage',
+      'mail',
       'telemetry',
       'audit',
       'tokens',
@@ -213,6 +222,7 @@ export const rooms: readonly Room[] = [
       'api',
       'port',
       'storage',
+      'mail',
       'telemetry',
       'registry',
       'signin',
@@ -242,15 +252,16 @@ export const packages: Readonly<
     holds: 'readers and writers of OSV, Wolfi, secdb, OpenVEX and CSAF, without I/O',
     uses: ['contract'],
   },
+  look: { holds: 'the look of web pages: design tokens, base style rules and icon', uses: [] },
   client: { holds: 'the published client of the REST API, for browsers and Node', uses: [] },
-  console: { holds: 'the web console, built into files that the server sends', uses: ['client'] },
+  console: { holds: 'the web console, built into files that the server sends', uses: ['client', 'look'] },
   cli: {
     holds: 'the command line, and the client of OCI registries',
-    uses: ['client', 'contract', 'advisory-formats'],
+    uses: ['client', 'contract', 'look', 'advisory-formats'],
   },
   server: {
     holds: 'the server, and the commands of its operator',
-    uses: ['contract', 'advisory-formats', 'cli'],
+    uses: ['contract', 'look', 'advisory-formats', 'cli'],
   },
 }
 

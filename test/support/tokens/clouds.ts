@@ -14,7 +14,7 @@ export interface TestClouds {
   readonly url: string
   /** What they were asked, oldest first. */
   readonly requests: { readonly path: string; readonly form: Readonly<Record<string, string>> }[]
-  /** Whom the accounts trust; undefined: nobody. */
+  /** The issuer that the accounts trust; undefined for none. */
   trusts: { readonly issuer: string; readonly subject: string } | undefined
   /** Answers instead of them while it is set. */
   answer: Responder | undefined

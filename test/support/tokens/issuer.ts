@@ -7,7 +7,7 @@ import type { Cleanup } from '../server/process.ts'
 
 export type Responder = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Signs any payload, also one that no library would: the token is what it is told to be. */
+/** Signs any payload, also one that no library would: the token has exactly the given content. */
 export function signJws(
   payload: unknown,
   key: KeyObject | Uint8Array,

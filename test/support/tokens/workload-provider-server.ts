@@ -5,7 +5,7 @@ import { Provider } from 'oidc-provider'
 
 /**
  * A real OpenID provider in a process of its own, which issues tokens to jobs as CI systems and clusters do: signed with RS256 and
- * with the claims that it was told last.
+ * with the claims that it received last.
  */
 
 let claims: Readonly<Record<string, unknown>> = {}

@@ -22,9 +22,9 @@ export async function startWorkloadProvider(t: Cleanup): Promise<WorkloadProvide
   return {
     issuer,
     async token(claims) {
-      const told = once(child, 'message')
+      const confirmed = once(child, 'message')
       child.send(claims)
-      await told
+      await confirmed
       const reply = await fetch(`${issuer}/token`, {
         method: 'POST',
         headers: { authorization: `Basic ${Buffer.from('job:job').toString('base64')}` },

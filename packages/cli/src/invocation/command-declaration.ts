@@ -1,4 +1,5 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+import type { Format } from '../config/settings.ts'
 import type { Invocation } from './invocation.ts'
 
 /** Declarations of commands: name, parameters, options and the function to run. */
@@ -33,6 +34,8 @@ export interface CommandDeclaration {
   readonly options?: readonly OptionDeclaration[]
   /** Output formats that only this command has; 'any': its `--output` names a file. */
   readonly formats?: readonly string[] | 'any'
+  /** Returns the output format if neither the command line nor the configuration has one. Default: table. */
+  readonly defaultFormat?: (options: Readonly<Record<string, unknown>>) => Format
   /** Sends no requests to a server: it has no `--audience`. Applies to subcommands as well. */
   readonly local?: boolean
   /** Explanations in the help, before the examples. */
@@ -61,7 +64,7 @@ export type CommandBody = DistributiveOmit<CommandDeclaration | CommandGroup, 'n
 export type CreateInvocation = (
   parameters: readonly (string | readonly string[])[],
   command: Command,
-  formats: readonly string[] | 'any',
+  declaration: Pick<CommandDeclaration, 'formats' | 'defaultFormat'>,
 ) => Invocation
 
 export function addCommand(
@@ -75,7 +78,10 @@ export function addCommand(
     .description(summary)
     .aliases([...aliases])
   for (const inner of declaration.commands ?? []) addCommand(command, { local, ...inner }, createInvocation)
-  if (!('run' in declaration)) return command
+  if (!('run' in declaration)) {
+    command.addHelpText('after', `\n${globalFlagsNote(local).trimEnd()}`)
+    return command
+  }
   for (const parameter of declaration.parameters ?? []) command.addArgument(toArgument(parameter))
   for (const option of declaration.options ?? []) command.addOption(toOption(option))
   // Not a global flag: the commands of `berth auth` and `berth admin` define their own.
@@ -86,7 +92,7 @@ export function addCommand(
   const notes = declaration.notes === undefined ? '' : `\n${declaration.notes.trim()}\n`
   command.addHelpText(
     'after',
-    `${notes}\nExamples:\n${declaration.examples.map((line) => `  ${line}\n`).join('')}`,
+    `${notes}\n${globalFlagsNote(local)}\nExamples:\n${declaration.examples.map((line) => `  ${line}\n`).join('')}`,
   )
   command.action(async (...given: unknown[]) => {
     const words = given.slice(0, -2) as (string | readonly string[] | undefined)[]
@@ -94,11 +100,17 @@ export function addCommand(
       createInvocation(
         words.map((word) => word ?? ''),
         command,
-        declaration.formats ?? [],
+        declaration,
       ),
     )
   })
   return command
+}
+
+/** Subcommands accept the global flags, which the root help describes. */
+function globalFlagsNote(local: boolean): string {
+  const server = local ? '' : '--api, --issuer, --config, --profile, '
+  return `Global flags, described in berth --help:\n  ${server}-o/--output, --json, --no-headers,\n  --log-level, --force-color, --no-color\n`
 }
 
 function toArgument({ name, summary, required = false, variadic = false, choices }: Parameter): Argument {

@@ -24,3 +24,15 @@ export function formatDuration(duration: string): string {
   }
   return parts.join('')
 }
+
+/** Parses the value of an option such as `--since`: a time, or a duration before now. Returns an RFC 3339 time; undefined for ''. */
+export function parseTimeOption(option: string, text: string, now = Date.now()): string | undefined {
+  if (text === '') return undefined
+  const seconds = parseDurationSeconds(text)
+  const ms = seconds === undefined ? Date.parse(text) : now - seconds * 1000
+  if (Number.isNaN(ms))
+    throw new UsageError(
+      `${option}: ${JSON.stringify(text)} must be a time such as 2027-01-31T12:00:00Z, or a duration such as 24h`,
+    )
+  return new Date(ms).toISOString()
+}

@@ -1,6 +1,7 @@
 import type { BerthClient } from '@berth/client/berth.ts'
 import type { Property } from '../config/settings.ts'
 import type { Output } from '../output/output.ts'
+import type { ResourceNames } from './resource-names.ts'
 
 /** The context of a running command: its arguments, the client of the server, and the output. */
 export interface Invocation {
@@ -18,6 +19,8 @@ export interface Invocation {
   property(name: Property): string
   /** Returns an authenticated client. Rejects with NotSignedIn (exit code 4) if there is no token. */
   client(): Promise<BerthClient>
+  /** Names of the resources that results refer to by uid. */
+  readonly names: ResourceNames
   readonly output: Output
   /** Asks on a terminal; elsewhere throws a UsageError that names the missing argument. */
   readonly prompt: Prompts

@@ -8,20 +8,24 @@ import {
   resolveSettings,
   type Settings,
 } from '../config/settings.ts'
-import { createOutput, terminalWidth } from '../output/output.ts'
+import { createOutput, type Output, terminalWidth } from '../output/output.ts'
 import type { ServerPackage } from '../server-package.ts'
 import {
   CommandFailed,
-  getAccessToken,
   NotSignedIn,
   stripStatusPrefix,
+  type TokenSource,
   Unreachable,
+  unreachableHint,
 } from '../session/access-token.ts'
-import { failureReason, request, setRequestLogger } from '../session/http.ts'
+import { createClient } from '../session/client.ts'
+import { requireAccessToken } from '../session/current-token.ts'
+import { failureReason, setRequestLogger } from '../session/http.ts'
 import { openTokenCache, type TokenCache } from '../session/token-cache.ts'
 import type { CreateInvocation } from './command-declaration.ts'
 import type { Choice, Invocation, Prompts } from './invocation.ts'
 import { UsageError } from './invocation.ts'
+import { createResourceNames } from './resource-names.ts'
 
 /** Connects commands to the terminal, the configuration and the server, and describes failures. */
 
@@ -38,7 +42,7 @@ export interface AuthInvocation extends Invocation {
 }
 
 export function createInvoker(env: Environment, server: ServerPackage | undefined): CreateInvocation {
-  return (parameters, command, ownFormats): AuthInvocation => {
+  return (parameters, command, { formats: ownFormats = [], defaultFormat }): AuthInvocation => {
     const options = command.optsWithGlobals() as Readonly<Record<string, unknown>>
     const flags: Flags = options
     let settings: Settings | undefined
@@ -65,8 +69,11 @@ export function createInvoker(env: Environment, server: ServerPackage | undefine
     const output = createOutput({
       format: isOwn(given('output') ?? '')
         ? 'none'
-        : resolveFormat(options['json'] === true ? 'json' : given('output'), configured),
+        : resolveFormat(
+            options['json'] === true ? 'json' : (given('output') ?? configured() ?? defaultFormat?.(options)),
+          ),
       color: options['forceColor'] === true || (options['color'] !== false && supportsColor(env)),
+      headers: options['headers'] !== false,
       isTerminal: process.stdout.isTTY === true,
       width: terminalWidth(),
       write: (text) => void process.stdout.write(text),
@@ -74,12 +81,17 @@ export function createInvoker(env: Environment, server: ServerPackage | undefine
       progress:
         process.stderr.isTTY === true ? (text) => process.stderr.write(`\r\u001b[K${text}`) : undefined,
     })
+    const connectOnce = () => {
+      client ??= connect({ settings: resolved(), cache, env }, output)
+      return client
+    }
     return {
       env,
       flags,
       server,
       cache,
       output,
+      names: createResourceNames(connectOnce),
       get settings() {
         return resolved()
       },
@@ -90,18 +102,14 @@ export function createInvoker(env: Environment, server: ServerPackage | undefine
       optionValues: (option) => [options[option] ?? []].flat().map(String),
       flag: (option) => options[option] === true,
       property: (name) => resolved().properties[name] ?? '',
-      client() {
-        client ??= connect({ settings: resolved(), cache })
-        return client
-      },
+      client: connectOnce,
       prompt: createPrompts(options['yes'] === true),
     }
   }
 }
 
-function resolveFormat(asked: string | undefined, configured: () => string | undefined): Format {
-  const text = asked ?? configured() ?? 'table'
-  const format = formats.find((one) => one === text)
+function resolveFormat(asked = 'table'): Format {
+  const format = formats.find((one) => one === asked)
   if (format === undefined) throw new UsageError(`--output must be one of ${formats.join(', ')}`)
   return format
 }
@@ -111,15 +119,10 @@ function supportsColor(env: Environment): boolean {
   return process.stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
 }
 
-async function connect(source: { settings: Settings; cache: TokenCache }): Promise<BerthClient> {
+async function connect(source: TokenSource, output: Output): Promise<BerthClient> {
   // Fails early with NotSignedIn, whatever the command requests first.
-  await getAccessToken(source)
-  const { createBerthClient } = await import('@berth/client/berth.ts')
-  return createBerthClient({
-    baseUrl: source.settings.api,
-    token: () => getAccessToken(source),
-    fetch: request,
-  })
+  await requireAccessToken(source)
+  return createClient(source, (warning) => output.notice(`warning: ${warning}`))
 }
 
 const logLevels = ['error', 'info', 'debug'] as const
@@ -194,10 +197,7 @@ export function describeFailure(
   const failure = error as unknown as ApiFailure
   if (failure.status === 0)
     return {
-      lines: [
-        `${failure.message} (${failureReason(error.cause)})`,
-        'check that the server is running and that --api is correct',
-      ],
+      lines: [`${failure.message} (${failureReason(error.cause)})`, unreachableHint],
       code: exitCodes.unreachable,
     }
   if (failure.code === UNAUTHENTICATED)
@@ -231,8 +231,10 @@ export function addGlobalFlags(program: Command): void {
     .option('--api <url>', 'API URL (BERTH_API; default http://127.0.0.1:8080)')
     .option('--issuer <url>', 'token service URL (BERTH_ISSUER; default: the API)')
     .option('--config <file>', 'configuration file path (BERTH_CONFIG)')
-    .option('--profile <name>', 'configuration profile (BERTH_PROFILE)')
+    .option('--profile <profile>', 'configuration profile (BERTH_PROFILE)')
     .option('-o, --output <format>', `output format: ${formats.join(', ')}`)
+    .option('--json', 'same as -o json')
+    .option('--no-headers', 'omit the titles of tables and CSV')
     .addOption(new Option('--log-level <level>', 'log level; debug logs each request').choices(logLevels))
     .option('--force-color', 'use color even if the output is not a terminal')
     .option('--no-color', 'disable color (NO_COLOR)')

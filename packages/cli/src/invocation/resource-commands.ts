@@ -2,7 +2,9 @@ import type { BerthClient } from '@berth/client/berth.ts'
 import type { View } from '../output/output.ts'
 import type { CommandDeclaration, OptionDeclaration, Parameter } from './command-declaration.ts'
 import type { Invocation } from './invocation.ts'
+import { type ListDeclaration, listCommand } from './list-command.ts'
 import { yesOption } from './options.ts'
+import type { ResourceNames } from './resource-names.ts'
 
 /** A resource of the API. Its list, describe and delete commands derive from this declaration. */
 export interface Resource<T extends object> {
@@ -14,15 +16,22 @@ export interface Resource<T extends object> {
   /** Name of a resource in examples. */
   readonly example: string
   readonly parameter: Parameter
-  readonly view: View<T>
-  readonly list: (invocation: Invocation) => Promise<AsyncIterable<T>>
+  readonly view: (names: ResourceNames) => View<T>
+  readonly list: ListDeclaration<T>['items']
   readonly listOptions?: readonly OptionDeclaration[]
+  readonly serverSort?: ListDeclaration<T>['serverSort']
+  readonly serverFilters?: ListDeclaration<T>['serverFilters']
+  readonly defaultSort?: string
   /** Resolves the first argument. */
   readonly resolveUid: (invocation: Invocation) => Promise<string>
-  readonly get: (client: BerthClient, uid: string) => Promise<T & { readonly name: string }>
+  readonly get: (client: BerthClient, uid: string) => Promise<T>
   readonly delete: (client: BerthClient, uid: string) => Promise<unknown>
+  /** Names one resource in prompts and messages, after `view.load`: `my-org/team`. */
+  readonly label: (item: T, names: ResourceNames) => string
   /** What else a deletion does, for the confirmation prompt: `and its role bindings`. */
   readonly deleteEffect?: string
+  /** Default: `Delete the <noun>`, `deleted`. */
+  readonly deleteVerbs?: { readonly question: string; readonly done: string }
 }
 
 export interface ResourceCommands {
@@ -31,19 +40,27 @@ export interface ResourceCommands {
   readonly delete: CommandDeclaration
 }
 
+/** The list command of a resource, as a declaration that can be extended. */
+export function resourceList<T extends object>(resource: Resource<T>): ListDeclaration<T> {
+  const { plural, command, view, list, listOptions = [], serverSort, serverFilters, defaultSort } = resource
+  return {
+    summary: `List ${plural}`,
+    options: listOptions,
+    examples: [`${command} list`, `${command} list -o json`],
+    view: ({ names }) => view(names),
+    items: list,
+    ...(serverSort !== undefined && { serverSort }),
+    ...(serverFilters !== undefined && { serverFilters }),
+    ...(defaultSort !== undefined && { defaultSort }),
+  }
+}
+
 export function resourceCommands<T extends object>(resource: Resource<T>): ResourceCommands {
-  const { noun, plural, command, example, view } = resource
+  const { noun, command, example, view } = resource
   const withArticle = `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
   const parameters = [resource.parameter]
   return {
-    list: {
-      name: 'list',
-      aliases: ['ls'],
-      summary: `List ${plural}`,
-      options: resource.listOptions ?? [],
-      examples: [`${command} list`, `${command} list -o json`],
-      run: async (invocation) => invocation.output.list(await resource.list(invocation), view),
-    },
+    list: listCommand(resourceList(resource)),
     describe: {
       name: 'describe',
       aliases: ['get'],
@@ -52,7 +69,10 @@ export function resourceCommands<T extends object>(resource: Resource<T>): Resou
       examples: [`${command} describe ${example}`, `${command} describe ${example} -o yaml`],
       async run(invocation) {
         const uid = await resource.resolveUid(invocation)
-        invocation.output.item(await resource.get(await invocation.client(), uid), view)
+        await invocation.output.item(
+          await resource.get(await invocation.client(), uid),
+          view(invocation.names),
+        )
       },
     },
     delete: {
@@ -72,11 +92,15 @@ export async function deleteResource<T extends object>(
   invocation: Invocation,
   resource: Resource<T>,
 ): Promise<void> {
+  const { names } = invocation
   const uid = await resource.resolveUid(invocation)
   const client = await invocation.client()
-  const { name } = await resource.get(client, uid)
+  const item = await resource.get(client, uid)
+  await resource.view(names).load?.([item])
+  const label = resource.label(item, names)
   const effect = resource.deleteEffect === undefined ? '' : ` ${resource.deleteEffect}`
-  await invocation.prompt.confirm(`Delete the ${resource.noun} ${name} (${uid})${effect}?`)
+  const { question = `Delete the ${resource.noun}`, done = 'deleted' } = resource.deleteVerbs ?? {}
+  await invocation.prompt.confirm(`${question} ${label}${effect}?`)
   await resource.delete(client, uid)
-  invocation.output.notice(`deleted ${name} (${uid})`)
+  invocation.output.notice(`${done} ${label}`)
 }

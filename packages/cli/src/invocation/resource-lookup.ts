@@ -1,19 +1,9 @@
 import type { BerthClient, Group, UIDPFilter } from '@berth/client/berth.ts'
 import { toArray } from './async-iterables.ts'
 import { type Choice, type Invocation, UsageError } from './invocation.ts'
+import { isUid, parentUid } from './resource-uids.ts'
 
 /** Resolves arguments to uids: a uid is used as it is, a name or path of names is looked up, and a missing argument opens a prompt. */
-
-const UID = /^[0-9a-f]{40}(\/[0-9a-f]{16})*$/
-
-export function isUid(text: string): boolean {
-  return UID.test(text)
-}
-
-/** Returns the uid of the group that contains a resource. */
-export function parentUid(uid: string): string {
-  return uid.slice(0, uid.lastIndexOf('/'))
-}
 
 class NotFoundError extends UsageError {}
 
@@ -60,7 +50,10 @@ export async function resolveOrganizationUid(
   )
 }
 
-/** Resolves an organization or folder by uid or by path, for example `my-org/team/images`. */
+/**
+ * Resolves an organization or folder by uid or by path, for example `my-org/team/images`. A path may start with a folder whose parent is not
+ * visible.
+ */
 export async function resolveGroupUid(
   invocation: Invocation,
   given: string,
@@ -71,6 +64,24 @@ export async function resolveGroupUid(
   if (isUid(word)) return word
   if (word === '') return promptForGroupUid(invocation, 'Which organization or folder?', missing, () => true)
   const client = await invocation.client()
+  return resolveVisiblePath(invocation, client, word, missing).catch(async (error: unknown) => {
+    if (!(error instanceof NotFoundError)) throw error
+    const { groups } = await client.groupPaths.findGroupPaths({ paths: [word] }).catch((failure: unknown) => {
+      // An older server does not have the method.
+      throw isNotFound(failure) ? error : failure
+    })
+    if (groups.length === 0) throw error
+    return requireOne(groups, 'organization or folder', word).uid
+  })
+}
+
+/** Resolves a path whose groups are all visible. */
+async function resolveVisiblePath(
+  invocation: Invocation,
+  client: BerthClient,
+  word: string,
+  missing: string,
+): Promise<string> {
   const [first = '', ...rest] = word.split('/')
   let uid = isUid(first) ? first : await resolveOrganizationUid(invocation, first, missing)
   for (const name of rest) {
@@ -97,8 +108,9 @@ async function promptForGroupUid(
   keep: (group: Group) => boolean,
 ): Promise<string> {
   return invocation.prompt.select(question, missing, async () => {
-    const groups = await toArray((await invocation.client()).groups.all())
-    const paths = groupPaths(groups)
+    const client = await invocation.client()
+    const groups = await toArray(client.groups.all())
+    const paths = await readGroupPaths(client, groups)
     return groups
       .filter(keep)
       .map((group) => toChoice(group, paths.get(group.uid) ?? group.name))
@@ -106,17 +118,36 @@ async function promptForGroupUid(
   })
 }
 
-/** Returns the path of each group, with uids in place of names that are not visible. */
-function groupPaths(groups: readonly Group[]): ReadonlyMap<string, string> {
+/** Returns the path of each group, with uids in place of names that are not known. */
+async function readGroupPaths(
+  client: BerthClient,
+  groups: readonly Group[],
+): Promise<ReadonlyMap<string, string>> {
   const names = new Map(groups.map(({ uid, name }) => [uid, name]))
+  const prefixes = (uid: string) => uid.split('/').map((_, at, parts) => parts.slice(0, at + 1).join('/'))
+  // Groups above these are not visible, but their names are.
+  const topmost = groups.filter(({ uid }) => uid.includes('/') && !names.has(parentUid(uid)))
+  if (topmost.length > 0) {
+    const uids = topmost.slice(0, GROUP_PATHS_MAX).map(({ uid }) => uid)
+    const found = await client.groupPaths.findGroupPaths({ uids }).catch(() => ({ groups: [] }))
+    for (const { uid, path } of found.groups) {
+      const parts = path.split('/')
+      for (const [at, prefix] of prefixes(uid).entries()) names.set(prefix, parts[at] ?? '')
+    }
+  }
+  const lastOf = (uid: string) => uid.slice(uid.lastIndexOf('/') + 1)
   return new Map(
-    groups.map(({ uid }) => {
-      const parts = uid.split('/')
-      const path = parts.map((part, at) => names.get(parts.slice(0, at + 1).join('/')) ?? part)
-      return [uid, path.join('/')]
-    }),
+    groups.map(({ uid }) => [
+      uid,
+      prefixes(uid)
+        .map((prefix) => names.get(prefix) ?? lastOf(prefix))
+        .join('/'),
+    ]),
   )
 }
+
+/** The limit of the server. */
+const GROUP_PATHS_MAX = 200
 
 /** How a resource is looked up by name. */
 export interface ResourceLookup<T> {

@@ -77,7 +77,7 @@ export class ImageCopy {
     const { from, to, platform, referrers } = this.#options
     const named = await from.getManifest(reference)
     const root = platform === undefined ? named : await this.#onlyFor(named, platform)
-    const isThere = tag !== undefined && (await to.resolveDigest(tag)) === root.digest
+    const isThere = tag !== undefined && (await this.#findDigest(tag)) === root.digest
     if (isThere && !referrers) {
       this.counts.manifestsThere += 1
       return root.digest
@@ -119,14 +119,14 @@ export class ImageCopy {
   }
 
   async #plan(manifest: Manifest, plan: Plan, depth: number): Promise<void> {
-    const { from, to, signal } = this.#options
+    const { from, signal } = this.#options
     const { digest } = manifest
     signal.throwIfAborted()
     plan.budget.checkDepth(depth)
     if (this.#done.has(digest)) return
     this.#done.add(digest)
     plan.all.push(digest)
-    const isThere = (await to.resolveDigest(digest)) === digest
+    const isThere = (await this.#findDigest(digest)) === digest
     const { config, layers, manifests } = manifest
     plan.budget.consume(manifests.length, 0)
     for (const child of manifests)
@@ -142,6 +142,16 @@ export class ImageCopy {
     plan.missing.push(manifest)
   }
 
+  /** A destination that may not be read may be pushed to; if not, the push says why. */
+  async #findDigest(reference: string): Promise<string | undefined> {
+    try {
+      return await this.#options.to.resolveDigest(reference)
+    } catch (error) {
+      if (error instanceof TransferError && error.problem === 'denied') return undefined
+      throw error
+    }
+  }
+
   async #copyReferrers(subject: string, depth: number): Promise<void> {
     const { from, to } = this.#options
     if (depth > DEPTH_MAX) return
@@ -153,7 +163,7 @@ export class ImageCopy {
     }
     for await (const { tag, manifest } of listTaggedReferrers(from, subject)) {
       await this.#copyTree(manifest)
-      if ((await to.resolveDigest(tag)) !== manifest.digest) await to.putManifest(manifest, tag)
+      if ((await this.#findDigest(tag)) !== manifest.digest) await to.putManifest(manifest, tag)
       this.counts.referrers += 1
     }
   }

@@ -1,5 +1,6 @@
 import type { Format } from '../config/settings.ts'
 import { formatDetails, formatDetailsList } from './details.ts'
+import { batchItems } from './item-batches.ts'
 import { formatTable, type TextStyle } from './table.ts'
 import { sanitizeLines } from './text-width.ts'
 import { formatTree } from './tree.ts'
@@ -13,11 +14,15 @@ export interface Column<T> {
   /** Shown only in `wide` tables, in CSV, and for a single item. */
   readonly wide?: boolean
   /**
-   * On a narrow terminal a uid is cut in its middle, a name is not cut, and a long text wraps; an ISO time is shown in a readable
-   * form. Default: a text that is cut at its end.
+   * On a narrow terminal a uid is cut in its middle, a path at its start, a name is cut last, and a long text wraps; an ISO time is shown
+   * in a readable form. Default: a text that is cut at its end.
    */
-  readonly kind?: 'uid' | 'name' | 'long' | 'time'
+  readonly kind?: ColumnKind
+  /** What `--sort` compares; default: the value. */
+  readonly sortValue?: (item: T) => string | number
 }
+
+export type ColumnKind = 'uid' | 'name' | 'path' | 'long' | 'time'
 
 export interface View<T> {
   readonly columns: readonly Column<T>[]
@@ -27,6 +32,8 @@ export interface View<T> {
   readonly tree?: { readonly label: (item: T) => string; readonly uid: (item: T) => string }
   /** Printed in place of a table without rows. */
   readonly empty?: string
+  /** Loads what the columns and the tree show in addition to the items, such as names of groups. */
+  readonly load?: (items: readonly T[]) => Promise<void>
 }
 
 export interface Output {
@@ -34,7 +41,7 @@ export interface Output {
   /** Prints a list. Tables, JSON and YAML wait for its end; other formats print each item as it arrives. */
   list<T extends object>(items: AsyncIterable<T> | Iterable<T>, view: View<T>): Promise<void>
   /** Prints one item. */
-  item<T extends object>(item: T, view: View<T>): void
+  item<T extends object>(item: T, view: View<T>): Promise<void>
   /** Prints `value` as JSON in one line or as YAML, or else a list that `value` contains. */
   report<T extends object>(value: object, items: Iterable<T>, view: View<T>): Promise<void>
   /** Prints `value` as JSON in one line or as YAML, or else a text. */
@@ -55,6 +62,8 @@ export interface Output {
 export interface OutputOptions {
   readonly format: Format
   readonly color: boolean
+  /** Whether tables and CSV have a line with the titles. */
+  readonly headers: boolean
   /** Output to a terminal is stripped of control characters; output to a pipe is unchanged. */
   readonly isTerminal: boolean
   /** Columns of the terminal; undefined where there is none. */
@@ -76,8 +85,11 @@ const PROGRESS_LINE_INTERVAL_MS = 10_000
 /** Items between two updates of the progress of a list: a page. */
 const PROGRESS_INTERVAL_ITEMS = 200
 
+/** Items whose names are loaded together: a page. */
+export const BATCH_ITEMS = 200
+
 export function createOutput(options: OutputOptions): Output {
-  const { format, color, isTerminal, width, write, writeError, progress } = options
+  const { format, color, headers, isTerminal, width, write, writeError, progress } = options
   const writeSanitized = isTerminal ? (text: string) => write(sanitizeLines(text)) : write
   const style: TextStyle = { bold: (text) => (color ? `\u001b[1m${text}\u001b[22m` : text), width }
   const idOf = <T extends object>(item: T, { id }: View<T>) =>
@@ -88,12 +100,22 @@ export function createOutput(options: OutputOptions): Output {
     const columns = view.columns.filter(({ wide }) => whole || wide !== true)
     if (items.length === 0 && view.empty !== undefined) writeError(`${view.empty}\n`)
     else if (format === 'tree' && view.tree !== undefined) write(formatTree(items, view.tree))
-    else write(formatTable(items, columns, { ...style, whole }) ?? formatDetailsList(items, columns, style))
+    else
+      write(
+        formatTable(items, columns, { ...style, whole, headers }) ?? formatDetailsList(items, columns, style),
+      )
   }
   const writeStructured = (value: object, indent = 2): boolean => {
     if (format === 'json') writeSanitized(`${JSON.stringify(value, undefined, indent)}\n`)
     else if (format === 'yaml') writeSanitized(loadYaml().stringify(value))
     return format === 'json' || format === 'yaml'
+  }
+  const writeCsvHeader = <T>({ columns }: View<T>) => {
+    if (headers) writeSanitized(formatCsvLine(columns.map(({ title }) => title)))
+  }
+  const writeCsv = async <T>(items: readonly T[], { columns, load }: View<T>) => {
+    await load?.(items)
+    for (const item of items) writeSanitized(formatCsvLine(columns.map(({ value }) => value(item))))
   }
   let lastProgressMs = performance.now()
   return {
@@ -118,9 +140,8 @@ export function createOutput(options: OutputOptions): Output {
         return
       }
       if (format === 'csv') {
-        writeSanitized(formatCsvLine(view.columns.map(({ title }) => title)))
-        for await (const item of items)
-          writeSanitized(formatCsvLine(view.columns.map(({ value }) => value(item))))
+        writeCsvHeader(view)
+        for await (const page of batchItems(items, BATCH_ITEMS)) await writeCsv(page, view)
         return
       }
       const all: object[] = []
@@ -129,18 +150,20 @@ export function createOutput(options: OutputOptions): Output {
         if (all.length % PROGRESS_INTERVAL_ITEMS === 0) progress?.(`${all.length} items …`)
       }
       if (all.length >= PROGRESS_INTERVAL_ITEMS) progress?.('')
-      if (!writeStructured({ items: all })) show(all as never[], view as never)
+      if (writeStructured({ items: all })) return
+      await view.load?.(all as never[])
+      show(all as never[], view as never)
     },
-    item(item, view) {
+    async item(item, view) {
       if (format === 'none') return
       if (writeStructured(item)) return
-      if (format === 'id') writeSanitized(`${idOf(item, view)}\n`)
-      else if (format === 'csv')
-        writeSanitized(
-          formatCsvLine(view.columns.map(({ title }) => title)) +
-            formatCsvLine(view.columns.map(({ value }) => value(item))),
-        )
-      else write(formatDetails(item, view.columns, style))
+      if (format === 'id') return writeSanitized(`${idOf(item, view)}\n`)
+      if (format === 'csv') {
+        writeCsvHeader(view)
+        return writeCsv([item], view)
+      }
+      await view.load?.([item])
+      write(formatDetails(item, view.columns, style))
     },
     line: (line) => write(`${line}\n`),
     notice: (sentence) => writeError(`${sentence}\n`),

@@ -36,6 +36,11 @@ test('columns stand below each other, whatever the width of the letters', () => 
   )
 })
 
+test('a text of several lines is shown on one', () => {
+  const table = formatTable([row('a', 'n', 'first\r\n\tsecond\u2028third')], columns, plain(undefined))
+  assert.equal(table, 'ID  NAME  TEXT                TIME\na   n     first second third\n')
+})
+
 test('one long name pushes no other row apart, and stays whole', () => {
   const long = 'x'.repeat(1000)
   const lines = formatTable([row('a', long, 'y'), row('b', 'short', 'z')], columns, plain(undefined))?.split(
@@ -44,7 +49,7 @@ test('one long name pushes no other row apart, and stays whole', () => {
   assert.deepEqual(lines?.slice(1), [`a   ${long}  y`, `b   short${' '.repeat(115)}  z`, ''])
 })
 
-test('where there is little room, empty columns go, names stay, uids keep the end that tells them apart', () => {
+test('in a narrow terminal, empty columns are dropped, names are kept, and uids keep their distinguishing end', () => {
   const rows = [
     row(`${ROOT}/7bec91381c0c8bb2`, 'registry.pull_token_creator', 'all that anybody may ever need to know'),
     row(`${ROOT}/633f6cac4ee96dd0`, 'viewer', 'reads'),
@@ -56,9 +61,21 @@ test('where there is little room, empty columns go, names stay, uids keep the en
     '346953793a…/633f6cac4ee96dd0  viewer                       reads',
     '',
   ])
+  const narrow = formatTable(rows, columns, plain(62))?.split('\n')[1]
+  assert.equal(narrow, '346953793a…/7bec91381c0c8bb2  registry.pull_tok…  all that an…')
   assert.equal(formatTable(rows, columns, plain(50)), undefined, 'nothing more can give way')
   assert.equal(formatTable(rows, columns, { ...plain(80), whole: true }), undefined)
   assert.match(formatTable(rows, columns, plain(undefined)) ?? '', /ever need to know\n/)
+})
+
+test('paths keep their end, and times their date', () => {
+  const shown = [{ title: 'GROUP', kind: 'path', value: ({ name }) => name }, columns[3]] as Column<Row>[]
+  const rows = [row('a', 'organization/department/team/web', '', '2027-01-31T10:20:30Z')]
+  const tableAt = (width: number) => formatTable(rows, shown, plain(width))?.split('\n')[1]
+  assert.equal(tableAt(60), 'organization/department/team/web  2027-01-31 10:20Z')
+  assert.equal(tableAt(40), '…/department/team/web  2027-01-31 10:20Z')
+  assert.equal(tableAt(30), '…rtment/team/web  2027-01-31')
+  assert.equal(formatTable(rows, shown, { ...plain(60), headers: false })?.split('\n').length, 2)
 })
 
 test('long texts take several lines', () => {
@@ -70,7 +87,7 @@ test('long texts take several lines', () => {
   assert.equal(table, 'NAME    EXPECTED\nissuer  one of the\n        keys there\nsub     x\n')
 })
 
-test('one thing is shown whole, with what is known of it and nothing else', () => {
+test('details show every known field and nothing else', () => {
   const time = new Date(Date.now() + 7 * 24 * 3600 * 1000 - 20).toISOString()
   assert.equal(
     formatDetails(row(ROOT, 'ci', 'builds and pushes the images', time), columns, plain(30)),
@@ -81,7 +98,7 @@ test('one thing is shown whole, with what is known of it and nothing else', () =
   assert.match(now, /\(just now\)\n$/)
 })
 
-test('what others named moves no cursor and turns no line around', () => {
+test('names of other users move no cursor and reverse no line', () => {
   const evil = row('a', `x\u001b[31m\u202ey`, 'a\nb')
   for (const shown of [
     formatTable([evil], columns, plain(80)) ?? '',

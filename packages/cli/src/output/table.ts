@@ -1,6 +1,6 @@
 import { alignRows, availableWidth } from './aligned-rows.ts'
-import type { Column } from './output.ts'
-import { maxWidth, sanitizeText, truncate, truncateMiddle, wrapText } from './text-width.ts'
+import type { Column, ColumnKind } from './output.ts'
+import { maxWidth, sanitizeText, truncate, truncateMiddle, truncateStart, wrapText } from './text-width.ts'
 import { formatTime } from './times.ts'
 
 export interface TextStyle {
@@ -16,13 +16,19 @@ export interface TextStyle {
 export function formatTable<T>(
   items: readonly T[],
   columns: readonly Column<T>[],
-  { bold, width, whole = false }: TextStyle & { readonly whole?: boolean },
+  {
+    bold,
+    width,
+    whole = false,
+    headers = true,
+  }: TextStyle & { readonly whole?: boolean; readonly headers?: boolean },
 ): string | undefined {
   let shown = columns.map((column) => toTableColumn(column, items))
   if (width !== undefined && exceedsWidth(shown, width)) {
     if (whole) return undefined
     shown = shown.filter(({ texts }) => texts.some((text) => text !== ''))
-    narrowColumns(shown, availableWidth(shown.length, width))
+    for (const level of [{ nameMax: NAME_MAX }, { nameMax: NAME_MIN, timeMax: DATE_WIDTH }])
+      if (exceedsWidth(shown, width)) narrowColumns(shown, availableWidth(shown.length, width), level)
     if (exceedsWidth(shown, width)) return undefined
   }
   const rows = [
@@ -30,7 +36,7 @@ export function formatTable<T>(
     ...items.flatMap((_, at) => rowLines(shown.map((column) => cellLines(column, at)))),
   ]
   const [head = '', ...lines] = alignRows(rows, width === undefined ? WIDTH_MAX : undefined)
-  return [bold(head), ...lines].map((line) => `${line}\n`).join('')
+  return [...(headers ? [bold(head)] : []), ...lines].map((line) => `${line}\n`).join('')
 }
 
 /** Maximum width of a column without a terminal, so that one long name does not stretch all rows. */
@@ -38,7 +44,7 @@ const WIDTH_MAX = 120
 
 interface TableColumn {
   readonly title: string
-  readonly kind: Column<unknown>['kind']
+  readonly kind: ColumnKind | undefined
   readonly texts: readonly string[]
   width: number
 }
@@ -48,14 +54,24 @@ function toTableColumn<T>({ title, kind, value }: Column<T>, items: readonly T[]
   return { title, kind, texts, width: Math.max(title.length, maxWidth(texts)) }
 }
 
+/** Columns that names and paths keep while other columns can be narrowed, and after that. */
 const NAME_MAX = 40
+const NAME_MIN = 16
+/** `2027-01-31`, without the time of day. */
+const DATE_WIDTH = 10
 const UID_MIN = 28
 const TEXT_MIN = 12
 
-/** Minimum width of a column: names are not cut, and uids stay recognizable. */
-function minimumWidth({ kind, width, title }: TableColumn): number {
-  if (kind === 'time') return width
-  if (kind === 'name') return Math.min(width, NAME_MAX)
+/** How far columns are narrowed: times only if names were not enough. */
+interface Level {
+  readonly nameMax: number
+  readonly timeMax?: number
+}
+
+/** Minimum width of a column: names are cut last, and uids stay recognizable. */
+function minimumWidth({ kind, width, title }: TableColumn, { nameMax, timeMax = width }: Level): number {
+  if (kind === 'time') return Math.min(width, Math.max(title.length, timeMax))
+  if (kind === 'name' || kind === 'path') return Math.min(width, Math.max(title.length, nameMax))
   return Math.min(width, Math.max(title.length, kind === 'uid' ? UID_MIN : TEXT_MIN))
 }
 
@@ -64,8 +80,8 @@ function exceedsWidth(columns: readonly TableColumn[], width: number): boolean {
 }
 
 /** Narrows the widest column until all fit, or all have their minimum width. */
-function narrowColumns(columns: readonly TableColumn[], available: number): void {
-  const least = new Map(columns.map((column) => [column, minimumWidth(column)]))
+function narrowColumns(columns: readonly TableColumn[], available: number, level: Level): void {
+  const least = new Map(columns.map((column) => [column, minimumWidth(column, level)]))
   for (;;) {
     const over = columns.reduce((sum, { width }) => sum + width, 0) - available
     const able = columns.filter((column) => column.width > (least.get(column) ?? 0))
@@ -79,7 +95,17 @@ function narrowColumns(columns: readonly TableColumn[], available: number): void
 function cellLines({ kind, texts, width }: TableColumn, at: number): string[] {
   const text = texts[at] ?? ''
   if (kind === 'long') return wrapText(text, width)
-  return [kind === 'uid' ? truncateMiddle(text, width) : truncate(text, width)]
+  return [cutters[kind ?? 'text'](text, width)]
+}
+
+const cutters: Readonly<
+  Record<Exclude<ColumnKind, 'long'> | 'text', (text: string, width: number) => string>
+> = {
+  uid: truncateMiddle,
+  path: truncateStart,
+  name: truncate,
+  text: truncate,
+  time: (text, width) => (text.length <= width ? text : text.slice(0, DATE_WIDTH)),
 }
 
 /** Returns the lines of a row whose cells may have several lines. */

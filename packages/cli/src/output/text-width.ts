@@ -31,6 +31,17 @@ export function truncate(text: string, width: number): string {
   return displayWidth(text) <= width ? text : `${takeWidth(text, width - 1)}…`
 }
 
+/** Cuts a text at its start: the last names of a path tell it apart. */
+export function truncateStart(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text
+  const signs = [...text]
+  let sum = 1
+  let from = signs.length
+  while (from > 0 && sum + characterWidth(signs[from - 1] ?? '') <= width)
+    sum += characterWidth(signs[--from] ?? '')
+  return `…${signs.slice(from).join('')}`
+}
+
 /** Cuts a text in its middle: uids of one organization have the same start. */
 export function truncateMiddle(text: string, width: number): string {
   if (displayWidth(text) <= width) return text
@@ -72,7 +83,7 @@ function splitWord(word: string, width: number): string[] {
 
 /** Replaces terminal control and bidirectional characters with spaces. */
 export function sanitizeText(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
+  return text.replaceAll(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, ' ')
 }
 
 /** As sanitizeText, but keeps line breaks. */

@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Settings } from '../config/settings.ts'
+import type { Environment, Settings } from '../config/settings.ts'
 import { sanitizeText } from '../output/text-width.ts'
+import { type DirectoryLock, type LockLimits, lockDirectory } from './directory-lock.ts'
 import { failureReason, request } from './http.ts'
 import { findValidToken, remainingMs, type TokenCache } from './token-cache.ts'
 
-/** Provides the token for an audience: BERTH_TOKEN, the stored token, or a new one from the refresh token. */
+/** Refreshes tokens, and sends requests to the token service. */
 
 /** There is no valid token: exit code 4. */
 export class NotSignedIn extends Error {
@@ -25,32 +26,7 @@ export class CommandFailed extends Error {
 export interface TokenSource {
   readonly settings: Settings
   readonly cache: TokenCache
-}
-
-/** Rejects with NotSignedIn if there is no valid token and none can be refreshed. */
-export async function getAccessToken(
-  source: TokenSource,
-  audience = source.settings.audience,
-): Promise<string> {
-  const { settings, cache } = source
-  if (settings.token !== '') return settings.token
-  const known = findValidToken(cache, audience)
-  if (known !== undefined) return known
-  const renewed = await refreshAccessToken(source, audience).catch((error: unknown) => {
-    // The old token may still be valid for a while.
-    const old = cache.read('oidc-token', audience)
-    if (error instanceof Unreachable && old !== undefined && remainingMs(old) > 0) return old
-    throw error
-  })
-  if (renewed !== undefined) return renewed
-  throw new NotSignedIn(notSignedInMessage(source, audience))
-}
-
-function notSignedInMessage({ settings, cache }: TokenSource, audience: string): string {
-  const isOther = audience !== settings.audience && findValidToken(cache, settings.audience) !== undefined
-  return isOther
-    ? `you are not signed in for ${audience}: run berth auth login --audience ${settings.audience} --audience ${audience}`
-    : `you are not signed in to ${settings.issuer}: run berth auth login`
+  readonly env: Environment
 }
 
 /** Cache key of the refresh token of a server, which is shared by all audiences. */
@@ -58,8 +34,7 @@ export function refreshTokenKey({ api }: Pick<Settings, 'api'>): string {
   return api
 }
 
-/** A lock that is not renewed for this long belongs to a process that has ended. */
-const LOCK_STALE_MS = 15_000
+const refreshLockLimits: LockLimits = { staleMs: 15_000, waitMs: 45_000 }
 
 /**
  * Exchanges the refresh token, which can be used once, for a new access token. A lock serializes concurrent processes, because reuse of
@@ -67,7 +42,7 @@ const LOCK_STALE_MS = 15_000
  * `force`: also if the stored token is valid, unless another process has just refreshed it.
  */
 export async function refreshAccessToken(
-  source: TokenSource,
+  source: Pick<TokenSource, 'settings' | 'cache'>,
   audience: string,
   { force = false } = {},
 ): Promise<string | undefined> {
@@ -75,7 +50,7 @@ export async function refreshAccessToken(
   const key = refreshTokenKey(settings)
   if (remainingMs(cache.read('refresh-token', key)) === 0) return undefined
   const before = cache.read('oidc-token', audience)
-  const release = await acquireLock(cache.directory)
+  const lock = await acquireLock(cache.directory)
   try {
     const refreshed = findValidToken(cache, audience)
     if (refreshed !== undefined && !(force && refreshed === before)) return refreshed
@@ -98,27 +73,16 @@ export async function refreshAccessToken(
     if (pair.token?.token) cache.write('oidc-token', pair.token.token, audience)
     return pair.token?.token
   } finally {
-    await release()
+    lock.release()
   }
 }
 
-async function acquireLock(base: string): Promise<() => Promise<void>> {
-  const { lock } = await import('proper-lockfile')
-  mkdirSync(base, { recursive: true, mode: 0o700 })
-  let isLost = false
-  const release = await lock(base, {
-    lockfilePath: join(base, 'refresh.lock'),
-    stale: LOCK_STALE_MS,
-    retries: { retries: 200, minTimeout: 25, maxTimeout: 250 },
-    // The machine was suspended: the response is still valid.
-    onCompromised: () => {
-      isLost = true
-    },
-  }).catch((error: unknown) => {
+async function acquireLock(base: string): Promise<DirectoryLock> {
+  try {
+    mkdirSync(base, { recursive: true, mode: 0o700 })
+    return await lockDirectory(join(base, 'refresh.lock'), refreshLockLimits)
+  } catch (error) {
     throw new CommandFailed(`${base} cannot be locked to refresh the token: ${failureReason(error)}`)
-  })
-  return async () => {
-    if (!isLost) await release().catch(() => undefined)
   }
 }
 
@@ -154,12 +118,15 @@ export function parseJsonOrMessage(text: string): unknown {
   }
 }
 
+export const unreachableHint =
+  'check that the server is running; to use another one, give its URL with --api, BERTH_API or berth config set api URL'
+
 export function toUnreachable(url: string, cause: unknown): Unreachable {
   const why = failureReason(cause)
   const hint = /certificate/i.test(why)
     ? 'to trust the certificate, set NODE_EXTRA_CA_CERTS to its file'
-    : 'check that the server is running and that --api is correct'
-  return new Unreachable(`${new URL(url).host} cannot be reached (${why}); ${hint}`, { cause })
+    : unreachableHint
+  return new Unreachable(`${new URL(url).origin} cannot be reached (${why})\n${hint}`, { cause })
 }
 
 export function errorMessage(body: unknown): string {

@@ -1,3 +1,4 @@
+import { sanitizeText } from '../output/text-width.ts'
 import { version } from '../version.ts'
 
 /** HTTP requests of the command line, with a user agent, a timeout, no redirects, and optional logging. */
@@ -16,7 +17,10 @@ export function getRequestLogger(): typeof requestLogger {
   return requestLogger
 }
 
-/** As `fetch`, with a timeout for the whole response. Redirects are errors: another server must not receive the token (R34). */
+/**
+ * As `fetch`, with a timeout for the whole response. Redirects are never followed: another server must not receive the token (R34). They
+ * are errors, or returned with `redirect: 'manual'`.
+ */
 export async function request(
   url: string | URL,
   init: RequestInit = {},
@@ -34,13 +38,21 @@ export async function request(
     )
   }
   try {
-    const response = await fetch(url, { ...init, headers, signal, redirect: 'error' })
+    const redirect = init.redirect === 'manual' ? 'manual' : 'error'
+    const response = await fetch(url, { ...init, headers, signal, redirect })
     logOutcome(String(response.status))
     return response
   } catch (error) {
     logOutcome(failureReason(error))
     throw error
   }
+}
+
+/** Returns the texts of the Warning headers of a response: `299 - "text"`. */
+export function readWarnings(headers: Headers): string[] {
+  return [...(headers.get('warning') ?? '').matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) =>
+    sanitizeText(text),
+  )
 }
 
 /** Describes why a request failed. */

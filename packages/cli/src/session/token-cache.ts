@@ -21,7 +21,8 @@ export interface TokenCache {
   removeWhere(isUnwanted: (claims: Readonly<Record<string, unknown>>) => boolean): void
 }
 
-const kinds = ['oidc-token', 'refresh-token'] as const
+/** `workload-login`: how a workload signed in, without its token (sign-in/workload.ts). */
+const kinds = ['oidc-token', 'refresh-token', 'workload-login'] as const
 export type TokenKind = (typeof kinds)[number]
 
 /** A token is refreshed if it expires sooner than this. */

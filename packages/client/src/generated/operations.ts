@@ -74,6 +74,9 @@ export const operations = {
   invitations: {
     acceptGroupInvite: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/groupInvites:accept', body: true, repeat: 'never' },
   },
+  groupPaths: {
+    findGroupPaths: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/groups:findPaths', repeat: 'always' },
+  },
   repos: {
     get: { kind: 'get', verb: 'GET', path: '/registry/v2beta1/repos/{uid}', repeat: 'always' },
     create: { kind: 'create', verb: 'POST', path: '/registry/v2beta1/repos/{parent}', repeat: 'with-key' },
@@ -387,7 +390,8 @@ export interface Services {
   /** Manages group invites. A user who accepts an invite with its code receives its role in the group. */
   readonly groupInvites: {
     /**
-     * Creates an invite and returns its code, once. Also requires the right to create role bindings. Fails with
+     * Creates an invite and returns its code and its link, once. If it is for an email address and the operator has
+     * configured SMTP, Berth sends a link there. Also requires the right to create role bindings. Fails with
      * PERMISSION_DENIED if the role has a capability that the caller does not have in the group.
      */
     create(parent: string, groupInvite: types.GroupInviteInput, options?: CreateOptions): Reply<types.GroupInvite>
@@ -424,6 +428,15 @@ export interface Services {
      * capabilities fails with PERMISSION_DENIED.
      */
     acceptGroupInvite(request: types.AcceptGroupInviteRequest, options?: CallOptions): Reply<types.AcceptGroupInviteResponse>
+  }
+  /** Translates between UIDs of groups and paths of names. */
+  readonly groupPaths: {
+    /**
+     * Finds groups that the caller can read, by UID or by path, and returns both. The path of a readable group
+     * includes the names of its ancestors, which the caller may not be able to read otherwise. Groups that do
+     * not exist or that the caller cannot read are omitted.
+     */
+    findGroupPaths(request?: types.FindGroupPathsRequest, options?: CallOptions): Reply<types.FindGroupPathsResponse>
   }
   /** Manages repos, which hold the images of a group. Images are pushed and pulled through the registry. */
   readonly repos: {

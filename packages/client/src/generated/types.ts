@@ -1301,6 +1301,11 @@ export interface ExplainExchangeRequest {
   readonly token: string
   /** UID of the organization's identity provider that issued the token. Empty for all other tokens. */
   readonly identityProvider?: string | undefined
+  /**
+   * Audience that the exchange would request: the address of the API, or the host of the registry, which also
+   * accepts workload tokens that are addressed to it. Empty for the API.
+   */
+  readonly audience?: string | undefined
 }
 
 /** Response message for ExplainExchange. */
@@ -1335,6 +1340,23 @@ export interface ExternalGroupRoleMappingInput {
   readonly roleUid?: string | undefined
   /** UID of the group in which members receive the role: the organization of the provider. */
   readonly scope?: string | undefined
+}
+
+/** Request message for FindGroupPaths. At most 200 UIDs and paths together. */
+export interface FindGroupPathsRequest {
+  /** UIDs of groups. */
+  readonly uids?: readonly string[] | undefined
+  /**
+   * Paths of names, separated by `/`. A path starts with the name of an organization, or with the name of a
+   * group that the caller can read without being able to read its parent.
+   */
+  readonly paths?: readonly string[] | undefined
+}
+
+/** Response message for FindGroupPaths. */
+export interface FindGroupPathsResponse {
+  /** Groups, ordered by UID. A path can match several. */
+  readonly groups: readonly GroupPath[]
 }
 
 /** Request message for GenerateScimToken. */
@@ -1610,12 +1632,25 @@ export interface GroupInvite {
   readonly expirationTime?: string
   /** Whether the invite can be accepted only once. */
   readonly singleUse: boolean
-  /** Code with which to accept the invite. Returned by CreateGroupInvite only. */
+  /**
+   * Code with which to accept the invite, with `link`, `berth auth login --invite-code` or AcceptGroupInvite.
+   * Returned by CreateGroupInvite only.
+   */
   readonly code: string
   /** Identifier of the key that authenticates the code. */
   readonly keyId: string
   /** Time when the invite was created. */
   readonly createTime?: string
+  /**
+   * Address of the page on which users accept the invite, to be sent to them. It contains the code after `#`,
+   * which browsers do not send to servers. Returned by CreateGroupInvite only.
+   */
+  readonly link: string
+  /**
+   * Email that Berth sends to `email` with a link of its own, which also proves that the reader has the
+   * address. Unset if there is none: the invite has no `email`, or the operator has not configured SMTP.
+   */
+  readonly mail?: InviteMail
 }
 
 /** Invitation to join a group with a role. */
@@ -1647,6 +1682,14 @@ export interface GroupInviteRole {
   readonly description: string
   /** Capabilities of the role, in ascending order of their numbers. */
   readonly capabilities: readonly Capability[]
+}
+
+/** UID and path of a group. */
+export interface GroupPath {
+  /** UID of the group. */
+  readonly uid: string
+  /** Names from the organization to the group, separated by `/`. */
+  readonly path: string
 }
 
 /** A group, in version 1 of the API. */
@@ -2170,6 +2213,25 @@ export interface ImportedDocument {
   /** 1 if a newer version of the document is already stored. It then has no effect. */
   readonly older: number
 }
+
+/** Email with the link of an invite. Its state is stored for 30 days after the last possible attempt. */
+export interface InviteMail {
+  /** Delivery of the email to the operator's mail server. */
+  readonly state: InviteMailState
+  /** Number of attempts to send it. */
+  readonly attempts: number
+  /** Reason why it was not sent, or why the last attempt failed. Empty if there was no problem. */
+  readonly problem: string
+  /** Time when the state last changed. */
+  readonly updateTime?: string
+}
+
+/** States of an email. */
+export type InviteMailState =
+  | 'STATE_UNSPECIFIED'
+  | 'STATE_QUEUED'
+  | 'STATE_SENT'
+  | 'STATE_FAILED'
 
 /** Request message for ListAccountAssociations. All filters that are set must match. */
 export interface ListAccountAssociationsRequest {

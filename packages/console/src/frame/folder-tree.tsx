@@ -52,13 +52,10 @@ function Folder({ uid, name, expanded, current }: FolderProps) {
         </Button>
         <span className={uid === current ? 'current' : ''}>{name}</span>
       </TreeItemContent>
-      {isExpanded && (
-        <>
-          {children.map((child) => (
-            <Folder key={child.uid} uid={child.uid} name={child.name} expanded={expanded} current={current} />
-          ))}
-        </>
-      )}
+      {isExpanded &&
+        children.map((child) => (
+          <Folder key={child.uid} uid={child.uid} name={child.name} expanded={expanded} current={current} />
+        ))}
       {isExpanded && hasNextPage && (
         <TreeItem id={`${uid} more`} textValue="More in the list">
           <TreeItemContent>

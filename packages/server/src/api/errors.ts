@@ -109,6 +109,17 @@ export function invalidArgument(field: string, description: string): ApiError {
   return invalidArguments([{ field, description }])
 }
 
+/** Code 3 for a part of a request as a whole, which is the field of its violation: `body`, `query`, `path`. `description` follows its name. */
+export function invalidPart(
+  part: 'body' | 'path' | 'query' | 'message' | 'headers',
+  description: string,
+): ApiError {
+  const text = `the ${part} ${description}`
+  return new ApiError(Code.INVALID_ARGUMENT, `Invalid argument: ${text}`, {
+    details: [{ kind: 'BadRequest', fieldViolations: [{ field: part, description: text }] }],
+  })
+}
+
 /** Returns the same error with other names for the fields of its violations. */
 export function withFieldNames(error: ApiError, renameField: (field: string) => string): ApiError {
   const badRequest = error.details.find((detail) => detail.kind === 'BadRequest')

@@ -15,10 +15,10 @@ export const shownOnceFields: Readonly<Record<string, string | undefined>> = {
   'chainguard.platform.iam.v2beta1.GroupInvite': 'code',
 }
 
-/** Fields that are computed from other resources and change without an update. */
+/** Fields that are computed from other values and change without an update. */
 const embeddedFields: Readonly<Record<string, readonly string[] | undefined>> = {
   'chainguard.platform.iam.v2beta1.RoleBinding': ['identity', 'group', 'role'],
-  'chainguard.platform.iam.v2beta1.GroupInvite': ['role'],
+  'chainguard.platform.iam.v2beta1.GroupInvite': ['role', 'link', 'mail'],
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../config/limits.ts'
 import { ApiError } from './errors.ts'
-import { checkDescription, checkEmail, checkName, isSameEmail, requireValid } from './fields.ts'
+import { checkDescription, checkEmail, checkLine, checkName, isSameEmail, requireValid } from './fields.ts'
 
 test('names match the whole pattern', () => {
   for (const name of [
@@ -23,15 +23,25 @@ test('names match the whole pattern', () => {
   })
 })
 
-test('descriptions are one line of at most 512 characters, not bytes', () => {
-  for (const text of ['', 'Größe: 5 µm', '🛳'.repeat(512), 'a  b', '<b>'])
+test('descriptions have any number of lines, and at most 512 characters, not bytes (descriptionCharsMax)', () => {
+  for (const text of ['', 'Größe: 5 µm', '🛳'.repeat(512), 'a  b', '<b>', 'a\nb', 'a\r\n\tb\n', 'a\u2028b'])
     assert.equal(checkDescription(text), undefined)
+  for (const text of ['\u0000', 'a\u001b[31m', '\u007f', '\u0085'])
+    assert.deepEqual(checkDescription(text, 'note'), {
+      field: 'note',
+      description: 'must not contain control characters, except tabs and line breaks',
+    })
+  assert.match(checkDescription('a'.repeat(513))?.description ?? '', /at most 512/)
+})
+
+test('a company and the like is one line', () => {
+  assert.equal(checkLine('Größe & Söhne', 'company'), undefined)
   for (const text of ['a\nb', 'a\tb', '\r', '\u0000', '\u007f', '\u0085', '\u2028', '\u2029'])
-    assert.deepEqual(checkDescription(text, 'company'), {
+    assert.deepEqual(checkLine(text, 'company'), {
       field: 'company',
       description: 'must be one line without control characters',
     })
-  assert.match(checkDescription('a'.repeat(513))?.description ?? '', /at most 512/)
+  assert.match(checkLine('a'.repeat(513), 'company')?.description ?? '', /at most 512/)
 })
 
 test('an email address is bare, ASCII, and no longer than RFC 5321 allows (emailCharsMax)', () => {

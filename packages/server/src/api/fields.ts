@@ -6,8 +6,9 @@ import { type FieldViolation, invalidArguments } from './errors.ts'
 /** Names of groups (the spec) and of all other resources with a name (decision 18). */
 const namePattern = /^[a-z0-9 ._-]{1,}$/
 
-/** Descriptions: one line of at most 512 characters. */
-const descriptionPattern = /^[^\p{Cc}\u2028\u2029]*$/u
+/** Descriptions may have several lines. */
+const linesPattern = /^(?:[\t\n\r]|\P{Cc})*$/u
+const linePattern = /^[^\p{Cc}\u2028\u2029]*$/u
 
 export function checkName(name: string, field = 'name'): FieldViolation | undefined {
   if (!namePattern.test(name)) return { field, description: `name must match "${namePattern.source}"` }
@@ -17,14 +18,23 @@ export function checkName(name: string, field = 'name'): FieldViolation | undefi
   return undefined
 }
 
+/** Checks text of any number of lines. */
 export function checkDescription(description: string, field = 'description'): FieldViolation | undefined {
-  if ([...description].length > limits.descriptionCharsMax) {
-    return { field, description: `must have at most ${limits.descriptionCharsMax} characters` }
+  if (!linesPattern.test(description)) {
+    return { field, description: 'must not contain control characters, except tabs and line breaks' }
   }
-  if (!descriptionPattern.test(description)) {
-    return { field, description: 'must be one line without control characters' }
-  }
-  return undefined
+  return checkLength(description, field)
+}
+
+/** Checks text of one line, such as the name of a company. */
+export function checkLine(line: string, field: string): FieldViolation | undefined {
+  if (!linePattern.test(line)) return { field, description: 'must be one line without control characters' }
+  return checkLength(line, field)
+}
+
+function checkLength(text: string, field: string): FieldViolation | undefined {
+  if ([...text].length <= limits.descriptionCharsMax) return undefined
+  return { field, description: `must have at most ${limits.descriptionCharsMax} characters` }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { limits } from '../config/limits.ts'
-import { invalidArgument } from './errors.ts'
+import { invalidArgument, invalidPart } from './errors.ts'
 
 /**
  * Parses `application/x-www-form-urlencoded` text. Fails with code 3 if it has more than `fieldsMax` fields, before it creates
@@ -9,7 +9,7 @@ export function parseFormFields(text: string, fieldsMax: number = limits.formFie
   let fields = 1
   for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) {
     fields += 1
-    if (fields > fieldsMax) throw invalidArgument('', `a form may have at most ${fieldsMax} fields`)
+    if (fields > fieldsMax) throw invalidPart('body', `may have at most ${fieldsMax} fields`)
   }
   const parsed = new URLSearchParams(text)
   for (const [name, value] of parsed) {

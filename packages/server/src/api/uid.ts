@@ -33,6 +33,11 @@ export function parentOf(uid: string): Uid | '' {
   return cut < 0 ? '' : (uid.slice(0, cut) as Uid)
 }
 
+/** Returns the segment after the last slash; a root itself. */
+export function lastSegment(uid: string): string {
+  return uid.slice(uid.lastIndexOf('/') + 1)
+}
+
 /** Returns the uids from the root to the uid itself. */
 export function pathOf(uid: string): Uid[] {
   const path: Uid[] = []

@@ -29,7 +29,7 @@ export interface AuditExportOptions extends Pick<MethodPipeline, 'authorizeHeade
 }
 
 const method = AuditService.method.listAuditEvents
-const readQuery = createQueryReader(ListAuditEventsRequestSchema, [])
+const readQuery = createQueryReader(ListAuditEventsRequestSchema, [], 'refused')
 const writeEvent = createJsonWriter(AuditEventSchema)
 const headers = { 'content-type': 'application/x-ndjson', ...commonHeaders }
 

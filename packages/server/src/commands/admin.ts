@@ -13,6 +13,7 @@ import { restoreCommand } from './backup/restore.ts'
 import { checkCommand } from './check.ts'
 import { collectCommand } from './garbage-collection.ts'
 import { keysGroup } from './keys.ts'
+import { mailGroup } from './mail/mail.ts'
 import { jsonOption } from './options.ts'
 import { scrubCommand } from './scrub.ts'
 import { sessionsGroup } from './sessions.ts'
@@ -119,6 +120,7 @@ export const adminCommands: CommandBody = {
     sessionsGroup,
     setupLinkCommand,
     accountsGroup,
+    mailGroup,
     collectCommand,
     scrubCommand,
     backupCommand,

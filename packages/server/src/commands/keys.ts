@@ -8,6 +8,7 @@ import { readConfigOrExit, withExistingInstallation } from './with-installation.
 const view: View<SigningKeySummary> = {
   columns: [
     { title: 'KEY', kind: 'name', value: ({ kid }) => kid },
+    { title: 'ALGORITHM', kind: 'name', value: ({ algorithm }) => algorithm },
     { title: 'STATE', kind: 'name', value: ({ state }) => state },
     { title: 'SIGNS FROM', kind: 'time', value: ({ signsFromTime }) => signsFromTime },
     { title: 'PUBLISHED UNTIL', kind: 'time', value: ({ expireTime }) => expireTime },

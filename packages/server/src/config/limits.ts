@@ -18,7 +18,7 @@ export const limits = {
   pageSizeMax: 200,
   pageTokenMaxAgeMs: 3 * DAY_MS,
   /** Longest page token that is parsed. */
-  pageTokenCharsMax: 4 * KIB,
+  pageTokenCharsMax: 8 * KIB,
   /** Sort keys in one `order_by`. */
   orderByKeysMax: 5,
   /** Values of one filter of advisories, and the length of each. */
@@ -57,8 +57,10 @@ export const limits = {
   filterIdsMax: 1000,
   /** Results of a list of version 1, which has no pages. */
   v1ListMax: 50_000,
-  /** Pages of repos in one such list. */
+  /** READMEs and overlays of the repos in one such list. */
   listedReadmesBytesMax: 32 * MIB,
+  /** Overlays in one page of repos, which ends early: gRPC clients read 4 MiB by default. */
+  listedOverlaysBytesMax: 3 * MIB,
   /** Series of the metric of version 1 calls, by identity and method; further identities count as one. */
   v1MetricSeriesMax: 5000,
   /** Latest digests of a tag that are stored. */
@@ -111,8 +113,12 @@ export const limits = {
   descriptionCharsMax: 512,
   /** The spec gives names no maximum; the database index does. */
   nameCharsMax: 1024,
-  /** Depth of a group below its organization: uids stay short enough for an index key. */
-  groupDepthMax: 32,
+  /** Depth of a group below its organization: a uid, of 17 characters for each level, fits into an index key with a name (ADR 38). */
+  groupDepthMax: 100,
+  /** A uid together with the name or URL of its resource: index keys have both, and PostgreSQL limits them to 2704 bytes. */
+  uidAndNameCharsMax: 2600,
+  /** Groups whose paths one request finds. */
+  groupPathsMax: 200,
   patternCharsMax: 1024,
   issuerCharsMax: 255,
   jwksCharsMax: 64 * KIB,
@@ -145,8 +151,8 @@ export const limits = {
   emailCharsMax: 254,
   /** How long an invite may stay open; the public contract names no maximum. */
   inviteLifetimeMsMax: 365 * DAY_MS,
-  /** The code of an invite to the deepest group has about 900. */
-  inviteCodeCharsMax: KIB,
+  /** The code of an invite to the deepest group has about 2500. */
+  inviteCodeCharsMax: 3 * KIB,
   /** Entries of one map or list in an account association, and characters of one text in it. */
   associationEntriesMax: 50,
   associationTextCharsMax: 255,
@@ -158,8 +164,9 @@ export const limits = {
   syncDestinationCharsMax: 512,
   /** How long a repo follows its source (the public contract). */
   syncLifetimeMs: 14 * DAY_MS,
-  /** A whole overlay, and each list and map in it. */
-  overlayBytesMax: 128 * KIB,
+  /** A whole overlay, the certificates in it, and each list and map in it. */
+  overlayBytesMax: 8 * MIB,
+  overlayCertificatesBytesMax: MIB,
   overlayEntriesMax: 500,
   /** A README, in UTF-8: the most expensive one of this length takes half a second to check. */
   readmeBytesMax: 64 * KIB,
@@ -237,9 +244,9 @@ export const limits = {
   retentionBatchRows: 50,
   /** Untagged manifests that one retention run deletes or a preview lists; the next run continues. */
   retentionManifestsMax: 100_000,
-  /** Warnings in one registry response, and characters of one. */
-  registryWarningsMax: 8,
-  registryWarningCharsMax: 500,
+  /** Warnings in one response, and characters of one. */
+  warningsMax: 8,
+  warningCharsMax: 500,
   /** An upload that is not continued for this long expires. */
   uploadIdleMsMax: DAY_MS,
   /** Lease of a request that writes an upload, renewed while bytes arrive; after it another request may continue the upload. */
@@ -437,6 +444,8 @@ export const limits = {
   passwordHashWaitMs: 10 * SECOND_MS,
   /** Name of an account or a passkey. */
   accountNameCharsMax: 100,
+  /** Groups of a user that the start page and the API reference offer. */
+  userGroupsMax: 20,
   passkeysMax: 20,
   /** Lifetime of the link that creates the owner account, and of a password link. */
   setupLinkMs: DAY_MS,
@@ -455,6 +464,40 @@ export const limits = {
   /** Attempts of one kind that one address may start in a window without a sign-in; many users may share an address. */
   signInAttemptsPerAddressMax: 500,
   signInAttemptWindowMs: 15 * MINUTE_MS,
+
+  // Email.
+  /** One attempt to send an email, from the connection on; and the waits for its steps. */
+  mailSendMs: MINUTE_MS,
+  mailConnectMs: 10 * SECOND_MS,
+  mailIdleMs: 20 * SECOND_MS,
+  /** Lease of a running attempt, and between two looks for email that is due. */
+  mailLeaseMs: 2 * MINUTE_MS,
+  mailPollMs: 2 * SECOND_MS,
+  /** Attempts that run at the same time on a node, and about one organization. */
+  mailConcurrencyMax: 4,
+  mailConcurrencyPerOrganizationMax: 2,
+  /** Wait after the first failed attempt, which doubles with each further one, and its maximum. */
+  mailRetryMs: 30 * SECOND_MS,
+  mailRetryMsMax: HOUR_MS,
+  /** How long attempts to send an invite continue; shorter if the invite expires before. */
+  inviteMailMs: DAY_MS,
+  /** How long the state of an email is stored after its last possible attempt. */
+  mailRecordMs: 30 * DAY_MS,
+  /** Emails that wait in the installation; further ones are not sent. */
+  mailQueueMax: 10_000,
+  /** Invites that Berth sends: for one caller, for one organization, and to one address from all organizations. */
+  inviteMailsPerCallerMax: 50,
+  inviteMailsPerOrganizationMax: 500,
+  inviteMailsPerRecipientMax: 10,
+  inviteMailWindowMs: DAY_MS,
+  /** Reason why an email was not sent, as the mail server states it. */
+  mailProblemCharsMax: 300,
+  /** Lifetime of the link that resets a forgotten password. */
+  passwordResetMs: 30 * MINUTE_MS,
+  /** Password resets that one address of a client requests, and that are sent to one email address. */
+  passwordResetsPerAddressMax: 20,
+  passwordResetsPerEmailMax: 3,
+  passwordResetWindowMs: HOUR_MS,
 
   // The audit log: denials and exchanges wait in memory for a second.
   /** Exchanges that wait to be written; more are dropped while the database does not accept them. */
@@ -489,6 +532,8 @@ export const limits = {
   bufferedBytesMax: 128 * MIB,
   /** A body or message of a method without authentication: a foreign token is the longest. */
   unauthenticatedBodyBytesMax: 64 * KIB,
+  /** The same for repos with an overlay: its JSON is longer than the overlay. */
+  repoRequestBytesMax: 12 * MIB,
   /** A message after decompression. */
   grpcMessageBytesMax: MIB,
   /** Longer JSON is parsed in steps, between which other requests run. */

@@ -15,6 +15,9 @@ export interface FirstOrganization {
 /** The name of the setting, which every installation has after its first start. */
 export const FIRST_ORGANIZATION = 'first_organization'
 
+/** The name of the owner's identity while it has no account. */
+export const OWNER_NAME = 'owner'
+
 /** The value of the setting. `named`: the operator has chosen the name of the organization. */
 interface FirstOrganizationSetting {
   readonly organization: string

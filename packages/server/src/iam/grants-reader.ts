@@ -17,7 +17,7 @@ import type { Tx } from '../storage/db.ts'
 import { runInTransaction, runText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
 import { readVoucher, type VoucherColumns, validSessionSql } from '../tokens/sessions/valid-sessions.ts'
-import { managedRoleByUid } from './managed-roles.ts'
+import { managedRoleByUid, withCatalogOfOwner } from './managed-roles.ts'
 
 /**
  * Reads what an identity may do, when it is asked for (R12): a deleted binding, role, identity or session has no effect on any node from
@@ -49,6 +49,12 @@ interface CallerRow extends Nullable<VoucherColumns> {
 type Nullable<T> = { readonly [K in keyof T]: T[K] | null }
 
 type GrantsStore = Pick<Store, 'db' | 'clock'>
+
+/** Rules of this installation. */
+export interface GrantRules {
+  /** Owners hold the capabilities of `catalog.admin`. */
+  readonly ownersManageCatalog: boolean
+}
 
 /** A suspended organization is closed to its members: bindings in it grant nothing. */
 const organizationIsActive = (root: string) =>
@@ -101,7 +107,7 @@ interface CachedGrants {
   readonly expiresAtMs: number
 }
 
-export function createGrantsReader(store: GrantsStore): ReadGrants {
+export function createGrantsReader(store: GrantsStore, rules: GrantRules): ReadGrants {
   const { db, clock } = store
   const cache = new LRUCache<string, CachedGrants>({ max: CACHED_IDENTITIES_MAX })
 
@@ -109,7 +115,7 @@ export function createGrantsReader(store: GrantsStore): ReadGrants {
     const facts: readonly GrantRow[] = await readGrantRows(store, caller)
     const found = findCaller(facts, caller)
     if (found === undefined) return undefined
-    const grants = grantsOf(sumCapabilities(facts, found.voucher), found)
+    const grants = grantsOf(sumCapabilities(facts, found.voucher, rules), found)
     const { expiresAtMs: untilMs } = found
     if (version !== undefined) cache.set(key, { version, grants, expiresAtMs: untilMs })
     return grants
@@ -133,11 +139,11 @@ export function createGrantsReader(store: GrantsStore): ReadGrants {
 }
 
 /** Returns what a caller may do as a transaction sees it, including its own changes. Nothing is cached. */
-export function grantsIn(store: GrantsStore): Store['grantsIn'] {
+export function grantsIn(store: GrantsStore, rules: GrantRules): Store['grantsIn'] {
   return async (tx, caller) => {
     const facts = await readGrantRows(store, caller, tx)
     const found = findCaller(facts, caller)
-    return found && narrowToToken(grantsOf(sumCapabilities(facts, found.voucher), found), caller)
+    return found && narrowToToken(grantsOf(sumCapabilities(facts, found.voucher, rules), found), caller)
   }
 }
 
@@ -168,7 +174,11 @@ function findCaller(rows: readonly GrantRow[], { session }: Caller): FoundCaller
   )
 }
 
-function sumCapabilities(rows: readonly GrantRow[], voucher: Voucher): CapabilitiesByScope {
+function sumCapabilities(
+  rows: readonly GrantRow[],
+  voucher: Voucher,
+  { ownersManageCatalog }: GrantRules,
+): CapabilitiesByScope {
   const byScope = new Map<string, CapabilitySet>()
   for (const fact of rows) {
     if (fact.scope === null) continue
@@ -179,7 +189,25 @@ function sumCapabilities(rows: readonly GrantRow[], voucher: Voucher): Capabilit
       union(byScope.get(scope) ?? noCapabilities, capabilitiesOf(scope, role_uid, capabilities)),
     )
   }
-  return byScope
+  return ownersManageCatalog ? withCatalogOfOwners(byScope) : byScope
+}
+
+/** Adds the catalog to each scope where the caller holds all that an owner does, also by roles above it. */
+function withCatalogOfOwners(byScope: CapabilitiesByScope): CapabilitiesByScope {
+  return new Map(
+    [...byScope.keys()].map((scope) => [scope, withCatalogOfOwner(capabilitiesAt(byScope, scope))]),
+  )
+}
+
+/** Returns all capabilities at a uid: of roles there, at every group above, and on the platform. */
+function capabilitiesAt(byScope: CapabilitiesByScope, uid: string): CapabilitySet {
+  let held = byScope.get('') ?? noCapabilities
+  if (uid === '') return held
+  for (const group of pathOf(uid)) {
+    const here = byScope.get(group)
+    if (here !== undefined) held = union(held, here)
+  }
+  return held
 }
 
 function narrowToToken(grants: Grants, caller: Caller): Grants {
@@ -199,15 +227,7 @@ function grantsOf(
   capabilitiesByScope: CapabilitiesByScope,
   { voucher, hasUserAuthority: actsAsPerson }: Pick<Grants, 'voucher' | 'hasUserAuthority'>,
 ): Grants {
-  const at = (uid: string): CapabilitySet => {
-    let held = capabilitiesByScope.get('') ?? noCapabilities
-    if (uid === '') return held
-    for (const group of pathOf(uid)) {
-      const here = capabilitiesByScope.get(group)
-      if (here !== undefined) held = union(held, here)
-    }
-    return held
-  }
+  const at = (uid: string): CapabilitySet => capabilitiesAt(capabilitiesByScope, uid)
   return {
     voucher,
     hasUserAuthority: actsAsPerson,

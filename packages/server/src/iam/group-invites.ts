@@ -12,7 +12,8 @@ import { checkEmail, requireValid } from '../api/fields.ts'
 import { applyUpdate, durationMs, timestampOf } from '../api/messages.ts'
 import { parseUid, rootOf, type Uid } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
-import { requireScope } from '../pipeline/authorization.ts'
+import { deleteMail, readMailStatuses } from '../mail/outbox.ts'
+import { authorizationOf, requireScope } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import type { Reader } from '../storage/db.ts'
@@ -27,7 +28,8 @@ import type { GroupInviteRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { lockGrantableRole } from './grantable-role.ts'
 import { lockGroup } from './groups/parent-group.ts'
-import { inviteCodeHash, newInviteCode } from './invite-code.ts'
+import { inviteCodeHash, newInviteCode } from './invites/invite-code.ts'
+import { inviteLink, queueInviteMail, toInviteMail } from './invites/invite-mail.ts'
 import { capabilitiesOfRole } from './roles.ts'
 
 /**
@@ -44,10 +46,17 @@ const invites: ResourceDeclaration<'group_invites', typeof GroupInviteSchema, Li
   schema: GroupInviteSchema,
   toMessages: (rows, reader) => hydrateInvites(reader, rows),
   defaultOrder: 'created_at desc',
+  beforeDelete: (tx, { uid }) => deleteMail(tx, uid),
   filter: ({ keyId }) => ({ equals: { key_id: keyId } }),
 }
 
-export function groupInvitesService(store: Store) {
+export interface InviteOptions {
+  readonly authUrl: string
+  /** Whether the operator has configured a mail server. */
+  readonly sendsMail: boolean
+}
+
+export function groupInvitesService(store: Store, { authUrl, sendsMail }: InviteOptions) {
   const { db, clock, uids } = store
 
   return implement(GroupInvitesService, {
@@ -55,6 +64,7 @@ export function groupInvitesService(store: Store) {
 
     async createGroupInvite({ groupInvite = create(GroupInviteSchema) }, call) {
       const group = requireScope(call).scope as Uid
+      const creator = authorizationOf(call).caller.identity
       return mutate(store, call, async (tx) => {
         await lockGroup(db, tx, group)
         requireValid(checkRoleUid(groupInvite), checkOptionalEmail(groupInvite), checkTtl(groupInvite))
@@ -71,14 +81,15 @@ export function groupInvitesService(store: Store) {
           single_use: Number(groupInvite.singleUse),
           key_id: keyId,
           code_hash: inviteCodeHash(code),
+          created_by: creator,
           created_ms: now,
           updated_ms: now,
         }
         await insertResource(db, tx, 'group_invites', row)
-        return {
-          uid: row.uid,
-          response: { ...requireInvite(await hydrateInvites(tx, [row]), row.uid), code },
-        }
+        if (sendsMail && row.email !== '')
+          await queueInviteMail(store, tx, row, code, { kind: 'identity', id: creator })
+        const invite = requireInvite(await hydrateInvites(tx, [row]), row.uid)
+        return { uid: row.uid, response: { ...invite, code, link: inviteLink(authUrl, code) } }
       })
     },
 
@@ -104,6 +115,8 @@ export function groupInvitesService(store: Store) {
           updated_ms: nextUpdateMs(store, row),
         }
         await updateResource(tx, 'group_invites', scope, changed)
+        // An earlier email was for the earlier address.
+        if (next.email !== row.email) await deleteMail(tx, scope)
         return {
           uid: scope,
           response: requireInvite(await hydrateInvites(tx, [{ ...row, ...changed }]), scope),
@@ -113,13 +126,16 @@ export function groupInvitesService(store: Store) {
   })
 }
 
-/** Returns invites with their roles, if those still exist: one statement, whatever their number. */
+/** Returns invites with their roles, if those still exist: a fixed number of statements, whatever their number. */
 async function hydrateInvites(db: Reader, rows: readonly GroupInviteRow[]): Promise<GroupInvite[]> {
   const roleUids = rows.map((row) => row.role_uid)
   const roles = await readRowsByUid(db, 'roles', ['name', 'description', 'capabilities'], roleUids)
+  const forAddress = rows.filter(({ email }) => email !== '').map(({ uid }) => uid)
+  const mails = await readMailStatuses(db, forAddress)
   return rows.map((row) => {
     const role = roles.get(row.role_uid)
-    const invite = toGroupInvite(row)
+    const mail = mails.get(row.uid)
+    const invite = { ...toGroupInvite(row), ...(mail && { mail: toInviteMail(mail) }) }
     if (role === undefined) return invite
     const { uid, name, description } = role
     const capabilities = capabilitiesIn(capabilitiesOfRole(role))
@@ -138,6 +154,7 @@ function toGroupInvite(row: GroupInviteRow): GroupInvite {
     expirationTime: timestampOf(row.expires_ms),
     singleUse: row.single_use === 1,
     code: '',
+    link: '',
     keyId: row.key_id,
     createTime: timestampOf(row.created_ms),
   }

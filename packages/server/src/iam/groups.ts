@@ -269,6 +269,9 @@ async function nameTakenError({ db }: Store, call: Call, parent: string, name: s
       ? await findOrganizationByName(db.kysely, name)
       : await findUid(db, 'groups', { root: rootOf(parent), parent, name })
   const resource = describeResource(call, uid, Capability.CAP_IAM_GROUPS_LIST, name)
-  const where = parent === '' ? 'an organization' : `a group in ${parent}`
-  return alreadyExists(GROUP_TYPE, resource, `${where} is named ${name} already`)
+  const description =
+    parent === ''
+      ? `an organization is named ${name} already, and names of organizations are unique on a server. Choose another name`
+      : `a group in ${parent} is named ${name} already. Names of groups are parts of paths, such as repository names, so the groups of one parent have different names. Choose another name`
+  return alreadyExists(GROUP_TYPE, resource, description)
 }

@@ -8,7 +8,7 @@ import {
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { create, equals, toBinary } from '@bufbuild/protobuf'
 import { failedPrecondition, invalidArgument } from '../api/errors.ts'
-import { checkDescription, checkName } from '../api/fields.ts'
+import { checkDescription, checkLine, checkName } from '../api/fields.ts'
 import { timestampOf } from '../api/messages.ts'
 import { authorizationOf, requireCapabilities } from '../pipeline/authorization.ts'
 import { type Call, implement } from '../pipeline/call.ts'
@@ -21,7 +21,12 @@ import {
 } from '../storage/resources/resource-methods.ts'
 import type { IdentityRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
-import { checkRelationship, type RelationshipRules, relationshipOf } from '../tokens/trust/relationship.ts'
+import {
+  checkRelationship,
+  type RelationshipRules,
+  relationshipOf,
+  relationshipWarnings,
+} from '../tokens/trust/relationship.ts'
 import { requireNotServiceBound } from './account-associations.ts'
 import { lockGroup } from './groups/parent-group.ts'
 import type { LastSeen } from './identities/last-seen.ts'
@@ -54,7 +59,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
         return [
           checkName(next.name),
           checkDescription(next.description),
-          checkDescription(next.company, 'company'),
+          checkLine(next.company, 'company'),
           ...(isReassigned(change) ? checkRelationship(next, rules, times) : []),
         ]
       },
@@ -66,6 +71,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
         // An account association refers to the identity of a service, which it would no longer be.
         if (existing.current.relationship.case === 'servicePrincipal') await requireNotServiceBound(tx, uid)
       },
+      warnings: relationshipWarnings,
       columns: (change) => {
         const { next, nowMs, existing } = change
         return {

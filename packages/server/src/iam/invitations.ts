@@ -25,7 +25,7 @@ import {
 import type { GroupInviteRow, RoleBindingRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { GROUP_INVITE_TYPE } from './group-invites.ts'
-import { isInviteCode, readInviteCode } from './invite-code.ts'
+import { isInviteCode, isProof, readInviteCode, readReceivedInvite } from './invites/invite-code.ts'
 import {
   bindingExistsError,
   hydrateBindings,
@@ -69,7 +69,7 @@ export interface Acceptor extends Pick<AuditEvent, 'actor' | 'method' | 'request
 }
 
 /**
- * Gives an identity the role that an invite code grants, and records which organization's provider vouched for it; an existing binding that
+ * Gives an identity the role that an invite grants, and records which organization's provider vouched for it; an existing binding that
  * does not count for that provider is recorded again. Deletes a single-use invite, with an audit record. The caller writes the audit record
  * of the binding. Nothing is written before all checks pass, so a caller may catch an error and continue in the same transaction.
  *
@@ -79,11 +79,11 @@ export interface Acceptor extends Pick<AuditEvent, 'actor' | 'method' | 'request
 export async function acceptInvite(
   store: Store,
   tx: Tx,
-  code: string,
+  text: string,
   acceptor: Acceptor,
 ): Promise<RoleBindingRow> {
   const { db, clock } = store
-  const invite = await lockInvite(store, tx, code)
+  const invite = await lockInvite(store, tx, text)
   if (invite === undefined || invite.expires_ms <= clock()) throw inviteNotFound()
 
   const { uid, parent, role_uid: roleUid } = invite
@@ -93,10 +93,9 @@ export async function acceptInvite(
   // Other transactions that bind this identity wait, so one check for the role is enough.
   const identity = await lockResource(db, tx, 'identities', identityUid, 'update')
   if (identity === undefined || !isBindable(identityUid, group)) throw inviteNotFound()
-  const email = verifiedEmailOf(voucher, identity.email)
-  const isForAcceptor =
-    invite.email === '' || (email.isTrustedIn(rootOf(group)) && isSameEmail(invite.email, email.address))
-  if (!isForAcceptor) throw inviteNotFound()
+  const offer = { email: invite.email, provesEmail: provesEmail(store, invite, text), root: rootOf(group) }
+  const match = matchInvitee(offer, voucher, identity)
+  if (match !== 'yes' && match !== 'verifies') throw inviteNotFound()
 
   const role = await lockResource(db, tx, 'roles', roleUid, 'share')
   if (role === undefined)
@@ -107,6 +106,12 @@ export async function acceptInvite(
     isBindingEffective(voucher, { scope: group, acceptedThrough: bound.accepted_through })
   if (counts) throw bindingExistsError(group, { identityUid, roleUid })
 
+  if (match === 'verifies')
+    await updateResource(tx, 'identities', identityUid, {
+      email: identity.email_unverified,
+      email_unverified: '',
+      updated_ms: nextUpdateMs(store, identity),
+    })
   if (invite.single_use === 1) {
     await deleteResource(db, tx, 'group_invites', uid)
     await recordEvent(tx, { ...event, timeMs: clock(), uid })
@@ -121,32 +126,84 @@ export async function acceptInvite(
 
 /** What an invite code offers, shown to its holder before they accept. */
 export interface InviteOffer {
+  readonly uid: Uid
   readonly group: { readonly uid: string; readonly name: string }
   readonly role: { readonly uid: string; readonly name: string }
   /** The only address that the invite is for; '' if it is for anyone. */
   readonly email: string
+  /** Whether the holder of the code has received it from Berth at this address. */
+  readonly provesEmail: boolean
+  readonly expiresMs: number
+  /** Name of the user who created the invite, with the verified address if there is one; '' if it is not recorded. */
+  readonly inviter: string
+}
+
+/**
+ * Whether a user can accept an invite for an email address. `verifies`: yes, and the code proves that the address of the local account is the
+ * user's. `unverified`: the local account has this address, but nothing proves that it is the user's.
+ */
+export type InviteeMatch = 'yes' | 'verifies' | 'unverified' | 'no'
+
+export function matchInvitee(
+  { email, provesEmail, root }: Pick<InviteOffer, 'email' | 'provesEmail'> & { readonly root: string },
+  voucher: Voucher,
+  identity: { readonly email: string; readonly email_unverified: string },
+): InviteeMatch {
+  if (email === '') return 'yes'
+  const verified = verifiedEmailOf(voucher, identity.email)
+  if (verified.isTrustedIn(root) && isSameEmail(email, verified.address)) return 'yes'
+  // An organization's provider never verifies an address for others (ADR 13).
+  if (voucher.kind !== 'account' || !isSameEmail(email, identity.email_unverified)) return 'no'
+  return provesEmail ? 'verifies' : 'unverified'
 }
 
 /** Undefined for a code that is wrong, expired or used up, and when the group or the role was deleted. */
 export async function findInviteOffer(
-  { db, clock }: Pick<Store, 'db' | 'clock'>,
-  code: string,
+  store: Pick<Store, 'db' | 'clock' | 'secretsKey'>,
+  text: string,
 ): Promise<InviteOffer | undefined> {
-  const invite = await findInvite(db.kysely, code)
+  const { db, clock } = store
+  const invite = await findInvite(db.kysely, text)
   if (invite === undefined || invite.expires_ms <= clock()) return undefined
   const group = await readResource(db, 'groups', invite.parent)
   const role = await readResource(db, 'roles', invite.role_uid)
   if (group === undefined || group.status === OrgStatus.SUSPENDED || role === undefined) return undefined
   return {
+    uid: invite.uid as Uid,
     group: { uid: group.uid, name: group.name },
     role: { uid: role.uid, name: role.name },
     email: invite.email,
+    provesEmail: provesEmail(store, invite, text),
+    expiresMs: invite.expires_ms,
+    inviter: await readInviter(db.kysely, invite.created_by),
   }
 }
 
+function provesEmail(
+  { secretsKey }: Pick<Store, 'secretsKey'>,
+  invite: Pick<GroupInviteRow, 'uid' | 'email'>,
+  text: string,
+): boolean {
+  return invite.email !== '' && isProof(secretsKey, readReceivedInvite(text).proof, invite)
+}
+
+async function readInviter(db: Reader, uid: string): Promise<string> {
+  if (uid === '') return ''
+  const identity = await db
+    .selectFrom('identities')
+    .leftJoin('accounts', 'accounts.identity_uid', 'identities.uid')
+    .select(['identities.name', 'identities.email', 'accounts.name as account'])
+    .where('identities.root', '=', rootOf(uid))
+    .where('identities.uid', '=', uid)
+    .executeTakeFirst()
+  if (identity === undefined) return ''
+  const name = identity.account ?? identity.name
+  return identity.email === '' ? name : `${name} (${identity.email})`
+}
+
 /** Finds the invite of a code, expired or not. */
-async function findInvite(db: Reader, code: string): Promise<GroupInviteRow | undefined> {
-  const named = readInviteCode(code)
+async function findInvite(db: Reader, text: string): Promise<GroupInviteRow | undefined> {
+  const named = readInviteCode(text)
   if (named === undefined) return undefined
   const found = await db
     .selectFrom('group_invites')
@@ -154,15 +211,15 @@ async function findInvite(db: Reader, code: string): Promise<GroupInviteRow | un
     .where('root', '=', rootOf(named.group))
     .where('key_id', '=', named.keyId)
     .executeTakeFirst()
-  return isInviteCode(code, found?.code_hash) ? found : undefined
+  return isInviteCode(readReceivedInvite(text).code, found?.code_hash) ? found : undefined
 }
 
 /**
  * Locks the invite of a code for this transaction, and its group, so that it is not deleted meanwhile. Only a caller with the right code
  * can lock anything.
  */
-async function lockInvite({ db }: Store, tx: Tx, code: string): Promise<GroupInviteRow | undefined> {
-  const found = await findInvite(tx, code)
+async function lockInvite({ db }: Store, tx: Tx, text: string): Promise<GroupInviteRow | undefined> {
+  const found = await findInvite(tx, text)
   if (found === undefined) return undefined
   const group = await lockResource(db, tx, 'groups', found.parent, 'share')
   // A suspended organization is closed to its members, and to new ones.

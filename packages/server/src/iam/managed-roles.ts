@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto'
-import { type CapabilitySet, capabilityByName, capabilitySetOf, union } from '@berth/contract/capabilities.ts'
+import {
+  type CapabilitySet,
+  capabilitiesIn,
+  capabilityByName,
+  capabilitySetOf,
+  includesAll,
+  isGrantable,
+  union,
+} from '@berth/contract/capabilities.ts'
 
 /**
  * The roles that come with the platform. They are at the root, every caller can read them, and they cannot be changed. Their names and
@@ -106,6 +114,9 @@ const owner = union(
     libraries.policy.binding.create libraries.policy.binding.update libraries.policy.binding.delete`),
 )
 
+const catalogAdmin = capabilities(`groups.list repo.create repo.update repo.list tag.list repo.internal.admin
+  registry.deployments.create registry.deployments.update registry.deployments.list`)
+
 function role(name: string, description: string, set: CapabilitySet): ManagedRole {
   const uid = createHash('sha256').update(`berth managed role ${name}`).digest('hex').slice(0, 40)
   return { uid, name, description, capabilities: set }
@@ -113,24 +124,36 @@ function role(name: string, description: string, set: CapabilitySet): ManagedRol
 
 /** All managed roles, the most powerful first, then by area. */
 export const managedRoles: readonly ManagedRole[] = [
-  role('owner', 'Full control of an organization and everything in it.', owner),
-  role('editor', 'Reads everything and changes repos and event subscriptions. Cannot grant roles.', editor),
-  role('viewer', 'Reads everything, and pulls images and packages.', viewer),
-  role('console_viewer', 'Reads everything, but pulls nothing.', consoleViewer),
+  role(
+    'owner',
+    'Full control of an organization and everything in it. Cannot change advisories, nor what a catalogue shows of repos: the operator grants these.',
+    owner,
+  ),
+  role(
+    'editor',
+    'Reads everything, pulls images and packages, and changes repos and event subscriptions. Cannot push images, create folders or grant roles.',
+    editor,
+  ),
+  role('viewer', 'Reads everything, and pulls images and packages. Cannot change anything.', viewer),
+  role(
+    'console_viewer',
+    'Reads everything. Cannot pull images or packages, or change anything.',
+    consoleViewer,
+  ),
   role(
     'limited_owner',
-    'Reads everything, pulls images and packages, and creates pull tokens.',
+    'Reads everything, pulls images and packages, and creates pull tokens. Cannot push images or change repos.',
     union(viewer, pullTokenCreator),
   ),
-  role('registry.pull', 'Pulls images.', imagePull),
+  role('registry.pull', 'Pulls images. Cannot push or delete them.', imagePull),
   role(
     'registry.push',
-    'Pulls, pushes and removes images, and creates groups and repos on the way.',
+    'Pulls, pushes and deletes images, and creates folders and repos for them. Cannot change policies or grant roles.',
     imagePush,
   ),
   role(
     'registry.pull_token_creator',
-    'Pulls images and packages, and creates pull tokens for them.',
+    'Pulls images and packages, and creates pull tokens for them. Cannot push or delete images.',
     union(imagePull, packagePull, pullTokenCreator),
   ),
   role('apk.pull', 'Pulls packages.', packagePull),
@@ -165,8 +188,34 @@ export const managedRoles: readonly ManagedRole[] = [
     'Imports, reviews and removes advisories, and controls who can read them.',
     capabilities(`advisories.list advisories.create advisories.update advisories.delete advisories.approve`),
   ),
+  role(
+    'catalog.admin',
+    'Changes what a catalogue shows of repos: tiers, bundles, aliases, active tags, readmes and deployments. Only the operator can grant it. Cannot pull or push images.',
+    catalogAdmin,
+  ),
   role('argos.osv.reader', 'Reads private OSV data.', capabilities('argos.osv.read')),
 ]
+
+/**
+ * Adds the capabilities of `catalog.admin` to those of an owner. It depends on the capabilities alone, so a caller who can grant the role
+ * `owner` holds them as well (R19).
+ */
+export function withCatalogOfOwner(held: CapabilitySet): CapabilitySet {
+  return includesAll(held, owner) ? union(held, catalogAdmin) : held
+}
+
+const SUGGESTED_MAX = 2
+
+/** Returns the names of the least powerful managed roles with these capabilities that owners can grant. */
+export function suggestRoles(needed: CapabilitySet): string[] {
+  return managedRoles
+    .filter(({ capabilities: held }) => includesAll(held, needed) && capabilitiesIn(held).every(isGrantable))
+    .toSorted(
+      (one, other) => capabilitiesIn(one.capabilities).length - capabilitiesIn(other.capabilities).length,
+    )
+    .slice(0, SUGGESTED_MAX)
+    .map(({ name }) => name)
+}
 
 export const managedRoleByUid: ReadonlyMap<string, ManagedRole> = new Map(managedRoles.map((r) => [r.uid, r]))
 

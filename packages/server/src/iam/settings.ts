@@ -5,6 +5,8 @@ import type { CloudSettings } from './cloud/probes.ts'
 
 export interface IamSettings {
   readonly openOrganizations: boolean
+  /** Owners hold the capabilities of the role `catalog.admin`. */
+  readonly ownersManageCatalog: boolean
   /** How many resources of a kind an organization may hold that has no limit of its own. */
   readonly resourceLimits: ResourceLimits
   /** Domains, besides those of public mail providers, that do not show which organization a user belongs to. */
@@ -14,6 +16,10 @@ export interface IamSettings {
 
 const openOrganizations = booleanSetting('BERTH_OPEN_ORGANIZATIONS', {
   help: '`true`: every signed-in identity may create an organization',
+  fallback: false,
+})
+const ownersManageCatalog = booleanSetting('BERTH_OWNERS_MANAGE_CATALOG', {
+  help: '`true`: owners may do in their groups what the role `catalog.admin` permits',
   fallback: false,
 })
 const resourceLimits = listSetting('BERTH_RESOURCE_LIMITS', {
@@ -65,6 +71,7 @@ const azureLoginEndpoint = endpoint(
 export const iamSettings: SettingGroup<IamSettings> = {
   settings: [
     openOrganizations,
+    ownersManageCatalog,
     resourceLimits,
     blockedEmailDomains,
     awsStsEndpoint,
@@ -75,6 +82,7 @@ export const iamSettings: SettingGroup<IamSettings> = {
   ],
   read: ({ read }) => ({
     openOrganizations: read(openOrganizations),
+    ownersManageCatalog: read(ownersManageCatalog),
     resourceLimits: Object.fromEntries(read(resourceLimits)),
     blockedEmailDomains: read(blockedEmailDomains),
     clouds: {

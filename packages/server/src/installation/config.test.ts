@@ -63,6 +63,7 @@ const good: readonly [name: string, value: string, member: keyof ReturnType<type
     ['BERTH_DATABASE_POOL_MAX', '40', 'databasePoolMax', 40],
     ['BERTH_OPEN_ORGANIZATIONS', 'true', 'openOrganizations', true],
     ['BERTH_OPEN_ORGANIZATIONS', '0', 'openOrganizations', false],
+    ['BERTH_OWNERS_MANAGE_CATALOG', 'true', 'ownersManageCatalog', true],
     ['BERTH_DRAIN_DELAY', '30s', 'drainDelayMs', 30_000],
     ['BERTH_DRAIN_DELAY', '0s', 'drainDelayMs', 0],
     ['BERTH_DRAIN_DELAY', '', 'drainDelayMs', limits.drainDelayMs],

@@ -3,6 +3,7 @@ import { type AddressSettings, addressSettings } from '../config/addresses.ts'
 import { type Environment, readSettings, type Setting } from '../config/setting.ts'
 import { type GatewaySettings, gatewaySettings } from '../gateway/settings.ts'
 import { type IamSettings, iamSettings } from '../iam/settings.ts'
+import { type MailSettings, mailSettings } from '../mail/settings.ts'
 import { type RateLimitSettings, rateLimitSettings } from '../pipeline/limits/settings.ts'
 import { type PortSettings, portSettings } from '../port/settings.ts'
 import { type RegistrySettings, registrySettings } from '../registry/settings.ts'
@@ -23,6 +24,7 @@ export interface Config
     IamSettings,
     TokenSettings,
     SignInSettings,
+    MailSettings,
     GatewaySettings,
     RateLimitSettings,
     AuditSettings,
@@ -39,6 +41,7 @@ const groups = {
   iam: iamSettings,
   tokens: tokenSettings,
   signIn: signInSettings,
+  mail: mailSettings,
   gateway: gatewaySettings,
   rateLimits: rateLimitSettings,
   audit: auditSettings,

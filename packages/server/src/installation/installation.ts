@@ -29,7 +29,7 @@ import {
   openSqliteDb,
 } from '../storage/db.ts'
 import { type Ballast, ballast, noBallast } from '../storage/engines/sqlite/ballast.ts'
-import type { ServerLock } from '../storage/engines/sqlite/server-lock.ts'
+import type { FileLock } from '../storage/engines/sqlite/file-lock.ts'
 import { migrate, migrationState, NewerDatabase } from '../storage/schema/migrate.ts'
 import { readUnfinishedRestore } from '../storage/schema/unfinished-restore.ts'
 import { readSetting, writeSetting } from '../storage/settings.ts'
@@ -58,7 +58,7 @@ export interface InstallationOverrides {
   readonly openDb?: () => Promise<Db>
   readonly meter?: DatabaseMeter
   /** The lock on the SQLite database, which the installation releases when it closes; a server has it. */
-  readonly lock?: ServerLock | undefined
+  readonly lock?: FileLock | undefined
   readonly tracer?: Tracer | undefined
 }
 
@@ -66,11 +66,11 @@ export interface InstallationOverrides {
  * The lock of the server on the SQLite database; undefined on PostgreSQL, which several servers share. Throws a SetupError while another
  * server has it.
  */
-export async function lockDatabase({ dataDir, databaseUrl }: Config): Promise<ServerLock | undefined> {
+export async function lockDatabase({ dataDir, databaseUrl }: Config): Promise<FileLock | undefined> {
   if (databaseUrl !== undefined) return undefined
-  const { lockServer, LockTaken } = await import('../storage/engines/sqlite/server-lock.ts')
+  const { lockFile, LockTaken } = await import('../storage/engines/sqlite/file-lock.ts')
   try {
-    return await lockServer(join(dataDir, 'berth.lock'), limits.serverLockWaitMs)
+    return await lockFile(join(dataDir, 'berth.lock'), limits.serverLockWaitMs)
   } catch (error) {
     if (!(error instanceof LockTaken)) throw dataDirectoryError(dataDir, error)
     throw new SetupError(
@@ -108,12 +108,13 @@ export async function openInstallation(
       uids: overrides.uids ?? randomUids,
       pageTokens: createPageTokens(deriveKey(masterKey, 'page tokens'), clock),
       secretsKey,
-      grantsIn: grantsIn({ db, clock }),
+      grantsIn: grantsIn({ db, clock }, config),
     }
     await createOnce(db, () => syncManagedRoles(store))
     await createOnce(db, () => ensureAnonymousIdentity(store))
     const keys = signingKeys(store, {
       signsForMs: config.signingKeyRotationMs,
+      algorithm: config.signingAlgorithm,
       onError: (err) => log.error({ err }, 'creating the next signing key failed; it is tried again'),
     })
     return {

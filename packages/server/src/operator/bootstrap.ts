@@ -7,6 +7,7 @@ import {
   describeFirstOrganization,
   type FirstOrganization,
   nameFirstOrganization,
+  OWNER_NAME,
   readFirstOrganization,
   storeFirstOrganization,
 } from '../iam/first-organization.ts'
@@ -24,7 +25,6 @@ import type { Store } from '../storage/store.ts'
  */
 
 const DEFAULT_NAME = 'default'
-const OWNER_NAME = 'owner'
 
 /** Creates the first organization and its owner if they do not exist: on the first start. */
 export async function ensureFirstOrganization({
@@ -95,8 +95,9 @@ export async function bootstrap(
   const { store } = installation
   return inTransaction(store.db, async (tx) => {
     if (!(await nameFirstOrganization(store, tx, name))) {
+      const { name: current } = first.organization
       throw new SetupError(
-        `the organization is named ${first.organization.name} already; rename it through the API`,
+        `the first organization is already named ${current}. To print it, omit --name. To rename it: berth iam organizations update "${current}" --name "${name}". To create another one: berth iam organizations create "${name}"`,
       )
     }
     const known = await readFirstOrganization(tx)

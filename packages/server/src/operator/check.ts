@@ -3,12 +3,14 @@ import { dirname } from 'node:path'
 import { sql } from 'kysely'
 import { ADDRESS_SETTINGS } from '../config/addresses.ts'
 import { limits } from '../config/limits.ts'
+import { isLoopbackHost } from '../config/loopback.ts'
 import { SetupError } from '../config/setup-errors.ts'
 import type { Config } from '../installation/config.ts'
 import { describeDatabaseError } from '../installation/database-errors.ts'
 import { databaseFile, describeBlobStore, findMasterKey, openDatabase } from '../installation/installation.ts'
 import { readStoreIdentities } from '../installation/store-identity.ts'
 import { readSeenUntrustedProxy } from '../installation/untrusted-proxies.ts'
+import { createSmtp } from '../mail/smtp.ts'
 import { expiryWarning, readTlsFiles } from '../port/tls/tls-files.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'
 import { openBlobs } from '../registry/blobs/open.ts'
@@ -20,7 +22,7 @@ import { isFullDisk, reserveBytesOf } from '../storage/disk-space.ts'
 import { migrationState } from '../storage/schema/migrate.ts'
 import { readSetting } from '../storage/settings.ts'
 import { readOtlpFiles } from '../telemetry/otlp-files.ts'
-import { decryptKeyRow } from '../tokens/keys/signing-key-rows.ts'
+import { loadKeyRow } from '../tokens/keys/signing-key-rows.ts'
 
 /** What `berth admin check` looks at. Nothing is changed or created. */
 
@@ -123,6 +125,20 @@ const configurationChecks: Readonly<
     } catch (error) {
       if (!(error instanceof SetupError)) throw error
       return fail(error.message, 'Set the variable to a PEM file that the user of the server can read.')
+    }
+  },
+
+  'mail server': async ({ smtp }) => {
+    if (smtp === undefined) return undefined
+    const place = `${smtp.host}:${smtp.port}`
+    try {
+      await createSmtp(smtp).verify()
+      return ok(`${place} accepts connections${smtp.login === undefined ? '' : ' and the password'}`)
+    } catch (error) {
+      return fail(
+        `${place} cannot be used: ${(error as Error).message}`,
+        'Correct BERTH_SMTP_URL, or check the mail server; berth admin mail test sends an email.',
+      )
     }
   },
 
@@ -257,7 +273,7 @@ const databaseChecks: Readonly<
     if (masterKey === undefined) return fail('the keys cannot be read', 'Restore the master key.')
     const secretsKey = deriveKey(masterKey, 'secrets at rest')
     try {
-      for (const row of rows) decryptKeyRow({ secretsKey }, row)
+      for (const row of rows) loadKeyRow({ secretsKey }, row)
       return ok(`${rows.length} published`)
     } catch (error) {
       return fail((error as Error).message, 'Restore the master key of this database.')
@@ -288,12 +304,12 @@ const databaseChecks: Readonly<
     const { protocol, hostname } = new URL(baseUrl)
     if (tls !== undefined && protocol === 'http:')
       return fail(`${baseUrl} is http, but the port uses TLS`, 'Set BERTH_BASE_URL to the https address.')
-    if (config.baseUrl === undefined && !isLoopback(listen.host))
+    if (config.baseUrl === undefined && !isLoopbackHost(listen.host))
       return warn(
         `the port is reachable from other machines under ${baseUrl}, which BERTH_BASE_URL does not set`,
         'Set BERTH_BASE_URL to the address that clients use; tokens are bound to it.',
       )
-    if (protocol === 'http:' && !isLoopback(hostname))
+    if (protocol === 'http:' && !isLoopbackHost(hostname))
       return warn(
         `${baseUrl} is not encrypted: passwords and tokens can be read on the way`,
         'Set BERTH_TLS_CERT_FILE and BERTH_TLS_KEY_FILE, or end TLS at a proxy, and set BERTH_BASE_URL to the https address.',
@@ -394,7 +410,3 @@ function problemOf({ databaseUrl }: Config, error: unknown): string | undefined 
 const POSTGRES_VERSION_MIN = 150_000
 /** One that watches the pool, and those of feeds of advisories (docs/operating.md, "Connections"). */
 const CONNECTIONS_BESIDE_POOL = 5
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
-}

@@ -6,6 +6,7 @@ import { ensureFirstOrganization } from './bootstrap.ts'
 
 export interface SigningKeySummary {
   readonly kid: string
+  readonly algorithm: string
   /** `next`: published, signs later. `signing`: signs now. `published`: no longer signs. */
   readonly state: 'next' | 'signing' | 'published'
   readonly createTime: string
@@ -16,8 +17,9 @@ export interface SigningKeySummary {
 
 export async function listSigningKeys({ keys }: Pick<Installation, 'keys'>): Promise<SigningKeySummary[]> {
   const time = (ms: number) => new Date(ms).toISOString()
-  return (await keys.list()).map(({ kid, state, createdMs, signsFromMs, expiresMs }) => ({
+  return (await keys.list()).map(({ kid, algorithm, state, createdMs, signsFromMs, expiresMs }) => ({
     kid,
+    algorithm,
     state,
     createTime: time(createdMs),
     signsFromTime: time(signsFromMs),

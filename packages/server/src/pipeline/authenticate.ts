@@ -28,10 +28,10 @@ export interface AuthenticatorOptions {
   readonly clock: () => number
 }
 
-/** `audience`: must be among the audiences of a token. */
+/** `audiences`: a token must be for one of them; the first one is recommended to callers. */
 export function createAuthenticator(
   { verify, isKeyPublished, clock }: AuthenticatorOptions,
-  audience: string,
+  audiences: readonly string[],
 ): Authenticate {
   // Keyed by the whole header value (R9): no two tokens share an entry.
   const verified = new LRUCache<string, Omit<VerifiedToken, 'audiences'>>({
@@ -44,9 +44,9 @@ export function createAuthenticator(
     const token = bearerToken(authorization)
     const result = await verify(token)
     if (result instanceof Error) throw result
-    if (!result.audiences.includes(audience)) {
+    if (!result.audiences.some((audience) => audiences.includes(audience))) {
       throw unauthenticated(
-        `the token is for another audience; ask for a token with the audience ${audience}`,
+        `the token is for another audience; request a token with the audience ${audiences[0]}`,
       )
     }
     const { caller, expiresAtMs, keyId } = result

@@ -5,6 +5,7 @@ import {
   capabilitySetOf,
   everyCapability,
   includesAll,
+  isInternalOnly,
   noCapabilities,
 } from '@berth/contract/capabilities.ts'
 import type { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
@@ -146,8 +147,9 @@ export function requireCapabilities(
   const held = grants.at(scope)
   if (includesAll(held, needed)) return
   const where = scope === '' ? 'the platform' : scope
+  const missing = (needed & ~held) as CapabilitySet
   throw permissionDenied(
-    `to ${action} at ${where} you need ${formatMissing((needed & ~held) as CapabilitySet)}. ${roleHint(scope)}`,
+    `to ${action} at ${where} you need ${formatMissing(missing)}. ${roleHint(scope, missing)}`,
     scope,
   )
 }
@@ -163,9 +165,10 @@ export function requireCapabilitiesAnywhere(grants: Grants, needed: CapabilitySe
   )
 }
 
-/** What a caller can do who lacks a capability at a scope. */
-export function roleHint(scope: string): string {
-  const who = scope === '' ? 'the operator of this server' : 'an owner of the group'
+/** What a caller can do who lacks capabilities at a scope. */
+export function roleHint(scope: string, missing: CapabilitySet = noCapabilities): string {
+  const isOfOperator = scope === '' || capabilitiesIn(missing).some(isInternalOnly)
+  const who = isOfOperator ? 'the operator of this server' : 'an owner of the group'
   return `Ask ${who} for a role that includes it.`
 }
 

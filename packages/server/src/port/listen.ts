@@ -21,7 +21,7 @@ export interface ListenOptions {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
-  /** PEM texts. With them the port speaks TLS only, and ALPN tells HTTP/2 from HTTP/1.1. */
+  /** PEM texts. With them the port speaks TLS only, and ALPN distinguishes HTTP/2 from HTTP/1.1. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
   readonly http: HttpHandler
   readonly grpc: GrpcHandler

@@ -5,33 +5,44 @@ import { ApiError, Code } from '../api/errors.ts'
  * each brings its own.
  */
 
-function invalidRequest(description: string, reason: string, httpStatus: number, cause?: unknown): ApiError {
+function invalidRequest(
+  field: string,
+  description: string,
+  reason: string,
+  httpStatus: number,
+  cause?: unknown,
+): ApiError {
   return new ApiError(Code.INVALID_ARGUMENT, `Invalid argument: ${description}`, {
     reason,
     httpStatus,
     cause,
-    details: [{ kind: 'BadRequest', fieldViolations: [{ field: '', description }] }],
+    details: [{ kind: 'BadRequest', fieldViolations: [{ field, description }] }],
   })
 }
 
 /** 413: the body is larger than the reader of it allows. */
 export function bodyTooLarge(bytesMax: number): ApiError {
-  return invalidRequest(`the body is larger than ${bytesMax} bytes`, 'BODY_TOO_LARGE', 413)
+  return invalidRequest('body', `the body is larger than ${bytesMax} bytes`, 'BODY_TOO_LARGE', 413)
 }
 
 /** A gRPC message that passes a limit. Not RESOURCE_EXHAUSTED, which asks clients to try the same again later. */
 export function messageTooLarge(description: string): ApiError {
-  return invalidRequest(description, 'MESSAGE_TOO_LARGE', 413)
+  return invalidRequest('message', description, 'MESSAGE_TOO_LARGE', 413)
 }
 
 /** 431: all headers together are larger than the server reads. */
 export function headersTooLarge(bytesMax: number): ApiError {
-  return invalidRequest(`the headers are larger than ${bytesMax} bytes`, 'HEADERS_TOO_LARGE', 431)
+  return invalidRequest('headers', `the headers are larger than ${bytesMax} bytes`, 'HEADERS_TOO_LARGE', 431)
 }
 
 /** 431: the request has more header fields than the server reads. */
 export function tooManyHeaders(fieldsMax: number): ApiError {
-  return invalidRequest(`the request has more than ${fieldsMax} header fields`, 'HEADERS_TOO_LARGE', 431)
+  return invalidRequest(
+    'headers',
+    `the request has more than ${fieldsMax} header fields`,
+    'HEADERS_TOO_LARGE',
+    431,
+  )
 }
 
 /** 503: the client sends requests faster than it takes their replies. */
@@ -57,7 +68,7 @@ export function requestTimedOut(): ApiError {
 
 /** 400: these bytes are no HTTP request. */
 export function malformedRequest(cause: unknown): ApiError {
-  return invalidRequest('the request is not well-formed HTTP', 'MALFORMED_REQUEST', 400, cause)
+  return invalidRequest('request', 'the request is not well-formed HTTP', 'MALFORMED_REQUEST', 400, cause)
 }
 
 /** The call took longer than its caller, or the server, waits for an answer. */
@@ -88,6 +99,7 @@ export function grpcNeedsPost(): ApiError {
 /** 415: a message format other than protobuf. */
 export function unsupportedGrpcFormat(): ApiError {
   return invalidRequest(
+    'content-type',
     'the content types of gRPC here are application/grpc and application/grpc+proto',
     'UNSUPPORTED_MEDIA_TYPE',
     415,

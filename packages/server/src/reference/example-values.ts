@@ -11,7 +11,8 @@ import { managedRoleByName } from '../iam/managed-roles.ts'
  */
 
 const ORGANIZATION = '7f3ac1b08e2d4956a0c7d41e5b92f6083d1ce745'
-const GROUP = `${ORGANIZATION}/2b9e60d7a41c58f3`
+/** The group of the examples, in the organization of the examples. */
+export const GROUP = `${ORGANIZATION}/2b9e60d7a41c58f3`
 const IDENTITY = `${GROUP}/c05d18e6f7a2943b`
 const ROLE = `${GROUP}/9d4f27b1e8c3605a`
 const PROVIDER = `${ORGANIZATION}/5a1be93c7d20f864`
@@ -143,6 +144,7 @@ export const exampleValues: Readonly<Record<string, unknown>> = {
   // Only users have it.
   'Identity.email': '',
   'Identity.email_unverified': '',
+  'ExplainExchangeRequest.audience': '',
   'ClaimMatch.audience': 'https://berth.example.com',
   'ClaimMatch.claims': { repository: 'example/app' },
   'ClaimMatch.claim_patterns': { event_name: 'push|schedule' },

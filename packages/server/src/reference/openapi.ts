@@ -67,7 +67,7 @@ at \`/sts/exchange\`.
 **UIDs** are paths: \`organization/group/resource\`. In the path of a request their slashes need no escaping.
 
 **Names.** Bodies have lowerCamelCase names, queries snake_case ones; each accepts the other, too. Unknown members of a body are
-rejected, unknown parameters are ignored.
+rejected, except those that \`updateMask\` does not name; so are unknown parameters. \`null\` is a value that is not set.
 
 **Responses** contain every scalar, list and map, also at its default; unset messages are left out. 64-bit integers are
 strings. All errors have one form, with a \`code\` that is the RPC code.

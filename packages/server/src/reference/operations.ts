@@ -8,7 +8,7 @@ import { type DescField, type DescMessage, type DescMethod, getOption } from '@b
 import { isLeafMessage } from '../api/field-mask.ts'
 import { acceptsIfMatch, returnsEtag, standardMethod } from '../api/standard-methods.ts'
 import { limits } from '../config/limits.ts'
-import type { Route } from '../gateway/rest/routes.ts'
+import { mayLackVariable, type Route } from '../gateway/rest/routes.ts'
 import type { Comments } from './comments.ts'
 import {
   type ErrorStatus,
@@ -153,18 +153,10 @@ function pathOf({ template }: Route, names: readonly string[]): string {
   return verb === '' ? path : `${path}:${verb}`
 }
 
-/** The path of a route whose only variable is at the end and may be empty. */
-function withoutVariable({ method, template, httpMethod }: Route): string | undefined {
-  const [variable, ...more] = template.variables
-  const { segments, wildcardIndex: rest, verb } = template
-  // Version 1 identifies what it replaces by a field that the server sets on create.
-  if (httpMethod === 'PUT') return undefined
-  if (variable === undefined || more.length > 0 || rest !== segments.length - 1 || verb !== '')
-    return undefined
-  const field = method.input.fields.find(({ name }) => name === variable.fieldPath[0])
-  if (field === undefined || field.message !== undefined || hasBehavior(field, FieldBehavior.REQUIRED))
-    return undefined
-  return `/${segments
+/** The path of a route without its only variable, if it may be missing. */
+function withoutVariable(route: Route): string | undefined {
+  if (!mayLackVariable(route)) return undefined
+  return `/${route.template.segments
     .slice(0, -1)
     .map((segment) => (typeof segment === 'object' ? segment.literal : segment))
     .join('/')}`

@@ -1,5 +1,6 @@
 import { FieldBehavior, field_behavior } from '@berth/contract/gen/google/api/field_behavior_pb.js'
 import { resource } from '@berth/contract/gen/google/api/resource_pb.js'
+import { UIDPFilterSchema } from '@berth/contract/gen/platform/common/v1/uidp.platform_pb.js'
 import { jsonOnlyFields } from '@berth/contract/json-only-fields.ts'
 import { isV1 } from '@berth/contract/schema-files.ts'
 import {
@@ -64,6 +65,8 @@ export interface SchemaComponents {
 
 /** A uid of a stored resource. */
 const UID_PATTERN = '^[0-9a-f]{40}(/[0-9a-f]{16})*$'
+/** A uid, or nothing. */
+const OPTIONAL_UID_PATTERN = '^([0-9a-f]{40}(/[0-9a-f]{16})*)?$'
 /** Responses have times in UTC with three digits of a second. */
 const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$'
 const DURATION_PATTERN = '^-?\\d+(\\.\\d{1,9})?s$'
@@ -145,14 +148,12 @@ export function createSchemaComponents(
   }
 
   const property = (field: DescField, use: Use): Schema => {
-    const schema = isNullable(field, use)
-      ? { oneOf: [whole(field, use), { type: 'null' }] }
-      : whole(field, use)
+    const own = whole(field, use)
+    const schema = isNullable(field, use) ? withNull(own) : own
     const isSecret = isWriteOnly(field)
     return {
       ...schema,
       ...(use === 'answer' && isSecret ? { maxLength: 0 } : {}),
-      ...(use === 'answer' && isOwnUid(field) ? { pattern: UID_PATTERN } : {}),
       description: describe(field) + (use === 'answer' && isSecret ? ' Always empty in a response.' : ''),
       ...(use !== 'answer' && hasBehavior(field, FieldBehavior.OUTPUT_ONLY) ? { readOnly: true } : {}),
       ...(use !== 'answer' && isSecret ? { writeOnly: true } : {}),
@@ -175,7 +176,9 @@ export function createSchemaComponents(
     if (field.message !== undefined) return message(field.message, use)
     if (field.enum !== undefined) return enumeration(field.enum)
     const schema = scalar(field.scalar ?? ScalarType.STRING)
-    return use === 'answer' ? schema : { ...schema, ...rulesOf(field, comments.of(field)) }
+    return use === 'answer'
+      ? { ...schema, ...uidPattern(field, use) }
+      : { ...schema, ...rulesOf(field, comments.of(field)) }
   }
 
   const enumeration = (desc: DescEnum): Schema =>
@@ -196,9 +199,17 @@ function isAlwaysWritten({ fieldKind, oneof, presence }: DescField): boolean {
   return oneof === undefined && (fieldKind === 'message' || presence === FeatureSet_FieldPresence.IMPLICIT)
 }
 
-/** Whether version 1 writes null for a message that is not set. */
-function isNullable({ fieldKind, oneof, parent }: DescField, use: Use): boolean {
-  return use === 'answer' && fieldKind === 'message' && oneof === undefined && isV1(parent)
+/** Whether version 1 writes null for a message that is not set, or a request may have null for what it does not set. */
+function isNullable(field: DescField, use: Use): boolean {
+  const { fieldKind, oneof, parent } = field
+  if (use !== 'answer') return !isRequired(field, use)
+  return fieldKind === 'message' && oneof === undefined && isV1(parent)
+}
+
+function withNull(schema: Schema): Schema {
+  return typeof schema.type === 'string'
+    ? { ...schema, type: [schema.type, 'null'] }
+    : { oneOf: [schema, { type: 'null' }] }
 }
 
 /** The members that REST shows besides the fields. */
@@ -220,23 +231,32 @@ const jsonOnlyDescriptions: Readonly<Record<string, string>> = {
 
 /** Constraints of a value beyond its type: from its comment, and from fields of the same name. */
 function rulesOf(field: DescField, comment: string): Schema {
-  if (field.name === 'page_size')
-    return { minimum: 0, maximum: limits.pageSizeMax, default: limits.pageSizeDefault }
+  // A larger page size means the maximum.
+  if (field.name === 'page_size') return { minimum: 0, default: limits.pageSizeDefault }
   if (field.name === 'skip') return { minimum: 0, default: 0 }
   if (field.scalar !== ScalarType.STRING) return {}
-  if (isUid(field)) return { pattern: UID_PATTERN }
+  const uid = uidPattern(field, 'create')
+  if (uid.pattern !== undefined) return uid
   const [, pattern] = / matching `(\^[^`]+\$)`/.exec(comment) ?? []
   const [, most] = / at most (\d+) characters/.exec(comment) ?? []
   if (pattern !== undefined) return { pattern, maxLength: limits.nameCharsMax }
   return most === undefined ? {} : { maxLength: Number(most) }
 }
 
-/** Only for required values; an optional value may be empty. The parent of a group may also be given by name. */
-function isUid(field: DescField): boolean {
-  if (isOwnUid(field)) return true
-  if (!hasBehavior(field, FieldBehavior.REQUIRED)) return false
-  return field.name === 'uid' || field.name === 'parent' || field.name.endsWith('_uid')
+/** The pattern of a field that has a uid; an optional one may be empty. The parent of a group may also be given by name. */
+function uidPattern(field: DescField, use: Use): Pick<Schema, 'pattern'> {
+  const { name, parent } = field
+  if (field.scalar !== ScalarType.STRING || isV1(parent)) return {}
+  if (isOwnUid(field)) return { pattern: UID_PATTERN }
+  const isFilter = parent === UIDPFilterSchema && uidFilters.has(name)
+  const isReference = name === 'uid' || name.endsWith('_uid') || isFilter
+  if (!hasBehavior(field, FieldBehavior.REQUIRED)) return isReference ? { pattern: OPTIONAL_UID_PATTERN } : {}
+  const isRequestOnly = use !== 'answer' && (name === 'parent' || name === 'default_role')
+  return isReference || isRequestOnly ? { pattern: UID_PATTERN } : {}
 }
+
+/** Parts of `uidp`; `children_of` is `/` for the roots. */
+const uidFilters: ReadonlySet<string> = new Set(['ancestors_of', 'descendants_of', 'ids'])
 
 function wellKnown({ typeName }: Pick<DescMessage, 'typeName'>, use: Use): Schema {
   switch (typeName) {

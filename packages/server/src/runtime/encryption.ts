@@ -21,7 +21,7 @@ export function parseMasterKey(text: string): MasterKey | undefined {
   return bytes.length === MASTER_KEY_BYTES ? (bytes as Uint8Array as MasterKey) : undefined
 }
 
-/** A key of its own for each purpose (HKDF-SHA-256, RFC 5869), so that none of them tells about another. */
+/** A key of its own for each purpose (HKDF-SHA-256, RFC 5869), so that none of them reveals another. */
 export function deriveKey(master: MasterKey, purpose: 'page tokens' | 'secrets at rest'): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', master, new Uint8Array(0), `berth ${purpose}`, MASTER_KEY_BYTES))
 }

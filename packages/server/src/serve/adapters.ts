@@ -60,13 +60,13 @@ export function createAdapters(deps: ServerDependencies): Adapters {
   const { errorDomain } = addresses
   const services = contractFiles.flatMap((file) => file.services)
   const methods = services.flatMap((service) => service.methods)
-  const readGrants = createGrantsReader(store)
+  const readGrants = createGrantsReader(store, deps)
   const providers = signInProviders(store, deps.operatorProviders, addresses.authUrl)
   const issuerForms = audienceForms(addresses.authUrl)
 
   const pipeline = createObservedPipeline(deps, readGrants)
   const { limitIdentity } = pipeline
-  const authenticateBearer = createAuthenticator({ ...tokens, clock: store.clock }, addresses.baseUrl)
+  const authenticateBearer = createAuthenticator({ ...tokens, clock: store.clock }, [addresses.baseUrl])
   const methodPipeline = createMethodPipeline(pipeline, {
     methods,
     services: createServices(deps, { readGrants, providers, issuerForms, limitIdentity, methods }),
@@ -103,6 +103,7 @@ export function createAdapters(deps: ServerDependencies): Adapters {
       providers,
       upstream: upstream({ outbound: deps.signInOutbound, authUrl: addresses.authUrl }),
       exchange,
+      readGrants,
       authUrl: addresses.authUrl,
       audiences: [addresses.baseUrl, addresses.registryHost],
     }),

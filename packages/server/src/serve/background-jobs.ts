@@ -14,11 +14,12 @@ import { startExpiryJob } from '../storage/jobs/delete-expired.ts'
 import type { Store } from '../storage/store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { SigningKeys } from '../tokens/keys/signing-keys.ts'
+import { startMail } from './mail.ts'
 import type { StopStep } from './stop-order.ts'
 
 /**
  * What runs in the background of a node. One node at a time, which has a lease in the database, reads a feed, applies retention to a
- * repository, or collects garbage. Each node deletes expired rows and looks for new signing keys.
+ * repository, collects garbage, or sends an email. Each node deletes expired rows and looks for new signing keys.
  */
 
 const SECOND_MS = 1000
@@ -39,10 +40,13 @@ export interface JobOverrides {
   readonly garbageCollection?: { readonly pollMs?: number; readonly leaseMs?: number }
   /** How often the node looks for due retention of repositories. */
   readonly retention?: { readonly pollMs?: number; readonly leaseMs?: number }
+  /** How often the node looks for email that is due. */
+  readonly mail?: { readonly pollMs?: number }
 }
 
 export interface BackgroundJobsOptions {
   readonly config: Config
+  readonly authUrl: string
   readonly overrides: JobOverrides
   /** On the connections of background work. */
   readonly background: Store
@@ -59,6 +63,7 @@ export interface BackgroundJobsOptions {
 /** Starts the jobs; returns the steps that stop them. */
 export function startBackgroundJobs({
   config,
+  authUrl,
   overrides,
   background,
   keys,
@@ -130,6 +135,9 @@ export function startBackgroundJobs({
     },
     onError: (err) => log.error({ err }, 'garbage collection could not run; retrying'),
   })
+  const mail =
+    config.smtp &&
+    startMail({ ...overrides.mail, smtp: config.smtp, store: background, authUrl, metrics, tracer, log })
   const signingKeysWatcher = keys.watch({
     intervalMs: overrides.keysIntervalMs,
     onError(err) {
@@ -143,6 +151,7 @@ export function startBackgroundJobs({
     { name: 'advisory feeds', run: () => feeds.stop(), early: true },
     { name: 'garbage collection', run: () => garbageCollection.stop(), early: true },
     { name: 'retention', run: () => retention.stop(), early: true },
+    { name: 'email', run: () => mail?.stop(), early: true },
     { name: 'expiry', run: () => expiryJob.stop(), early: true },
     { name: 'signing keys', run: () => signingKeysWatcher.stop() },
   ]

@@ -16,6 +16,7 @@ import { accountAssociationsService } from '../iam/account-associations.ts'
 import type { CloudProbes } from '../iam/cloud/probe.ts'
 import { externalGroupRoleMappingsService } from '../iam/external-group-role-mappings.ts'
 import { groupInvitesService } from '../iam/group-invites.ts'
+import { groupPathsService } from '../iam/groups/group-paths.ts'
 import { groupsService } from '../iam/groups.ts'
 import type { LastSeen } from '../iam/identities/last-seen.ts'
 import { lookupUser } from '../iam/identities/user-lookup.ts'
@@ -67,6 +68,7 @@ import type { SigningKeys } from '../tokens/keys/signing-keys.ts'
 import { refreshTokenService } from '../tokens/refresh/exchange-refresh-token.ts'
 import type { Deprecation } from '../v1/deprecation.ts'
 import { roleBindingsService as versionOneRoleBindings } from '../v1/iam/role-bindings.ts'
+import { pingService as v1PingService } from '../v1/ping.ts'
 import { registryService, registryTranslation } from '../v1/registry/registry.ts'
 import { v1Translations } from '../v1/services.ts'
 import { subscriptionsService } from '../v1/subscriptions.ts'
@@ -96,11 +98,14 @@ export interface ServerDependencies {
   readonly manifests: ManifestReader
   readonly audit: AuditRecorder
   readonly openOrganizations: boolean
+  readonly ownersManageCatalog: boolean
   readonly blockedEmailDomains: readonly string[]
   readonly plainHttpIssuers: boolean
   readonly patternIssuers: readonly string[]
   readonly corsOrigins: readonly string[]
   readonly oauthClients: readonly ClientSetting[]
+  /** Whether the operator has configured a mail server. */
+  readonly sendsMail: boolean
   /** Returns the current OpenID providers for every user. */
   readonly operatorProviders: () => readonly OperatorProvider[]
   /** For requests to the providers that users sign in with. */
@@ -158,6 +163,7 @@ export function createServices(
     keysFor: deps.issuerKeysFor,
     issuer: addresses.authUrl,
     issuerForms,
+    registryHost: addresses.registryHost,
     audiences: [addresses.baseUrl, addresses.registryHost],
     patternIssuers: deps.patternIssuers,
     platform: {
@@ -177,12 +183,13 @@ export function createServices(
   return [
     groupsService(store, { ...deps, dependents: [registryGroupDependents, advisoryGroupDependents] }),
     identitiesService(store, lastSeen, { ...deps, ownIssuer: addresses.authUrl }),
+    groupPathsService(store),
     rolesService(store),
     roleBindingsService(store),
     versionOneRoleBindings(store),
     identityProvidersService(store, { ...deps, authUrl: addresses.authUrl }),
     externalGroupRoleMappingsService(store, addresses.authUrl),
-    groupInvitesService(store),
+    groupInvitesService(store, { authUrl: addresses.authUrl, sendsMail: deps.sendsMail }),
     invitationsService(store),
     accountAssociationsService(store, deps.cloudProbes),
     reposService(store, addresses),
@@ -231,6 +238,7 @@ export function createServices(
       onRefused: auditDenied,
     }),
     auditService(store, methods),
+    v1PingService,
     implement(PingService, {
       ping: async () => ({
         $typeName: 'chainguard.platform.ping.v2beta1.PingResponse' as const,

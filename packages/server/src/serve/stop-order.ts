@@ -7,6 +7,7 @@ const stopOrder = [
   'advisory feeds',
   'garbage collection',
   'retention',
+  'email',
   'expiry',
   'signing keys',
   'last-seen times',

@@ -11,17 +11,19 @@ import { consoleFiles } from './console/console-files.ts'
 import { consoleRoutes } from './console/console-routes.ts'
 import type { PortBindings, SignInContext, SignInEnv } from './context.ts'
 import type { SignInOptions } from './handler.ts'
+import { homeRoutes } from './home/home-routes.ts'
 import { authorizeRoutes } from './oauth/authorization-endpoint.ts'
 import { consentRoutes } from './oauth/consent/consent-routes.ts'
 import { deviceRoutes } from './oauth/device/device-routes.ts'
 import { revokeRoutes } from './oauth/revocation-endpoint.ts'
 import { browserFlowRoutes } from './oauth/sdk-flows/browser-flow-routes.ts'
 import { tokenRoutes } from './oauth/token-endpoint.ts'
-import { assetRoutes } from './pages/assets.ts'
+import { pageAssets } from './pages/assets.ts'
 import { errorPage, notFoundPage } from './pages/error-page.ts'
 import { securityHeaders } from './pages/security-headers.ts'
 import { passkeyRoutes } from './passkeys/passkey-routes.ts'
 import { choosePasswordRoutes } from './passwords/choose-password-routes.ts'
+import { resetPasswordRoutes } from './passwords/reset-password-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { signInRoutes } from './sessions/sign-in-routes.ts'
 
@@ -39,10 +41,15 @@ export function createSignInHandler(options: SignInOptions): HttpHandler {
       userAgent: (c.req.header('user-agent') ?? '').slice(0, USER_AGENT_CHARS_MAX),
     }),
   })
-  const consoleFile = consoleFiles()
+  const assets = [pageAssets(), consoleFiles()]
   return async (request) => {
-    const file = await (request.method === 'GET' ? consoleFile(pathOf(request)) : undefined)
-    if (file !== undefined) return sendStaticFile(file, request)
+    if (request.method === 'GET') {
+      const path = pathOf(request)
+      for (const find of assets) {
+        const file = find(path)
+        if (file !== undefined) return sendStaticFile(await file, request)
+      }
+    }
     const response = await app.fetch(toWebRequest(request, options.authUrl), {
       address: request.address,
       requestId: request.id,
@@ -58,7 +65,8 @@ export function createSignInHandler(options: SignInOptions): HttpHandler {
   }
 }
 
-function signInApp(context: SignInContext): Hono<SignInEnv> {
+/** The routes of all pages and endpoints, with what they share. */
+export function signInApp(context: SignInContext): Hono<SignInEnv> {
   const app = new Hono<SignInEnv>()
   app.use(securityHeaders)
   app.use(async (c, next) => {
@@ -67,12 +75,13 @@ function signInApp(context: SignInContext): Hono<SignInEnv> {
   })
   app.onError((error, c) => errorPage(c, context, error))
   app.notFound((c) => notFoundPage(c, context, app))
-  app.route('/', assetRoutes())
   for (const routes of [
+    homeRoutes,
     signInRoutes,
     passkeyRoutes,
     setupRoutes,
     choosePasswordRoutes,
+    resetPasswordRoutes,
     registerRoutes,
     accountRoutes,
     providerRoutes,

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type { AuditRecorder } from '../audit/recorder.ts'
+import type { ReadGrants } from '../pipeline/authorization.ts'
 import type { IncomingCall } from '../pipeline/call.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { RequestRecord } from '../pipeline/request-record.ts'
@@ -24,6 +25,8 @@ export interface SignInContext {
   readonly tokens: AccessTokens
   readonly keys: SigningKeys
   readonly clients: OAuthClients
+  /** Whether the operator has configured a mail server. */
+  readonly sendsMail: boolean
   readonly providers: Providers
   readonly upstream: Upstream
   /** Exchanges a token of this server; resolves to the new token. Rejects with an ApiError. */
@@ -36,6 +39,8 @@ export interface SignInContext {
     },
     from: { readonly requestId: string; readonly address: string },
   ): Promise<string>
+  /** Reads what a user may do, for pages that show it. */
+  readonly readGrants: ReadGrants
   /** Records denials. Successful changes are recorded in their own transaction. */
   readonly audit: AuditRecorder
   readonly log: Log

@@ -1,10 +1,12 @@
-import type { HttpHandler } from '../port/http.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../port/http.ts'
+import { isBrowserRequest } from './browser-request.ts'
 import type { SignInContext } from './context.ts'
 
 /** The sign-in: pages and forms for users, and OAuth endpoints for clients, under the address of the token service. */
 
-/** Whether `signInHandler` serves a path. */
-export function isSignInPath(path: string): boolean {
+/** Whether `signInHandler` serves a request. Only browsers get a page for `/`. */
+export function isSignInRequest(path: string, request: Pick<HttpRequest, 'headers'>): boolean {
+  if (path === '/') return isBrowserRequest(request)
   return /^\/(sign-in|sign-out|setup|account|oauth|device|invite|orgcheck|console|console-assets)(\/|$)/.test(
     path,
   )
@@ -19,4 +21,24 @@ export function signInHandler(options: SignInOptions): HttpHandler {
     pages ??= import('./app.ts').then(({ createSignInHandler }) => createSignInHandler(options))
     return (await pages)(request)
   }
+}
+
+/** Replies to browsers with a page instead of the JSON of an error. */
+export function withErrorPages(handler: HttpHandler): HttpHandler {
+  return (request) => {
+    const reply = handler(request)
+    if (!isBrowserRequest(request)) return reply
+    return Promise.resolve(reply).then((reply) =>
+      isJsonError(reply) ? errorPageReply(reply, request) : reply,
+    )
+  }
+}
+
+function isJsonError({ status, headers }: HttpReply): boolean {
+  return status >= 400 && /^application\/json\b/.test(headers['content-type'] ?? '')
+}
+
+async function errorPageReply(reply: HttpReply, request: HttpRequest): Promise<HttpReply> {
+  const { errorPageOfReply } = await import('./pages/error-page.ts')
+  return errorPageOfReply(reply, request)
 }

@@ -22,7 +22,7 @@ test('the memory that counts of one limit take is bounded by rateLimitKeysMax', 
 })
 
 onEveryEngine('counts in the database', (db) => {
-  test('are of all who count under the name, and go when their window has ended', async (t) => {
+  test('are shared by all that count under the name, and deleted when their window has ended', async (t) => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'))
     const failures: unknown[] = []
     const open = () => createSharedCounters(db(), dataDir, (error) => failures.push(error))

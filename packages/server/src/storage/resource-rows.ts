@@ -1,7 +1,8 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
-import { notFound } from '../api/errors.ts'
+import { invalidArgument, notFound } from '../api/errors.ts'
 import { requireEtagMatch } from '../api/etag.ts'
 import { rootOf } from '../api/uid.ts'
+import { limits } from '../config/limits.ts'
 import type { Call } from '../pipeline/call.ts'
 import { readTableLimit, requireWithinLimit } from './counts/resource-limits.ts'
 import { countDeleted, countInserted, lockCount } from './counts/row-counts.ts'
@@ -91,6 +92,16 @@ export function nextUpdateMs({ clock }: Pick<Store, 'clock'>, row: { readonly up
   return Math.max(clock(), row.updated_ms + 1)
 }
 
+/** Throws code 3 for a name or URL that does not fit into an index key with the uid: only far below the organization. */
+function requireIndexable(uid: string, row: object): void {
+  const charsMax = limits.uidAndNameCharsMax - uid.length
+  for (const field of ['name', 'url']) {
+    const value: unknown = (row as Readonly<Record<string, unknown>>)[field]
+    if (typeof value === 'string' && value.length > charsMax)
+      throw invalidArgument(field, `must have at most ${charsMax} characters at this depth of groups`)
+  }
+}
+
 /** Changes columns of a row that is locked. */
 export async function updateResource<C extends ResourceTable>(
   tx: Tx,
@@ -98,6 +109,7 @@ export async function updateResource<C extends ResourceTable>(
   uid: string,
   changed: Partial<Tables[NoInfer<C>]>,
 ): Promise<void> {
+  requireIndexable(uid, changed)
   await tx
     .updateTable(table as ResourceTable)
     .set(changed as never)
@@ -118,6 +130,7 @@ export async function insertResource<C extends ResourceTable>(
   { unlimited = false }: { readonly unlimited?: boolean } = {},
 ): Promise<void> {
   const { root, uid } = row
+  requireIndexable(uid, row)
   if (ownsUid(table)) {
     const tombstones = await tombstone(tx, { root, uid })
     if (tombstones.length > 0) throw new Error(`uid ${uid} was in use before`)

@@ -46,6 +46,8 @@ export interface Metrics {
   watchBackup(read: () => Promise<number>): void
   /** A run of retention in a repo that ended, and what it deleted. */
   recordRetentionRun(outcome: string, deleted: Readonly<Record<'tags' | 'manifests', number>>): void
+  /** An attempt to send an email on this node that ended. */
+  recordMail(kind: string, result: string): void
   /** Read with each scrape: what all organizations have stored. */
   watchRegistry(read: () => Promise<{ readonly manifests: number; readonly bytes: number }>): void
   /** Read with each scrape: the free space of the disks that this node writes to. */
@@ -237,6 +239,13 @@ export function createMetrics(): Metrics {
     registers,
   })
 
+  const mails = new Counter({
+    name: 'berth_mails_total',
+    help: 'Attempts to send email on this node that ended, by kind and result: sent, retried, failed, dropped.',
+    labelNames: ['kind', 'result'],
+    registers,
+  })
+
   const jobRuns = new Counter({
     name: 'berth_job_runs_total',
     help: 'Runs of background work on this node that ended, by name and outcome.',
@@ -320,6 +329,9 @@ export function createMetrics(): Metrics {
       feedRuns.inc({ outcome })
       if (outcome === 'failed') feedFailures.inc()
       for (const [result, count] of Object.entries(documents)) feedDocuments.inc({ result }, count)
+    },
+    recordMail(kind, result) {
+      mails.inc({ kind, result })
     },
     recordJobRun(name, outcome) {
       jobRuns.inc({ name, outcome })

@@ -9,7 +9,7 @@ import type { Caller, RegistryScope } from '../pipeline/call.ts'
 import { ID_TOKEN_TYPE } from './id-token.ts'
 import { signJwt } from './jwt/sign-jwt.ts'
 import { jwtProblem } from './jwt/strict-json.ts'
-import { ALGORITHM } from './keys/signing-key-rows.ts'
+import { signingAlgorithms } from './keys/signing-key-rows.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 
 /**
@@ -76,7 +76,7 @@ export function accessTokens({
           return key
         },
         {
-          algorithms: [ALGORITHM],
+          algorithms: [...signingAlgorithms],
           issuer,
           currentDate: new Date(clock()),
           requiredClaims: ['sub', 'aud', 'exp'],

@@ -1,5 +1,4 @@
 import type { HttpHandler } from '../port/http.ts'
-import { ALGORITHM } from './keys/signing-key-rows.ts'
 import type { SigningKeys } from './keys/signing-keys.ts'
 
 /**
@@ -23,7 +22,7 @@ export function discoveryHandler({
   readonly issuer: string
   readonly keys: SigningKeys
 }): HttpHandler {
-  const configuration = JSON.stringify({
+  const configuration = {
     issuer,
     jwks_uri: `${issuer}${JWKS}`,
     authorization_endpoint: `${issuer}/oauth/authorize`,
@@ -43,12 +42,15 @@ export function discoveryHandler({
     revocation_endpoint_auth_methods_supported: ['none'],
     authorization_response_iss_parameter_supported: true,
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [ALGORITHM],
     scopes_supported: ['openid', 'profile', 'email', 'offline_access'],
     claims_supported: [
       ...['iss', 'sub', 'aud', 'azp', 'exp', 'iat', 'jti', 'act'],
       ...['auth_time', 'nonce', 'name', 'email', 'email_verified'],
     ],
+  }
+  const configurationWith = ({ keys: published }: Awaited<ReturnType<SigningKeys['published']>>) => ({
+    ...configuration,
+    id_token_signing_alg_values_supported: [...new Set(published.map(({ alg }) => alg))],
   })
   const headers = {
     'content-type': 'application/json',
@@ -56,9 +58,9 @@ export function discoveryHandler({
     // Public documents: any origin may read them.
     'access-control-allow-origin': '*',
   }
-  return async ({ url }) => ({
-    status: 200,
-    headers,
-    body: url.startsWith(DISCOVERY) ? configuration : JSON.stringify(await keys.published()),
-  })
+  return async ({ url }) => {
+    const published = await keys.published()
+    const document = url.startsWith(DISCOVERY) ? configurationWith(published) : published
+    return { status: 200, headers, body: JSON.stringify(document) }
+  }
 }

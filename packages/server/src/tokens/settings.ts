@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import { listSetting, type SettingGroup, setting } from '../config/setting.ts'
 import { daysExpected, parseDays } from '../config/setting-values.ts'
+import { type SigningAlgorithm, signingAlgorithms } from './keys/signing-key-rows.ts'
 
 export interface TokenSettings {
   /** CIDRs whose addresses issuers may have. */
@@ -9,6 +10,8 @@ export interface TokenSettings {
   readonly patternIssuers: readonly string[]
   /** How long a key signs tokens before the next one does. */
   readonly signingKeyRotationMs: number
+  /** Of new keys; undefined: that of the newest key. */
+  readonly signingAlgorithm: SigningAlgorithm | undefined
 }
 
 const privateNetworks = listSetting('BERTH_ISSUER_PRIVATE_NETWORKS', {
@@ -30,11 +33,20 @@ const rotation = setting('BERTH_SIGNING_KEY_ROTATION', {
   fallback: parseDays(DEFAULT_ROTATION) as number,
 })
 
+const algorithm = setting('BERTH_SIGNING_ALGORITHM', {
+  help: 'algorithm of the keys that sign tokens, `ES256` or `RS256`, see [tokens](tokens.md#signing-keys)',
+  default: 'that of the newest key, at first `ES256`',
+  expected: signingAlgorithms.join(' or '),
+  parse: (value) => signingAlgorithms.find((one) => one === value),
+  fallback: undefined,
+})
+
 export const tokenSettings: SettingGroup<TokenSettings> = {
-  settings: [privateNetworks, patternIssuers, rotation],
+  settings: [privateNetworks, patternIssuers, rotation, algorithm],
   read: ({ read }) => ({
     issuerPrivateNetworks: read(privateNetworks),
     patternIssuers: read(patternIssuers),
     signingKeyRotationMs: read(rotation),
+    signingAlgorithm: read(algorithm),
   }),
 }

@@ -1,6 +1,7 @@
 import type { ServiceTranslation } from '../pipeline/call.ts'
 import type { Store } from '../storage/store.ts'
 import { accountAssociations } from './iam/account-associations.ts'
+import { externalGroupRoleMappings } from './iam/external-group-role-mappings.ts'
 import { groupInvites } from './iam/group-invites.ts'
 import { groups } from './iam/groups.ts'
 import { identities } from './iam/identities.ts'
@@ -15,6 +16,7 @@ export const v1Translations = (store: Pick<Store, 'db' | 'clock'>): readonly Ser
   roles,
   roleBindings,
   identityProviders,
+  externalGroupRoleMappings,
   accountAssociations,
   groupInvites,
 ]

@@ -4,12 +4,12 @@ import { documentsGroup } from './documents.ts'
 import { exportCommand } from './export.ts'
 import { feedsGroup } from './feeds.ts'
 import { importCommand } from './import/import.ts'
-import { listCommand } from './list.ts'
+import { listAdvisoriesCommand } from './list.ts'
 import { publicationGroup } from './publication.ts'
 
 export const advisoriesCommands: CommandBody = {
   commands: [
-    listCommand,
+    listAdvisoriesCommand,
     describeCommand,
     importCommand,
     documentsGroup,

@@ -3,7 +3,8 @@ import { toArray } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
 import { scopeOptions } from '../../invocation/options.ts'
-import { isUid, readScope } from '../../invocation/resource-lookup.ts'
+import { readScope } from '../../invocation/resource-lookup.ts'
+import { isUid } from '../../invocation/resource-uids.ts'
 import { sanitizeText, truncate } from '../../output/text-width.ts'
 import { listSources, printSource } from './documents.ts'
 import { currentState, newestFirst } from './states.ts'
@@ -24,8 +25,8 @@ export const describeCommand: CommandDeclaration = {
   async run(invocation) {
     const advisory = await findAdvisory(invocation)
     const { output } = invocation
-    output.item(advisory, detailView)
-    if (!['table', 'wide', 'tree'].includes(output.format)) return
+    await output.item(advisory, detailView)
+    if (!output.isForPeople) return
     output.line('')
     await output.list(newestFirst(advisory).toReversed(), eventView)
     for await (const source of listSources(await invocation.client(), advisory.uid)) {

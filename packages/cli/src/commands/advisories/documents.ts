@@ -7,6 +7,7 @@ import type {
   OptionDeclaration,
 } from '../../invocation/command-declaration.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import { listCommand } from '../../invocation/list-command.ts'
 import { yesOption } from '../../invocation/options.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import type { View } from '../../output/output.ts'
@@ -36,8 +37,8 @@ const unmappedView: View<AdvisorySource['unmapped'][number]> = {
 
 /** Prints a document, with a table of its unmapped fields. */
 export async function printSource({ output }: Invocation, source: AdvisorySource): Promise<void> {
-  output.item(source, view)
-  if (!['table', 'wide', 'tree'].includes(output.format)) return
+  await output.item(source, view)
+  if (!output.isForPeople) return
   output.line('')
   await output.list(source.unmapped, unmappedView)
 }
@@ -86,7 +87,6 @@ const format: OptionDeclaration = {
   summary: 'document format',
   choices: formats,
 }
-const json: OptionDeclaration = { flags: '--json', summary: 'same as -o json' }
 
 const readFormat = (invocation: Invocation) => {
   const given = invocation.optionIfSet('format')
@@ -106,29 +106,25 @@ async function findDocument(client: BerthClient, invocation: Invocation, parent:
 }
 
 const commands: readonly CommandDeclaration[] = [
-  {
-    name: 'list',
-    aliases: ['ls'],
+  listCommand({
     summary: 'List the documents of a group, without its subfolders',
-    options: [parent, format, json],
+    options: [parent, format],
     examples: [
       'berth advisories documents list --parent my-org/security',
       'berth advisories documents list --parent my-org --format osv --json',
     ],
-    async run(invocation) {
+    view: () => view,
+    async items(invocation) {
       const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
-      const client = await invocation.client()
-      const found = listDocuments(client, { parent: group, ...readFormat(invocation) })
-      if (invocation.flag('json')) invocation.output.line(JSON.stringify(await toArray(found), undefined, 2))
-      else await invocation.output.list(found, view)
+      return listDocuments(await invocation.client(), { parent: group, ...readFormat(invocation) })
     },
-  },
+  }),
   {
     name: 'describe',
     aliases: ['get'],
     summary: 'Show a document and its unmapped fields',
     parameters: [{ name: 'DOCUMENT', summary: 'document id', required: true }],
-    options: [parent, format, { flags: '--content', summary: 'print the original document' }, json],
+    options: [parent, format, { flags: '--content', summary: 'print the original document' }],
     examples: [
       'berth advisories documents describe GHSA-xxxx-yyyy-zzzz --parent my-org',
       'berth advisories documents describe openssl --parent my-org --format wolfi --content',
@@ -142,7 +138,7 @@ const commands: readonly CommandDeclaration[] = [
         const one = { parent: group, format, id, content: true }
         const { documents } = await client.advisoryDocuments.getAdvisoryDocuments(one)
         process.stdout.write(Buffer.from(documents[0]?.content ?? '', 'base64'))
-      } else if (invocation.flag('json')) {
+      } else if (invocation.output.format === 'json') {
         invocation.output.line(JSON.stringify(source, undefined, 2))
       } else {
         await printSource(invocation, { ...source, content: '' })
@@ -159,7 +155,6 @@ const commands: readonly CommandDeclaration[] = [
       format,
       { flags: '--all', summary: 'delete all documents of the group, or of --format' },
       yesOption,
-      json,
     ],
     examples: [
       'berth advisories documents delete GHSA-xxxx-yyyy-zzzz --parent my-org',
@@ -207,7 +202,7 @@ async function runDelete(invocation: Invocation): Promise<void> {
     for (const { format, id } of found) await remove(format, [id])
   }
   invocation.output.progress('')
-  if (invocation.flag('json')) invocation.output.line(JSON.stringify(removed, undefined, 2))
+  if (invocation.output.format === 'json') invocation.output.line(JSON.stringify(removed, undefined, 2))
   else
     invocation.output.notice(
       `deleted ${removed.documents} documents, withdrew ${removed.withdrawn} advisories`,

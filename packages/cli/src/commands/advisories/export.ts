@@ -9,12 +9,12 @@ import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import {
   CommandFailed,
   errorMessage,
-  getAccessToken,
   NotSignedIn,
   parseJsonOrMessage,
   toUnreachable,
   Unreachable,
 } from '../../session/access-token.ts'
+import { getAccessToken } from '../../session/current-token.ts'
 import { failureReason, request } from '../../session/http.ts'
 
 /** Exports the advisories of a group as one file. */

@@ -8,9 +8,13 @@ import type {
 } from '../../invocation/command-declaration.ts'
 import { formatDuration, parseDurationOption } from '../../invocation/durations.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
-import { parentOption, requireChange, scopeOptions, yesOption } from '../../invocation/options.ts'
-import { isUid, readScope, resolveGroupUid, resolveUid } from '../../invocation/resource-lookup.ts'
-import { createdColumn, idColumn } from '../../output/columns.ts'
+import { timeSort } from '../../invocation/list-command.ts'
+import { parentOption, requireChange, scopeOptions } from '../../invocation/options.ts'
+import { type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
+import { readScope, resolveGroupUid, resolveUid } from '../../invocation/resource-lookup.ts'
+import type { ResourceNames } from '../../invocation/resource-names.ts'
+import { isUid } from '../../invocation/resource-uids.ts'
+import { createdColumn, groupColumn, idColumn, loadGroups } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 import { CommandFailed } from '../../session/access-token.ts'
 
@@ -18,10 +22,11 @@ import { CommandFailed } from '../../session/access-token.ts'
 
 const feedState = ({ state }: AdvisoryFeed) => state.replace('STATE_', '').toLowerCase()
 
-const view: View<AdvisoryFeed> = {
+const feedView = (names: ResourceNames): View<AdvisoryFeed> => ({
   columns: [
-    idColumn,
     { title: 'URL', value: ({ url }) => url },
+    groupColumn(names),
+    idColumn,
     { title: 'STATE', kind: 'name', value: feedState },
     { title: 'LAST SUCCESS', kind: 'time', value: ({ lastSuccessTime = '' }) => lastSuccessTime },
     { title: 'NEXT', kind: 'time', value: ({ nextAttemptTime = '' }) => nextAttemptTime },
@@ -37,7 +42,8 @@ const view: View<AdvisoryFeed> = {
   ],
   tree: { label: (feed) => `${feed.url} ${feedState(feed)}`, uid: ({ uid }) => uid },
   empty: 'no feeds visible to you',
-}
+  load: loadGroups(names),
+})
 
 function runResult({ lastRun }: AdvisoryFeed): string {
   if (lastRun === undefined) return ''
@@ -49,8 +55,7 @@ function runResult({ lastRun }: AdvisoryFeed): string {
     .join(', ')
 }
 
-const feedParameters = [{ name: 'FEED', summary: 'uid or URL' }] as const
-const resolveFeedUid = async (invocation: Invocation) => {
+async function resolveFeedUid(invocation: Invocation): Promise<string> {
   const word = invocation.argument(0)
   if (!word.includes('://')) {
     if (word !== '' && !isUid(word)) throw new UsageError('FEED must be a uid or URL')
@@ -117,9 +122,31 @@ async function waitForRun(
 
 async function printFeed(invocation: Invocation, shown: AdvisoryFeed, before?: string): Promise<void> {
   const feed = invocation.flag('wait') ? await waitForRun(invocation, shown.uid, before) : shown
-  invocation.output.item(feed, view)
+  await invocation.output.item(feed, feedView(invocation.names))
   if (invocation.flag('wait') && feedState(feed) === 'failed') throw new CommandFailed(feed.lastError)
 }
+
+const feedResource: Resource<AdvisoryFeed> = {
+  noun: 'feed',
+  plural: 'feeds',
+  command: 'berth advisories feeds',
+  example: 'https://osv.example.com/npm/all.zip',
+  parameter: { name: 'FEED', summary: 'uid or URL' },
+  view: feedView,
+  list: async (invocation, request) =>
+    (await invocation.client()).advisoryFeeds.all({ ...request, ...(await readScope(invocation)) }),
+  listOptions: scopeOptions,
+  serverSort: { url: 'url', ...timeSort },
+  serverFilters: { url: 'url' },
+  resolveUid: resolveFeedUid,
+  get: (client, uid) => client.advisoryFeeds.get(uid),
+  delete: (client, uid) => client.advisoryFeeds.delete(uid),
+  label: ({ url }) => url,
+  deleteVerbs: { question: 'Remove the feed', done: 'removed' },
+}
+
+const feedParameters = [feedResource.parameter]
+const shared = resourceCommands(feedResource)
 
 const commands: readonly CommandDeclaration[] = [
   {
@@ -150,25 +177,21 @@ const commands: readonly CommandDeclaration[] = [
     },
   },
   {
-    name: 'list',
-    aliases: ['ls'],
+    ...shared.list,
     summary: 'List feeds and their state',
-    options: scopeOptions,
-    examples: ['berth advisories feeds list', 'berth advisories feeds list --parent my-org -o wide'],
-    async run(invocation) {
-      const client = await invocation.client()
-      await invocation.output.list(client.advisoryFeeds.all(await readScope(invocation)), view)
-    },
+    examples: [
+      'berth advisories feeds list',
+      'berth advisories feeds list --parent my-org -o wide',
+      'berth advisories feeds list --filter state=failed',
+    ],
   },
   {
-    name: 'describe',
-    aliases: ['get'],
+    ...shared.describe,
     summary: 'Show a feed and its last run',
-    parameters: feedParameters,
     examples: ['berth advisories feeds describe https://osv.example.com/npm/all.zip'],
     async run(invocation) {
       const found = await (await invocation.client()).advisoryFeeds.get(await resolveFeedUid(invocation))
-      invocation.output.item(found, view)
+      await invocation.output.item(found, feedView(invocation.names))
       for (const { name, line, reason } of found.lastRun?.rejections ?? [])
         invocation.output.notice(`rejected ${name}${line > 0 ? `:${line}` : ''}: ${reason}`)
     },
@@ -183,7 +206,7 @@ const commands: readonly CommandDeclaration[] = [
       const patch = requireChange(readFeedSettings(invocation))
       const uid = await resolveFeedUid(invocation)
       const client = await invocation.client()
-      invocation.output.item(await client.advisoryFeeds.update(uid, patch), view)
+      await invocation.output.item(await client.advisoryFeeds.update(uid, patch), feedView(invocation.names))
     },
   },
   {
@@ -215,27 +238,21 @@ const commands: readonly CommandDeclaration[] = [
     run: (invocation) => setPaused(invocation, false),
   },
   {
+    ...shared.delete,
     name: 'remove',
     aliases: ['rm', 'delete'],
     summary: 'Remove a feed; its advisories stay',
-    parameters: feedParameters,
-    options: [yesOption],
     examples: ['berth advisories feeds remove https://osv.example.com/npm/all.zip --yes'],
-    async run(invocation) {
-      const uid = await resolveFeedUid(invocation)
-      const client = await invocation.client()
-      const { url } = await client.advisoryFeeds.get(uid)
-      await invocation.prompt.confirm(`Remove the feed ${url} (${uid})?`)
-      await client.advisoryFeeds.delete(uid)
-      invocation.output.notice(`removed ${url} (${uid})`)
-    },
   },
 ]
 
 async function setPaused(invocation: Invocation, paused: boolean): Promise<void> {
   const uid = await resolveFeedUid(invocation)
   const client = await invocation.client()
-  invocation.output.item(await client.advisoryFeeds.update(uid, { paused }, { updateMask: ['paused'] }), view)
+  await invocation.output.item(
+    await client.advisoryFeeds.update(uid, { paused }, { updateMask: ['paused'] }),
+    feedView(invocation.names),
+  )
 }
 
 export const feedsGroup: CommandGroup = {

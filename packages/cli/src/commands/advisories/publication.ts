@@ -4,16 +4,19 @@ import { type Invocation, UsageError } from '../../invocation/invocation.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
 import { yesOption } from '../../invocation/options.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
+import type { ResourceNames } from '../../invocation/resource-names.ts'
+import { idColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 import { feedUrl } from './export.ts'
 
 /** How a group publishes its advisories: visibility, and metadata of the feeds. */
 
-const view = (api: string): View<AdvisoryPublication> => ({
+const view = (api: string, names: ResourceNames): View<AdvisoryPublication> => ({
   columns: [
-    { title: 'GROUP', value: ({ uid }) => uid },
-    { title: 'PUBLIC', value: publicText },
-    { title: 'CHANGED', value: ({ changeTime = '' }) => changeTime },
+    { title: 'GROUP', kind: 'path', value: ({ uid }) => names.groupPath(uid) },
+    { ...idColumn, title: 'GROUP ID' },
+    { title: 'PUBLIC', value: (publication) => publicText(publication, names) },
+    { title: 'CHANGED', kind: 'time', value: ({ changeTime = '' }) => changeTime },
     {
       title: 'REPOSITORY',
       value: ({ securityDatabase: of }) => [of?.urlprefix, of?.reponame].filter(Boolean).join('/'),
@@ -23,13 +26,16 @@ const view = (api: string): View<AdvisoryPublication> => ({
     { title: 'NAMESPACE', value: ({ distribution }) => distribution?.namespace ?? '', wide: true },
     { title: 'FEEDS', value: ({ uid }) => feedUrl(api, uid, ''), wide: true },
   ],
+  load: (publications) =>
+    names.load({ groups: publications.flatMap(({ uid, publicThrough }) => [uid, publicThrough]) }),
 })
 
-const publicationView = (invocation: Invocation) => view((invocation as AuthInvocation).settings.api)
+const publicationView = (invocation: Invocation) =>
+  view((invocation as AuthInvocation).settings.api, invocation.names)
 
-function publicText({ uid, publicThrough }: AdvisoryPublication): string {
+function publicText({ uid, publicThrough }: AdvisoryPublication, names: ResourceNames): string {
   if (publicThrough === '') return 'no'
-  return publicThrough === uid ? 'yes' : `yes, through ${publicThrough}`
+  return publicThrough === uid ? 'yes' : `yes, through ${names.groupPath(publicThrough)}`
 }
 
 const parent: OptionDeclaration = { flags: '--parent <group>', summary: 'organization or folder' }
@@ -72,7 +78,7 @@ export const publicationGroup: CommandGroup = {
       async run(invocation) {
         const group = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
         const client = await invocation.client()
-        invocation.output.item(
+        await invocation.output.item(
           await client.advisoryPublications.getAdvisoryPublication(group),
           publicationView(invocation),
         )
@@ -113,9 +119,12 @@ export const publicationGroup: CommandGroup = {
         const question = `Publish the current and future advisories of ${invocation.option('parent') || group} and its subfolders to anyone?`
         if (patch.public === true && !current.public) await invocation.prompt.confirm(question)
         const changed = await client.advisoryPublications.updateAdvisoryPublication(group, patch)
-        invocation.output.item(changed, publicationView(invocation))
+        await invocation.names.load({ groups: [changed.publicThrough] })
+        await invocation.output.item(changed, publicationView(invocation))
         if (patch.public === false && changed.publicThrough !== '')
-          invocation.output.notice(`it is still public because its parent ${changed.publicThrough} is public`)
+          invocation.output.notice(
+            `it is still public because its parent ${invocation.names.groupPath(changed.publicThrough)} is public`,
+          )
       },
     },
   ],

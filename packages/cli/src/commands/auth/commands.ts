@@ -4,7 +4,9 @@ import type {
   OptionDeclaration,
 } from '../../invocation/command-declaration.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
+import { listCommand } from '../../invocation/list-command.ts'
 import { requireOption, yesOption } from '../../invocation/options.ts'
+import { formatPerson } from '../../invocation/resource-names.ts'
 import { configureDockerCommand } from './configure-docker.ts'
 import { pullTokenCommand } from './pull-token.ts'
 import { statusCommand } from './status.ts'
@@ -59,9 +61,14 @@ const loginCommand: CommandDeclaration = {
     const token = await login(invocation as AuthInvocation)
     const { sub, exp } = decodeClaims(token)
     const shown = { id: String(sub), expiry: new Date(Number(exp) * 1000).toISOString() }
-    process.stderr.write(`Signed in as ${shown.id}.\n`)
+    const { email, name } = decodeClaims(token)
+    const person = formatPerson({
+      name: typeof name === 'string' ? name : '',
+      email: typeof email === 'string' ? email : '',
+    })
+    process.stderr.write(`Signed in as ${person || shown.id}.\n`)
     if (['json', 'yaml', 'id', 'csv'].includes(invocation.output.format))
-      invocation.output.item(shown, {
+      await invocation.output.item(shown, {
         id: ({ id }) => id,
         columns: [
           { title: 'ID', value: ({ id }) => id },
@@ -108,18 +115,16 @@ const tokenCommand: CommandDeclaration = {
     await printToken(invocation as AuthInvocation)
   },
   commands: [
-    {
+    listCommand<{ readonly name: string }>({
       name: 'capabilities',
       summary: 'List the capabilities',
       examples: ['berth auth token capabilities', 'berth auth token capabilities -o json'],
-      async run({ output }) {
-        const { capabilityNames } = await import('@berth/contract/capabilities.ts')
-        await output.list(capabilityNames, {
-          id: ({ name }) => name,
-          columns: [{ title: 'CAPABILITY', value: ({ name }) => name }],
-        })
-      },
-    },
+      view: () => ({
+        id: ({ name }) => name,
+        columns: [{ title: 'CAPABILITY', value: ({ name }) => name }],
+      }),
+      items: async () => (await import('@berth/contract/capabilities.ts')).capabilityNames,
+    }),
   ],
 }
 
@@ -130,8 +135,15 @@ const explainCommand: CommandDeclaration = {
     { flags: '--identity <uid>', summary: 'identity to assume' },
     { flags: '--identity-token <token|file>', summary: 'token of the workload' },
     { flags: '--identity-provider <uid>', summary: 'uid of the identity provider that issued the token' },
+    {
+      flags: '--target-audience <audience>',
+      summary: 'audience that the exchange would request, such as the registry (default: the API)',
+    },
   ],
-  examples: ['berth auth explain --identity $IDENTITY --identity-token token.jwt'],
+  examples: [
+    'berth auth explain --identity $IDENTITY --identity-token token.jwt',
+    'berth auth explain --identity $IDENTITY --identity-token token.jwt --target-audience registry.example.com',
+  ],
   async run(invocation) {
     const identity = requireOption(invocation, 'identity', '--identity')
     const token = requireOption(invocation, 'identityToken', '--identity-token')
@@ -148,13 +160,14 @@ const deleteAccountCommand: CommandDeclaration = {
   async run(invocation) {
     const { cache, settings } = invocation as AuthInvocation
     const client = await invocation.client()
-    const { subject } = await client.auth.validate()
-    await invocation.prompt.confirm(`Delete your identity ${subject} and all its access?`)
+    const { subject, email } = await client.auth.validate()
+    const account = email === '' ? subject : email
+    await invocation.prompt.confirm(`Delete your account ${account} and all its access?`)
     await client.auth.delete({ id: subject })
     const { refreshTokenKey } = await import('../../session/access-token.ts')
     cache.remove('refresh-token', refreshTokenKey(settings))
     cache.removeWhere(({ sub }) => sub === subject)
-    invocation.output.notice(`deleted ${subject}`)
+    invocation.output.notice(`deleted ${account}`)
   },
 }
 

@@ -18,9 +18,10 @@ export async function explainToken(invocation: Invocation, identity: string, tok
     identity: await resolveIdentityUid(invocation, identity),
     token: readIdentityToken(token),
     ...(identityProvider === undefined ? {} : { identityProvider }),
+    audience: invocation.option('targetAudience'),
   })
   const { format } = invocation.output
-  if (format === 'json' || format === 'yaml') invocation.output.item(result, { columns: [] })
+  if (format === 'json' || format === 'yaml') await invocation.output.item(result, { columns: [] })
   else {
     await invocation.output.list<ExchangeCondition>(result.conditions, {
       columns: [

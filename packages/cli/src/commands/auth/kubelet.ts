@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { UsageError } from '../../invocation/invocation.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
-import { CommandFailed, errorMessage, postForm } from '../../session/access-token.ts'
+import { CommandFailed } from '../../session/access-token.ts'
 import { getRegistryToken } from '../../session/credentials/credential-helper.ts'
+import { exchangeToken } from '../../session/sign-in/workload.ts'
 import { decodeClaims, remainingMs } from '../../session/token-cache.ts'
 
 /**
@@ -31,7 +32,7 @@ export async function provideCredentials(invocation: AuthInvocation): Promise<vo
     ? undefined
     : request.serviceAccountToken === undefined
       ? await getRegistryToken(settings, env)
-      : await exchangeToken(invocation, request)
+      : await exchangeServiceAccountToken(invocation, request)
   const seconds = Math.max(0, Math.floor(remainingMs(secret) / 1000) - MARGIN_SECONDS)
   const response = {
     apiVersion: request.apiVersion ?? 'credentialprovider.kubelet.k8s.io/v1',
@@ -59,7 +60,7 @@ function parseRequest(text: string): CredentialRequest {
   return request
 }
 
-async function exchangeToken(
+async function exchangeServiceAccountToken(
   invocation: AuthInvocation,
   { serviceAccountToken = '', serviceAccountAnnotations = {} }: CredentialRequest,
 ): Promise<string> {
@@ -67,15 +68,11 @@ async function exchangeToken(
   const identity = serviceAccountAnnotations[ANNOTATION] || invocation.option('identity')
   if (identity === '')
     throw new UsageError(`--identity is required, or the annotation ${ANNOTATION} on the service account`)
-  const { status, body } = await postForm(
-    `${settings.issuer}/sts/exchange`,
-    { aud: settings.registry, identity },
-    serviceAccountToken,
-  )
-  const { token } = body as { readonly token?: string }
-  if (status !== 200 || !token)
-    throw new CommandFailed(
-      `${errorMessage(body)} (token subject: ${String(decodeClaims(serviceAccountToken)['sub'])})`,
-    )
-  return token
+  try {
+    return await exchangeToken(settings, serviceAccountToken, settings.registry, { identity })
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error
+    const subject = String(decodeClaims(serviceAccountToken)['sub'])
+    throw new CommandFailed(`${error.message} (token subject: ${subject})`, { cause: error })
+  }
 }

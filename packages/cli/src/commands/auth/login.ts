@@ -1,13 +1,7 @@
 import { UsageError } from '../../invocation/invocation.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
-import {
-  CommandFailed,
-  errorMessage,
-  postForm,
-  refreshAccessToken,
-  refreshTokenKey,
-} from '../../session/access-token.ts'
-import { readIdentityToken } from '../../session/sign-in/identity-token.ts'
+import { CommandFailed, refreshAccessToken, refreshTokenKey } from '../../session/access-token.ts'
+import { identityTokenFile, readIdentityToken } from '../../session/sign-in/identity-token.ts'
 import type { SignedInTokens, SignInRequest } from '../../session/sign-in/request.ts'
 import { decodeClaims } from '../../session/token-cache.ts'
 
@@ -32,12 +26,17 @@ export async function login(invocation: AuthInvocation): Promise<string> {
   if (invocation.option('identityToken') !== '') throw new UsageError('--identity-token needs --identity')
 
   const print = (line: string) => void process.stderr.write(`${line}\n`)
+  const identityProvider = readIdentityProvider(invocation)
+  if (identityProvider !== '') {
+    const { requireIdentityProvider } = await import('../../session/sign-in/identity-provider.ts')
+    await requireIdentityProvider(settings.issuer, identityProvider)
+  }
   const tokens = await signIn(invocation, {
     issuer: settings.issuer,
     audiences,
     // The same sign-in provides the tokens for Docker.
     optionalAudience: audiences.includes(settings.registry) ? undefined : settings.registry,
-    identityProvider: readIdentityProvider(invocation),
+    identityProvider,
     connection: invocation.option('connection') || settings.properties['default.connection'] || '',
     print,
   })
@@ -80,6 +79,7 @@ function storeTokens(
   cache.removeWhere((claims) => claims['iss'] === iss && claims['sub'] !== sub)
   cache.write('oidc-token', accessToken, audience)
   const key = refreshTokenKey(settings)
+  cache.remove('workload-login', key)
   if (refreshToken === undefined) cache.remove('refresh-token', key)
   else cache.write('refresh-token', refreshToken, key)
 }
@@ -110,21 +110,25 @@ async function loginAsIdentity(
   const subject = ambient ?? (given === '' ? undefined : readIdentityToken(given))
   if (subject === undefined)
     throw new UsageError('--identity-token is required: found no credentials of a CI system or cloud')
+  const { exchangeToken, storeWorkloadLogin } = await import('../../session/sign-in/workload.ts')
+  const login = { identity, identityProvider: invocation.optionIfSet('identityProvider') }
   let first = ''
   for (const audience of audiences) {
-    const reply = await postForm(
-      `${settings.issuer}/sts/exchange`,
-      { aud: audience, identity, identity_provider: invocation.optionIfSet('identityProvider') },
-      subject,
-    )
-    const { token } = reply.body as { readonly token?: string }
-    if (reply.status !== 200 || !token)
+    const token = await exchangeToken(settings, subject, audience, login).catch((error: unknown) => {
+      if (!(error instanceof CommandFailed)) throw error
       throw new CommandFailed(
-        `${errorMessage(reply.body)}\nto find the cause, run berth auth explain --identity ${identity} --identity-token FILE`,
+        `${error.message}\nto find the cause, run berth auth explain --identity ${identity} --identity-token FILE`,
+        { cause: error },
       )
+    })
     if (first === '') storeTokens(invocation, audience, { accessToken: token, refreshToken: undefined })
     else cache.write('oidc-token', token, audience)
     first ||= token
   }
+  storeWorkloadLogin(invocation, {
+    ...login,
+    tokenFile: ambient === undefined ? identityTokenFile(given) : undefined,
+    isAmbient: ambient !== undefined,
+  })
   return first
 }

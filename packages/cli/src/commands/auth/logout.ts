@@ -1,3 +1,4 @@
+import { clearCachedValues } from '../../completion/value-cache.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
 import { errorMessage, postForm, refreshTokenKey, Unreachable } from '../../session/access-token.ts'
 import { CLIENT_ID } from '../../session/sign-in/request.ts'
@@ -33,5 +34,6 @@ export async function logout(invocation: AuthInvocation): Promise<void> {
   }
   for (const why of new Set(failures))
     output.notice(`${why}; end the session on the page /account of the server, or let it expire`)
+  clearCachedValues(cache.directory)
   output.notice(cache.clear() === 0 ? 'you were not signed in' : 'signed out')
 }

@@ -1,5 +1,7 @@
+import type { Identity } from '@berth/client/berth.ts'
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
+import { listCommand, nameSort } from '../../invocation/list-command.ts'
 import { descriptionOption, scopeOptions } from '../../invocation/options.ts'
 import { formatTime } from '../../output/times.ts'
 
@@ -37,17 +39,26 @@ const create: CommandDeclaration = {
       return
     }
     if (output.format !== 'table')
-      return output.item(created, {
+      return await output.item(created, {
         id: ({ identity }) => identity,
         columns: [
           { title: 'ID', value: ({ identity }) => identity },
           { title: 'EXPIRES', kind: 'time', value: ({ expires }) => expires },
         ],
       })
-    process.stdout.write(
-      `docker login "${settings.registry}" --username "${created.identity}" --password "${created.token}"\n`,
+    const { registry } = settings
+    process.stdout.write(`USERNAME  ${created.identity}\nPASSWORD  ${created.token}\n`)
+    output.notice(
+      `
+The password expires at ${formatTime(created.expires)} and is not shown again. On the other machine, sign in with this command, paste the
+password, and press Enter and Ctrl-D:
+
+  docker login ${registry} --username ${created.identity} --password-stdin
+
+In a script, use -o env and keep the password out of the command line:
+
+  printenv BERTH_IDENTITY_TOKEN | docker login ${registry} --username "$BERTH_IDENTITY_ID" --password-stdin`,
     )
-    output.notice(`The token expires at ${formatTime(created.expires)} and is not shown again.`)
   },
 }
 
@@ -59,21 +70,23 @@ export const pullTokenCommand: CommandDeclaration = {
   summary: 'Create and list pull tokens for machines without a sign-in',
   commands: [
     create,
-    {
-      name: 'list',
-      aliases: ['ls'],
+    listCommand<Identity>({
       summary: 'List pull tokens',
       options: [...scopeOptions, { flags: '--expired', summary: 'only expired pull tokens' }],
-      examples: ['berth auth pull-token list --parent my-org'],
-      async run(invocation) {
-        const { listIdentities, viewWithRoles } = await import('../iam/identity-list.ts')
-        const only = { type: 'pull_token', expired: invocation.flag('expired'), name: '' }
-        const view = await viewWithRoles(invocation, {
-          titles: ['ID', 'NAME', 'DESCRIPTION', 'EXPIRES'],
+      examples: ['berth auth pull-token list --parent my-org', 'berth auth pull-token list --sort last-seen'],
+      serverSort: nameSort,
+      async view(invocation) {
+        const { viewWithRoles } = await import('../iam/identity-list.ts')
+        return viewWithRoles(invocation, {
+          titles: ['NAME', 'ID', 'GROUP', 'EXPIRES', 'LAST SEEN', 'DESCRIPTION'],
           empty: 'no pull tokens visible to you',
         })
-        await invocation.output.list(listIdentities(invocation, only), view)
       },
-    },
+      async items(invocation, request) {
+        const { listIdentities } = await import('../iam/identity-list.ts')
+        const only = { type: 'pull_token', expired: invocation.flag('expired'), name: '' }
+        return listIdentities(invocation, only, request)
+      },
+    }),
   ],
 }

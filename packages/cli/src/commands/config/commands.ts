@@ -13,7 +13,9 @@ import {
 import type { CommandBody, CommandDeclaration } from '../../invocation/command-declaration.ts'
 import { UsageError } from '../../invocation/invocation.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
+import { listCommand } from '../../invocation/list-command.ts'
 import { yesOption } from '../../invocation/options.ts'
+import type { View } from '../../output/output.ts'
 import { failureReason, request } from '../../session/http.ts'
 
 /** Commands for the configuration file, which has a profile for each server. */
@@ -34,6 +36,21 @@ const view = {
   ],
   id: ({ property }: Setting) => property,
   empty: 'no properties are set',
+}
+
+interface Profile {
+  readonly name: string
+  readonly api: string
+  readonly used: boolean
+}
+
+const profileView: View<Profile> = {
+  id: ({ name }) => name,
+  columns: [
+    { title: 'PROFILE', value: ({ name }) => name },
+    { title: 'API', value: ({ api }) => api },
+    { title: 'CURRENT', value: ({ used }) => (used ? 'yes' : '') },
+  ],
 }
 
 function readProfile(invocation: AuthInvocation): { path: string; file: ConfigFile; profile: string } {
@@ -131,30 +148,21 @@ const commands: readonly CommandDeclaration[] = [
       invocation.output.notice(`switched to profile ${profile}`)
     },
   },
-  {
+  listCommand({
     name: 'profiles',
     summary: 'List profiles',
     examples: ['berth config profiles'],
-    async run(invocation) {
+    view: () => profileView,
+    items(invocation) {
       const { file, profile } = readProfile(invocation as AuthInvocation)
       const names = [...new Set([profile, ...Object.keys(file.profiles)])]
-      await invocation.output.list(
-        names.map((name) => ({
-          name,
-          api: String(file.profiles[name]?.['api'] ?? DEFAULT_API),
-          used: name === profile,
-        })),
-        {
-          id: ({ name }) => name,
-          columns: [
-            { title: 'PROFILE', value: ({ name }) => name },
-            { title: 'API', value: ({ api }) => api },
-            { title: 'CURRENT', value: ({ used }) => (used ? 'yes' : '') },
-          ],
-        },
-      )
+      return names.map((name) => ({
+        name,
+        api: String(file.profiles[name]?.['api'] ?? DEFAULT_API),
+        used: name === profile,
+      }))
     },
-  },
+  }),
   {
     name: 'edit',
     summary: 'Edit the configuration file; an invalid edit is not saved',

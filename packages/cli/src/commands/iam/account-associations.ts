@@ -6,9 +6,18 @@ import type {
   Parameter,
 } from '../../invocation/command-declaration.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
-import { descriptionOption, readOptions, requireOption, yesOption } from '../../invocation/options.ts'
-import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
-import { descriptionColumn, idColumn, nameColumn } from '../../output/columns.ts'
+import { nameSort } from '../../invocation/list-command.ts'
+import {
+  descriptionOption,
+  readOptions,
+  requireOption,
+  scopeOptions,
+  yesOption,
+} from '../../invocation/options.ts'
+import { type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
+import { readScope, resolveGroupUid } from '../../invocation/resource-lookup.ts'
+import type { ResourceNames } from '../../invocation/resource-names.ts'
+import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 import { CommandFailed } from '../../session/access-token.ts'
 
@@ -83,18 +92,22 @@ const formatClientIds = (ids: Readonly<Record<string, string>>) =>
     .map(([component, id]) => `${component}=${id}`)
     .join(', ')
 
-const view: View<AccountAssociation> = {
+const associationView = (names: ResourceNames): View<AccountAssociation> => ({
   columns: [
-    idColumn,
+    { title: 'GROUP', kind: 'path', value: ({ uid }) => names.groupPath(uid) },
     nameColumn,
+    idColumn,
     { title: 'AWS', value: ({ amazon }) => amazon?.account ?? '' },
     { title: 'GCP', value: ({ google }) => google?.projectId ?? '' },
     { title: 'GCP NUMBER', value: ({ google }) => google?.projectNumber ?? '', wide: true },
     { title: 'AZURE', value: ({ azure }) => azure?.tenantId ?? '' },
     { title: 'AZURE CLIENTS', value: ({ azure }) => formatClientIds(azure?.clientIds ?? {}), wide: true },
     { ...descriptionColumn, wide: true },
+    createdColumn,
   ],
-}
+  empty: 'no cloud accounts visible to you',
+  load: (associations) => names.load({ groups: associations.map(({ uid }) => uid) }),
+})
 
 const locationParameter: readonly Parameter[] = [{ name: 'LOCATION', summary: 'organization or folder' }]
 const resolveLocation = (invocation: Invocation) =>
@@ -106,6 +119,33 @@ async function findAssociation(invocation: Invocation, uid: string): Promise<Acc
   for await (const one of client.accountAssociations.all({ uidp: { ids: [uid] } })) return one
   return undefined
 }
+
+const associationResource: Resource<AccountAssociation> = {
+  noun: 'cloud accounts',
+  plural: 'the cloud accounts of groups',
+  command: 'berth iam account-associations',
+  example: 'my-org',
+  parameter: { name: 'LOCATION', summary: 'organization or folder' },
+  view: associationView,
+  list: async (invocation, request) =>
+    (await invocation.client()).accountAssociations.all({ ...request, ...(await readScope(invocation)) }),
+  listOptions: scopeOptions,
+  serverSort: nameSort,
+  serverFilters: { name: 'name' },
+  async resolveUid(invocation) {
+    const uid = await resolveLocation(invocation)
+    if ((await findAssociation(invocation, uid)) !== undefined) return uid
+    throw new CommandFailed(
+      `${invocation.argument(0) || uid} has no cloud accounts; link one with berth iam account-associations set`,
+    )
+  },
+  get: (client, uid) => client.accountAssociations.get(uid),
+  delete: (client, uid) => client.accountAssociations.delete(uid),
+  label: ({ uid }, names) => names.groupPath(uid),
+  deleteVerbs: { question: 'Unlink all cloud accounts from', done: 'unlinked the cloud accounts from' },
+}
+
+const shared = resourceCommands(associationResource)
 
 const commands: readonly (CommandDeclaration | CommandGroup)[] = [
   {
@@ -138,7 +178,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
                 ...part,
                 ...fields,
               } as AccountAssociationInput)
-          invocation.output.item(association, view)
+          await invocation.output.item(association, associationView(invocation.names))
         },
       }),
     ),
@@ -187,7 +227,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
             uid,
             providerType: cloud.providerType,
           })
-          invocation.output.item(
+          await invocation.output.item(
             { uid, ...result },
             {
               columns: [
@@ -202,22 +242,9 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       }),
     ),
   },
-  {
-    name: 'describe',
-    aliases: ['get'],
-    summary: 'Show the cloud accounts of a group',
-    parameters: locationParameter,
-    examples: ['berth iam account-associations describe my-org'],
-    async run(invocation) {
-      const uid = await resolveLocation(invocation)
-      const association = await findAssociation(invocation, uid)
-      if (association === undefined)
-        throw new CommandFailed(
-          `${invocation.argument(0) || uid} has no cloud accounts; link one with berth iam account-associations set`,
-        )
-      invocation.output.item(association, view)
-    },
-  },
+  shared.list,
+  { ...shared.describe, summary: 'Show the cloud accounts of a group' },
+  { ...shared.delete, summary: 'Unlink all cloud accounts from a group' },
 ]
 
 export const accountAssociationsGroup: CommandGroup = {

@@ -1,6 +1,6 @@
 import type { BerthClient, Group } from '@berth/client/berth.ts'
-import { filterItems } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration, CommandGroup, Parameter } from '../../invocation/command-declaration.ts'
+import { type ListRequest, nameSort } from '../../invocation/list-command.ts'
 import {
   descriptionOption,
   newNameOption,
@@ -10,23 +10,33 @@ import {
 } from '../../invocation/options.ts'
 import { type Resource, type ResourceCommands, resourceCommands } from '../../invocation/resource-commands.ts'
 import {
-  listOrganizations,
   resolveFolderUid,
   resolveGroupUid,
   resolveOrganizationUid,
 } from '../../invocation/resource-lookup.ts'
-import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../../output/columns.ts'
-import type { View } from '../../output/output.ts'
+import type { ResourceNames } from '../../invocation/resource-names.ts'
+import {
+  createdColumn,
+  descriptionColumn,
+  idColumn,
+  loadGroups,
+  nameColumn,
+  pathColumn,
+} from '../../output/columns.ts'
+import type { Column, View } from '../../output/output.ts'
 
 /** Organizations and folders: both are groups of the API. */
 
-const groupView = (what: string): View<Group> => ({
-  columns: [idColumn, nameColumn, descriptionColumn, createdColumn],
-  tree: { label: ({ name, uid }) => `[${name}] ${uid}`, uid: ({ uid }) => uid },
+const groupView = (what: string, name: Column<Group>): View<Group> => ({
+  columns: [name, idColumn, descriptionColumn, createdColumn],
+  tree: { label: ({ name }) => name, uid: ({ uid }) => uid },
   empty: `no ${what} visible to you`,
 })
-const organizationView = groupView('organizations')
-const folderView = groupView('folders')
+const organizationView = () => groupView('organizations', nameColumn)
+const folderView = (names: ResourceNames): View<Group> => ({
+  ...groupView('folders', pathColumn(names, 'PATH')),
+  load: loadGroups(names),
+})
 
 /** Commands that organizations and folders share. */
 function groupCommands(
@@ -47,7 +57,10 @@ function groupCommands(
       async run(invocation) {
         const uid = await resource.resolveUid(invocation)
         const patch = requireChange(readOptions(invocation, 'name', 'description'))
-        invocation.output.item(await (await invocation.client()).groups.update(uid, patch), view)
+        await invocation.output.item(
+          await (await invocation.client()).groups.update(uid, patch),
+          view(invocation.names),
+        )
       },
     },
     delete: { ...shared.delete, summary: `Delete ${article} ${noun}, which must be empty` },
@@ -57,6 +70,8 @@ function groupCommands(
 const groupMethods = {
   get: (client: BerthClient, uid: string) => client.groups.get(uid),
   delete: (client: BerthClient, uid: string) => client.groups.delete(uid),
+  label: (group: Group, names: ResourceNames) => names.path(group),
+  serverSort: nameSort,
 }
 
 const organizationParameter: Parameter = { name: 'ORGANIZATION', summary: 'uid or name' }
@@ -69,7 +84,9 @@ const organizations = groupCommands(
     example: 'my-org',
     parameter: organizationParameter,
     view: organizationView,
-    list: async (invocation) => listOrganizations(await invocation.client()),
+    list: async (invocation, { orderBy = 'name', ...request }) =>
+      (await invocation.client()).groups.all({ ...request, orderBy, uidp: { inRoot: true } }),
+    serverFilters: { name: 'name' },
     resolveUid: (invocation) => resolveOrganizationUid(invocation, invocation.argument(0), 'ORGANIZATION'),
     ...groupMethods,
   },
@@ -89,7 +106,7 @@ const organizationCommands: readonly CommandDeclaration[] = [
         invocation.argument(0) || (await invocation.prompt.input('Name of the organization?', 'NAME'))
       const client = await invocation.client()
       const created = await client.groups.create('', { name, ...readOptions(invocation, 'description') })
-      invocation.output.item(created, organizationView)
+      await invocation.output.item(created, organizationView())
     },
   },
   organizations.describe,
@@ -105,12 +122,18 @@ const folders = groupCommands(
     example: 'my-org/team',
     parameter: { name: 'FOLDER', summary: 'uid or path, such as my-org/team' },
     view: folderView,
-    async list(invocation) {
+    async list(invocation, request) {
       const client = await invocation.client()
       const word = invocation.argument(0)
       const root = word === '' ? undefined : await resolveGroupUid(invocation, word, 'ORGANIZATION')
-      return invocation.output.format === 'tree' ? listTree(client, root) : listFolders(client, root)
+      const isTree = invocation.output.format === 'tree'
+      return rememberNames(
+        invocation.names,
+        isTree ? listTree(client, root) : listFolders(client, root, request),
+        ({ uid }) => isTree || uid.includes('/'),
+      )
     },
+    defaultSort: 'path',
     resolveUid: (invocation) => resolveFolderUid(invocation, invocation.argument(0)),
     ...groupMethods,
   },
@@ -120,8 +143,15 @@ const folders = groupCommands(
 const folderCommands: readonly CommandDeclaration[] = [
   {
     ...folders.list,
-    parameters: [organizationParameter],
-    examples: ['berth iam folders list my-org', 'berth iam folders list my-org -o tree'],
+    parameters: [{ name: 'ORGANIZATION', summary: 'organization or folder (uid or path)' }],
+    options: [...(folders.list.options ?? []), { flags: '--flat', summary: 'a table of paths, not a tree' }],
+    defaultFormat: (options) =>
+      ['sort', 'filter', 'limit', 'flat'].some((option) => Object.hasOwn(options, option)) ? 'table' : 'tree',
+    examples: [
+      'berth iam folders list my-org',
+      'berth iam folders list my-org --flat',
+      "berth iam folders list --sort 'created desc' --limit 10",
+    ],
   },
   {
     name: 'create',
@@ -137,7 +167,7 @@ const folderCommands: readonly CommandDeclaration[] = [
       const parent = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
       const client = await invocation.client()
       const created = await client.groups.create(parent, { name, ...readOptions(invocation, 'description') })
-      invocation.output.item(created, organizationView)
+      await invocation.output.item(created, folderView(invocation.names))
     },
   },
   folders.describe,
@@ -162,12 +192,28 @@ export const foldersGroup: CommandGroup = {
 const descendantsFilter = (root: string | undefined) =>
   root === undefined ? {} : { uidp: { descendantsOf: root } }
 
-function listFolders(client: BerthClient, root: string | undefined): AsyncIterable<Group> {
-  return filterItems(client.groups.all(descendantsFilter(root)), ({ uid }) => uid.includes('/'))
+function listFolders(
+  client: BerthClient,
+  root: string | undefined,
+  request: ListRequest,
+): AsyncIterable<Group> {
+  return client.groups.all({ ...request, ...descendantsFilter(root) })
 }
 
 /** Lists folders together with their organizations. */
 async function* listTree(client: BerthClient, root: string | undefined): AsyncGenerator<Group> {
   if (root !== undefined) yield await client.groups.get(root)
   yield* client.groups.all(descendantsFilter(root))
+}
+
+/** Paths of folders need no further request for the groups of the list. */
+async function* rememberNames(
+  names: ResourceNames,
+  groups: AsyncIterable<Group>,
+  isShown: (group: Group) => boolean,
+): AsyncGenerator<Group> {
+  for await (const group of groups) {
+    names.remember(group)
+    if (isShown(group)) yield group
+  }
 }

@@ -1,6 +1,9 @@
 import type { Identity, IdentityInput } from '@berth/client/berth.ts'
 import { toArray } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration, CommandGroup } from '../../invocation/command-declaration.ts'
+import type { Invocation } from '../../invocation/invocation.ts'
+import type { AuthInvocation } from '../../invocation/invoke.ts'
+import { listCommand, nameSort } from '../../invocation/list-command.ts'
 import {
   descriptionOption,
   newNameOption,
@@ -9,9 +12,16 @@ import {
   scopeOptions,
   yesOption,
 } from '../../invocation/options.ts'
-import { deleteResource, type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
+import {
+  deleteResource,
+  type Resource,
+  resourceCommands,
+  resourceList,
+} from '../../invocation/resource-commands.ts'
 import { resolveIdentityUid } from '../../invocation/resource-lookup.ts'
-import { createCommands, deleteIdentityWithBindings } from './identity-creation.ts'
+import { createSnippet, type SnippetSystem, snippets } from './ci-snippets.ts'
+import { deleteIdentityWithBindings } from './create-identity.ts'
+import { createCommands } from './identity-creation.ts'
 import { identityView, listIdentities, relationshipTypes, viewWithRoles } from './identity-list.ts'
 import { matchingOptions, readRelationship } from './identity-matching.ts'
 
@@ -24,18 +34,29 @@ const identityResource: Resource<Identity> = {
   example: 'ci',
   parameter: { name: 'IDENTITY', summary: 'uid or name' },
   view: identityView,
-  list: async (invocation) => listIdentities(invocation, { type: '', expired: false, name: '' }),
+  list: (invocation, request) =>
+    listIdentities(
+      invocation,
+      {
+        type: invocation.option('relationship'),
+        expired: invocation.flag('expired'),
+        name: invocation.option('name'),
+      },
+      request,
+    ),
+  serverSort: nameSort,
   resolveUid: (invocation) => resolveIdentityUid(invocation, invocation.argument(0)),
   get: (client, uid) => client.identities.get(uid),
   delete: deleteIdentityWithBindings,
+  label: (identity, names) => names.path(identity),
   deleteEffect: 'and its role bindings',
 }
 
 const shared = resourceCommands(identityResource)
 
 const commands: readonly (CommandDeclaration | CommandGroup)[] = [
-  {
-    ...shared.list,
+  listCommand({
+    ...resourceList(identityResource),
     options: [
       ...scopeOptions,
       { flags: '--name <name>', summary: 'name' },
@@ -46,25 +67,31 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       },
       { flags: '--expired', summary: 'only identities with expired keys' },
     ],
+    view: (invocation) => viewWithRoles(invocation),
     examples: [
       'berth iam identities list --parent my-org',
       'berth iam identities list --type static --expired -o id',
+      "berth iam identities list --sort last-seen --filter 'roles~owner'",
     ],
-    async run(invocation) {
-      const only = {
-        type: invocation.option('relationship'),
-        expired: invocation.flag('expired'),
-        name: invocation.option('name'),
-      }
-      await invocation.output.list(listIdentities(invocation, only), await viewWithRoles(invocation))
-    },
-  },
+  }),
   {
     name: 'create',
     summary: 'Create an identity that tokens can assume',
     commands: createCommands,
   },
-  shared.describe,
+  {
+    ...shared.describe,
+    options: [
+      {
+        flags: '--snippet <system>',
+        summary: 'print the workflow that uses the identity, instead of the identity',
+        choices: Object.keys(snippets),
+      },
+    ],
+    examples: ['berth iam identities describe ci', 'berth iam identities describe ci --snippet gitlab'],
+    run: (invocation) =>
+      invocation.option('snippet') === '' ? shared.describe.run(invocation) : printSnippetOf(invocation),
+  },
   {
     name: 'update',
     summary: 'Change an identity',
@@ -78,9 +105,9 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
         ...readRelationship(invocation),
       })
       const client = await invocation.client()
-      invocation.output.item(
+      await invocation.output.item(
         await client.identities.update(uid, patch as Partial<IdentityInput>),
-        identityView,
+        identityView(invocation.names),
       )
     },
   },
@@ -111,6 +138,13 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     },
   },
 ]
+
+async function printSnippetOf(invocation: Invocation): Promise<void> {
+  const client = await invocation.client()
+  const identity = await client.identities.get(await identityResource.resolveUid(invocation))
+  const system = invocation.option('snippet') as SnippetSystem
+  process.stdout.write(await createSnippet(invocation as AuthInvocation, system, identity))
+}
 
 export const identitiesGroup: CommandGroup = {
   name: 'identities',

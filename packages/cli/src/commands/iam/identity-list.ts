@@ -1,8 +1,11 @@
 import type { Identity, RelationshipType } from '@berth/client/berth.ts'
-import { filterItems } from '../../invocation/async-iterables.ts'
+import { filterItems, toArray } from '../../invocation/async-iterables.ts'
 import type { Invocation } from '../../invocation/invocation.ts'
+import type { ListRequest } from '../../invocation/list-command.ts'
 import { readScope } from '../../invocation/resource-lookup.ts'
-import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../../output/columns.ts'
+import { formatPerson, type ResourceNames } from '../../invocation/resource-names.ts'
+import { parentUid } from '../../invocation/resource-uids.ts'
+import { createdColumn, descriptionColumn, groupColumn, idColumn, loadGroups } from '../../output/columns.ts'
 import type { Column, View } from '../../output/output.ts'
 import { PULL_TOKEN_ISSUER } from '../auth/pull-token-issuer.ts'
 
@@ -36,12 +39,19 @@ function formatClaims({ claimMatch }: Identity): string {
     .join(', ')
 }
 
-const columns: readonly Column<Identity>[] = [
+/** The API sets the time when an identity is created; users are created when they sign in. */
+function lastSeen(identity: Identity): string {
+  const { lastSeenTime = '', createTime } = identity
+  const isUnused = lastSeenTime === '' || (lastSeenTime === createTime && identityType(identity) !== 'user')
+  return isUnused ? 'never' : lastSeenTime
+}
+
+const identityColumns = (names: ResourceNames): readonly Column<Identity>[] => [
+  { title: 'NAME', kind: 'name', value: formatPerson },
   idColumn,
-  nameColumn,
+  groupColumn(names),
   { title: 'TYPE', kind: 'name', value: identityType },
-  descriptionColumn,
-  { title: 'ISSUER', value: issuerOf },
+  { title: 'ISSUER', value: issuerOf, wide: true },
   { title: 'SUBJECT', value: subjectOf, wide: true },
   {
     title: 'AUDIENCE',
@@ -51,41 +61,48 @@ const columns: readonly Column<Identity>[] = [
   },
   { title: 'CLAIMS', value: formatClaims, wide: true },
   { title: 'EXPIRES', kind: 'time', value: expiryOf },
-  {
-    title: 'LAST SEEN',
-    kind: 'time',
-    value: ({ lastSeenTime = '' }) => lastSeenTime,
-    wide: true,
-  },
+  { title: 'LAST SEEN', kind: 'time', value: lastSeen },
+  { ...descriptionColumn, wide: true },
   createdColumn,
 ]
 
-export const identityView: View<Identity> = { columns, empty: 'no identities visible to you' }
+export const identityView = (names: ResourceNames): View<Identity> => ({
+  columns: identityColumns(names),
+  empty: 'no identities visible to you',
+  load: loadGroups(names),
+})
 
-/** Adds a column with the roles, as `group: role`, for tables and CSV. `titles`: only these columns. */
+/** Adds a column with the roles, as `my-org/team: viewer`, for tables and CSV. `titles`: only these columns. */
 export async function viewWithRoles(
   invocation: Invocation,
   { titles, empty }: { readonly titles?: readonly string[]; readonly empty?: string } = {},
 ): Promise<View<Identity>> {
-  const { format } = invocation.output
-  const shows = format === 'table' || format === 'wide' || format === 'tree' || format === 'csv'
-  const roles = shows ? await rolesOfIdentities(invocation) : new Map<string, string[]>()
-  const shown = columns.filter(({ title }) => titles === undefined || titles.includes(title))
-  const at = shown.findIndex(({ title }) => title === 'DESCRIPTION') + 1
+  const { names, output } = invocation
+  const view = identityView(names)
+  const showsColumns = output.isForPeople || output.format === 'csv'
+  const roles = showsColumns ? await rolesOfIdentities(invocation) : new Map<string, string[]>()
+  const shown = view.columns.filter(({ title }) => titles === undefined || titles.includes(title))
+  const at = shown.findIndex(({ title }) => title === 'ISSUER' || title === 'EXPIRES')
   return {
+    ...view,
     columns: shown.toSpliced(at, 0, {
       title: 'ROLES',
       value: ({ uid }) => (roles.get(uid) ?? []).join(', '),
     }),
-    empty: empty ?? identityView.empty ?? '',
+    ...(empty !== undefined && { empty }),
   }
 }
 
 async function rolesOfIdentities(invocation: Invocation): Promise<ReadonlyMap<string, readonly string[]>> {
   const client = await invocation.client()
+  const bindings = await toArray(client.roleBindings.all(await readScope(invocation)))
+  await invocation.names.load({ groups: bindings.map(({ uid }) => parentUid(uid)) })
   const roles = new Map<string, string[]>()
-  for await (const { identityUid, role, group } of client.roleBindings.all(await readScope(invocation)))
-    roles.set(identityUid, [...(roles.get(identityUid) ?? []), `${group?.name}: ${role?.name}`])
+  for (const { uid, identityUid, role, roleUid } of bindings)
+    roles.set(identityUid, [
+      ...(roles.get(identityUid) ?? []),
+      `${invocation.names.groupPath(parentUid(uid))}: ${role?.name ?? roleUid}`,
+    ])
   return roles
 }
 
@@ -106,11 +123,13 @@ const isExpired = (identity: Identity) => {
 export async function* listIdentities(
   invocation: Invocation,
   only: { readonly type: string; readonly expired: boolean; readonly name: string },
+  request: ListRequest = {},
 ): AsyncGenerator<Identity> {
   const client = await invocation.client()
   const relationshipType = relationshipTypes[only.type]
   const all = client.identities.all({
     orderBy: 'name',
+    ...request,
     ...(await readScope(invocation)),
     ...(only.name === '' ? {} : { name: only.name }),
     ...(relationshipType === undefined ? {} : { relationshipType }),

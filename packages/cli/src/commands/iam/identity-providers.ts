@@ -5,6 +5,7 @@ import type {
   OptionDeclaration,
 } from '../../invocation/command-declaration.ts'
 import type { Invocation } from '../../invocation/invocation.ts'
+import { nameSort } from '../../invocation/list-command.ts'
 import {
   descriptionOption,
   newNameOption,
@@ -19,7 +20,9 @@ import {
   resolveRoleUid,
   resolveUid,
 } from '../../invocation/resource-lookup.ts'
-import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../../output/columns.ts'
+import type { ResourceNames } from '../../invocation/resource-names.ts'
+import { parentUid } from '../../invocation/resource-uids.ts'
+import { createdColumn, descriptionColumn, groupColumn, idColumn, nameColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 
 /** Identity providers that the users of an organization sign in with. */
@@ -30,17 +33,18 @@ function nameOf(names: Readonly<Record<string, string>>, value: string): string 
   return Object.keys(names).find((name) => names[name] === value) ?? ''
 }
 
-const view: View<IdentityProvider> = {
+const providerView = (names: ResourceNames): View<IdentityProvider> => ({
   columns: [
-    idColumn,
     nameColumn,
+    { ...groupColumn(names), title: 'ORGANIZATION' },
+    idColumn,
     { title: 'ISSUER', value: ({ oidc }) => oidc?.issuer ?? '' },
     { title: 'CLIENT', value: ({ oidc }) => oidc?.clientId ?? '' },
     { ...descriptionColumn, wide: true },
     { title: 'SCOPES', value: ({ oidc }) => (oidc?.additionalScopes ?? []).join(', '), wide: true },
     { title: 'GROUPS CLAIM', value: ({ oidc }) => oidc?.groupsClaim ?? '', wide: true },
     { title: 'PKCE', value: ({ oidc }) => (oidc?.pkceEnabled ? 'always' : ''), wide: true },
-    { title: 'DEFAULT ROLE', kind: 'uid', value: ({ defaultRole }) => defaultRole, wide: true },
+    { title: 'DEFAULT ROLE', value: ({ defaultRole }) => names.roleName(defaultRole), wide: true },
     { title: 'REDIRECT URI', kind: 'long', value: ({ redirectUri }) => redirectUri, wide: true },
     { title: 'CALLBACK', value: ({ callback }) => nameOf(callbacks, callback), wide: true },
     { title: 'SIGN-IN PROBLEM', kind: 'long', value: ({ signInProblem }) => signInProblem, wide: true },
@@ -48,7 +52,12 @@ const view: View<IdentityProvider> = {
   ],
   tree: { label: ({ name, oidc }) => `${name} ${oidc?.issuer ?? ''}`, uid: ({ uid }) => uid },
   empty: 'no identity providers visible to you',
-}
+  load: (providers) =>
+    names.load({
+      groups: providers.map(({ uid }) => parentUid(uid)),
+      roles: providers.map(({ defaultRole }) => defaultRole),
+    }),
+})
 
 const providerOptions: readonly OptionDeclaration[] = [
   descriptionOption,
@@ -103,11 +112,13 @@ const providerResource: Resource<IdentityProvider> = {
   command: 'berth iam identity-providers',
   example: 'okta',
   parameter: { name: 'PROVIDER', summary: 'uid or name' },
-  view,
-  async list(invocation) {
+  view: providerView,
+  async list(invocation, request) {
     const client = await invocation.client()
-    return client.identityProviders.all({ orderBy: 'name', ...(await readScope(invocation)) })
+    return client.identityProviders.all({ orderBy: 'name', ...request, ...(await readScope(invocation)) })
   },
+  serverSort: nameSort,
+  serverFilters: { name: 'name' },
   listOptions: [{ flags: '--parent <organization>', summary: 'organization' }],
   resolveUid: (invocation) =>
     resolveUid(invocation, invocation.argument(0), {
@@ -116,6 +127,7 @@ const providerResource: Resource<IdentityProvider> = {
     }),
   get: (client, uid) => client.identityProviders.get(uid),
   delete: (client, uid) => client.identityProviders.delete(uid),
+  label: (provider, names) => names.path(provider),
   deleteEffect: 'and sign out all users who signed in with it',
 }
 
@@ -156,9 +168,9 @@ const commands: readonly CommandDeclaration[] = [
         oidc: readOidc(invocation),
         ...readOptions(invocation, 'description'),
       }
-      invocation.output.item(
+      await invocation.output.item(
         await client.identityProviders.create(parent, body as unknown as IdentityProviderInput),
-        view,
+        providerView(invocation.names),
       )
     },
   },
@@ -195,9 +207,9 @@ const commands: readonly CommandDeclaration[] = [
         ...(invocation.optionIfSet('callback') === undefined ? {} : { callback: callbacks.own }),
       })
       const client = await invocation.client()
-      invocation.output.item(
+      await invocation.output.item(
         await client.identityProviders.update(uid, patch as unknown as Partial<IdentityProviderInput>),
-        view,
+        providerView(invocation.names),
       )
     },
   },

@@ -2,6 +2,7 @@ import type { Capability, Role } from '@berth/client/berth.ts'
 import { filterItems } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration, CommandGroup } from '../../invocation/command-declaration.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import { type ListRequest, listCommand, nameSort } from '../../invocation/list-command.ts'
 import {
   descriptionOption,
   newNameOption,
@@ -10,9 +11,11 @@ import {
   requireChange,
   scopeOptions,
 } from '../../invocation/options.ts'
-import { type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
+import { type Resource, resourceCommands, resourceList } from '../../invocation/resource-commands.ts'
 import { readScope, resolveGroupUid, resolveRoleUid, resolveUid } from '../../invocation/resource-lookup.ts'
-import { createdColumn, descriptionColumn, idColumn, nameColumn } from '../../output/columns.ts'
+import type { ResourceNames } from '../../invocation/resource-names.ts'
+import { parentUid } from '../../invocation/resource-uids.ts'
+import { createdColumn, descriptionColumn, idColumn, loadGroups, nameColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 
 /** Roles: named sets of capabilities. */
@@ -23,18 +26,29 @@ const loadCapabilityNames = () => import('./capability-names.ts')
 type CapabilityName = (capability: Capability) => string
 
 /** Lists show the first capabilities of a role; a single role shows all. */
-const roleView = (shortName: CapabilityName, shown = Number.POSITIVE_INFINITY): View<Role> => ({
+const roleView = (
+  names: ResourceNames,
+  shortName: CapabilityName,
+  shown = Number.POSITIVE_INFINITY,
+): View<Role> => ({
   columns: [
-    idColumn,
     nameColumn,
+    idColumn,
+    {
+      title: 'GROUP',
+      kind: 'path',
+      value: ({ uid }) => (isManaged({ uid }) ? 'managed' : names.groupPath(parentUid(uid))),
+    },
     descriptionColumn,
     createdColumn,
     {
       title: 'CAPABILITIES',
       value: ({ capabilities }) => summarizeNames(capabilities.map(shortName), shown),
+      sortValue: ({ capabilities }) => capabilities.length,
     },
   ],
   empty: 'no roles visible to you',
+  load: loadGroups(names),
 })
 
 const SHOWN = 3
@@ -45,7 +59,8 @@ function summarizeNames(names: readonly string[], shown: number): string {
 }
 
 async function printRole(invocation: Invocation, role: Role): Promise<void> {
-  invocation.output.item(role, roleView((await loadCapabilityNames()).capabilityName))
+  const { capabilityName } = await loadCapabilityNames()
+  await invocation.output.item(role, roleView(invocation.names, capabilityName))
 }
 
 const isManaged = ({ uid }: Pick<Role, 'uid'>) => !uid.includes('/')
@@ -65,24 +80,46 @@ async function resolveCustomRoleUid(invocation: Invocation): Promise<string> {
   return uid
 }
 
+async function listRoles(invocation: Invocation, request: ListRequest): Promise<AsyncIterable<Role>> {
+  const { parseCapabilities } = await loadCapabilityNames()
+  const needed = parseCapabilities('--capabilities', invocation.optionValues('capabilities'))
+  const name = invocation.option('name')
+  const client = await invocation.client()
+  const all = client.roles.all({
+    orderBy: 'name',
+    ...request,
+    ...(await readScope(invocation)),
+    ...(name === '' ? {} : { name }),
+  })
+  return filterItems(
+    all,
+    (one) =>
+      (!invocation.flag('managed') || isManaged(one)) &&
+      needed.every((capability) => one.capabilities.includes(capability)),
+  )
+}
+
 const roleResource: Resource<Role> = {
   noun: 'role',
   plural: 'roles',
   command: 'berth iam roles',
   example: 'tagger',
   parameter: { name: 'ROLE', summary: 'uid or name' },
-  view: roleView(String),
-  list: async (invocation) => (await invocation.client()).roles.all(await readScope(invocation)),
+  view: (names) => roleView(names, String),
+  list: listRoles,
+  serverSort: nameSort,
+  serverFilters: { name: 'name' },
   resolveUid: resolveCustomRoleUid,
   get: (client, uid) => client.roles.get(uid),
   delete: (client, uid) => client.roles.delete(uid),
+  label: (role, names) => names.path(role),
 }
 
 const shared = resourceCommands(roleResource)
 
 const commands: readonly (CommandDeclaration | CommandGroup)[] = [
-  {
-    ...shared.list,
+  listCommand({
+    ...resourceList(roleResource),
     options: [
       { flags: '--name <name>', summary: 'name' },
       {
@@ -94,22 +131,8 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
       ...scopeOptions,
     ],
     examples: ['berth iam roles list', 'berth iam roles list --managed --capabilities tag.create'],
-    async run(invocation) {
-      const { capabilityName: shortName, parseCapabilities: wireNames } = await loadCapabilityNames()
-      const needed = wireNames('--capabilities', invocation.optionValues('capabilities'))
-      const name = invocation.option('name')
-      const client = await invocation.client()
-      const all = client.roles.all({
-        orderBy: 'name',
-        ...(await readScope(invocation)),
-        ...(name === '' ? {} : { name }),
-      })
-      const keep = (one: Role) =>
-        (!invocation.flag('managed') || isManaged(one)) &&
-        needed.every((capability) => one.capabilities.includes(capability))
-      await invocation.output.list(filterItems(all, keep), roleView(shortName, SHOWN))
-    },
-  },
+    view: async ({ names }) => roleView(names, (await loadCapabilityNames()).capabilityName, SHOWN),
+  }),
   {
     name: 'create',
     summary: 'Create a role',
@@ -186,9 +209,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     aliases: ['capability', 'caps'],
     summary: 'List capabilities',
     commands: [
-      {
-        name: 'list',
-        aliases: ['ls'],
+      listCommand({
         summary: 'List capabilities',
         options: [
           { flags: '--resources <names>', summary: 'resources, such as groups', repeatable: true },
@@ -198,32 +219,42 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
           'berth iam roles capabilities list',
           'berth iam roles capabilities list --actions delete -o id',
         ],
-        async run(invocation) {
-          const { capabilityNames } = await import('@berth/contract/capabilities.ts')
-          const resources = invocation.optionValues('resources')
-          const actions = invocation.optionValues('actions')
-          const all = capabilityNames.map(({ name }) => {
-            const mark = name.lastIndexOf('.')
-            return { name, resource: name.slice(0, mark), action: name.slice(mark + 1) }
-          })
-          const kept = all.filter(
-            ({ resource, action }) =>
-              (resources.length === 0 || resources.includes(resource)) &&
-              (actions.length === 0 || actions.includes(action)),
-          )
-          await invocation.output.list(kept, {
-            columns: [
-              { title: 'RESOURCE', value: ({ resource }) => resource },
-              { title: 'ACTION', value: ({ action }) => action },
-            ],
-            id: ({ name }) => name,
-            tree: { label: ({ name }) => name, uid: ({ name }) => name },
-          })
-        },
-      },
+        view: () => capabilityView,
+        items: listCapabilities,
+      }),
     ],
   },
 ]
+
+interface CapabilityRow {
+  readonly name: string
+  readonly resource: string
+  readonly action: string
+}
+
+const capabilityView: View<CapabilityRow> = {
+  columns: [
+    { title: 'RESOURCE', value: ({ resource }) => resource },
+    { title: 'ACTION', value: ({ action }) => action },
+  ],
+  id: ({ name }) => name,
+  tree: { label: ({ name }) => name, uid: ({ name }) => name },
+}
+
+async function listCapabilities(invocation: Invocation): Promise<CapabilityRow[]> {
+  const { capabilityNames } = await import('@berth/contract/capabilities.ts')
+  const resources = invocation.optionValues('resources')
+  const actions = invocation.optionValues('actions')
+  const all = capabilityNames.map(({ name }) => {
+    const mark = name.lastIndexOf('.')
+    return { name, resource: name.slice(0, mark), action: name.slice(mark + 1) }
+  })
+  return all.filter(
+    ({ resource, action }) =>
+      (resources.length === 0 || resources.includes(resource)) &&
+      (actions.length === 0 || actions.includes(action)),
+  )
+}
 
 export const rolesGroup: CommandGroup = {
   name: 'roles',

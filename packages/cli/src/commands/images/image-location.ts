@@ -42,7 +42,6 @@ export function isExternalImage(invocation: Invocation, word: string): boolean {
   return word.startsWith(LAYOUT) || ![settings.registry, ''].includes(requireImageName(word).host)
 }
 
-export const jsonOption: OptionDeclaration = { flags: '--json', summary: 'same as -o json' }
 export const platformOption: OptionDeclaration = {
   flags: '--platform <platform>',
   summary: 'platform of a multi-platform image, such as linux/arm64',
@@ -57,7 +56,7 @@ const parentOption: OptionDeclaration = {
   summary: 'organization or folder of a name without one',
 }
 /** Options of all commands that take an image name. */
-export const imageOptions: readonly OptionDeclaration[] = [parentOption, tokenHostOption, jsonOption]
+export const imageOptions: readonly OptionDeclaration[] = [parentOption, tokenHostOption]
 
 export const imageParameter = {
   name: 'IMAGE',
@@ -101,9 +100,10 @@ function describeTransferError({ settings, env }: AuthInvocation, error: unknown
     case 'denied': {
       const isAnonymous = message.includes('without credentials') && (env['BERTH_TOKEN'] ?? '') === ''
       const isOwnRegistry = location === settings.registry
-      const ownHint = isAnonymous ? 'sign in with berth auth login' : 'show your roles: berth auth status'
-      const next = isOwnRegistry ? ownHint : `sign in to it with Docker: docker login ${location}`
-      const text = `${message}\n${next}`
+      // Our registry names the missing permission, and the roles that include it.
+      const ownHint = isAnonymous ? '\nsign in with berth auth login' : ''
+      const next = isOwnRegistry ? ownHint : `\nsign in to it with Docker: docker login ${location}`
+      const text = `${message}${next}`
       return isAnonymous ? new NotSignedIn(text) : new CommandFailed(text)
     }
     default:

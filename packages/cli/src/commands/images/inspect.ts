@@ -182,8 +182,6 @@ async function describeImage(
   return { name, digest, mediaType, artifactType, annotations, size: distinctSize(blobs), images }
 }
 
-const isHumanFormat = ({ output }: Invocation) => ['table', 'wide', 'tree'].includes(output.format)
-
 export const inspectCommands: readonly CommandDeclaration[] = [
   {
     name: 'describe',
@@ -199,13 +197,13 @@ export const inspectCommands: readonly CommandDeclaration[] = [
       withImageResolver(invocation, async (resolver) => {
         const all = await describeImage(invocation, resolver)
         const { output } = invocation
-        output.item(all, descriptionView)
-        if (!isHumanFormat(invocation)) return
+        await output.item(all, descriptionView)
+        if (!invocation.output.isForPeople) return
         output.line('')
         await output.list(all.images, platformImageView)
         const [only, ...more] = all.images
         if (only === undefined || more.length > 0) return
-        output.item(only, configView)
+        await output.item(only, configView)
         output.line('')
         await output.list(only.layers, {
           columns: [
@@ -228,9 +226,9 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     run: (invocation) =>
       withImageResolver(invocation, async ({ resolve }) => {
         const { bytes } = await fetchManifest(invocation, resolve(invocation.argument(0)))
-        if (isHumanFormat(invocation))
+        if (invocation.output.isForPeople)
           process.stdout.write(process.stdout.isTTY ? sanitizeLines(bytes.toString('utf8')) : bytes)
-        else invocation.output.item(JSON.parse(bytes.toString('utf8')), { columns: [] })
+        else await invocation.output.item(JSON.parse(bytes.toString('utf8')), { columns: [] })
       }),
   },
   {
@@ -242,9 +240,9 @@ export const inspectCommands: readonly CommandDeclaration[] = [
     run: (invocation) =>
       withImageResolver(invocation, async ({ resolve }) => {
         const { digest, mediaType } = await fetchManifest(invocation, resolve(invocation.argument(0)))
-        if (isHumanFormat(invocation)) invocation.output.line(digest)
+        if (invocation.output.isForPeople) invocation.output.line(digest)
         else
-          invocation.output.item(
+          await invocation.output.item(
             { digest, mediaType },
             { id: ({ digest }) => digest, columns: [{ title: 'DIGEST', value: ({ digest }) => digest }] },
           )

@@ -6,19 +6,23 @@ import type {
 } from '../../invocation/command-declaration.ts'
 import { formatDuration, parseDurationOption } from '../../invocation/durations.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import { listCommand } from '../../invocation/list-command.ts'
 import { requireChange, yesOption } from '../../invocation/options.ts'
-import { resolveRepoUid } from '../../invocation/resource-lookup.ts'
+import type { ResourceNames } from '../../invocation/resource-names.ts'
+import { idColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 import { CommandFailed } from '../../session/access-token.ts'
+import { repoParameters, resolveRepo } from './repos.ts'
 
 /** Policies of repositories: immutable tags and retention. */
 
 const formatUntagged = ({ retention }: RepoPolicy) =>
   retention?.untaggedAfter === undefined ? '' : `deleted after ${formatDuration(retention.untaggedAfter)}`
 
-const policyView: View<RepoPolicy> = {
+const policyView = (names: ResourceNames): View<RepoPolicy> => ({
   columns: [
-    { title: 'REPO', kind: 'uid', value: ({ uid }) => uid },
+    { title: 'REPO', kind: 'path', value: ({ uid }) => names.repoPath(uid) },
+    idColumn,
     { title: 'IMMUTABLE', value: ({ immutableTags }) => immutableTags?.patterns.join(' ') ?? '' },
     { title: 'EXCEPT', value: ({ immutableTags }) => immutableTags?.exceptions.join(' ') ?? '' },
     { title: 'RETENTION', value: ({ retention }) => (retention?.enabled ? 'enabled' : 'not enabled') },
@@ -34,7 +38,8 @@ const policyView: View<RepoPolicy> = {
     { title: 'ERROR', kind: 'long', value: ({ lastRun }) => lastRun?.error ?? '' },
     { title: 'CHANGED', kind: 'time', value: ({ updateTime = '' }) => updateTime, wide: true },
   ],
-}
+  load: (policies) => names.load({ repos: policies.map(({ uid }) => uid) }),
+})
 
 const verdictView: View<RetentionVerdict> = {
   columns: [
@@ -79,8 +84,10 @@ function parseRule(text: string): RetentionRule {
   return { ...rule, patterns }
 }
 
-const repoParameters = [{ name: 'REPO', summary: 'uid, name or path' }] as const
-const resolveRepo = (invocation: Invocation) => resolveRepoUid(invocation, invocation.argument(0))
+async function loadRepoPath({ names }: Invocation, uid: string): Promise<string> {
+  await names.load({ repos: [uid] })
+  return names.repoPath(uid)
+}
 
 const retentionOptions: readonly OptionDeclaration[] = [
   {
@@ -177,7 +184,10 @@ const commands: readonly CommandDeclaration[] = [
     ],
     async run(invocation) {
       const uid = await resolveRepo(invocation)
-      invocation.output.item(await (await invocation.client()).repoPolicies.getRepoPolicy(uid), policyView)
+      await invocation.output.item(
+        await (await invocation.client()).repoPolicies.getRepoPolicy(uid),
+        policyView(invocation.names),
+      )
     },
   },
   {
@@ -220,19 +230,18 @@ const commands: readonly CommandDeclaration[] = [
       if ((retention ?? current.retention)?.enabled === true) {
         const deleted = await client.repoPolicies.previewRetention({ uid, ...patch, pageSize: 1 })
         const verb = current.retention?.enabled ? 'Change' : 'Enable'
-        const repo = invocation.argument(0) || uid
         await invocation.prompt.confirm(
-          `${verb} retention on ${repo}? It deletes ${formatCounts(deleted)} now.`,
+          `${verb} retention on ${await loadRepoPath(invocation, uid)}? It deletes ${formatCounts(deleted)} now.`,
         )
       }
       const updateMask = Object.keys(patch)
-      invocation.output.item(
+      await invocation.output.item(
         await client.repoPolicies.updateRepoPolicy(uid, patch, { updateMask }),
-        policyView,
+        policyView(invocation.names),
       )
     },
   },
-  {
+  listCommand({
     name: 'preview',
     summary: 'Preview what retention would delete, with the reasons',
     parameters: repoParameters,
@@ -241,8 +250,9 @@ const commands: readonly CommandDeclaration[] = [
       'berth images policy preview nginx --deleted',
       "berth images policy preview nginx --keep 'v*' --keep newest=5 -o csv",
     ],
-    run: (invocation) => invocation.output.list(listVerdicts(invocation), verdictView),
-  },
+    view: () => verdictView,
+    items: listVerdicts,
+  }),
   {
     name: 'apply',
     aliases: ['run'],
@@ -258,11 +268,11 @@ const commands: readonly CommandDeclaration[] = [
         pageSize: 1,
       })
       const what = formatCounts({ deletedTags, deletedManifests })
-      await invocation.prompt.confirm(`Delete ${what} from ${invocation.argument(0) || uid}?`)
+      await invocation.prompt.confirm(`Delete ${what} from ${await loadRepoPath(invocation, uid)}?`)
       const { lastRun } = await client.repoPolicies.getRepoPolicy(uid)
       const policy = await client.repoPolicies.applyRetention({ uid })
       const after = invocation.flag('wait') ? await waitForRun(invocation, uid, lastRun?.beginTime) : policy
-      invocation.output.item(after, policyView)
+      await invocation.output.item(after, policyView(invocation.names))
       if (invocation.flag('wait') && after.lastRun?.error) throw new CommandFailed(after.lastRun.error)
     },
   },

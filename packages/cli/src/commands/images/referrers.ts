@@ -1,4 +1,6 @@
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
+import type { Invocation } from '../../invocation/invocation.ts'
+import { type ListDeclaration, listCommand, printList } from '../../invocation/list-command.ts'
 import type { Descriptor } from '../../oci-client/descriptors.ts'
 import type { ImageStore } from '../../oci-client/image-store.ts'
 import { DEPTH_MAX, ReadBudget } from '../../oci-client/read-budget.ts'
@@ -6,6 +8,7 @@ import { listTaggedReferrers } from '../../oci-client/referrers.ts'
 import type { View } from '../../output/output.ts'
 import { formatSize } from '../../output/sizes.ts'
 import {
+  type ImageLocation,
   imageOptions,
   imageParameter,
   platformOption,
@@ -32,7 +35,7 @@ const view: View<Referrer> = {
   columns: [
     { title: 'DIGEST', value: ({ digest }) => digest },
     { title: 'TYPE', kind: 'name', value: ({ artifactType }) => artifactType },
-    { title: 'SIZE', value: ({ size }) => formatSize(size) },
+    { title: 'SIZE', value: ({ size }) => formatSize(size), sortValue: ({ size }) => size },
     { title: 'TAG', value: ({ tag }) => tag },
     { title: 'ANNOTATIONS', wide: true, value: ({ annotations }) => JSON.stringify(annotations) },
   ],
@@ -74,32 +77,35 @@ async function* walkReferrer(
   yield* walkReferrers(walk, own, digest)
 }
 
-export const referrersCommand: CommandDeclaration = {
+const referrersList: ListDeclaration<Referrer> = {
   name: 'referrers',
   aliases: ['tree'],
   summary: 'List signatures, SBOMs and other referrers of an image',
   parameters: [imageParameter],
   options: [platformOption, { flags: '--artifact-type <type>', summary: 'artifact type' }, ...imageOptions],
   examples: ['berth images referrers my-org/app:1.0', 'berth images referrers my-org/app:1.0 -o tree'],
+  view: () => view,
+  items: () => [],
+}
+
+export const referrersCommand: CommandDeclaration = {
+  ...listCommand(referrersList),
   run: (invocation) =>
-    withImageResolver(invocation, async ({ resolve }) => {
+    withImageResolver(invocation, ({ resolve }) => {
       const location = resolve(invocation.argument(0))
-      const { digest } = await fetchManifest(invocation, location)
-      const type = invocation.option('artifactType')
-      const rows: Referrer[] = []
-      const { store } = location
-      const walk: Walk = { store, seen: new Set([digest]), budget: new ReadBudget(store.name) }
-      for await (const one of walkReferrers(walk, digest, digest))
-        if (type === '' || one.artifactType === type) rows.push(one)
-      const root = {
-        uid: digest,
-        digest,
-        artifactType: '',
-        size: 0,
-        annotations: {},
-        tag: referenceOrLatest(location),
-      }
-      const isTree = invocation.output.format === 'tree' && rows.length > 0
-      await invocation.output.list(isTree ? [root, ...rows] : rows, view)
+      return printList(invocation, { ...referrersList, items: () => listReferrers(invocation, location) })
     }),
+}
+
+async function listReferrers(invocation: Invocation, location: ImageLocation): Promise<Referrer[]> {
+  const { digest } = await fetchManifest(invocation, location)
+  const type = invocation.option('artifactType')
+  const rows: Referrer[] = []
+  const { store } = location
+  const walk: Walk = { store, seen: new Set([digest]), budget: new ReadBudget(store.name) }
+  for await (const one of walkReferrers(walk, digest, digest))
+    if (type === '' || one.artifactType === type) rows.push(one)
+  if (invocation.output.format !== 'tree' || rows.length === 0) return rows
+  const tag = referenceOrLatest(location)
+  return [{ uid: digest, digest, artifactType: '', size: 0, annotations: {}, tag }, ...rows]
 }

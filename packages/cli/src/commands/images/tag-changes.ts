@@ -40,7 +40,7 @@ export const setTagCommand: CommandDeclaration = {
         await store.putManifest(manifest, tag)
       }
       const { digest } = manifest
-      invocation.output.item(
+      await invocation.output.item(
         { name, digest, tags },
         {
           id: ({ digest }) => digest,

@@ -124,7 +124,7 @@ async function copyImages(invocation: Invocation, source: string, destination: s
     invocation.output.progress('')
     const seconds = (performance.now() - startedMs) / 1000
     const result = { source: from.name, destination: to.name, digest, tags, seconds, ...copy.counts }
-    invocation.output.item(result, resultView)
+    await invocation.output.item(result, resultView)
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici-7'
 import { asObject } from '../descriptors.ts'
 import { apiHost, isLoopback, trustedTokenHosts } from '../image-name.ts'
 import { retryAfterMs, TransientError, withRetries } from '../retries.ts'
@@ -172,7 +172,7 @@ export class Connection {
       )
     try {
       // Loaded with the first request: most commands send none.
-      const { request } = await import('undici')
+      const { request } = await import('undici-7')
       const reply = await request(url, {
         method,
         headers: { 'user-agent': userAgent, ...headers },

@@ -75,12 +75,13 @@ export class RegistryRepository implements ImageStore {
       method: 'HEAD',
       scopes: this.#pull,
       headers: { accept: manifestMediaTypes.join(', ') },
-      expectedStatuses: [200, 404],
+      expectedStatuses: [200, 403, 404],
     })
     await reply.body.dump()
     if (reply.status === 404) return undefined
+    // A response to HEAD has no reason: the GET below does.
     const digest = reply.header('docker-content-digest')
-    if (digest !== undefined && isDigest(digest)) return digest
+    if (reply.status === 200 && digest !== undefined && isDigest(digest)) return digest
     return (await this.getManifest(reference)).digest
   }
 
@@ -116,7 +117,8 @@ export class RegistryRepository implements ImageStore {
     const reply = await this.#ask(`blobs/${digest}`, {
       method: 'HEAD',
       scopes: this.#push,
-      expectedStatuses: [200, 404],
+      // The upload says why it is denied.
+      expectedStatuses: [200, 403, 404],
     })
     await reply.body.dump()
     const length = reply.header('content-length')

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Environment, resolveSettings, type Settings } from '../../config/settings.ts'
-import { getAccessToken, NotSignedIn } from '../access-token.ts'
+import { NotSignedIn } from '../access-token.ts'
+import { getAccessToken } from '../current-token.ts'
 import { decodeClaims, openTokenCache, remainingMs } from '../token-cache.ts'
 
 /**
@@ -74,7 +75,7 @@ async function get(server: string, env: Environment): Promise<number> {
 
 /** Returns a token for the registry from the same session as the API token. */
 export async function getRegistryToken(settings: Settings, env: Environment): Promise<string> {
-  return getAccessToken({ settings, cache: openTokenCache(env) }, settings.registry)
+  return getAccessToken({ settings, cache: openTokenCache(env), env }, settings.registry)
 }
 
 function hostOf(server: string): string {

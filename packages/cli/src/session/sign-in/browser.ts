@@ -1,8 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { CommandFailed, postForm } from '../access-token.ts'
+import { hasDisplay, openUrl } from '../open-url.ts'
+import { failedPage, notFoundPage, sendPage, signedInPage } from './loopback-pages.ts'
 import {
   allAudiences,
   CLIENT_ID,
@@ -85,17 +87,7 @@ async function openBrowser(url: string, print: SignInRequest['print']): Promise<
     return print('To sign in without a browser on this machine: berth auth login --headless')
   }
   print(`Opening ${url} in a browser`)
-  const { default: open } = await import('open')
-  const child = await open(url).catch(() => undefined)
-  const missing = () => print('The browser did not open. Open the URL yourself.')
-  if (child === undefined) missing()
-  child?.once('error', missing)
-}
-
-function hasDisplay(): boolean {
-  if (process.platform !== 'linux') return true
-  const names = ['DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME', 'BROWSER']
-  return names.some((name) => process.env[name])
+  await openUrl(url, () => print('The browser did not open. Open the URL yourself.'))
 }
 
 interface ExpectedCallback {
@@ -144,39 +136,4 @@ function waitForCode(
       response.once('close', () => reject(new CommandFailed(`the sign-in failed: ${reason}`)))
     })
   })
-}
-
-const notFoundPage = ['Not found', 'This URL belongs to a sign-in of the berth command line.'] as const
-const signedInPage = ['You are signed in', 'You can close this window and return to your terminal.'] as const
-const failedPage = ['Sign-in failed', 'See your terminal for the reason. You can close this window.'] as const
-
-/** The pages contain fixed text only, nothing of the request. */
-function sendPage(
-  response: ServerResponse,
-  status: number,
-  [title, sentence]: readonly [string, string],
-): void {
-  response
-    .writeHead(status, {
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'no-store',
-      connection: 'close',
-    })
-    .end(
-      `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title}</title>
-<main>
-<h1>${title}</h1>
-<p>${sentence}</p>
-</main>
-</html>
-`,
-    )
 }

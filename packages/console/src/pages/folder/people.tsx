@@ -248,7 +248,7 @@ function InviteDialog({
       onClose={onClose}
       submit={async () => {
         const { code } = await api.groupInvites.create(uid, { roleUid, email: email.trim(), ttl, singleUse })
-        onCreated(`${location.origin}/invite?code=${encodeURIComponent(code)}`)
+        onCreated(`${location.origin}/invite#${code}`)
         await queries.invalidateQueries({ queryKey: ['invites', uid] })
       }}
     >

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, rm } from 'node:fs/promises'
+import { type FileHandle, open, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { lock } from 'proper-lockfile'
 import type { limits } from '../../config/limits.ts'
 import {
   checkTarget,
@@ -11,6 +10,7 @@ import {
   type StreamedResponse,
 } from '../../runtime/outbound/outbound.ts'
 import { makePrivateDirectory } from '../../storage/db.ts'
+import { LockTaken, lockFile } from '../../storage/engines/sqlite/file-lock.ts'
 import {
   type FileVersion,
   isContinuationOf,
@@ -82,29 +82,27 @@ export function displayUrl(url: string): string {
 }
 
 const RESUME_PAUSE_MS = 500
-/** A process that did not refresh its lock for this long was killed. The last attempt to lock comes later. */
-const LOCK_STALE_MS = 5000
-const LOCK_PAUSE_MS = 250
-const LOCK_TRIES = 24
+/** How long another download of the same file may take to stop, for example in a process that is shutting down. */
+const LOCK_WAIT_MS = 6000
 
 export async function download(url: string, options: DownloadOptions): Promise<Download | undefined> {
   const { directory, signal } = options
   makePrivateDirectory(directory)
   await removeStaleParts(directory)
   const path = join(directory, createHash('sha256').update(url).digest('hex').slice(0, 32))
-  const release = await lock(path, {
-    realpath: false,
-    stale: LOCK_STALE_MS,
-    retries: { retries: LOCK_TRIES, minTimeout: LOCK_PAUSE_MS, maxTimeout: LOCK_PAUSE_MS },
-    onCompromised: () => undefined,
-  }).catch((cause: unknown) => {
+  const lockPath = `${path}.lock`
+  const lock = await lockFile(lockPath, LOCK_WAIT_MS).catch((cause: unknown) => {
+    if (!(cause instanceof LockTaken)) throw cause
     throw new DownloadError('another process is downloading the same file', { cause })
   })
+  // The lock file of a running download is not a stale part.
+  await utimes(lockPath, new Date(), new Date())
+  const abandon = async () => lock.release()
   try {
     const version = await fetchWithResume(url, path, options)
     if (version === undefined) {
       await removePart(path)
-      await release()
+      lock.release()
       return undefined
     }
     return {
@@ -112,12 +110,12 @@ export async function download(url: string, options: DownloadOptions): Promise<D
       version,
       async remove() {
         await removePart(path)
-        await release()
+        lock.release()
       },
-      abandon: release,
+      abandon,
     }
   } catch (error) {
-    await release()
+    lock.release()
     signal?.throwIfAborted()
     throw error
   }

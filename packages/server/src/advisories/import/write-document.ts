@@ -1,5 +1,6 @@
 import { deflateSync, inflateSync } from 'node:zlib'
 import type { AdvisoryRecord, ParsedDocument } from '@berth/advisory-formats/advisory-record.ts'
+import { recordKey } from '@berth/advisory-formats/reading/record-key.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { deleteRows, existingKeys, insertRows } from '../../storage/bulk-rows.ts'
 import type { Db, Tx } from '../../storage/db.ts'
@@ -50,7 +51,8 @@ export class DocumentRejected extends Error {}
 
 /**
  * Documents in Wolfi's format are identified by their package, so documents of two source trees can have the same name, and imports of
- * them would overwrite each other. Documents of one tree may move, and then share advisory ids.
+ * them would overwrite each other. Documents of one tree may move, and then share advisory ids. An advisory that was identified by a CVE
+ * ID before has it as an alias of its own ID since.
  */
 function rejectOtherTree(
   knownName: string,
@@ -60,7 +62,9 @@ function rejectOtherTree(
 ): void {
   if (format !== 'wolfi' || knownKeys.length === 0 || advisories.length === 0) return
   const known = new Set(knownKeys)
-  if (folderOf(knownName) === folderOf(name) || advisories.some(({ key }) => known.has(key))) return
+  const isKnown = ({ key, aliases }: AdvisoryRecord) =>
+    known.has(key) || aliases.some((alias) => known.has(recordKey('wolfi', `${id}:${alias}`)))
+  if (folderOf(knownName) === folderOf(name) || advisories.some(isKnown)) return
   throw new DocumentRejected(
     `has the same id ${id} as the stored document ${knownName}, but no advisory in common: import it into another group, or delete the stored document first`,
   )

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { osvRecord } from '@berth/advisory-formats/osv/write-osv.ts'
 import { AdvisoryPublicationsService } from '@berth/contract/gen/berth/vulnerabilities/v1/publications_pb.js'
-import { ApiError, Code, notFound } from '../../api/errors.ts'
+import { ApiError, Code, invalidArgument, notFound } from '../../api/errors.ts'
 import { matchesEtag } from '../../api/etag.ts'
 import { parseUid, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
@@ -78,20 +78,27 @@ export function publishedFeedHandler(options: PublishedFeedHandlerOptions): Http
   }
 }
 
-/** Throws NOT_FOUND for a path that cannot belong to a group. */
+/** Throws NOT_FOUND for a path that cannot belong to a group, and code 3 for parameters: a filter that has no effect would mislead. */
 function parseFeedUrl(url: string): { readonly group: Uid; readonly feedPath: FeedPath } {
-  const [path = ''] = url.slice(PUBLISHED_FEEDS_PATH.length).split('?', 1)
-  const [, uid = '', rest = ''] = /^([0-9a-f]{40}(?:\/[0-9a-f]{16})*)\/(.+)$/.exec(path) ?? []
-  const group = parseUid(uid)
+  const [path = '', ...query] = url.slice(PUBLISHED_FEEDS_PATH.length).split('?')
+  // Some clients escape the slashes of a uid.
+  const [, uid = '', rest = ''] =
+    /^([0-9a-f]{40}(?:(?:\/|%2f)[0-9a-f]{16})*)(?:\/|%2f)(.+)$/i.exec(path) ?? []
+  const group = parseUid(uid.replaceAll(/%2f/gi, '/'))
   const feedPath = parseFeedPath(rest)
   if (group === undefined || feedPath === undefined) throw pathNotFound()
+  const [parameter] = query.join('?').split('&')
+  if (parameter !== undefined && parameter !== '')
+    throw invalidArgument(parameter.split('=', 1)[0]!.slice(0, 100), 'is unknown: feeds have no parameters')
   return { group, feedPath }
 }
 
-function parseFeedPath(path: string): FeedPath | undefined {
+function parseFeedPath(encoded: string): FeedPath | undefined {
+  // In the name of a file an escaped slash belongs to the name.
+  const path = encoded.replace(/^([a-z]+)%2f/i, '$1/')
   const whole = fullFeeds.find((feed): feed is FullFeed => feed === path)
   if (whole !== undefined) return { path, feed: whole }
-  if (path === MANIFEST) return { path, manifest: true }
+  if (path.replaceAll(/%2f/gi, '/') === MANIFEST) return { path: MANIFEST, manifest: true }
   const [, format, file = ''] = /^(osv|openvex)\/([^/]+)$/.exec(path) ?? []
   if (format === 'openvex') {
     const artifact = artifactOfFileName(file)

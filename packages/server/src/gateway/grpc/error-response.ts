@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { errorBody, httpStatusOfError, statusBytes } from '../../api/error-body.ts'
-import { ApiError, type Detail } from '../../api/errors.ts'
+import { ApiError, withFieldNames } from '../../api/errors.ts'
 import { discardRequestBody } from '../../port/port-context.ts'
 import { percentEncode, protoFieldPath } from './frame.ts'
 
@@ -20,17 +20,17 @@ const messageCharsMax = 1024
 
 /** `grpc-status`, `grpc-message` and `grpc-status-details-bin` of an error. Fields are spelled as in the proto files. */
 export function errorTrailers(error: ApiError, errorDomain: string): OutgoingHttpHeaders {
-  const protoError = withProtoFields(error)
+  const protoError = withFieldNames(error, protoFieldPath)
   let details = unpaddedBase64(statusBytes(protoError, errorDomain))
   if (details.length > detailsCharsMax) {
-    const { code, message, reason } = error
+    const { code, message, reason } = protoError
     details = unpaddedBase64(
       statusBytes(new ApiError(code, truncate(message, messageCharsMax), { reason }), errorDomain),
     )
   }
   return {
     'grpc-status': error.code,
-    'grpc-message': percentEncode(truncate(error.message, messageCharsMax)),
+    'grpc-message': percentEncode(truncate(protoError.message, messageCharsMax)),
     'grpc-status-details-bin': details,
   }
 }
@@ -76,19 +76,6 @@ export function sendHttpError(
   })
   stream.end(body)
   discardRequestBody(stream)
-}
-
-function withProtoFields(error: ApiError): ApiError {
-  if (!error.details.some((detail) => detail.kind === 'BadRequest')) return error
-  const details = error.details.map((detail): Detail => {
-    if (detail.kind !== 'BadRequest') return detail
-    const fieldViolations = detail.fieldViolations.map(({ field, description }) => ({
-      field: protoFieldPath(field),
-      description,
-    }))
-    return { kind: 'BadRequest', fieldViolations }
-  })
-  return new ApiError(error.code, error.message, { reason: error.reason, details })
 }
 
 function unpaddedBase64(bytes: Uint8Array): string {

@@ -277,7 +277,7 @@ export function deadlineOf(headers: IncomingHttpHeaders): number {
   if (header === undefined) return Number.POSITIVE_INFINITY
   const timeoutMs = typeof header === 'string' ? parseTimeoutMs(header) : undefined
   if (timeoutMs === undefined) {
-    throw invalidArgument('', 'grpc-timeout is not well-formed')
+    throw invalidArgument('grpc-timeout', 'is not well-formed')
   }
   return timeoutMs
 }

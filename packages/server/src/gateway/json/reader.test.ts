@@ -75,12 +75,12 @@ for (const [body, init] of accepted) {
 }
 
 const refused: readonly [body: string, refusal: string | RegExp][] = [
-  ['{', /^: the body is not valid JSON/],
-  ['{"text":"a"\n  "b"}', ': the body is not valid JSON (line 2, column 3)'],
+  ['{', /^body: the body is not valid JSON/],
+  ['{"text":"a"\n  "b"}', 'body: the body is not valid JSON (line 2, column 3)'],
   ['nul', /not valid JSON/],
-  ['null', ': the body must be an object'],
-  ['[]', ': the body must be an object'],
-  ['"a"', ': the body must be an object'],
+  ['null', 'body: the body must be an object'],
+  ['[]', 'body: the body must be an object'],
+  ['"a"', 'body: the body must be an object'],
   ['{"nope":1}', 'nope: is not a known field'],
   ['{"nope":null}', 'nope: is not a known field'],
   ['{"__proto__":{}}', '__proto__: is not a known field'],

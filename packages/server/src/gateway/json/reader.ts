@@ -12,7 +12,7 @@ import {
   type MessageShape,
   ScalarType,
 } from '@bufbuild/protobuf'
-import { invalidArgument } from '../../api/errors.ts'
+import { invalidArgument, invalidPart } from '../../api/errors.ts'
 import { fieldByName, isLeafMessage } from '../../api/field-mask.ts'
 import { limits } from '../../config/limits.ts'
 import {
@@ -61,7 +61,7 @@ export function createJsonReader<D extends DescMessage>(
 ): JsonReader<MessageShape<D>> {
   const read = createMessageReader(desc, unknown)
   return (body) => {
-    const json = parseBody(body)
+    const json = parseJsonBody(body)
     return { message: read(json, '') as MessageShape<D>, json }
   }
 }
@@ -74,12 +74,13 @@ export function createJsonListReader(
   const read = createFieldReader(field, unknown)
   return (body) => {
     const isEmpty = (typeof body === 'string' || body instanceof Uint8Array) && body.length === 0
-    const json = isEmpty ? [] : parseBody(body)
+    const json = isEmpty ? [] : parseJsonBody(body)
     return { messages: read(json, '') as Message[], json }
   }
 }
 
-function parseBody(body: JsonBody): unknown {
+/** Parses a body with all checks of its form. */
+export function parseJsonBody(body: JsonBody): unknown {
   if (typeof body === 'object' && 'json' in body) return body.json
   const scan = scanBody(body)
   const { text, json } = parseText(body)
@@ -110,6 +111,26 @@ export function presentPaths(desc: DescMessage, json: unknown, prefix = ''): str
   })
 }
 
+/**
+ * Returns a body without the members that a mask of proto paths does not name, which an update ignores, whatever they are. What it names
+ * is complete, so that unknown members in it are still refused.
+ */
+export function pickMasked(desc: DescMessage, json: unknown, paths: readonly string[]): unknown {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json
+  const picked = Object.entries(json).flatMap(([name, value]): [string, unknown][] => {
+    const field = fieldByName(desc, name)
+    if (field === undefined) return []
+    const listed = paths
+      .map((path) => path.split('.'))
+      .filter(([first = '']) => fieldByName(desc, first) === field)
+      .map(([, ...rest]) => rest.join('.'))
+    if (listed.length === 0) return []
+    const isWhole = listed.includes('') || field.fieldKind !== 'message' || isLeafMessage(field.message)
+    return [[name, isWhole ? value : pickMasked(field.message, value, listed)]]
+  })
+  return Object.fromEntries(picked)
+}
+
 /** The path of a field (`claimMatch.issuer`, `capabilities[0]`) in the spelling that the caller used in the body. */
 export function fieldPathAsSent(desc: DescMessage, json: unknown, path: string): string {
   let at: DescMessage | undefined = desc
@@ -135,7 +156,7 @@ function memberNameOf(members: object, field: DescField): string | undefined {
 }
 
 function utf8(body: Uint8Array): string {
-  if (!isUtf8(body)) throw invalidArgument('', 'the body is not UTF-8')
+  if (!isUtf8(body)) throw invalidPart('body', 'is not UTF-8')
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
 }
 
@@ -143,9 +164,9 @@ function utf8(body: Uint8Array): string {
 function scanBody(body: string | Uint8Array): JsonScan {
   const scan = scanJson(body, { depthMax: limits.jsonDepthMax, elementsMax: limits.jsonElementsMax })
   if (scan.exceeded === 'depthMax')
-    throw invalidArgument('', `the body is nested more than ${limits.jsonDepthMax} levels deep`)
+    throw invalidPart('body', `is nested more than ${limits.jsonDepthMax} levels deep`)
   if (scan.exceeded === 'elementsMax')
-    throw invalidArgument('', `the body has more than ${limits.jsonElementsMax} values`)
+    throw invalidPart('body', `has more than ${limits.jsonElementsMax} values`)
   return scan
 }
 
@@ -157,7 +178,7 @@ function parseText(body: string | Uint8Array): { readonly text: string; readonly
     return { text, json: JSON.parse(text) }
   } catch (error) {
     if (text.trim() === '') return { text, json: {} }
-    throw invalidArgument('', `the body is not valid JSON${position(text, error)}`)
+    throw invalidPart('body', `is not valid JSON${position(text, error)}`)
   }
 }
 
@@ -442,5 +463,7 @@ function join(at: string, name: string): string {
 
 function violationAt(at: string, description: string): Error {
   // A path may hold names that the caller made up.
-  return invalidArgument(at.toWellFormed().slice(0, 256), at === '' ? `the body ${description}` : description)
+  return at === ''
+    ? invalidPart('body', description)
+    : invalidArgument(at.toWellFormed().slice(0, 256), description)
 }

@@ -3,7 +3,7 @@ import type { HttpHandler, HttpReply, HttpRequest } from '../../port/http.ts'
 const PREFLIGHT_SECONDS = 600
 /** Headers of a response that a page may read. */
 const EXPOSED_HEADERS =
-  'deprecation, etag, link, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, sunset, www-authenticate, x-request-id'
+  'deprecation, etag, link, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, sunset, warning, www-authenticate, x-request-id'
 
 /**
  * Lets pages of the listed origins call a handler from a browser (the Fetch standard, "CORS protocol"). Origins are compared

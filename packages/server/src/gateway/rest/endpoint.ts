@@ -1,4 +1,12 @@
-import { create, type DescField, type DescMessage, type DescMethod, type Message } from '@bufbuild/protobuf'
+import { iam } from '@berth/contract/gen/annotations/auth_pb.js'
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  getOption,
+  type Message,
+} from '@bufbuild/protobuf'
 import { returnsEtag, standardMethod } from '../../api/standard-methods.ts'
 import { createListWriter, type ListWriter } from '../json/list-writer.ts'
 import {
@@ -6,6 +14,8 @@ import {
   createJsonReader,
   type JsonBody,
   type ParsedJson,
+  parseJsonBody,
+  pickMasked,
   presentPaths,
 } from '../json/reader.ts'
 import { createJsonWriter, type Dialect, type JsonWriter } from '../json/writer.ts'
@@ -76,13 +86,25 @@ export function compileEndpoint(
     ...template.variables.map(({ fieldPath }) => fieldPath.join('.')),
     ...(route.body === '' ? [] : [route.body]),
   ]
-  const readQuery = createQueryReader(input, bound)
+  // Clients of open methods, such as the token exchange, send more than the method knows.
+  const isOpen = getOption(method, iam).mode.case === 'disabled'
+  const readQuery = createQueryReader(input, bound, dialect === 'current' && !isOpen ? 'refused' : 'ignored')
   const acceptsForm = route.httpMethod === 'POST' || (dialect === 'version 1' && route.httpMethod === 'GET')
   const readsForm = body === undefined && readQuery !== undefined && acceptsForm
   const maskField = route.httpMethod === 'PATCH' && bodyField !== undefined ? updateMaskOf(input) : undefined
 
+  /** The body of an update, without the members that its mask does not name. */
+  const masked = (bytes: JsonBody, query: string): JsonBody => {
+    if (maskField === undefined || readQuery === undefined || query === '') return bytes
+    const parameters = create(input)
+    readQuery(parameters, [query])
+    const { paths = [] } = ((parameters as Fields)[maskField.localName] ?? {}) as { paths?: string[] }
+    if (paths.length === 0 || paths.includes('*')) return bytes
+    return { json: pickMasked(body!, parseJsonBody(bytes), paths) }
+  }
+
   const decode = ({ values, query, body: bytes }: RequestParts): DecodedRequest => {
-    const given = read === undefined ? emptyBody : read(bytes ?? '')
+    const given = read === undefined ? emptyBody : read(masked(bytes ?? '', query))
     const message = bodyField === undefined && read !== undefined ? (given.value as Message) : create(input)
     if (bodyField?.fieldKind === 'list') (message as Fields)[bodyField.localName] = given.value
     else if (bodyField !== undefined) setFieldAt(message, [bodyField], given.value, '')

@@ -1,6 +1,6 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import { errorBody, httpStatusOfError, retryAfter } from '../../api/error-body.ts'
-import { ApiError, Code, invalidArgument, withFieldNames } from '../../api/errors.ts'
+import { ApiError, Code, invalidPart, withFieldNames } from '../../api/errors.ts'
 import { etagOf, matchesEtag } from '../../api/etag.ts'
 import { fullMethodName } from '../../api/method-name.ts'
 import { toApiError } from '../../api/storage-faults.ts'
@@ -171,7 +171,7 @@ function routeErrorReply(
 ): HttpReply {
   switch (found.kind) {
     case 'malformed-path':
-      return errorReply(invalidArgument('', 'the path has a malformed percent escape'), request, options)
+      return errorReply(invalidPart('path', 'has a malformed percent escape'), request, options)
     case 'unknown-path':
       return errorReply(new ApiError(Code.NOT_FOUND, 'Not found: no such path'), request, options)
     case 'wrong-method': {

@@ -56,6 +56,26 @@ for (const [query, init] of accepted) {
   })
 }
 
+test('a strict reader rejects an unknown parameter, and names the ones that exist', () => {
+  const strict = createQueryReader(ListGroupsRequestSchema, ['page_token', 'uidp.ids'], 'refused')!
+  const known =
+    'uidp.ancestors_of, uidp.descendants_of, uidp.children_of, uidp.in_root, name, page_size, order_by, skip'
+  for (const name of ['nope', 'uidp.nope', 'Name', 'x'.repeat(200)])
+    assert.throws(
+      () => strict(create(ListGroupsRequestSchema), [`name=a&${name}=1`]),
+      (error: unknown) => {
+        assert.ok(error instanceof ApiError)
+        const description = `is not a parameter of this method, which has ${known}`
+        assert.equal(error.message, `Invalid argument: ${name.slice(0, 100)}: ${description}`)
+        return true
+      },
+    )
+  // Path and body fill these.
+  strict(create(ListGroupsRequestSchema), ['page_token=a&uidp.ids=b'])
+  const empty = createQueryReader(ListGroupsRequestSchema, ['*'], 'refused')!
+  assert.throws(() => empty(create(ListGroupsRequestSchema), ['nope=1']), /this method has no parameters/)
+})
+
 for (const text of ['1', 't', 'T', 'TRUE', 'true', 'True']) {
   test(`flag=${text} is true`, () =>
     assert.equal((read(`flag=${text}`) as unknown as { flag: boolean }).flag, true))
@@ -93,9 +113,9 @@ const refused: readonly [query: string, field: string][] = [
   ['labels=a', 'labels'],
   ['the_mask=a&theMask=b', 'the_mask'],
   ['as_text=a&as_color=RED', 'as_color'],
-  ['text=%zz', ''],
-  ['text=%ff', ''],
-  ['%zz=a', ''],
+  ['text=%zz', 'query'],
+  ['text=%ff', 'query'],
+  ['%zz=a', 'query'],
 ]
 for (const [query, field] of refused) {
   test(`${query} is refused`, () => {

@@ -8,25 +8,45 @@ import {
   type Message,
   ScalarType,
 } from '@bufbuild/protobuf'
-import { invalidArgument } from '../../api/errors.ts'
-import { fieldByName } from '../../api/field-mask.ts'
+import { invalidArgument, invalidPart } from '../../api/errors.ts'
+import { fieldByName, isLeafMessage } from '../../api/field-mask.ts'
 import { limits } from '../../config/limits.ts'
 import { integerRange, parseBytes, parseFloatText, parseInteger, splitMask } from '../json/scalar-text.ts'
 
 /**
  * Fills fields of a message from `a=1&b.c=2` (google.api.http; names as proto or JSON name, each part of a path for itself).
- * `texts` are a query and, where there is one, a form body: they count as one. Unknown names are ignored. Throws an ApiError
- * with code 3, whose violation names the parameter in the API's own spelling.
+ * `texts` are a query and, where there is one, a form body: they count as one. Throws an ApiError with code 3, whose violation
+ * names the parameter in the API's own spelling.
  */
 export type QueryReader = (message: Message, texts: readonly string[]) => void
 
+/** What becomes of parameters that a request type does not have. */
+export type UnknownParameters = 'refused' | 'ignored'
+
 /**
  * The reader of a request type. `bound` are the proto paths that path and body fill: parameters for those, and for what
- * their descendants, are ignored. Undefined if no field is left to read.
+ * their descendants, are ignored. Undefined if no field is left to read and other parameters are ignored.
  */
-export function createQueryReader(desc: DescMessage, bound: readonly string[]): QueryReader | undefined {
-  if (bound.includes('*') || desc.fields.every((field) => bound.includes(field.name))) return undefined
-  const isBound = (path: string) => bound.some((one) => path === one || path.startsWith(`${one}.`))
+export function createQueryReader(
+  desc: DescMessage,
+  bound: readonly string[],
+  unknown: UnknownParameters = 'ignored',
+): QueryReader | undefined {
+  const hasNone = bound.includes('*') || desc.fields.every((field) => bound.includes(field.name))
+  if (hasNone && unknown === 'ignored') return undefined
+  const isBound = (path: string) =>
+    bound.some((one) => one === '*' || path === one || path.startsWith(`${one}.`))
+  const refuseUnknown = (name: string): void => {
+    if (unknown === 'ignored') return
+    const known = parameterNames(desc, isBound)
+    const shown = name.slice(0, UNKNOWN_CHARS_SHOWN)
+    throw invalidArgument(
+      shown,
+      known.length === 0
+        ? 'is unknown: this method has no parameters'
+        : `is not a parameter of this method, which has ${known.join(', ')}`,
+    )
+  }
   return (message, texts) => {
     // Two spellings of one field are the same field.
     const seen = new Set<string>()
@@ -37,8 +57,8 @@ export function createQueryReader(desc: DescMessage, bound: readonly string[]): 
         let end = text.indexOf('&', start)
         if (end < 0) end = text.length
         if (end > start && ++parameters > limits.queryParametersMax)
-          throw invalidArgument('', `the query has more than ${limits.queryParametersMax} parameters`)
-        if (end > start) readPair(desc, message, text.slice(start, end), isBound, seen)
+          throw invalidPart('query', `has more than ${limits.queryParametersMax} parameters`)
+        if (end > start) readPair(desc, message, text.slice(start, end), { isBound, refuseUnknown, seen })
         start = end + 1
       }
     }
@@ -52,16 +72,22 @@ function decodeParameter(text: string): string {
   try {
     return decodeURIComponent(spaced)
   } catch {
-    throw invalidArgument('', 'the query has a malformed percent escape')
+    throw invalidPart('query', 'has a malformed percent escape')
   }
+}
+
+interface PairContext {
+  readonly isBound: (path: string) => boolean
+  readonly refuseUnknown: (name: string) => void
+  /** Proto paths of the parameters before. */
+  readonly seen: Set<string>
 }
 
 function readPair(
   desc: DescMessage,
   message: Message,
   pair: string,
-  isBound: (path: string) => boolean,
-  seen: Set<string>,
+  { isBound, refuseUnknown, seen }: PairContext,
 ): void {
   const equals = pair.indexOf('=')
   const name = decodeParameter(equals < 0 ? pair : pair.slice(0, equals))
@@ -77,7 +103,10 @@ function readPair(
       throw invalidArgument(parameterName(path), 'has no fields of its own')
     }
     const field = fieldByName(at, part)
-    if (field === undefined) return
+    if (field === undefined) {
+      refuseUnknown(name)
+      return
+    }
     fields.push(field)
     path = path === '' ? field.name : `${path}.${field.name}`
     at = field.fieldKind === 'message' ? field.message : undefined
@@ -91,6 +120,22 @@ function readPair(
   seen.add(path)
   const read = readValue(field, value, displayName)
   if (read !== undefined) setFieldAt(message, fields, read, displayName)
+}
+
+/** Characters of an unknown name that the error repeats. */
+const UNKNOWN_CHARS_SHOWN = 100
+
+/** Returns the names of all parameters, as the documentation spells them. */
+function parameterNames(desc: DescMessage, isBound: (path: string) => boolean, prefix = ''): string[] {
+  return desc.fields.flatMap((field) => {
+    const path = prefix + field.name
+    if (isBound(path) || field.fieldKind === 'map') return []
+    const isNested = field.message !== undefined && !isLeafMessage(field.message)
+    if (!isNested) return [parameterName(path)]
+    return prefix === '' && field.fieldKind === 'message'
+      ? parameterNames(field.message, isBound, `${path}.`)
+      : []
+  })
 }
 
 /** The specification writes parameters in snake_case, `updateMask` excepted. */

@@ -1,11 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import type { DescMethod } from '@bufbuild/protobuf'
 import { parsePathTemplate } from './path-template.ts'
 import { createRouteLookup, type Route } from './routes.ts'
 
+/** Of the methods only CreateGroup has fields: its parent may be empty. */
+const methodOf = (template: string) =>
+  template === '/iam/v2beta1/groups/{parent=**}'
+    ? GroupsService.method.createGroup
+    : ({
+        name: template,
+        parent: { typeName: 'test.Service' },
+        input: { fields: [] as unknown },
+      } as DescMethod)
+
 const route = (httpMethod: string, template: string): Route => ({
-  method: { name: template, parent: { typeName: 'test.Service' } } as DescMethod,
+  method: methodOf(template),
   httpMethod,
   template: parsePathTemplate(template),
   body: '',
@@ -54,9 +65,9 @@ const rows: readonly [method: string, path: string, expected: string[]][] = [
   ['GET', '/iam/v2beta1/groups/%zz', ['malformed-path']],
   ['GET', '/iam/v2beta1/groups/%ff', ['malformed-path']],
   ['GET', '/iam/v2beta1/groups/%', ['malformed-path']],
-  ['PUT', '/iam/v2beta1/groups', ['wrong-method', 'DELETE', 'GET', 'HEAD', 'PATCH', 'POST']],
+  ['PUT', '/iam/v2beta1/groups', ['wrong-method', 'GET', 'HEAD', 'POST']],
   ['PUT', '/iam/v2beta1/groups/ab', ['wrong-method', 'DELETE', 'GET', 'HEAD', 'PATCH', 'POST']],
-  ['get', '/iam/v2beta1/groups', ['wrong-method', 'DELETE', 'GET', 'HEAD', 'PATCH', 'POST']],
+  ['get', '/iam/v2beta1/groups', ['wrong-method', 'GET', 'HEAD', 'POST']],
   ['DELETE', '/iam/v2beta1/roleBindings:batchCreate', ['wrong-method', 'POST']],
   ['GET', '/iam/v2beta1/groups:lookupGroup', ['GET', '/iam/v2beta1/groups:lookupGroup']],
   ['GET', '/iam/v2beta1/groups%3AlookupGroup', ['GET', '/iam/v2beta1/groups:lookupGroup']],

@@ -1,4 +1,5 @@
 import { http } from '@berth/contract/gen/google/api/annotations_pb.js'
+import { FieldBehavior, field_behavior } from '@berth/contract/gen/google/api/field_behavior_pb.js'
 import type { HttpRule } from '@berth/contract/gen/google/api/http_pb.js'
 import { type DescMethod, type DescService, getOption, hasOption } from '@bufbuild/protobuf'
 import { matchPath, type PathTemplate, parsePathTemplate, templatesOverlap } from './path-template.ts'
@@ -49,6 +50,24 @@ function routeOf(method: DescMethod, { pattern, body }: HttpRule): Route {
         body,
       }
   }
+}
+
+/**
+ * Returns whether a request whose last segments are missing can succeed: `/groups` without its parent creates an organization, but
+ * there is no resource to change or to delete.
+ */
+export function mayLackVariable({ method, template, httpMethod }: Route): boolean {
+  const [variable, ...more] = template.variables
+  const { segments, wildcardIndex, verb } = template
+  // Version 1 identifies what it replaces by a field that the server sets on create.
+  if (httpMethod === 'PUT' || variable === undefined || more.length > 0) return false
+  if (wildcardIndex !== segments.length - 1 || verb !== '') return false
+  const field = method.input.fields.find(({ name }) => name === variable.fieldPath[0])
+  return (
+    field !== undefined &&
+    field.message === undefined &&
+    !getOption(field, field_behavior).includes(FieldBehavior.REQUIRED)
+  )
 }
 
 /** All routes of one template. */
@@ -111,8 +130,9 @@ function find(root: Node, httpMethod: string, segments: string[]): RouteMatch {
   }
   const allow = new Set<string>()
   let other: Route | undefined
-  const recordMethods = ({ routes }: Candidate) => {
+  const recordMethods = ({ routes }: Candidate, values: readonly string[]) => {
     for (const [method, route] of routes) {
+      if (values.includes('') && !mayLackVariable(route)) continue
       allow.add(method)
       other ??= route
     }
@@ -120,7 +140,7 @@ function find(root: Node, httpMethod: string, segments: string[]): RouteMatch {
   if (node?.exact !== undefined) {
     const route = node.exact.routes.get(httpMethod)
     if (route !== undefined) return { kind: 'route', route, values: [] }
-    recordMethods(node.exact)
+    recordMethods(node.exact, [])
   }
   for (let depth = nodes.length - 1; depth >= 0; depth--) {
     for (const candidate of nodes[depth]!.wildcards) {
@@ -129,7 +149,7 @@ function find(root: Node, httpMethod: string, segments: string[]): RouteMatch {
       if (values === undefined) continue
       const route = candidate.routes.get(httpMethod)
       if (route !== undefined) return { kind: 'route', route, values }
-      recordMethods(candidate)
+      recordMethods(candidate, values)
     }
   }
   if (other === undefined) return { kind: 'unknown-path' }

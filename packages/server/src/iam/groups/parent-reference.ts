@@ -74,6 +74,10 @@ function parentNotFound(call: Call, text: string) {
 }
 
 function requireDepth(uid: Uid): void {
-  if (depthOf(uid) < limits.groupDepthMax) return
-  throw invalidArgument('parent', `must be at most ${limits.groupDepthMax - 1} levels below its organization`)
+  const { groupDepthMax } = limits
+  if (depthOf(uid) < groupDepthMax) return
+  throw invalidArgument(
+    'parent',
+    `groups can be nested ${groupDepthMax} levels deep, and this parent is at level ${depthOf(uid)}`,
+  )
 }

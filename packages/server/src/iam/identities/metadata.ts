@@ -5,7 +5,7 @@ import {
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type FieldViolation, unauthenticated } from '../../api/errors.ts'
-import { checkDescription, requireValid } from '../../api/fields.ts'
+import { checkLine, requireValid } from '../../api/fields.ts'
 import { applyUpdate } from '../../api/messages.ts'
 import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
@@ -100,7 +100,7 @@ const urlFields = ['latestFormSubmitUrl', 'latestInternalReferringUrl'] as const
 /** Makes fields relative to the request, whose body is the whole message. */
 function checkMetadata(metadata: IdentityMetadata): (FieldViolation | undefined)[] {
   return [
-    ...textFields.map((name) => checkDescription(metadata[name], `identityMetadata.${name}`)),
+    ...textFields.map((name) => checkLine(metadata[name], `identityMetadata.${name}`)),
     ...urlFields.map((name) => checkUrl(metadata[name], `identityMetadata.${name}`)),
   ]
 }

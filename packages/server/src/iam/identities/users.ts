@@ -16,6 +16,8 @@ import { lookupUser } from './user-lookup.ts'
 /** Users as identities: roots of their own, identified by their voucher and by the subject that it gives them. */
 
 export interface UserClaims {
+  /** What the user is called, in any script; the name of a new identity is derived from it, or from the email address without it. */
+  readonly name?: string
   /** The voucher: an OpenID provider, or the token service for its own accounts. */
   readonly issuer: string
   readonly subject: string
@@ -75,7 +77,7 @@ export async function registerUser(
     root: uid,
     uid,
     parent: '',
-    name: defaultName(email === '' ? user.subject : email),
+    name: identityNameOf(user),
     description: '',
     ...addresses,
     company: '',
@@ -113,9 +115,22 @@ export async function deleteSignInData(tx: Tx, identity: string): Promise<void> 
   if (account !== undefined) await tx.deleteFrom('passkeys').where('account_id', '=', account.id).execute()
 }
 
-/** Returns a valid name derived from a name elsewhere: `ada.lovelace` for Ada.Lovelace@example.com. */
-function defaultName(accountName: string): string {
-  const [local = ''] = accountName.split('@')
-  const name = local.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')
-  return name === '' ? 'user' : name.slice(0, limits.nameCharsMax)
+/**
+ * Returns the name of a user's identity: `ada lovelace` for Ada Lovelace. The name of a resource has only ASCII letters, so for other scripts
+ * it is derived from the email address, or from the subject without one: `ada.lovelace` for Ada.Lovelace@example.com.
+ */
+export function identityNameOf({
+  name = '',
+  email,
+  subject,
+}: Pick<UserClaims, 'name' | 'email' | 'subject'>): string {
+  const latin = name
+    .normalize('NFKD')
+    .replaceAll(/[\p{M}'’]/gu, '')
+    .toLowerCase()
+    .trim()
+  if (/^[a-z0-9 ._-]+$/.test(latin)) return latin.replaceAll(/ +/g, ' ').slice(0, limits.nameCharsMax)
+  const [local = ''] = (email === '' ? subject : email).split('@')
+  const derived = local.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')
+  return derived === '' ? 'user' : derived.slice(0, limits.nameCharsMax)
 }

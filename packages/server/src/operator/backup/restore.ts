@@ -239,6 +239,19 @@ async function loadTables(options: RestoreOptions, key: MasterKey): Promise<void
   // Backups of 0.6 have no such table; the migrations create it later.
   if ((await readTableNames(db)).includes('jobs'))
     await db.kysely.updateTable('jobs').set({ runner: '', lease_ms: 0 }).execute()
+  // The installation that was backed up sends its own email; older backups have no such table.
+  if ((await readTableNames(db)).includes('mails'))
+    await db.kysely
+      .updateTable('mails')
+      .set({
+        state: 'failed',
+        problem: 'it waited when the backup was created',
+        data: new Uint8Array(),
+        runner: '',
+        lease_ms: 0,
+      })
+      .where('state', '=', 'queued')
+      .execute()
   await markRestore(db, { backup: manifest.id, stage: 'blobs' })
 }
 

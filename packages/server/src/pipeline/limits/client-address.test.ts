@@ -52,7 +52,7 @@ test('a /64 of IPv6 is one client, and so is each IPv4 address', () => {
   assert.equal(clientAddressKey(''), '')
 })
 
-test('tells trusted proxies, in whichever spelling', () => {
+test('recognizes trusted proxies, in any spelling', () => {
   const isTrustedProxy = createTrustedProxyTest(trusted)
   for (const address of ['10.1.2.3', '::ffff:10.1.2.3', 'fd00::1'])
     assert.ok(isTrustedProxy(address), address)

@@ -1,5 +1,8 @@
 /** Shows the description of the server that this page comes from. */
 
+import { makeAccessible } from './accessibility.js'
+import { fillExamples } from './examples.js'
+
 const mount = document.getElementById('reference')
 
 /** The renderer has both looks; which one the reader wants, the system knows. */
@@ -14,7 +17,21 @@ try {
   const spec = await reply.json()
   // Calls go where the page came from, whatever other names this server has: nothing else is allowed here.
   spec.servers = [{ url: location.origin }]
-  globalThis.SwaggerUIBundle({
+  let shown
+  makeAccessible(mount)
+  await fillExamples(spec, (filled) => {
+    if (shown === undefined) shown = render(filled)
+    else shown.specActions.updateJsonSpec(filled)
+  })
+} catch (error) {
+  const note = document.createElement('main')
+  note.className = 'berth-note'
+  note.textContent = `The description cannot be shown: ${error.message}`
+  mount.replaceChildren(note)
+}
+
+function render(spec) {
+  return globalThis.SwaggerUIBundle({
     spec,
     domNode: mount,
     deepLinking: true,
@@ -27,9 +44,4 @@ try {
     // The token that a reader enters is forgotten with the page.
     persistAuthorization: false,
   })
-} catch (error) {
-  const note = document.createElement('p')
-  note.className = 'berth-note'
-  note.textContent = `The description cannot be shown: ${error.message}`
-  mount.replaceChildren(note)
 }

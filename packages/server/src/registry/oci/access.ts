@@ -6,8 +6,9 @@ import {
 } from '@berth/contract/capabilities.ts'
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
 import { ANONYMOUS_IDENTITY } from '../../iam/identities/anonymous-uid.ts'
+import { suggestRoles } from '../../iam/managed-roles.ts'
 import type { Authenticate } from '../../pipeline/authenticate.ts'
-import { type Authorization, authorizeScope, type Grants } from '../../pipeline/authorization.ts'
+import { type Authorization, authorizeScope, type Grants, isNarrowed } from '../../pipeline/authorization.ts'
 import type { Caller } from '../../pipeline/call.ts'
 import { ociError } from './errors.ts'
 import { type RepoReference, scopeOf } from './repo-names.ts'
@@ -69,8 +70,8 @@ export async function authenticateBearer(
 }
 
 /**
- * Authorizes a caller for an operation on a repository, before anything shows whether it exists (R30, R35). Throws UNAUTHORIZED if
- * another token may help, and DENIED for a known caller without the capabilities.
+ * Authorizes a caller for an operation on a repository, before anything shows whether it exists (R30, R35). Throws DENIED for a known caller
+ * without the capabilities, whom no other token would help, and UNAUTHORIZED if another token may help.
  */
 export function authorizeRepo(
   { caller, grants }: { readonly caller: Caller; readonly grants: Grants },
@@ -79,15 +80,40 @@ export function authorizeRepo(
   action: Action,
 ): RepoAuthorization {
   const { text } = repository.name
-  if (!tokenAllows(caller, text, action))
-    throw ociError('UNAUTHORIZED', `the token is not for ${action} of ${text}; request one that is`)
   const scope = scopeOf(repository)
-  const authorization = authorizeScope(caller, grants, scope, required, (missing) => {
-    if (caller.isAnonymous === true) return ociError('UNAUTHORIZED', `${action} of ${text} needs a token`)
-    const names = capabilitiesIn(missing).map(capabilityName)
-    return ociError('DENIED', `for this at ${text} you need ${names.join(', ')}`, { auditUid: scope })
-  })
+  const authorization = authorizeScope(caller, grants, scope, required, (missing) =>
+    caller.isAnonymous === true
+      ? ociError('UNAUTHORIZED', `${actionTexts[action]} ${text} needs a token: sign in to the registry`)
+      : deniedError(caller, repository, missing, action),
+  )
+  if (!tokenAllows(caller, text, action))
+    throw ociError(
+      'UNAUTHORIZED',
+      `the token does not include ${action} for ${text}; request one with the scope repository:${text}:${action}`,
+    )
   return { ...authorization, repository }
+}
+
+const actionTexts: Readonly<Record<Action, string>> = {
+  pull: 'pulling',
+  push: 'pushing to',
+  delete: 'deleting in',
+}
+
+/** Names the missing capabilities and the roles that include them: clients print it. */
+function deniedError(caller: Caller, repository: RepoReference, missing: CapabilitySet, action: Action) {
+  const { text } = repository.name
+  const names = capabilitiesIn(missing).map(capabilityName)
+  const needed = `${actionTexts[action]} ${text} requires ${names.join(', ')}`
+  const roles = suggestRoles(missing)
+  const group = text.slice(0, text.lastIndexOf('/'))
+  const message = isNarrowed(caller)
+    ? `${needed}, which this token does not include: it is restricted to some groups or capabilities, or its identity lacks them`
+    : `${needed}, which you do not have. Ask an owner of ${group} for a role that includes it${roles.length === 0 ? '' : `: ${roles.join(' or ')}`}`
+  return ociError('DENIED', message, {
+    auditUid: scopeOf(repository),
+    ociDetail: { capabilities: names, roles },
+  })
 }
 
 /** Whether a token is valid for the catalog of repositories (R35). */

@@ -48,11 +48,16 @@ const INSUFFICIENT_STORAGE = 507
 export function ociError(
   reason: OciCode,
   message: string,
-  options: { readonly status?: number; readonly auditUid?: string } = {},
+  options: { readonly status?: number; readonly auditUid?: string; readonly ociDetail?: object } = {},
 ): ApiError {
-  const { status: httpStatus = statuses[reason], ...rest } = options
-  return new ApiError(rpcCodes[httpStatus] ?? Code.UNKNOWN, message, { reason, httpStatus, ...rest })
+  const { status: httpStatus = statuses[reason], ociDetail, ...rest } = options
+  const error = new ApiError(rpcCodes[httpStatus] ?? Code.UNKNOWN, message, { reason, httpStatus, ...rest })
+  if (ociDetail !== undefined) ociDetails.set(error, ociDetail)
+  return error
 }
+
+/** What errors have in `detail`, for programs. */
+const ociDetails = new WeakMap<ApiError, object>()
 
 /** OCI codes of errors from other parts of the server. */
 const codesOfApiErrors: Partial<Record<Code, OciCode>> = {
@@ -65,7 +70,7 @@ const codesOfApiErrors: Partial<Record<Code, OciCode>> = {
   [Code.FAILED_PRECONDITION]: 'DENIED',
 }
 
-/** `{ "errors": [{ "code", "message" }] }` */
+/** `{ "errors": [{ "code", "message", "detail" }] }`; not every error has a detail. */
 export function ociErrorBody(error: ApiError): string {
   const { reason, message, httpStatus } = error
   const own = Object.hasOwn(statuses, reason) ? reason : undefined
@@ -76,7 +81,16 @@ export function ociErrorBody(error: ApiError): string {
       : httpStatus === 413
         ? 'SIZE_INVALID'
         : (codesOfApiErrors[error.code] ?? quotaOrRateCode(error)))
-  return JSON.stringify({ errors: [{ code, message }] })
+  const detail = ociDetails.get(error) ?? violationsOf(error)
+  return JSON.stringify({ errors: [{ code, message, ...(detail && { detail }) }] })
+}
+
+/** The quota or policy that an error of the API names. */
+function violationsOf({ details }: ApiError): object | undefined {
+  for (const detail of details)
+    if (detail.kind === 'QuotaFailure' || detail.kind === 'PreconditionFailure')
+      return { violations: detail.violations }
+  return undefined
 }
 
 /** Clients must not retry after an exceeded quota, unlike after a rate limit. */

@@ -44,7 +44,7 @@ export function registryHandlers(options: RegistryOptions): (path: string) => Ht
   }
   const verifyBearer = createAuthenticator(
     { verify: tokens.verifyRegistryToken, isKeyPublished: tokens.isKeyPublished, clock: store.clock },
-    registryHost,
+    [registryHost, baseUrl],
   )
   const distribution = ociHandler({
     registry: { store, blobs, disk, manifests, hashes: createUploadHashes() },

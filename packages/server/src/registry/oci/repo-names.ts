@@ -27,7 +27,7 @@ export function parseRepoName(text: string): RepoName {
   if (
     text.length > limits.repoPathCharsMax ||
     rest.length === 0 ||
-    folders.length >= limits.groupDepthMax ||
+    folders.length > limits.groupDepthMax ||
     ![organization, ...rest].every((component) => componentPattern.test(component))
   )
     throw ociError(
@@ -52,36 +52,30 @@ export function scopeOf({ repo, group }: RepoReference): string {
   return repo ?? group ?? ''
 }
 
-/** Resolves a name with one statement, whatever its depth. */
+/** Resolves a name with one statement, whatever its depth: each step finds the next folder in the one before. */
 export async function resolveRepo(db: Db, name: RepoName): Promise<RepoReference> {
   const sql = sqlText(db.engine)
   const { organization, folders, repo } = name
-  const joins = folders.map(
-    (folder, at) =>
-      `left join groups g${at + 1} on g${at + 1}.root = g0.uid and g${at + 1}.parent = g${at}.uid and g${at + 1}.name = ${sql.bind(folder)}`,
-  )
-  const groups = ['g0', ...folders.map((_, at) => `g${at + 1}`)]
-  joins.push(
-    `left join repos r on r.root = g0.uid and r.parent = g${folders.length}.uid and r.name = ${sql.bind(repo)}`,
-  )
   const uid = parseUid(organization)
-  const from =
+  const start =
     uid === undefined
-      ? 'organization_names n join groups g0 on g0.root = n.uid and g0.uid = n.uid'
-      : 'groups g0'
-  const where =
-    uid === undefined
-      ? `n.name = ${sql.bind(organization)}`
-      : `g0.root = ${sql.bind(uid)} and g0.uid = ${sql.bind(uid)}`
-  const columns = groups.map((group) => `${group}.uid as ${group}`).join(', ')
-  const text = `select ${columns}, r.uid as repo from ${from} ${joins.join(' ')} where ${where}`
-  const [row] = await runText<Record<string, Uid | null>>(db, text, sql)
+      ? `select n.uid from organization_names n where n.name = ${sql.bind(organization)}`
+      : `select g.uid from groups g where g.root = ${sql.bind(uid)} and g.uid = ${sql.bind(uid)}`
+  const nextFolder = sql.rules.jsonTextAt(sql.bind(JSON.stringify(folders)), 'p.depth')
+  const text = `with recursive path (depth, root, uid) as (
+      select 0, o.uid, o.uid from (${start}) as o
+      union all select p.depth + 1, g.root, g.uid from path p
+        join groups g on g.root = p.root and g.parent = p.uid and g.name = ${nextFolder}
+    )
+    select p.depth, p.uid, r.uid as repo from path p
+      left join repos r on p.depth = ${sql.bind(folders.length)} and r.root = p.root and r.parent = p.uid and r.name = ${sql.bind(repo)}
+      order by p.depth desc limit 1`
+  const [row] = await runText<{ depth: number; uid: Uid; repo: Uid | null }>(db, text, sql)
   if (row === undefined) return { name, group: undefined, missingFolders: folders, repo: undefined }
-  const found = groups.map((group) => row[group] ?? undefined).filter((uid) => uid !== undefined)
   return {
     name,
-    group: found.at(-1),
-    missingFolders: folders.slice(found.length - 1),
-    repo: row['repo'] ?? undefined,
+    group: row.uid,
+    missingFolders: folders.slice(Number(row.depth)),
+    repo: row.repo ?? undefined,
   }
 }

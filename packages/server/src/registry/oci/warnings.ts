@@ -1,5 +1,6 @@
 import type { Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
+import { formatWarning } from '../../pipeline/warnings.ts'
 import type { HttpReply } from '../../port/http.ts'
 import { isImmutable } from '../policies/immutable-tags.ts'
 import { readPolicy, toPolicy } from '../policies/policy-rows.ts'
@@ -10,13 +11,7 @@ import type { OciServices } from './context.ts'
 
 export function withWarnings(texts: readonly string[]): Pick<HttpReply, 'warnings'> {
   if (texts.length === 0) return {}
-  return { warnings: texts.slice(0, limits.registryWarningsMax).map(formatWarning) }
-}
-
-/** Formats a warning as a quoted string without quotes and line ends inside. */
-export function formatWarning(text: string): string {
-  const shown = text.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, "'")
-  return `299 - "${shown.slice(0, limits.registryWarningCharsMax)}"`
+  return { warnings: texts.slice(0, limits.warningsMax).map(formatWarning) }
 }
 
 /** Warns that retention will delete a tag, unless a rule keeps it by its name. */

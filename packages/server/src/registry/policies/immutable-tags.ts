@@ -5,7 +5,7 @@ import { limits } from '../../config/limits.ts'
 import type { Tx } from '../../storage/db.ts'
 import type { TagRow } from '../../storage/schema/tables.ts'
 import { findPolicy } from './policy-rows.ts'
-import { matchesAny } from './tag-patterns.ts'
+import { findMatching, matchesAny } from './tag-patterns.ts'
 
 /** Immutable tags cannot be moved or deleted by any caller or method: enforced here, wherever tags are written. */
 
@@ -21,11 +21,12 @@ export function isImmutable({ immutableTags }: ImmutableTagsPolicy, name: string
 export async function requireTagMutable(tx: Tx, { uid, parent, name }: TagRow): Promise<void> {
   const policy = await findPolicy(tx, parent)
   if (policy !== undefined && isImmutable(policy, name))
-    throw await tagImmutableError(tx, { uid, parent, name })
+    throw await tagImmutableError(tx, policy, { uid, parent, name })
 }
 
 async function tagImmutableError(
   tx: Tx,
+  { immutableTags }: ImmutableTagsPolicy,
   { uid, parent, name }: Pick<TagRow, 'uid' | 'parent' | 'name'>,
 ): Promise<ApiError> {
   const repo = await tx
@@ -36,7 +37,7 @@ async function tagImmutableError(
     .executeTakeFirst()
   return forbiddenByPolicy(
     'TAG_IMMUTABLE',
-    `tag ${name} of repo ${repo?.name ?? parent} is immutable by the policy of the repo. Moving or deleting it requires a policy that excludes it; changing the policy requires repo_policies.update.`,
+    `tag ${name} of repo ${repo?.name ?? parent} is immutable by the policy of the repo: it matches the pattern ${findMatching(immutableTags?.patterns ?? [], name)}. Moving or deleting it requires a policy that excludes it; changing the policy requires repo_policies.update.`,
     uid,
   )
 }
@@ -60,7 +61,8 @@ export async function requireManifestMutable(tx: Tx, repo: string, digest: strin
       .where('digest', 'in', batch)
       .execute()
     const tag = tags.find(({ name }) => policy !== undefined && isImmutable(policy, name))
-    if (tag !== undefined) throw await tagImmutableError(tx, { ...tag, parent: repo })
+    if (tag !== undefined && policy !== undefined)
+      throw await tagImmutableError(tx, policy, { ...tag, parent: repo })
     const parents = await tx
       .selectFrom('manifest_references')
       .select('manifest')

@@ -20,6 +20,11 @@ export function checkPatterns(patterns: readonly string[], field: string): (Fiel
   )
 }
 
+/** Returns the first pattern that matches a name. */
+export function findMatching(patterns: readonly string[], name: string): string | undefined {
+  return patterns.find((pattern) => matches(pattern, name))
+}
+
 export function matchesAny(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => matches(pattern, name))
 }

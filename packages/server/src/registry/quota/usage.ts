@@ -84,12 +84,18 @@ export async function countBlobLink(
   await addUsage(tx, root, partOf(digest), { manifests: 0, bytes: size })
   if (limit === undefined) return
   const { bytes } = await readUsage(tx, root)
-  if (bytes > limit * MIB) throw storageExceeded(root, limit)
+  if (bytes > limit * MIB) throw storageExceeded(root, limit, bytes - size)
 }
 
-function storageExceeded(root: string, limit: number) {
-  return quotaExceeded(root, `organization ${root} may store ${limit} MiB of blobs (storage_mib)`)
+function storageExceeded(root: string, limit: number, storedBytes: number) {
+  const stored = Math.round((storedBytes / MIB) * 10) / 10
+  return quotaExceeded(
+    root,
+    `organization ${root} may store ${limit} MiB of blobs (storage_mib) and stores ${stored} MiB. ${QUOTA_HINT}`,
+  )
 }
+
+const QUOTA_HINT = 'Delete images, or ask the operator of this server for a higher limit'
 
 /** Counts a manifest that `tx` created. Throws code 8 if the organization's manifest quota is exceeded. */
 export async function countManifest(db: Db, tx: Tx, repo: string, digest: string): Promise<void> {
@@ -101,7 +107,10 @@ export async function countManifest(db: Db, tx: Tx, repo: string, digest: string
   if (limit === undefined) return
   const { manifests } = await readUsage(tx, root)
   if (manifests > limit)
-    throw quotaExceeded(root, `organization ${root} may hold ${limit} manifests (manifests)`)
+    throw quotaExceeded(
+      root,
+      `organization ${root} may hold ${limit} manifests (manifests) and holds ${manifests - 1}. ${QUOTA_HINT}`,
+    )
 }
 
 /** Deletes links of a locked repo: of these digests, or all. Every link is deleted here. Returns the digests of deleted links. */
@@ -260,7 +269,7 @@ export async function remainingStorage(
   const limit = (await readLimits(db, [root])).get(root)?.storage_mib
   if (limit === undefined) return undefined
   const { bytes } = await readUsage(db.kysely, root)
-  return { bytes: limit * MIB - bytes, exceeded: () => storageExceeded(root, limit) }
+  return { bytes: limit * MIB - bytes, exceeded: () => storageExceeded(root, limit, bytes) }
 }
 
 /** Warnings start above this share of a limit. */

@@ -177,6 +177,14 @@ function checkAccounts({ runAs, users, groups }: Accounts): Violations {
 }
 
 function checkCertificates({ additional, providers }: Certificates): Violations {
+  const { overlayCertificatesBytesMax: bytesMax } = limits
+  if (additional.reduce((bytes, { content }) => bytes + content.length, 0) > bytesMax)
+    return [
+      {
+        field: `${FIELD}.certificates.additional`,
+        description: `must have at most ${bytesMax} bytes together`,
+      },
+    ]
   return [
     ...checkEach('certificates.additional', additional, ({ name, content }, field) => [
       checkFileName(name, `${field}.name`),

@@ -74,8 +74,12 @@ export interface RepoChanges {
   update(tx: Tx, call: Call, uid: string, update: (current: Repo) => Repo): Promise<ChangedRepo>
 }
 
-const repos: Pick<ResourceDeclaration<'repos', typeof RepoSchema>, 'table' | 'schema' | 'toMessages'> = {
+const repos: Pick<
+  ResourceDeclaration<'repos', typeof RepoSchema>,
+  'table' | 'schema' | 'toMessages' | 'wide'
+> = {
   table: 'repos',
+  wide: { column: 'configuration', bytesMax: limits.listedOverlaysBytesMax },
   schema: RepoSchema,
   toMessages: (rows, reader) => toRepoMessages(reader, rows),
 }

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { normalizeEmail } from '../../api/fields.ts'
 import { limits } from '../../config/limits.ts'
 import type { Form } from '../pages/form.ts'
-import { field, type Html } from '../pages/layout.ts'
+import { type FormProblem, field, type Html, problemOf } from '../pages/layout.ts'
 import { checkPasswordPolicy } from '../passwords/password.ts'
 import { checkAccount } from './accounts.ts'
 
@@ -15,7 +15,15 @@ export interface NewAccountForm {
   readonly password: string
 }
 
-export function newAccountFields({ name, email }: { readonly name: string; readonly email: string }): Html {
+export interface NewAccountFields {
+  readonly name: string
+  readonly email: string
+  /** Whether the user cannot change the address. */
+  readonly fixedEmail?: boolean
+  readonly problem: FormProblem | undefined
+}
+
+export function newAccountFields({ name, email, fixedEmail = false, problem }: NewAccountFields): Html {
   return html`${field({
     name: 'name',
     label: 'Your name',
@@ -23,6 +31,7 @@ export function newAccountFields({ name, email }: { readonly name: string; reado
     value: name,
     maxlength: limits.accountNameCharsMax,
     autofocus: name === '',
+    problem,
   })}${field({
     name: 'email',
     label: 'Email',
@@ -30,10 +39,20 @@ export function newAccountFields({ name, email }: { readonly name: string; reado
     autocomplete: 'username',
     value: email,
     maxlength: limits.emailCharsMax,
-  })}${newPasswordField({ autofocus: name !== '' })}`
+    readonly: fixedEmail,
+    problem,
+  })}${newPasswordField({ autofocus: name !== '', problem })}`
 }
 
-export function newPasswordField({ label = 'Password', autofocus = false } = {}): Html {
+export function newPasswordField({
+  label = 'Password',
+  autofocus = false,
+  problem,
+}: {
+  readonly label?: string
+  readonly autofocus?: boolean
+  readonly problem: FormProblem | undefined
+}): Html {
   return field({
     name: 'password',
     label,
@@ -42,6 +61,7 @@ export function newPasswordField({ label = 'Password', autofocus = false } = {})
     hint: `At least ${limits.passwordCharsMin} characters. Longer is stronger.`,
     minlength: limits.passwordCharsMin,
     autofocus,
+    problem,
   })
 }
 
@@ -60,13 +80,22 @@ export function readNewAccountForm(form: Form): NewAccountForm {
 
 const labels: Readonly<Record<string, string>> = { email: 'The email address', name: 'Your name' }
 
-/** Returns what the user has to change, as text; undefined if the form is valid. `organizations`: names of those that the user joins. */
+/** Returns what the user has to change; undefined if the form is valid. `organizations`: names of those that the user joins. */
 export async function checkNewAccountForm(
   account: NewAccountForm,
   organizations: readonly string[],
-): Promise<string | undefined> {
+): Promise<FormProblem | undefined> {
   const violation = checkAccount(account)
-  if (violation !== undefined)
-    return `${labels[violation.field] ?? violation.field} ${violation.description}.`
-  return checkPasswordPolicy(account.password, { ...account, organizations })
+  if (violation !== undefined) {
+    const { field, description } = violation
+    return { field, text: `${labels[field] ?? field} ${description}.` }
+  }
+  return checkNewPassword(account.password, { ...account, organizations })
+}
+
+/** Returns why a password cannot be used, as a problem of the field that `newPasswordField` renders. */
+export async function checkNewPassword(
+  ...password: Parameters<typeof checkPasswordPolicy>
+): Promise<FormProblem | undefined> {
+  return problemOf('password', await checkPasswordPolicy(...password))
 }

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { limits } from '../../config/limits.ts'
 import type { PasskeyRow } from '../../storage/schema/tables.ts'
 import type { Session } from '../../tokens/sessions/sessions.ts'
-import { alert, field, formToken, type Html, notice, page } from '../pages/layout.ts'
+import { alert, type FormProblem, field, formToken, type Html, notice, page } from '../pages/layout.ts'
 import { passkeyButton, passkeyScripts } from '../passkeys/passkey-button.ts'
 import type { Browser } from '../sessions/browser.ts'
 import { newPasswordField, usernameField } from './account-fields.ts'
@@ -12,7 +12,6 @@ import type { Account } from './accounts.ts'
 
 /** Messages about the last change, by the value of `done` in the address. */
 export const notices = {
-  setup: 'Account created. You own the first organization and administer this server.',
   name: 'Name saved.',
   password: 'Password saved. You are signed out everywhere else.',
   'second-factor': 'Setting saved.',
@@ -29,7 +28,7 @@ export interface AccountPage {
   readonly session: Session
   readonly account: Account | undefined
   readonly person: { readonly uid: string; readonly name: string; readonly email: string }
-  readonly problem: string | undefined
+  readonly problem: FormProblem | undefined
   readonly noticeText: string | undefined
   readonly passkeys: readonly PasskeyRow[]
   /** Why no passkey can be added at this address; undefined if one can. */
@@ -52,9 +51,9 @@ ${notice(noticeText)}${alert(problem)}<section aria-labelledby="profile">
 <dt>Email</dt><dd>${account?.email ?? (person.email === '' ? 'unknown' : person.email)}</dd>
 <dt>Identity</dt><dd><code>${person.uid}</code></dd>
 </dl>
-${account === undefined ? html`<p class="muted">You sign in with an identity provider, which manages your name and password.</p>` : nameForm(browser, account)}
+${account === undefined ? html`<p class="muted">You sign in with an identity provider, which manages your name and password.</p>` : nameForm(options, account)}
 </section>
-${account === undefined ? '' : html`${passwordSection(browser, account)}${passkeySection(options, account)}`}
+${account === undefined ? '' : html`${passwordSection(options, account)}${passkeySection(options, account)}`}
 ${sessionSection(options)}
 ${
   account === undefined
@@ -67,8 +66,13 @@ ${
   )
 }
 
-function nameForm(browser: Browser, { name }: Account): Html {
-  return html`<details>
+/** Opens the `details` around the field in error. */
+function openIf(problem: FormProblem | undefined, ...fields: readonly string[]): Html {
+  return fields.includes(problem?.field ?? '') ? html` open` : html``
+}
+
+function nameForm({ browser, problem }: AccountPage, { name }: Account): Html {
+  return html`<details${openIf(problem, 'name')}>
 <summary>Change your name</summary>
 <form method="post" action="/account/name">
 ${formToken(browser)}${field({
@@ -77,16 +81,17 @@ ${formToken(browser)}${field({
   autocomplete: 'name',
   value: name,
   maxlength: limits.accountNameCharsMax,
+  problem,
 })}<button>Save name</button>
 </form>
 </details>`
 }
 
-function passwordSection(browser: Browser, { email, password_hash }: Account): Html {
+function passwordSection({ browser, problem }: AccountPage, { email, password_hash }: Account): Html {
   if (password_hash === '') return html``
   return html`<section aria-labelledby="password-heading">
 <h2 id="password-heading">Password</h2>
-<details>
+<details${openIf(problem, 'current', 'password')}>
 <summary>Change your password</summary>
 <form method="post" action="/account/password">
 ${formToken(browser)}${usernameField(email)}
@@ -95,7 +100,8 @@ ${field({
   label: 'Current password',
   type: 'password',
   autocomplete: 'current-password',
-})}${newPasswordField({ label: 'New password' })}<button>Save password</button>
+  problem,
+})}${newPasswordField({ label: 'New password', problem })}<button>Save password</button>
 <p class="hint">This signs you out everywhere else.</p>
 </form>
 </details>
@@ -104,7 +110,7 @@ ${field({
 }
 
 function passkeySection(
-  { browser, passkeys, passkeysUnsupportedReason }: AccountPage,
+  { browser, problem, passkeys, passkeysUnsupportedReason }: AccountPage,
   account: Account,
 ): Html {
   return html`<section aria-labelledby="passkeys">
@@ -113,7 +119,7 @@ ${
   passkeys.length === 0
     ? html`<p class="muted">You have no passkeys. A passkey signs you in with your device instead of a password, and resists phishing.</p>`
     : html`<ul class="list">
-${passkeys.map((passkey) => passkeyItem(browser, passkey))}</ul>`
+${passkeys.map((passkey) => passkeyItem(browser, passkey, problem))}</ul>`
 }
 ${
   passkeysUnsupportedReason === undefined
@@ -130,6 +136,7 @@ ${
           autocomplete: 'off',
           value: 'My device',
           maxlength: limits.accountNameCharsMax,
+          problem,
         }),
       })
     : html`<p class="muted">${passkeysUnsupportedReason}</p>`
@@ -139,17 +146,21 @@ ${passkeys.length === 0 || account.password_hash === '' ? '' : secondFactorForm(
 `
 }
 
-function passkeyItem(browser: Browser, { id, name, created_ms, last_used_ms }: PasskeyRow): Html {
+function passkeyItem(
+  browser: Browser,
+  { id, name, created_ms, last_used_ms }: PasskeyRow,
+  problem: FormProblem | undefined,
+): Html {
   return html`<li>
 <div>
 <p><strong>${name}</strong></p>
 <p class="muted">Added ${formatDay(created_ms)}, last used ${formatDay(last_used_ms)}</p>
 </div>
-<details>
+<details${openIf(problem, `name-${id}`)}>
 <summary>Rename<span class="unseen"> ${name}</span></summary>
 <form method="post" action="/account/passkeys/rename">
 ${formToken(browser)}<input type="hidden" name="id" value="${id}">
-${field({ name: 'name', id: `name-${id}`, label: 'New name', autocomplete: 'off', value: name, maxlength: limits.accountNameCharsMax })}<button class="quiet">Save</button>
+${field({ name: 'name', id: `name-${id}`, label: 'New name', autocomplete: 'off', value: name, maxlength: limits.accountNameCharsMax, problem })}<button class="quiet">Save</button>
 </form>
 </details>
 <form method="post" action="/account/passkeys/remove">
@@ -203,18 +214,19 @@ ${formToken(browser)}<input type="hidden" name="id" value="${id}"><button class=
 `
 }
 
-export function deleteAccountPage(browser: Browser, { email }: Account, problem?: string): Html {
+export function deleteAccountPage(browser: Browser, { email }: Account, problem?: FormProblem): Html {
   return page(
     { title: 'Delete your account', browser },
     html`<h1>Delete your account</h1>
 <p>This signs you out everywhere and removes your access to every organization. It cannot be undone.</p>
-${alert(problem)}<form method="post" action="/account/delete">
+<form method="post" action="/account/delete">
 ${formToken(browser)}${field({
   name: 'email',
   label: `To confirm, type your email address: ${email}`,
   type: 'email',
   autocomplete: 'off',
   autofocus: true,
+  problem,
 })}<div class="actions"><button class="danger">Delete account</button><a class="button quiet" href="/account">Cancel</a></div>
 </form>`,
   )

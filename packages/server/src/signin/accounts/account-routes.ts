@@ -8,6 +8,7 @@ import { endOtherSessions, endOwnSession, sessionsOf } from '../../tokens/sessio
 import type { SignInContext, SignInEnv } from '../context.ts'
 import { readUserProfile } from '../oauth/id-tokens.ts'
 import { readForm } from '../pages/form.ts'
+import type { FormProblem } from '../pages/layout.ts'
 import { PageRoutes } from '../pages/page-routes.ts'
 import {
   addPasskey,
@@ -17,13 +18,14 @@ import {
   verifyNewPasskey,
 } from '../passkeys/passkeys.ts'
 import { organizationNamesOf } from '../passwords/organization-names.ts'
-import { checkPasswordPolicy, hashPassword, verifyPassword } from '../passwords/password.ts'
+import { hashPassword, verifyPassword } from '../passwords/password.ts'
 import { byAccount, limitGuesses } from '../rate-limits/guesses.ts'
 import { signOut } from '../sessions/browser.ts'
 import { flowEvent } from '../sessions/sign-in-events.ts'
 import { accountOwner, cannotActAsPerson, type SignedInUser, signedInUser } from './account-access.ts'
+import { checkNewPassword } from './account-fields.ts'
 import { accountPage, deleteAccountPage, type NoticeKey, notices } from './account-page.ts'
-import { accountById, checkAccountName, deleteAccount, updateAccount } from './accounts.ts'
+import { accountById, checkAccountName, deleteAccount, renameAccount, updateAccount } from './accounts.ts'
 
 /** Routes of the account page: a signed-in user's account, passkeys and sessions. */
 
@@ -45,7 +47,7 @@ export function accountRoutes(context: SignInContext): PageRoutes {
   const renderAccount = async (
     c: Context<SignInEnv>,
     { browser, session, account, actsAsPerson }: SignedInUser,
-    problem?: string,
+    problem?: FormProblem,
     status: 200 | 400 | 401 = 200,
   ) => {
     const person = await readUserProfile(store, session.identity)
@@ -74,10 +76,11 @@ export function accountRoutes(context: SignInContext): PageRoutes {
     const form = await readForm(c, owner.browser)
     const name = form.trimmed('name')
     const violation = checkAccountName(name)
-    if (violation !== undefined) return renderAccount(c, owner, `Your name ${violation.description}.`, 400)
-    await changeWithAudit(c, owner, 'UpdateAccount', (tx) =>
-      updateAccount(store, tx, owner.account.id, { name }),
-    )
+    if (violation !== undefined) {
+      const problem = { field: 'name', text: `Your name ${violation.description}.`, value: name }
+      return renderAccount(c, owner, problem, 400)
+    }
+    await changeWithAudit(c, owner, 'UpdateAccount', (tx) => renameAccount(store, tx, owner.account, name))
     return done(c, 'name')
   })
 
@@ -91,10 +94,11 @@ export function accountRoutes(context: SignInContext): PageRoutes {
         ? true
         : undefined,
     )
-    if (right === undefined) return renderAccount(c, owner, 'Incorrect current password.', 401)
+    if (right === undefined)
+      return renderAccount(c, owner, { field: 'current', text: 'Incorrect current password.' }, 401)
     const password = form.text('password')
     const organizations = await organizationNamesOf(store.db, account.identity_uid)
-    const problem = await checkPasswordPolicy(password, { ...account, organizations })
+    const problem = await checkNewPassword(password, { ...account, organizations })
     if (problem !== undefined) return renderAccount(c, owner, problem, 400)
     const password_hash = await hashPassword(password)
     await changeWithAudit(c, owner, 'ChangePassword', async (tx) => {
@@ -109,7 +113,7 @@ export function accountRoutes(context: SignInContext): PageRoutes {
     if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     const required = form.text('required') === 'yes'
     if (required && (await passkeysOf(store.db.kysely, owner.account.id)).length === 0)
-      return renderAccount(c, owner, 'Add a passkey first.', 400)
+      return renderAccount(c, owner, { text: 'Add a passkey first.' }, 400)
     await changeWithAudit(c, owner, 'UpdateAccount', (tx) =>
       updateAccount(store, tx, owner.account.id, { passkey_required: required ? 1 : 0 }),
     )
@@ -129,10 +133,17 @@ export function accountRoutes(context: SignInContext): PageRoutes {
     if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     const name = form.trimmed('name')
     const violation = checkAccountName(name)
-    if (violation !== undefined)
-      return renderAccount(c, owner, `The passkey name ${violation.description}.`, 400)
+    if (violation !== undefined) {
+      const problem = {
+        field: 'passkey-name',
+        text: `The passkey name ${violation.description}.`,
+        value: name,
+      }
+      return renderAccount(c, owner, problem, 400)
+    }
     const passkey = await verifyNewPasskey(context, browser, account, form.text('answer'))
-    if (passkey === undefined) return renderAccount(c, owner, 'The passkey was not added. Try again.', 400)
+    if (passkey === undefined)
+      return renderAccount(c, owner, { text: 'The passkey was not added. Try again.' }, 400)
     let added = false
     try {
       await changeWithAudit(c, owner, 'AddPasskey', async (tx) => {
@@ -141,7 +152,7 @@ export function accountRoutes(context: SignInContext): PageRoutes {
       })
     } catch (error) {
       if (store.db.rules.isUniqueViolation(error))
-        return renderAccount(c, owner, 'This passkey is already added.', 400)
+        return renderAccount(c, owner, { text: 'This passkey is already added.' }, 400)
       throw error
     }
     return done(c, 'passkey-added')
@@ -151,8 +162,10 @@ export function accountRoutes(context: SignInContext): PageRoutes {
     const form = await readForm(c, owner.browser)
     const name = form.trimmed('name')
     const violation = checkAccountName(name)
-    if (violation !== undefined)
-      return renderAccount(c, owner, `The passkey name ${violation.description}.`, 400)
+    if (violation !== undefined) {
+      const text = `The passkey name ${violation.description}.`
+      return renderAccount(c, owner, { field: `name-${form.text('id')}`, text, value: name }, 400)
+    }
     await changeWithAudit(c, owner, 'RenamePasskey', async (tx) => {
       const renamed = await tx
         .updateTable('passkeys')
@@ -175,7 +188,7 @@ export function accountRoutes(context: SignInContext): PageRoutes {
       return renderAccount(
         c,
         owner,
-        'This passkey cannot be removed: it is the only way to sign in to your account.',
+        { text: 'This passkey cannot be removed: it is the only way to sign in to your account.' },
         400,
       )
     await changeWithAudit(c, owner, 'RemovePasskey', async (tx) => {
@@ -224,7 +237,11 @@ export function accountRoutes(context: SignInContext): PageRoutes {
     if (!isRecent(context, owner)) return redirectToSignInAgain(c)
     if (normalizeEmail(form.trimmed('email')) !== owner.account.email)
       return c.html(
-        deleteAccountPage(owner.browser, owner.account, 'This is not the email address of this account.'),
+        deleteAccountPage(owner.browser, owner.account, {
+          field: 'email',
+          text: 'This is not the email address of this account.',
+          value: form.trimmed('email'),
+        }),
         400,
       )
     await changeWithAudit(c, owner, 'DeleteAccount', async (tx) => {

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { FieldViolation } from '../../api/errors.ts'
 import { checkEmail, normalizeEmail } from '../../api/fields.ts'
 import { limits } from '../../config/limits.ts'
+import { OWNER_NAME } from '../../iam/first-organization.ts'
 import { deleteMetadata } from '../../iam/identities/metadata.ts'
-import { deleteSignInData, registerUser } from '../../iam/identities/users.ts'
+import { deleteSignInData, identityNameOf, registerUser } from '../../iam/identities/users.ts'
 import type { Reader, Tx } from '../../storage/db.ts'
 import { deleteResource, lockResource, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
 import type { AccountRow } from '../../storage/schema/tables.ts'
@@ -71,9 +72,10 @@ export async function createAccount(
   const id = randomBytes(ID_BYTES).toString('hex')
   const now = store.clock()
   const address = normalizeEmail(email)
-  const user = { issuer: authUrl, subject: id, email: address, emailVerified }
+  const user = { issuer: authUrl, subject: id, name, email: address, emailVerified }
   const identity = existingIdentity ?? (await registerUser(store, tx, user, { kind: 'account' })).uid
-  if (existingIdentity !== undefined) await setIdentityEmail(store, tx, existingIdentity, address)
+  if (existingIdentity !== undefined)
+    await updateIdentity(store, tx, identity, { name: identityNameOf(user), email: address })
   const account: Account = {
     id,
     identity_uid: identity,
@@ -93,13 +95,32 @@ export async function updateAccount(
   { clock }: Pick<Store, 'clock'>,
   tx: Tx,
   id: string,
-  changed: Partial<Pick<Account, 'name' | 'password_hash' | 'passkey_required' | 'disabled'>>,
+  changed: Partial<Pick<Account, 'password_hash' | 'passkey_required' | 'disabled'>>,
 ): Promise<void> {
   await tx
     .updateTable('accounts')
     .set({ ...changed, updated_ms: clock() })
     .where('id', '=', id)
     .execute()
+}
+
+/**
+ * Records that the address of an account is its owner's, who has received email there. If that was not known, the passkeys are removed:
+ * another user may have created the account with this address.
+ */
+export async function confirmAccountEmail(store: Store, tx: Tx, account: Account): Promise<void> {
+  const identity = await lockResource(store.db, tx, 'identities', account.identity_uid, 'update')
+  if (identity === undefined || identity.email === account.email) return
+  await updateIdentity(store, tx, account.identity_uid, { email: account.email })
+  await updateAccount(store, tx, account.id, { passkey_required: 0 })
+  await tx.deleteFrom('passkeys').where('account_id', '=', account.id).execute()
+}
+
+/** Renames an account and its identity. */
+export async function renameAccount(store: Store, tx: Tx, account: Account, name: string): Promise<void> {
+  const { id, identity_uid, email } = account
+  await tx.updateTable('accounts').set({ name, updated_ms: store.clock() }).where('id', '=', id).execute()
+  await updateIdentity(store, tx, identity_uid, { name: identityNameOf({ name, email, subject: id }) })
 }
 
 /** Disables or enables an account. Disabling ends all sessions of its owner immediately. */
@@ -137,7 +158,7 @@ export async function deleteAccount(store: Store, tx: Tx, { identity_uid }: Acco
   await deleteSignInData(tx, identity_uid)
   if (identity === undefined) return
   if (identity.issuer === '') {
-    await setIdentityEmail(store, tx, identity_uid, '')
+    await updateIdentity(store, tx, identity_uid, { name: OWNER_NAME, email: '' })
     return
   }
   const bindings = await tx
@@ -153,12 +174,17 @@ export async function deleteAccount(store: Store, tx: Tx, { identity_uid }: Acco
   await deleteResource(db, tx, 'identities', identity_uid)
 }
 
-async function setIdentityEmail(store: Store, tx: Tx, uid: string, email: string): Promise<void> {
+async function updateIdentity(
+  store: Store,
+  tx: Tx,
+  uid: string,
+  { name, email }: { readonly name?: string; readonly email?: string },
+): Promise<void> {
   const row = await lockResource(store.db, tx, 'identities', uid, 'update')
   if (row === undefined) throw new Error(`identity ${uid} is gone`)
   await updateResource(tx, 'identities', uid, {
-    email,
-    email_unverified: '',
+    ...(name === undefined ? {} : { name }),
+    ...(email === undefined ? {} : { email, email_unverified: '' }),
     updated_ms: nextUpdateMs(store, row),
   })
 }

@@ -1,6 +1,13 @@
 import type { Context } from 'hono'
 import { ApiError, Code } from '../../api/errors.ts'
-import { acceptInvite, findInviteOffer, type InviteOffer } from '../../iam/invitations.ts'
+import { rootOf } from '../../api/uid.ts'
+import {
+  acceptInvite,
+  findInviteOffer,
+  type InviteeMatch,
+  type InviteOffer,
+  matchInvitee,
+} from '../../iam/invitations.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction } from '../../storage/db.ts'
 import type { Session } from '../../tokens/sessions/sessions.ts'
@@ -43,4 +50,30 @@ export async function acceptRequestedInvite(
     return INVALID_INVITE
   }
   return offer
+}
+
+/** Whether the signed-in user can accept an invite, as far as its email address decides. */
+export async function matchSession(
+  { store }: Pick<SignInContext, 'store'>,
+  offer: InviteOffer,
+  { identity, voucher }: Session,
+): Promise<InviteeMatch> {
+  const row = await store.db.kysely
+    .selectFrom('identities')
+    .select(['email', 'email_unverified'])
+    .where('root', '=', identity)
+    .where('uid', '=', identity)
+    .executeTakeFirst()
+  return matchInvitee(
+    { ...offer, root: rootOf(offer.group.uid) },
+    voucher,
+    row ?? { email: '', email_unverified: '' },
+  )
+}
+
+/** Why a user cannot accept an invite for an email address. */
+export type InviteMismatch = Exclude<InviteeMatch, 'yes' | 'verifies'>
+
+export function isMismatch(match: InviteeMatch): match is InviteMismatch {
+  return match === 'no' || match === 'unverified'
 }

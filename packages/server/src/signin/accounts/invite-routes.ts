@@ -1,86 +1,77 @@
 import type { Context } from 'hono'
-import { html } from 'hono/html'
+import { rateLimited } from '../../api/errors.ts'
+import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { findInviteOffer, type InviteOffer } from '../../iam/invitations.ts'
+import { INVITE_PATH, queueInviteMail } from '../../iam/invites/invite-mail.ts'
+import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
+import { inTransaction } from '../../storage/db.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
 import { authorizationRequestDefaults } from '../oauth/authorization-requests.ts'
 import { startAuthorizationRequest } from '../oauth/browser-binding.ts'
 import { readForm } from '../pages/form.ts'
-import { alert, field, formToken, type Html, page } from '../pages/layout.ts'
 import { anyBrowser } from '../pages/page-operation.ts'
 import { PageRoutes } from '../pages/page-routes.ts'
 import { byAddress, limitGuesses } from '../rate-limits/guesses.ts'
-import type { Browser } from '../sessions/browser.ts'
+import { isForNewAccounts } from '../sessions/render-sign-in-page.ts'
 import { INVALID_INVITE } from './invite-acceptance.ts'
+import { inviteCodePage, mailSentPage, offerPage } from './invite-pages.ts'
+import { registerPath } from './register-routes.ts'
 
 /**
- * Accepts an invite in the browser: the holder of its code sees the offer, signs in or creates an account, and then accepts it. An invite
- * for an email address is only for the account with that address.
+ * Accepts an invite in the browser. The code is after `#` in the link, so the server receives it in a form only. A signed-in user continues
+ * with the consent, which shows the offer. Others see the offer, and sign in or create an account first.
  */
 export function inviteRoutes(context: SignInContext): PageRoutes {
   const app = new PageRoutes(context)
 
-  app.get('/invite', anyBrowser('ShowInvite'), async (c, { browser }) => {
-    const code = c.req.query('code') ?? ''
-    if (code === '') return c.html(inviteCodePage(browser))
-    const offer = await readInviteOffer(c, context, code)
-    return offer === undefined
-      ? c.html(inviteCodePage(browser, INVALID_INVITE.description), 404)
-      : c.html(offerPage(browser, code, offer))
-  })
+  app.get(INVITE_PATH, anyBrowser('ShowInvite'), async (c, { browser }) => c.html(inviteCodePage(browser)))
 
-  app.post('/invite', anyBrowser('OpenInvite'), async (c, { browser }) => {
+  app.post(INVITE_PATH, anyBrowser('OpenInvite'), async (c, { browser }) => {
     const form = await readForm(c, browser)
-    const code = form.trimmed('code')
-    const offer = await readInviteOffer(c, context, code)
-    if (offer === undefined) return c.html(inviteCodePage(browser, INVALID_INVITE.description), 404)
-    if (form.text('step') !== 'accept') return c.html(offerPage(browser, code, offer))
-    return startAuthorizationRequest(c, context, {
-      ...authorizationRequestDefaults,
-      invite: code,
-      reply: { kind: 'none' },
-    })
+    const invite = form.trimmed('code')
+    const step = form.text('step')
+    const offer = await readInviteOffer(c, context, invite)
+    if (offer === undefined) return c.html(inviteCodePage(browser, INVALID), 404)
+    if (step === 'mail' && context.sendsMail && !isForNewAccounts(offer)) {
+      await sendLink(c, context, offer, invite)
+      return c.html(mailSentPage(browser, offer))
+    }
+    if (browser.session === undefined && step !== 'accept' && step !== 'register')
+      return c.html(offerPage({ browser, invite, offer, sendsMail: context.sendsMail }))
+    const request = { ...authorizationRequestDefaults, invite, reply: { kind: 'none' } } as const
+    return startAuthorizationRequest(c, context, request, step === 'register' ? registerPath : undefined)
   })
 
   return app
 }
 
+const INVALID = `${INVALID_INVITE.description.charAt(0).toUpperCase()}${INVALID_INVITE.description.slice(1)}. Ask the person who invited you for a new invite.`
+
 /** Returns the offer of an invite; undefined for an invalid code. Failed attempts are limited. */
 function readInviteOffer(
   c: Context<SignInEnv>,
   context: SignInContext,
-  code: string,
+  text: string,
 ): Promise<InviteOffer | undefined> {
   return limitGuesses(context.store, byAddress(context.requestMetadataOf(c).address), () =>
-    findInviteOffer(context.store, code),
+    findInviteOffer(context.store, text),
   )
 }
 
-function inviteCodePage(browser: Browser, problem?: string): Html {
-  return page(
-    { title: 'Accept an invite', browser },
-    html`<h1>Accept an invite</h1>
-${alert(problem === undefined ? undefined : `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`)}<form method="post" action="/invite">
-${formToken(browser)}${field({
-  name: 'code',
-  label: 'Invite code',
-  autocomplete: 'off',
-  maxlength: limits.inviteCodeCharsMax,
-  autofocus: true,
-})}
-<div class="actions"><button>Continue</button></div>
-</form>`,
-  )
-}
-
-function offerPage(browser: Browser, code: string, { group, role, email }: InviteOffer): Html {
-  return page(
-    { title: `Join ${group.name}`, browser },
-    html`<h1>Join ${group.name}</h1>
-<p>You were invited to ${group.name} with the role ${role.name}.${email === '' ? '' : ` The invite is for ${email}.`}</p>
-<form method="post" action="/invite">
-${formToken(browser)}<input type="hidden" name="code" value="${code}">
-<div class="actions"><button name="step" value="accept">${browser.session === undefined ? 'Sign in and join' : 'Continue'}</button></div>
-</form>`,
-  )
+/** Sends the link to the address of the invite. Throws code 8 beyond the limits. */
+async function sendLink(
+  c: Context<SignInEnv>,
+  { store, requestMetadataOf }: SignInContext,
+  { uid, email, expiresMs }: InviteOffer,
+  text: string,
+): Promise<void> {
+  const sender = { kind: 'address', id: clientAddressKey(requestMetadataOf(c).address) } as const
+  const invite = { uid, root: rootOf(uid), email, expires_ms: expiresMs }
+  const { state } = await inTransaction(store.db, (tx) => queueInviteMail(store, tx, invite, text, sender))
+  if (state === 'failed')
+    throw rateLimited(
+      'too many emails were sent for this invite. Ask the person who invited you to send you the link, or try again tomorrow',
+      limits.inviteMailWindowMs,
+    )
 }

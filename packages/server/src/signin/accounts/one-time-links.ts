@@ -14,6 +14,9 @@ type LinkStore = Pick<Store, 'db' | 'clock' | 'secretsKey'>
 
 export const SETUP_PATH = '/setup'
 export const CHOOSE_PASSWORD_PATH = '/sign-in/choose-password'
+/** Page on which a user requests an email that resets the password. */
+export const FORGOT_PASSWORD_PATH = '/sign-in/forgot-password'
+export const RESET_PASSWORD_PATH = '/sign-in/reset-password'
 
 export function setupCodes(store: LinkStore): PendingStore<Record<string, never>> {
   return pendingStore(store, 'setup', limits.setupLinkMs)
@@ -42,8 +45,13 @@ interface PasswordLink {
   readonly before: string
 }
 
-function passwordCodes(store: LinkStore): PendingStore<PasswordLink> {
-  return pendingStore(store, 'choose-password', limits.setupLinkMs)
+/** Whether the operator created the link for a password, or Berth sent it to a user who forgot theirs. */
+export type PasswordCodeKind = 'choose-password' | 'reset-password'
+
+const lifetimes = { 'choose-password': limits.setupLinkMs, 'reset-password': limits.passwordResetMs } as const
+
+function passwordCodes(store: LinkStore, kind: PasswordCodeKind): PendingStore<PasswordLink> {
+  return pendingStore(store, kind, lifetimes[kind])
 }
 
 export async function createPasswordLink(
@@ -51,17 +59,33 @@ export async function createPasswordLink(
   authUrl: string,
   account: Account,
 ): Promise<string> {
-  const choice = { account: account.id, before: passwordFingerprint(account) }
-  return formatLink(authUrl, CHOOSE_PASSWORD_PATH, await passwordCodes(store).add(choice))
+  return formatLink(
+    authUrl,
+    CHOOSE_PASSWORD_PATH,
+    await passwordCodes(store, 'choose-password').add(linkOf(account)),
+  )
+}
+
+/** Returns the link of an email with which a user resets a forgotten password. The code is after `#`, so it is in no log. */
+export async function createPasswordResetLink(
+  store: LinkStore,
+  authUrl: string,
+  account: Account,
+): Promise<string> {
+  return `${authUrl}${RESET_PASSWORD_PATH}#${await passwordCodes(store, 'reset-password').add(linkOf(account))}`
+}
+
+function linkOf(account: Account): PasswordLink {
+  return { account: account.id, before: passwordFingerprint(account) }
 }
 
 /** Returns the account of a code; undefined for an invalid code. With `take` the code is used up, by one of several concurrent callers. */
 export async function accountByPasswordCode(
   store: LinkStore,
   code: string,
-  { take }: { readonly take: boolean },
+  { kind, take }: { readonly kind: PasswordCodeKind; readonly take: boolean },
 ): Promise<Account | undefined> {
-  const codes = passwordCodes(store)
+  const codes = passwordCodes(store, kind)
   const choice = await (take ? codes.consume(code) : codes.read(code))
   const account = choice && (await accountById(store.db.kysely, choice.account))
   return account !== undefined && account.disabled === 0 && passwordFingerprint(account) === choice?.before

@@ -6,8 +6,9 @@ import { lockFirstOrganization, nameFirstOrganization } from '../../iam/first-or
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import type { SignInContext } from '../context.ts'
+import { setupRequiredPage } from '../home/home-page.ts'
 import { readForm } from '../pages/form.ts'
-import { alert, field, formToken, type Html, page } from '../pages/layout.ts'
+import { alert, type FormProblem, field, formToken, type Html, page } from '../pages/layout.ts'
 import { anyBrowser } from '../pages/page-operation.ts'
 import { PageRoutes } from '../pages/page-routes.ts'
 import { hashPassword } from '../passwords/password.ts'
@@ -42,6 +43,7 @@ export function setupRoutes(context: SignInContext): PageRoutes {
 
   app.get(SETUP_PATH, anyBrowser('ShowSetup'), async (c, { browser }) => {
     const code = c.req.query('code') ?? ''
+    if (code === '' && !(await hasAccounts(store.db.kysely))) return c.html(setupRequiredPage())
     await checkSetupCode(code, context.requestMetadataOf(c).address)
     const { organization, named } = await readFirstOrganization()
     return c.html(
@@ -57,13 +59,15 @@ export function setupRoutes(context: SignInContext): PageRoutes {
     const fixed = named || before.name === ''
     const person = readNewAccountForm(form)
     const organization = fixed ? before.name : form.trimmed('organization')
-    const refused = (problem: string) =>
+    const refused = (problem: FormProblem) =>
       c.html(setupPage({ ...person, browser, code, organization, fixed, problem }), 400)
     const nameViolation = fixed ? undefined : checkName(organization, 'organization')
     const problem =
       (await checkNewAccountForm(person, [organization])) ??
-      (nameViolation &&
-        'The organization name is invalid. Use lowercase letters, digits, spaces, periods, underscores and hyphens.')
+      (nameViolation && {
+        field: 'organization',
+        text: 'The organization name is invalid. Use lowercase letters, digits, spaces, periods, underscores and hyphens.',
+      })
     if (problem !== undefined) return refused(problem)
 
     const passwordHash = await hashPassword(person.password)
@@ -77,10 +81,10 @@ export function setupRoutes(context: SignInContext): PageRoutes {
       })
     } catch (error) {
       if (store.db.rules.isUniqueViolation(error))
-        return refused('An organization with this name already exists.')
+        return refused({ field: 'organization', text: 'An organization with this name already exists.' })
       throw error
     }
-    return c.redirect('/account?done=setup', 303)
+    return c.redirect('/?done=setup', 303)
   })
 
   /** Uses the code up, in this transaction; returns the identity that the account is for. */
@@ -106,7 +110,7 @@ interface SetupPage extends Omit<NewAccountForm, 'password'> {
   readonly organization: string
   /** The organization has a name that can no longer be chosen here. */
   readonly fixed: boolean
-  readonly problem?: string
+  readonly problem?: FormProblem
 }
 
 function setupPage({ browser, code, name, email, organization, fixed, problem }: SetupPage): Html {
@@ -116,7 +120,7 @@ function setupPage({ browser, code, name, email, organization, fixed, problem }:
 <p>It owns ${organization === '' || !fixed ? 'the first organization' : `the organization ${organization}`} and administers this server.</p>
 ${alert(problem)}<form method="post" action="${SETUP_PATH}">
 ${formToken(browser)}<input type="hidden" name="code" value="${code}">
-${newAccountFields({ name, email })}${
+${newAccountFields({ name, email, problem })}${
   fixed
     ? ''
     : field({
@@ -126,6 +130,7 @@ ${newAccountFields({ name, email })}${
         value: organization,
         hint: 'Use lowercase letters, digits, spaces, periods, underscores and hyphens.',
         maxlength: limits.nameCharsMax,
+        problem,
       })
 }<button>Create account</button>
 </form>`,

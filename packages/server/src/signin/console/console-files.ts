@@ -4,7 +4,7 @@ import { IMMUTABLE, type StaticFile, staticFile } from '../../port/documents/sta
 
 /** The build of packages/console: its page, and the files with content hashes that the page loads. */
 
-const build = new URL('../../../../console/dist/', import.meta.url)
+const build = new URL('../../../../console/dist/static/', import.meta.url)
 
 const PREFIX = '/console-assets/'
 
@@ -20,7 +20,7 @@ const SESSION_PLACE = 'id="session">{}<'
 /** The page without its session; undefined if the console is not built. */
 export function consolePage(): string | undefined {
   try {
-    return readFileSync(new URL('index.html', build), 'utf8')
+    return readFileSync(new URL('console.html', build), 'utf8')
   } catch {
     return undefined
   }

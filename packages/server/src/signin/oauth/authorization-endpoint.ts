@@ -52,9 +52,6 @@ export function authorizeRoutes(context: SignInContext): PageRoutes {
     const mode = parameters.get('response_mode')
     if (mode !== '' && mode !== 'query') return refuse('invalid_request', 'response_mode must be query')
     if (state === '') return refuse('invalid_request', 'state is required')
-    // Consent always needs a page (OpenID Connect Core 1.0 section 3.1.2.6).
-    if (parameters.get('prompt') === 'none')
-      return refuse('interaction_required', 'the user has to consent on a page')
     if (parameters.get('code_challenge_method') !== 'S256')
       return refuse('invalid_request', 'code_challenge_method must be S256')
     const challenge = parameters.get('code_challenge')
@@ -75,6 +72,9 @@ export function authorizeRoutes(context: SignInContext): PageRoutes {
         'invalid_request',
         'idp_id is neither an identity provider nor a verified organization that has one',
       )
+    // Consent always needs a page (OpenID Connect Core 1.0 section 3.1.2.6). The last check, so that clients can verify a request.
+    if (parameters.get('prompt') === 'none')
+      return refuse('interaction_required', 'the user has to consent on a page')
 
     return startAuthorizationRequest(c, context, {
       ...authorizationRequestDefaults,

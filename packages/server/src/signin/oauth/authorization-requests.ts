@@ -76,7 +76,7 @@ export function signInPath(request: string): string {
  * if nothing waits.
  */
 export function pathAfterSignIn(waiting: string): string {
-  if (waiting === '') return '/account'
+  if (waiting === '') return '/'
   return isConsolePath(waiting) ? waiting : `/oauth/continue?request=${encodeURIComponent(waiting)}`
 }
 

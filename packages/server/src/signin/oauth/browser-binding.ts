@@ -18,11 +18,15 @@ import {
  * another user's flow. A second cookie does this, because a sign-in replaces the cookie of the session. The request stores its hash.
  */
 
-/** Stores the request for this browser and redirects it to the consent page, which asks for a sign-in first if needed. */
+/**
+ * Stores the request for this browser and redirects it: by default to the consent page, which asks for a sign-in first if needed. `pathOf`
+ * returns the path for the secret of the request.
+ */
 export async function startAuthorizationRequest(
   c: Context<SignInEnv>,
   context: SignInContext,
   request: Omit<AuthorizationRequest, 'browser'>,
+  pathOf: (secret: string) => string = pathAfterSignIn,
 ): Promise<Response> {
   await countAttempt(context.store, 'sign-in', c.env.address)
   const cookie = getCookie(c, cookieName(context)) ?? ''
@@ -38,7 +42,7 @@ export async function startAuthorizationRequest(
     path: '/',
     maxAge: AUTHORIZATION_REQUEST_MS / 1000,
   })
-  return c.redirect(pathAfterSignIn(secret), 303)
+  return c.redirect(pathOf(secret), 303)
 }
 
 /** Reads a request that this browser started. Throws code 5, with the same message for every reason. */

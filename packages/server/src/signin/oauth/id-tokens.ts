@@ -29,6 +29,7 @@ export async function issueUserIdToken(
 
 export interface UserProfile {
   readonly uid: string
+  /** As the user wrote it, or the name of the identity for users without an account. */
   readonly name: string
   /** Possibly unverified: only for pages that the user sees. */
   readonly email: string
@@ -43,9 +44,15 @@ export async function readUserProfile(
 ): Promise<UserProfile | undefined> {
   const row = await db.kysely
     .selectFrom('identities')
-    .select(['uid', 'name', 'email', 'email_unverified'])
-    .where('root', '=', identity)
-    .where('uid', '=', identity)
+    .leftJoin('accounts', 'accounts.identity_uid', 'identities.uid')
+    .select((eb) => [
+      'identities.uid',
+      'identities.email',
+      'identities.email_unverified',
+      eb.fn.coalesce('accounts.name', 'identities.name').as('name'),
+    ])
+    .where('identities.root', '=', identity)
+    .where('identities.uid', '=', identity)
     .executeTakeFirst()
   if (row === undefined) return undefined
   const { uid, name, email } = row

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { Hono } from 'hono'
-import { matchesEtag } from '../../api/etag.ts'
-import type { SignInEnv } from '../context.ts'
+import { baseCss } from '@berth/look/base.ts'
+import { iconSvg } from '@berth/look/icon.ts'
+import { tokensCss } from '@berth/look/tokens.ts'
+import { IMMUTABLE, type StaticFile, staticFile } from '../../port/documents/static-file.ts'
 
 /** The stylesheet, scripts and icon of the pages. Their addresses contain a revision, so that browsers can cache them. */
 
-const YEAR_SECONDS = 365 * 24 * 3600
+const fileText = (at: URL) => readFileSync(at, 'utf8')
+const staticText = (name: string) => fileText(new URL(`./static/${name}`, import.meta.url))
 
 /** The browser part of the passkey library, as one script. */
 const webauthnScript = new URL(
@@ -15,19 +17,17 @@ const webauthnScript = new URL(
 )
 
 const files = {
-  'berth.css': { at: new URL('./static/berth.css', import.meta.url), type: 'text/css' },
-  'icon.svg': { at: new URL('../../reference/page/icon.svg', import.meta.url), type: 'image/svg+xml' },
-  'webauthn.js': { at: webauthnScript, type: 'text/javascript' },
-  'passkey.js': { at: new URL('./static/passkey.js', import.meta.url), type: 'text/javascript' },
+  'berth.css': { content: `${tokensCss}${baseCss}${staticText('berth.css')}`, type: 'text/css' },
+  'icon.svg': { content: iconSvg, type: 'image/svg+xml' },
+  'webauthn.js': { content: fileText(webauthnScript), type: 'text/javascript' },
+  'fragment-code.js': { content: staticText('fragment-code.js'), type: 'text/javascript' },
+  'passkey.js': { content: staticText('passkey.js'), type: 'text/javascript' },
+  'password.js': { content: staticText('password.js'), type: 'text/javascript' },
 } as const
 export type AssetName = keyof typeof files
 
-const contents = Object.fromEntries(
-  Object.entries(files).map(([name, { at }]) => [name, readFileSync(at)]),
-) as Record<AssetName, Buffer<ArrayBuffer>>
-
-const revision = Object.values(contents)
-  .reduce((hash, content) => hash.update(content), createHash('sha256'))
+const revision = Object.values(files)
+  .reduce((hash, { content }) => hash.update(content), createHash('sha256'))
   .digest('base64url')
   .slice(0, 12)
 
@@ -37,18 +37,20 @@ export function assetPath(name: AssetName): string {
   return `${PREFIX}/${revision}/${name}`
 }
 
-export function assetRoutes(): Hono<SignInEnv> {
-  const app = new Hono<SignInEnv>()
-  for (const [name, { type }] of Object.entries(files)) {
-    const content = contents[name as AssetName]
-    const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-    app.get(assetPath(name as AssetName), (c) => {
-      c.header('cache-control', `public, max-age=${YEAR_SECONDS}, immutable`)
-      c.header('etag', etag)
-      const seen = c.req.header('if-none-match')
-      if (seen !== undefined && matchesEtag(seen, etag)) return c.body(null, 304)
-      return c.body(content, 200, { 'content-type': `${type}; charset=utf-8` })
-    })
+/** The files by their paths, each compressed when it is first requested. */
+export function pageAssets(): (path: string) => Promise<StaticFile> | undefined {
+  const byPath = new Map(Object.entries(files).map(([name, file]) => [assetPath(name as AssetName), file]))
+  const ready = new Map<string, Promise<StaticFile>>()
+  return (path) => {
+    const file = byPath.get(path)
+    if (file === undefined) return undefined
+    const headers = {
+      'content-type': `${file.type}; charset=utf-8`,
+      'cache-control': IMMUTABLE,
+      'cross-origin-resource-policy': 'same-origin',
+    }
+    const asset = ready.get(path) ?? staticFile(file.content, headers)
+    ready.set(path, asset)
+    return asset
   }
-  return app
 }

@@ -4,13 +4,15 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { httpStatusOfError } from '../../api/error-body.ts'
 import { ApiError, Code } from '../../api/errors.ts'
 import { toApiError } from '../../api/storage-faults.ts'
+import type { HttpReply, HttpRequest } from '../../port/http.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
 import { isConsolePath, signInPath } from '../oauth/authorization-requests.ts'
 import { type Html, page } from './layout.ts'
 import { SignInRequired } from './page-operation.ts'
 import { setRetryAfter } from './retry-after.ts'
+import { pageHeaders } from './security-headers.ts'
 
-/** Error pages: a heading, what happened, and a link to the sign-in page. */
+/** Error pages: a heading, what happened, and a way home. */
 
 const headings: Readonly<Partial<Record<Code, string>>> = {
   [Code.INVALID_ARGUMENT]: 'Invalid request',
@@ -61,18 +63,65 @@ export function notFoundPage(
   return errorPage(c, context, new ApiError(Code.UNIMPLEMENTED, message, { httpStatus: 405 }))
 }
 
-/** Renders a page with a message and a link to the sign-in page. */
+/** Renders a page with a message and a link to the start page. */
 export function messagePage(heading: string, text: string, more: Html = html``): Html {
   return page(
     { title: heading },
     html`<h1>${heading}</h1>
 <p>${text}</p>
-${more}<p><a href="/sign-in">Go to the sign-in page</a></p>`,
+${more}<p><a href="/">Go to the start page</a></p>`,
   )
 }
 
+/** Headings of errors of the API, which a browser got at an address that is not a page. */
+const statusHeadings: Readonly<Record<number, string>> = {
+  401: 'Address of the API',
+  403: 'Permission denied',
+  404: 'Page not found',
+  405: 'Address of the API',
+  429: 'Too many requests',
+  503: 'Not available',
+}
+
+/** Returns the page for a browser that got the JSON of an error, with the headers of the error. */
+export async function errorPageOfReply(
+  reply: HttpReply,
+  request: Pick<HttpRequest, 'isHead'>,
+): Promise<HttpReply> {
+  const { status, headers, body } = reply
+  const heading = statusHeadings[status] ?? (status < 500 ? 'Invalid request' : 'Something went wrong')
+  const content = await messagePage(
+    heading,
+    messageOfBody(body),
+    html`<p class="muted">Programs use this server through its API, with a token. See the <a href="/docs">API reference</a>.</p>`,
+  )
+  return {
+    ...reply,
+    headers: {
+      ...headers,
+      ...pageHeaders,
+      'content-type': 'text/html; charset=UTF-8',
+      vary: [headers['vary'], 'accept'].filter(Boolean).join(', '),
+    },
+    body: request.isHead ? undefined : content.toString(),
+  }
+}
+
+/** Reads the message from the JSON of an error: of the API, of OAuth, or of a registry. */
+function messageOfBody(body: HttpReply['body']): string {
+  const text =
+    typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body).toString() : '{}'
+  const error = JSON.parse(text) as {
+    readonly message?: string
+    readonly error_description?: string
+    readonly errors?: readonly { readonly message?: string }[]
+  }
+  const message = error.message ?? error.error_description ?? error.errors?.[0]?.message
+  return message === undefined || message === '' ? 'The request failed.' : toSentence({ message })
+}
+
 /** The message of an error without the name of its code, which is in the heading of the page. */
-function toSentence({ message }: ApiError): string {
+function toSentence({ message }: Pick<ApiError, 'message'>): string {
   const text = message.replace(/^[A-Z][a-z ]+: +/, '')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

@@ -24,14 +24,20 @@ const fixed = {
   'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
 } as const
 
+/** The headers of a page without a form that redirects elsewhere. */
+export const pageHeaders = headersWith(["'self'"])
+
+function headersWith(formTargets: readonly string[]) {
+  return {
+    ...fixed,
+    'content-security-policy': [...policy, `form-action ${formTargets.join(' ')}`].join('; '),
+  }
+}
+
 /** A header that a handler sets itself takes precedence. */
 export const securityHeaders = createMiddleware<SignInEnv>(async (c, next) => {
   await next()
-  const targets = ["'self'", ...(c.get('formTargets') ?? [])]
-  const headers = {
-    ...fixed,
-    'content-security-policy': [...policy, `form-action ${targets.join(' ')}`].join('; '),
-  }
+  const headers = headersWith(["'self'", ...(c.get('formTargets') ?? [])])
   for (const [name, value] of Object.entries(headers))
     if (!c.res.headers.has(name)) c.res.headers.set(name, value)
 })

@@ -1,5 +1,5 @@
 import { rootOf } from '../../api/uid.ts'
-import { readInviteCode } from '../../iam/invite-code.ts'
+import { readInviteCode } from '../../iam/invites/invite-code.ts'
 import type { Db } from '../../storage/db.ts'
 
 /** Names of organizations, which a user's password must not be based on. */

@@ -1,4 +1,5 @@
 import { ApiError, Code, invalidArgument } from '../../api/errors.ts'
+import { limits } from '../../config/limits.ts'
 import { lookupUser } from '../../iam/identities/user-lookup.ts'
 import { ownCallbackPath, SHARED_CALLBACK_PATH } from '../../iam/identity-providers/callback.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
@@ -14,15 +15,11 @@ import { messagePage } from '../pages/error-page.ts'
 import { anyBrowser } from '../pages/page-operation.ts'
 import { PageRoutes } from '../pages/page-routes.ts'
 import { countAttempt } from '../rate-limits/attempts.ts'
-import {
-  type Browser,
-  hashBrowserSecret,
-  isEqualConstantTime,
-  isSameBrowser,
-  linkToken,
-  signIn,
-} from '../sessions/browser.ts'
+import { hashBrowserSecret, isEqualConstantTime, isSameBrowser, signIn } from '../sessions/browser.ts'
+import { readWaitingRequest, renderSignInPage } from '../sessions/render-sign-in-page.ts'
+import type { SignInPage } from '../sessions/sign-in-page.ts'
 import { providerPage } from './provider-page.ts'
+import { confirmationToken, confirmedProviderPath } from './provider-paths.ts'
 import { findOrRegisterUser } from './provider-users.ts'
 import { type Provider, voucherOf } from './providers.ts'
 import {
@@ -69,12 +66,22 @@ export function providerRoutes(context: SignInContext): PageRoutes {
       confirmationToken(context, browser, id, request),
     )
     if (!confirmed) await countAttempt(store, 'provider', c.env.address)
-    const provider = await (organization === undefined
-      ? requireProvider(id, unknownProvider)
-      : requireProvider(
-          await providers.uidByOrganizationName(organization.trim()),
-          organizationWithoutProvider,
-        ))
+    const provider = await findProvider(
+      organization === undefined ? id : await providers.uidByOrganizationName(organization.trim()),
+    )
+    if (provider === undefined) {
+      if (organization === undefined) throw unknownProvider()
+      const waiting = await readWaitingRequest(c, context, request)
+      return renderSignInPage(
+        c,
+        context,
+        browser,
+        request,
+        waiting,
+        organizationWithoutProvider(organization),
+        404,
+      )
+    }
     const href = confirmedProviderPath(context, browser, provider.id, request)
     const isConfirmed = confirmed && provider.id === id
     if (provider.organization !== '' && !isConfirmed)
@@ -111,11 +118,8 @@ export function providerRoutes(context: SignInContext): PageRoutes {
     return c.redirect(url, 303)
   })
 
-  /** Returns the provider with this id. Throws what `missing` returns if there is none. */
-  async function requireProvider(id: string | undefined, missing: () => ApiError): Promise<Provider> {
-    const provider = id === undefined ? undefined : await providers.byId(id)
-    if (provider === undefined) throw missing()
-    return provider
+  async function findProvider(id: string | undefined): Promise<Provider | undefined> {
+    return id === undefined ? undefined : providers.byId(id)
   }
 
   app.get(
@@ -184,28 +188,6 @@ export function providerRoutes(context: SignInContext): PageRoutes {
   )
 
   return app
-}
-
-/** Token of a link in one of our pages: the user has seen the page in this browser, for this provider and this request. */
-function confirmationToken(context: SignInContext, browser: Browser, id: string, request: string): string {
-  return linkToken(context, browser, ['provider', id, request])
-}
-
-/** Path to a provider for a link in a page where the user chooses the provider: no further page asks for confirmation. */
-export function confirmedProviderPath(
-  context: SignInContext,
-  browser: Browser,
-  id: string,
-  request: string,
-): string {
-  const confirmed = confirmationToken(context, browser, id, request)
-  return `${providerPath(id, request)}&${new URLSearchParams({ confirmed })}`
-}
-
-/** Path to a provider; `request` is the secret of the request that waits, '' for none. */
-export function providerPath(id: string, request: string): string {
-  const query = new URLSearchParams({ with: id, ...(request === '' ? {} : { request }) })
-  return `/sign-in/provider?${query}`
 }
 
 interface ProviderSignInOptions {
@@ -295,9 +277,12 @@ function unknownProvider(): ApiError {
 }
 
 /** The same for a name that is unknown, of an unverified organization, or of one without a provider. */
-function organizationWithoutProvider(): ApiError {
-  return new ApiError(
-    Code.NOT_FOUND,
-    'Not found: no verified organization with this name has an identity provider. Check the name, or ask an owner of the organization for a sign-in link',
-  )
+function organizationWithoutProvider(organization: string): Pick<SignInPage, 'organization' | 'problem'> {
+  return {
+    organization: organization.slice(0, limits.nameCharsMax),
+    problem: {
+      field: 'organization',
+      text: 'No verified organization with this name has an identity provider. Check the name, or ask an owner of the organization for a sign-in link.',
+    },
+  }
 }

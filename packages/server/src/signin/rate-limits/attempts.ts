@@ -1,9 +1,9 @@
 import { rateLimited } from '../../api/errors.ts'
 import { limits } from '../../config/limits.ts'
 import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
+import { formatWait, incrementWindows } from '../../storage/counts/windows.ts'
 import { inTransaction } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
-import { formatWait, incrementWindows } from './windows.ts'
 
 /**
  * Limits sign-in attempts per client address, on all nodes together. Anyone can start a sign-in, and each is stored until it expires, so the

@@ -1,15 +1,15 @@
 import { rateLimited } from '../../api/errors.ts'
 import { limits } from '../../config/limits.ts'
 import { clientAddressKey } from '../../pipeline/limits/client-address.ts'
-import { inTransaction } from '../../storage/db.ts'
-import type { Store } from '../../storage/store.ts'
 import {
   decrementWindows,
   formatWait,
   incrementWindows,
   type WindowCounter,
   type WindowRate,
-} from './windows.ts'
+} from '../../storage/counts/windows.ts'
+import { inTransaction } from '../../storage/db.ts'
+import type { Store } from '../../storage/store.ts'
 
 /**
  * Limits guesses of passwords and codes, on all nodes together. Wrong guesses are counted by target and by client address (windows.ts); at

@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
-import { findInviteOffer } from '../../iam/invitations.ts'
+import { findInviteOffer, type InviteOffer } from '../../iam/invitations.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
 import { type AuthorizationRequest, requestSecretOf } from '../oauth/authorization-requests.ts'
 import { readAuthorizationRequest } from '../oauth/browser-binding.ts'
 import { passkeysUnsupportedReason } from '../passkeys/passkeys.ts'
-import { confirmedProviderPath } from '../providers/provider-routes.ts'
+import { confirmedProviderPath } from '../providers/provider-paths.ts'
 import type { Browser } from './browser.ts'
 import { type SignInPage, signInPage } from './sign-in-page.ts'
 
@@ -28,8 +28,8 @@ export async function renderSignInPage(
   browser: Browser,
   secret: string,
   request: AuthorizationRequest | undefined,
-  more: Pick<SignInPage, 'email' | 'problem' | 'noticeText'>,
-  status: 200 | 401 | 403 = 200,
+  more: Pick<SignInPage, 'email' | 'organization' | 'problem' | 'noticeText'>,
+  status: 200 | 401 | 403 | 404 = 200,
 ): Promise<Response> {
   const body = signInPage({
     ...more,
@@ -40,16 +40,25 @@ export async function renderSignInPage(
       href: confirmedProviderPath(context, browser, id, secret),
     })),
     passkeys: passkeysUnsupportedReason(context.authUrl) === undefined,
-    register: request !== undefined && (await canRegister(context, request)),
+    register: request !== undefined && (await registrationOffer(context, request)) !== undefined,
+    sendsMail: context.sendsMail,
   })
   return c.html(body, status)
 }
 
-/** An invite allows its holder to create an account, unless it is for an email address: nothing proves that the address is theirs. */
-export async function canRegister(
+/**
+ * Returns the invite with which the user can create an account, if any. One for an email address requires the link that was sent there:
+ * nothing else proves that the address is theirs.
+ */
+export async function registrationOffer(
   { store }: SignInContext,
   { invite, skipRegistration }: AuthorizationRequest,
-): Promise<boolean> {
-  if (invite === '' || skipRegistration) return false
-  return (await findInviteOffer(store, invite))?.email === ''
+): Promise<InviteOffer | undefined> {
+  if (invite === '' || skipRegistration) return undefined
+  const offer = await findInviteOffer(store, invite)
+  return offer !== undefined && isForNewAccounts(offer) ? offer : undefined
+}
+
+export function isForNewAccounts({ email, provesEmail }: InviteOffer): boolean {
+  return email === '' || provesEmail
 }

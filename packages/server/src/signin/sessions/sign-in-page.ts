@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import { limits } from '../../config/limits.ts'
-import { alert, field, formToken, type Html, notice, page } from '../pages/layout.ts'
+import { FORGOT_PASSWORD_PATH } from '../accounts/one-time-links.ts'
+import { alert, type FormProblem, field, formToken, type Html, notice, page } from '../pages/layout.ts'
 import { passkeyButton, passkeyScripts } from '../passkeys/passkey-button.ts'
 import type { Browser } from './browser.ts'
 
@@ -11,17 +12,33 @@ export interface SignInPage {
   /** Secret of the request that waits; '' for none. */
   readonly request: string
   readonly email?: string
-  readonly problem?: string | undefined
+  /** Organization that the user typed. */
+  readonly organization?: string
+  readonly problem?: string | FormProblem | undefined
   readonly noticeText?: string | undefined
   readonly providers: readonly { readonly label: string; readonly href: string }[]
   /** Whether browsers support passkeys at this address. */
   readonly passkeys: boolean
   /** Whether the user can create an account, because of an invite. */
   readonly register: boolean
+  /** Whether users can reset a forgotten password by email. */
+  readonly sendsMail: boolean
 }
 
 export function signInPage(options: SignInPage): Html {
-  const { browser, request, email = '', problem, noticeText, providers, passkeys, register } = options
+  const {
+    browser,
+    request,
+    email = '',
+    organization = '',
+    problem,
+    noticeText,
+    providers,
+    passkeys,
+    register,
+    sendsMail,
+  } = options
+  const fieldProblem = typeof problem === 'string' ? undefined : problem
   return page(
     { title: 'Sign in', scripts: passkeys ? passkeyScripts : [] },
     html`<h1>Sign in</h1>
@@ -34,25 +51,34 @@ ${formToken(browser)}${requestField(request)}${field({
   value: email,
   maxlength: limits.emailCharsMax,
   autofocus: email === '',
+  problem: fieldProblem,
 })}${field({
   name: 'password',
   label: 'Password',
   type: 'password',
   autocomplete: 'current-password',
   autofocus: email !== '',
+  problem: fieldProblem,
 })}<button>Sign in</button>
 </form>
+<p class="below">${
+      sendsMail
+        ? html`<a href="${FORGOT_PASSWORD_PATH}">Forgot your password?</a>`
+        : 'Forgot your password? Ask the operator of this server for a new link.'
+    }</p>
 <div class="or">or</div>
 <div class="stack">
 ${passkeys ? passkeyButton({ browser, request, action: '/sign-in/passkey', label: 'Sign in with a passkey' }) : ''}
 ${providers.map(({ label, href }) => html`<a class="button quiet" href="${href}">Sign in with ${label}</a>\n`)}
-<details>
+<details${fieldProblem?.field === 'organization' ? ' open' : ''}>
 <summary>Sign in with your organization</summary>
 <form method="get" action="/sign-in/provider">
 ${requestField(request)}${field({
   name: 'organization',
   label: 'Organization name',
   autocomplete: 'organization',
+  value: organization,
+  problem: fieldProblem,
 })}<button class="quiet">Continue</button>
 </form>
 </details>

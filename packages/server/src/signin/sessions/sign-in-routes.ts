@@ -11,17 +11,19 @@ import { PageRoutes } from '../pages/page-routes.ts'
 import { passkeysOf } from '../passkeys/passkeys.ts'
 import { startSecondFactor } from '../passkeys/second-factor.ts'
 import { hashPassword, verifyPassword } from '../passwords/password.ts'
-import { providerPath } from '../providers/provider-routes.ts'
+import { providerPath } from '../providers/provider-paths.ts'
 import { byAccount, limitGuesses } from '../rate-limits/guesses.ts'
 import { recordFailedSignIn, signInToAccount } from './account-sign-in.ts'
 import { signOut } from './browser.ts'
 import { ACCOUNT_DISABLED, readWaitingRequest, renderSignInPage } from './render-sign-in-page.ts'
+import type { SignInPage } from './sign-in-page.ts'
 
 /** Messages of the sign-in page, by the value of `done` in its address. */
 const notices = {
   again: 'Sign in again to continue. Your last sign-in was too long ago.',
   'signed-out': 'You are signed out.',
   deleted: 'Your account was deleted.',
+  password: 'Your password was changed. Sign in with it.',
 } as const
 
 /** Routes that sign in with a password, and sign out. */
@@ -50,7 +52,7 @@ export function signInRoutes(context: SignInContext): PageRoutes {
     const password = form.text('password')
     const known = await accountByEmail(store.db.kysely, email)
     const { address } = context.requestMetadataOf(c)
-    const refused = (problem: string, status: 401 | 403 = 401) =>
+    const refused = (problem: SignInPage['problem'], status: 401 | 403 = 401) =>
       renderSignInPage(c, context, browser, secret, request, { email, problem }, status)
 
     const account = await limitGuesses(
@@ -61,7 +63,7 @@ export function signInRoutes(context: SignInContext): PageRoutes {
     if (account === undefined) {
       if (known !== undefined)
         recordFailedSignIn(c, context, { account: known, method: 'password', reason: 'wrong password' })
-      return refused('Incorrect email or password.')
+      return refused({ field: 'password', text: 'Incorrect email or password.' })
     }
     if (account.disabled !== 0) {
       recordFailedSignIn(c, context, { account, method: 'password', reason: 'the account is disabled' })

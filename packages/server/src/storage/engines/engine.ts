@@ -26,6 +26,8 @@ export interface SqlRules {
   contains(text: string, part: string): string
   /** A FROM clause with a row for each element of a JSON array of texts, as `alias.value`. */
   jsonTexts(array: string, alias: string): string
+  /** The text at an index, which may be an expression, of a JSON array of texts; null beyond its end. */
+  jsonTextAt(array: string, index: string): string
   /** A FROM clause with a row for each element of a JSON array of arrays, and the text at an index of such an element. */
   jsonArrays(
     array: string,
@@ -33,6 +35,8 @@ export interface SqlRules {
   ): { readonly source: string; readonly element: (index: number) => string }
   /** Whether the planner has no statistics, so that statements name the index or the sort that they need. */
   readonly needsPlanHints: boolean
+  /** Expression in the order of uids among the children of one parent, which is in the index by parent instead of the whole uid. */
+  readonly siblingKey: string | undefined
   readonly columnTypes: ColumnTypes
   /** Lists the columns of all tables that are written to disk, except generated ones: `table`, `column`, `type`. */
   readonly columnsQuery: string

@@ -34,8 +34,8 @@ const STALE_LEASE_MS = 60 * 60 * 1000
 const expiryJob: JobKind = { name: 'expiry' }
 
 /**
- * Deletes expired rows: audit events past their retention, responses stored for idempotency keys, sessions, pending sign-ins, signing keys
- * and counts of wrong guesses. Nothing depends on when it runs, since readers ignore expired rows (R16).
+ * Deletes expired rows: audit events past their retention, responses stored for idempotency keys, sessions, pending sign-ins, signing
+ * keys, counts of wrong guesses and states of emails. Nothing depends on when it runs, since readers ignore expired rows (R16).
  */
 export function startExpiryJob({
   db,
@@ -54,6 +54,7 @@ export function startExpiryJob({
     await repeatStep(() => deletePending(db, now))
     await repeatStep(() => deleteSessions(db, now))
     await repeatStep(() => deleteGuesses(db, now - GUESSES_MAX_AGE_MS))
+    await repeatStep(() => deleteMails(db, now - limits.mailRecordMs))
     await deleteStaleLeases(db, now - STALE_LEASE_MS)
     await inTransaction(db, (tx) => tx.deleteFrom('signing_keys').where('expires_ms', '<=', now).execute())
     if (auditRetentionMs !== undefined) {
@@ -169,6 +170,31 @@ async function deleteSessions(db: Db, untilMs: number): Promise<number> {
       await tx.deleteFrom('sessions').where('id', 'in', ids).execute()
     })
   return ids.length
+}
+
+async function deleteMails(db: Db, untilMs: number): Promise<number> {
+  const old = await db.kysely
+    .selectFrom('mails')
+    .select(['root', 'uid'])
+    .where('expires_ms', '<=', untilMs)
+    .orderBy('expires_ms')
+    .limit(ROWS_PER_BATCH)
+    .execute()
+  if (old.length > 0)
+    await inTransaction(db, (tx) =>
+      tx
+        .deleteFrom('mails')
+        .where('root', 'in', [...new Set(old.map(({ root }) => root))])
+        .where(
+          'uid',
+          'in',
+          old.map(({ uid }) => uid),
+        )
+        // A new email may have the uid by now.
+        .where('expires_ms', '<=', untilMs)
+        .execute(),
+    )
+  return old.length
 }
 
 async function deleteGuesses(db: Db, untilMs: number): Promise<number> {

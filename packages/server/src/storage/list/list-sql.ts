@@ -131,6 +131,17 @@ function isUnselective(filter: Filter): boolean {
   return isIndexCondition(filter) || filter.column === 'forms'
 }
 
+/** Returns the expression that orders the children of one parent by uid, if only they are requested and the engine has one. */
+export function siblingKeyOf({ rules }: Db, { conditions, order: [first] }: ListQuery): string | undefined {
+  const isFamily = (filter: Filter) =>
+    !isIndexCondition(filter) &&
+    filter.column === 'parent' &&
+    'values' in filter &&
+    filter.values.length === 1 &&
+    filter.values[0] !== ''
+  return first?.column === 'uid' && conditions.some(isFamily) ? rules.siblingKey : undefined
+}
+
 /** Each branch gets its own part of the statement, which is an index range; beyond branchesMax they share one. */
 export function splitBranches({ sizes }: Db, branches: readonly Branch[]): (readonly Branch[])[] {
   return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])

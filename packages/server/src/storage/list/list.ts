@@ -5,6 +5,7 @@ import { type Cursor, effectivePageSize, type PageTokens } from '../../api/page-
 import {
   descendantRange,
   intersectRanges,
+  lastSegment,
   parseUid,
   pathOf,
   subtreeRange,
@@ -34,6 +35,7 @@ import {
   type ListQuery,
   orderText,
   otherConditionsText,
+  siblingKeyOf,
   splitBranches,
   whereOf,
 } from './list-sql.ts'
@@ -66,6 +68,8 @@ export interface ListSpec<C extends ListedTable> {
   readonly conditions?: readonly Filter[]
   /** Evaluates the conditions that are not on columns. */
   readonly index?: ListIndex
+  /** A column of bytes that may be large, and the bytes of it that end a page early; a page has at least one row. */
+  readonly wide?: { readonly column: string; readonly bytesMax: number }
   /** uids of roots that all callers may see, besides their own scopes (managed roles). */
   readonly publicRoots?: readonly string[]
 }
@@ -130,7 +134,7 @@ export async function listPage<C extends ListedTable>(
         (isRare ? undefined : await indexOf(query).countAndStore(db, rare.condition, branches)))
       : undefined)
   const total = cursor?.totalCount ?? known ?? (await countRows(db, query, estimate.rows))
-  const rows = await pageRows<Tables[C]>(db, query, {
+  const window: PageWindow = {
     cursor,
     skip,
     limit: size + 1,
@@ -139,10 +143,14 @@ export async function listPage<C extends ListedTable>(
       isExclusionOnly(query) && branches.length <= db.sizes.branchesMax
         ? estimate.rows - total
         : estimate.rows,
-  })
+  }
+  const fitting =
+    spec.wide === undefined ? size : Math.min(size, await countFitting(db, query, window, spec.wide))
+  const rows = await pageRows<Tables[C]>(db, query, { ...window, limit: fitting + 1 })
 
-  const page = rows.slice(0, size)
-  const last = rows.length > size ? (page.at(-1) as Record<string, string | number> | undefined) : undefined
+  const page = rows.slice(0, fitting)
+  const last =
+    rows.length > fitting ? (page.at(-1) as Record<string, string | number> | undefined) : undefined
   const nextPageToken =
     last === undefined
       ? ''
@@ -379,6 +387,27 @@ interface PageWindow {
   readonly scanned: number
   /** Upper bound of the rows that do not match. */
   readonly nonMatchingMax: number
+  /** An expression to read instead of all columns, besides those of the order. */
+  readonly only?: string
+}
+
+/** Returns how many rows of a page fit into the bytes of a wide column, at least one. */
+async function countFitting(
+  db: Db,
+  query: ListQuery,
+  window: PageWindow,
+  { column, bytesMax }: NonNullable<ListSpec<ListedTable>['wide']>,
+): Promise<number> {
+  const lengths = await pageRows<{ bytes: number }>(db, query, {
+    ...window,
+    only: `length(${query.table}.${column}) as bytes`,
+  })
+  let bytes = 0
+  const beyond = lengths.findIndex((row) => {
+    bytes += Number(row.bytes)
+    return bytes > bytesMax
+  })
+  return beyond < 0 ? lengths.length : Math.max(beyond, 1)
 }
 
 async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promise<Row[]> {
@@ -413,7 +442,9 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
   const few = db.rules.needsPlanHints && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
   // Skipped rows are not fetched: the index has all columns of the order.
   const deep = isCounted(table) && offset > db.sizes.rowsInlineMax
-  const columns = deep ? [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ') : '*'
+  const orderColumns = [...new Set(['root', 'uid', ...order.map((key) => key.column)])].join(', ')
+  const shown = page.only === undefined ? '*' : `${orderColumns}, ${page.only}`
+  const columns = deep ? orderColumns : shown
   const indexScans = inUidOrder ? query.index?.scans(query.rarestCondition, branches) : undefined
   // Few rows of several parts are looked up instead.
   if (indexScans !== undefined && (query.lookupCondition === undefined || indexScans.length === 1)) {
@@ -435,11 +466,17 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
       : await runText<Row>(db, text, sql)
   }
   const groups = splitBranches(db, branches)
+  const siblingKey = siblingKeyOf(db, query)
   const parts = groups.map((part) => {
     const where = [whereOf(sql, query, part)]
+    if (siblingKey !== undefined && after !== undefined)
+      where.push(`${siblingKey} ${descending ? '<' : '>'} ${sql.bind(lastSegment(String(after[0])))}`)
     if (!inUidOrder && after !== undefined) where.push(afterCursor(sql, order, after))
     const hint = indexHint(db, query, part)
-    const keys = orderText(order, { oneRoot: part.every(isSingleRoot), sorted: few && hint === '' })
+    const keys =
+      siblingKey === undefined
+        ? orderText(order, { oneRoot: part.every(isSingleRoot), sorted: few && hint === '' })
+        : `${siblingKey}${descending ? ' desc' : ''}`
     const limit = groups.length === 1 ? '' : ` limit ${sql.bind(page.limit + offset)}`
     return `select ${columns} from ${table}${hint} where ${where.join(' and ')} order by ${keys}${limit}`
   })
@@ -448,7 +485,7 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
   const body = parts.length === 1 ? parts[0] : `select * from (${all}) as parts order by ${keys}`
   const found = `${body} limit ${sql.bind(page.limit)} offset ${sql.bind(offset)}`
   const text = deep
-    ? `select ${table}.* from (${found}) as found join ${table} using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
+    ? `select ${page.only === undefined ? `${table}.*` : `found.*, ${page.only}`} from (${found}) as found join ${table} using (root, uid) order by ${orderText(order, { oneRoot: false, sorted: false, of: 'found' })}`
     : found
 
   // Skipping many rows one by one, or searching few among many, takes long.

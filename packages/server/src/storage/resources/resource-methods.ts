@@ -8,6 +8,7 @@ import type { StandardMethod } from '../../api/standard-methods.ts'
 import { parentOf, rootOf, type Uid } from '../../api/uid.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import type { Call, Handler, Handlers } from '../../pipeline/call.ts'
+import { addWarnings } from '../../pipeline/warnings.ts'
 import { mutate } from '../changes/mutation.ts'
 import type { Db, Reader, Tx } from '../db.ts'
 import { type ListRequest, type ListSpec, listPage } from '../list/list.ts'
@@ -53,6 +54,8 @@ export interface WriteDeclaration<C extends ResourceTable, M extends DescMessage
   readonly authorize?: (change: PendingChange<C, M>) => Promise<void> | void
   /** What the fields are stored as. An update may leave out columns that stay. */
   columns(change: PendingChange<C, M>): Partial<ResourceColumns<C>>
+  /** What a client should know about a valid resource that it has just written. */
+  readonly warnings?: (message: MessageShape<M>) => readonly string[]
   /** The error for a create or an update that violates a unique index. */
   readonly alreadyExists?: (call: Call, parent: string, next: MessageShape<M>) => ApiError | Promise<ApiError>
 }
@@ -60,6 +63,8 @@ export interface WriteDeclaration<C extends ResourceTable, M extends DescMessage
 export interface ResourceDeclaration<C extends ResourceTable, M extends DescMessage, R = ListRequest> {
   readonly table: C
   readonly schema: M
+  /** A column of bytes that may be large, and how much of it a page of the list has. */
+  readonly wide?: ListSpec<C>['wide']
   /** The messages of rows, in their order. */
   toMessages(
     rows: readonly Tables[C][],
@@ -119,8 +124,8 @@ export function resourceMethods<S extends DescService, C extends ResourceTable, 
     return (await resource.toMessages([row], store.db.kysely))[0] as MessageShape<M>
   })
   if (write !== undefined) {
-    add('create', createHandler(store, resource, definition, write))
-    add('update', updateHandler(store, resource, definition, write))
+    add('create', withWarnings(write, createHandler(store, resource, definition, write)))
+    add('update', withWarnings(write, updateHandler(store, resource, definition, write)))
   }
   add('delete', async (_request, call) => {
     const { scope } = requireScope(call)
@@ -135,10 +140,22 @@ export function resourceMethods<S extends DescService, C extends ResourceTable, 
   return handlers as unknown as Handlers<S>
 }
 
+function withWarnings<C extends ResourceTable, M extends DescMessage>(
+  { warnings }: WriteDeclaration<C, M>,
+  handler: Handler,
+): Handler {
+  if (warnings === undefined) return handler
+  return async (request, call) => {
+    const message = await handler(request, call)
+    addWarnings(call, warnings(message as MessageShape<M>))
+    return message
+  }
+}
+
 function listHandler<C extends ResourceTable, M extends DescMessage, R>(
   store: Store,
   service: DescService,
-  { table, schema, toMessages, sortFields, defaultOrder = 'uid', filter }: ResourceDeclaration<C, M, R>,
+  { table, schema, toMessages, sortFields, defaultOrder = 'uid', filter, wide }: ResourceDeclaration<C, M, R>,
 ): Handler {
   const method = methodOf(service, schema, 'list')
   if (method === undefined) throw new Error(`${service.typeName} does not list ${schema.name}`)
@@ -153,6 +170,7 @@ function listHandler<C extends ResourceTable, M extends DescMessage, R>(
       table,
       sortFields: fields,
       defaultOrder,
+      ...(wide && { wide }),
       ...conditionsOf(request as R),
     })
     return { $typeName, [list]: await toMessages(rows, store.db.kysely), ...page }

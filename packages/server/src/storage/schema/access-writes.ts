@@ -65,6 +65,7 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   manifest_references: none,
   uploads: none,
   jobs: none,
+  mails: none,
   registry_runs: none,
   registry_usage: none,
   repo_policies: none,

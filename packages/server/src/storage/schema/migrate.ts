@@ -12,6 +12,8 @@ import * as registry from '../migrations/0007-registry.ts'
 import * as vouchedBindings from '../migrations/0008-vouched-bindings.ts'
 import * as providerCallbacks from '../migrations/0009-provider-callbacks.ts'
 import * as jobs from '../migrations/0010-jobs.ts'
+import * as mail from '../migrations/0011-mail.ts'
+import * as deepGroups from '../migrations/0012-deep-groups.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -25,6 +27,8 @@ export const migrations = {
   '0008-vouched-bindings': vouchedBindings,
   '0009-provider-callbacks': providerCallbacks,
   '0010-jobs': jobs,
+  '0011-mail': mail,
+  '0012-deep-groups': deepGroups,
 }
 
 /**

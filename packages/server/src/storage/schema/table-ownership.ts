@@ -68,6 +68,7 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   guesses: 'installation',
   blobs: 'installation',
   jobs: 'installation',
+  mails: 'installation',
   registry_runs: 'installation',
   settings: 'installation',
 }

@@ -115,6 +115,8 @@ export interface GroupInviteRow {
   key_id: string
   /** SHA-256 of the code. */
   code_hash: Uint8Array
+  /** uid of the identity that created it; '' if it is not recorded. */
+  created_by: string
   created_ms: number
   updated_ms: number
 }
@@ -583,6 +585,29 @@ export interface UploadRow {
   expires_ms: number
 }
 
+/** Email that is sent in the background; the mail room sends it. */
+export interface MailRow {
+  root: string
+  /** The key of its job: the uid of the invite that it is about, or a root of its own. */
+  uid: string
+  /** `invite`, `password-reset` or `password-changed`. */
+  kind: string
+  /** `queued`, `sent` or `failed`. */
+  state: string
+  /** JSON, encrypted; empty when it is no longer queued. */
+  data: Uint8Array
+  attempts: number
+  /** Why it was not sent, or why the last attempt failed; '' for no problem. */
+  problem: string
+  created_ms: number
+  updated_ms: number
+  /** No attempt starts from then on. */
+  expires_ms: number
+  due_ms: number
+  runner: string
+  lease_ms: number
+}
+
 /** A job that nodes run in the background; `storage/jobs/` leases it. */
 export interface JobRow {
   /** Name of the kind, such as `retention`. */
@@ -699,6 +724,7 @@ export interface Tables {
   manifest_references: ManifestReferenceRow
   uploads: UploadRow
   jobs: JobRow
+  mails: MailRow
   registry_runs: RegistryRunRow
   registry_usage: RegistryUsageRow
   repo_policies: RepoPolicyRow

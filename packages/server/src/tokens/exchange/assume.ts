@@ -47,6 +47,8 @@ export interface AssumeOptions {
   readonly issuer: string
   /** All forms of `issuer`: the default audiences of workload tokens (R10). */
   readonly issuerForms: readonly string[]
+  /** The default audience of workload tokens that are exchanged for a token of the registry alone. */
+  readonly registryHost: string
   /** Issuers that issuer patterns may match; no keys are fetched from any other (R1). */
   readonly patternIssuers: readonly string[]
   readonly platform: PlatformTokens
@@ -61,6 +63,8 @@ export interface AssumeRequest {
   readonly identity: Uid | undefined
   /** uid of the organization's provider that issued the token; undefined for any other issuer. */
   readonly identityProvider: Uid | undefined
+  /** Audiences of the requested token. */
+  readonly audiences: readonly string[]
   readonly signal: AbortSignal | undefined
 }
 
@@ -165,7 +169,7 @@ async function assumeByToken(
     relationship,
     claims,
     { requestedProvider: identityProvider, provider },
-    options,
+    { ...options, defaultAudiences: defaultAudiences(attempt, options) },
   )
   checkRelationshipKind(relationship.case, method !== undefined, check)
   if (method === undefined) return undefined
@@ -238,7 +242,7 @@ function methodOf(
     readonly requestedProvider: Uid | undefined
     readonly provider: OrganizationProvider | undefined
   },
-  options: AssumeOptions,
+  options: AssumeOptions & { readonly defaultAudiences: readonly string[] },
 ): AssumeMethod | undefined {
   const { requestedProvider, provider } = providers
   if (requestedProvider !== undefined)
@@ -247,7 +251,7 @@ function methodOf(
   switch (relationship.case) {
     case 'claimMatch':
       return claimMatchMethod(relationship.value, {
-        defaultAudiences: issuer === options.issuer ? options.platform.audiences : options.issuerForms,
+        defaultAudiences: issuer === options.issuer ? options.platform.audiences : options.defaultAudiences,
         patternIssuers: options.patternIssuers,
       })
     case 'staticKeys':
@@ -264,6 +268,15 @@ function methodOf(
     default:
       return relationship satisfies never
   }
+}
+
+/** A workload token for the registry is accepted only in exchange for a token that nothing but the registry accepts. */
+function defaultAudiences(
+  { audiences }: AssumeRequest,
+  { issuerForms, registryHost }: AssumeOptions,
+): readonly string[] {
+  const isForRegistry = audiences.every((audience) => audience === registryHost)
+  return isForRegistry ? [...new Set([...issuerForms, registryHost])] : issuerForms
 }
 
 function isPerson({ relationship, issuer }: IdentityRow): boolean {

@@ -97,7 +97,7 @@ function uidViolation(field: string, text: string) {
 /** Checks that the bearer of `token` may assume the identity. Throws code 7, 14 or 16. */
 async function requireAssumed(
   token: string,
-  { identity, identityProvider }: ParsedRequest,
+  { identity, identityProvider, audiences }: ParsedRequest,
   options: ExchangeOptions,
   call: Call,
 ): Promise<Assumed> {
@@ -111,7 +111,7 @@ async function requireAssumed(
       verified = claims
     },
   }
-  const attempt = { token, identity, identityProvider, signal: call.signal }
+  const attempt = { token, identity, identityProvider, audiences, signal: call.signal }
   const outcome = await evaluateUntilFailure((check) => assume(attempt, options, check, progress))
   if (outcome.ok && outcome.value !== undefined) return outcome.value
   if (outcome.ok) throw new Error('an exchange ended without a condition that fails')

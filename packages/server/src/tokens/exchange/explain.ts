@@ -12,6 +12,7 @@ import { readResource } from '../../storage/resource-rows.ts'
 import type { Condition } from '../trust/condition.ts'
 import { evaluateAll } from '../trust/evaluate.ts'
 import { type AssumeOptions, assume } from './assume.ts'
+import { findAudience } from './token-request.ts'
 
 /** Explains whether a token can assume an identity: all conditions of an exchange, for callers who may read the identity. */
 
@@ -19,9 +20,10 @@ const IDENTITY_TYPE = 'iam.chainguard.dev/Identity'
 
 export function explainService(options: AssumeOptions) {
   return implement(ExplainService, {
-    async explainExchange({ token, identityProvider }, call) {
+    async explainExchange({ token, identityProvider, audience }, call) {
       const identity = requireScope(call).scope as Uid
       const provider = parseUid(identityProvider)
+      const requested = findAudience(options.audiences, audience || (options.audiences[0] ?? ''))
       requireValid(
         token === '' ? { field: 'token', description: 'is required' } : undefined,
         token.length > limits.bearerTokenCharsMax
@@ -30,10 +32,19 @@ export function explainService(options: AssumeOptions) {
         identityProvider === '' || provider !== undefined
           ? undefined
           : { field: 'identityProvider', description: 'must be a uid' },
+        requested === undefined
+          ? { field: 'audience', description: `must be among ${options.audiences.join(', ')}` }
+          : undefined,
       )
       if ((await readResource(options.db, 'identities', identity)) === undefined)
         throw notFound(IDENTITY_TYPE, identity)
-      const attempt = { token: token.trim(), identity, identityProvider: provider, signal: call.signal }
+      const attempt = {
+        token: token.trim(),
+        identity,
+        identityProvider: provider,
+        audiences: requested === undefined ? [] : [requested],
+        signal: call.signal,
+      }
       const conditions = await evaluateAll((check) => assume(attempt, options, check, noObserver))
       return {
         $typeName: 'berth.sts.v1.ExplainExchangeResponse' as const,

@@ -3,7 +3,7 @@ import { limits } from '../../config/limits.ts'
 import type { ReadGrants } from '../../pipeline/authorization.ts'
 import { ACCESS_TOKEN_TYPE, readBerthClaim } from '../access-token.ts'
 import { ID_TOKEN_TYPE } from '../id-token.ts'
-import { ALGORITHM } from '../keys/signing-key-rows.ts'
+import { algorithmOfKey } from '../keys/signing-key-rows.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import type { CheckCondition } from '../trust/condition.ts'
 import type { KeySource } from '../trust/key-set.ts'
@@ -35,8 +35,8 @@ export interface PlatformTokens {
 export function ownKeys({ keys }: PlatformTokens): KeySource {
   return {
     async find(alg, kid) {
-      const key = alg === ALGORITHM && kid !== undefined ? await keys.byId(kid) : undefined
-      return key === undefined ? { kind: 'unknown' } : { kind: 'found', key }
+      const key = kid === undefined ? undefined : await keys.byId(kid)
+      return key === undefined || algorithmOfKey(key) !== alg ? { kind: 'unknown' } : { kind: 'found', key }
     },
   }
 }

@@ -111,7 +111,7 @@ function keyCondition({ alg, kid }: SubjectToken['header'], found: KeyLookup): C
     detail: () => ({
       expected: 'one of the issuer for this token',
       actual: `${kid === undefined ? 'no key id' : `key id ${kid}`}, ${alg}`,
-      ...(found.kind === 'found' ? {} : { hint: reason }),
+      ...(found.kind === 'found' ? {} : { hint: (found.kind === 'unknown' && found.hint) || reason }),
     }),
   }
 }

@@ -47,13 +47,18 @@ test('an ECDSA signature in ASN.1 encoding is rejected', async () => {
 })
 
 test('the library verifies our signatures', async () => {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const claims = { sub: 'ä"\u2028', aud: ['a', 'b'], left: undefined }
-  for (const typ of ['at+jwt', undefined]) {
-    const token = await signJwt({ kid: 'k', key: privateKey }, typ, claims)
-    const { payload, protectedHeader } = await compactVerify(token, publicKey, { algorithms: ['ES256'] })
-    assert.deepEqual({ ...protectedHeader }, { alg: 'ES256', kid: 'k', ...(typ && { typ }) })
-    assert.deepEqual(JSON.parse(new TextDecoder().decode(payload)), { sub: 'ä"\u2028', aud: ['a', 'b'] })
-    assert.ok(await isSignedBy(token, 'ES256', publicKey))
+  const pairs = {
+    ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+    RS256: generateKeyPairSync('rsa', { modulusLength: 2048 }),
   }
+  const claims = { sub: 'ä"\u2028', aud: ['a', 'b'], left: undefined }
+  for (const algorithm of ['ES256', 'RS256'] as const)
+    for (const typ of ['at+jwt', undefined]) {
+      const { privateKey, publicKey } = pairs[algorithm]
+      const token = await signJwt({ kid: 'k', algorithm, key: privateKey }, typ, claims)
+      const { payload, protectedHeader } = await compactVerify(token, publicKey, { algorithms: [algorithm] })
+      assert.deepEqual({ ...protectedHeader }, { alg: algorithm, kid: 'k', ...(typ && { typ }) })
+      assert.deepEqual(JSON.parse(new TextDecoder().decode(payload)), { sub: 'ä"\u2028', aud: ['a', 'b'] })
+      assert.ok(await isSignedBy(token, algorithm, publicKey))
+    }
 })

@@ -1,4 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto'
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  type JsonWebKey,
+  type KeyObject,
+  randomUUID,
+} from 'node:crypto'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { seal, unseal } from '../../runtime/encryption.ts'
 import type { Tx } from '../../storage/db.ts'
@@ -8,7 +15,16 @@ import type { Store } from '../../storage/store.ts'
 
 /** The stored signing keys, and how nodes detect changes of them. */
 
-export const ALGORITHM = 'ES256'
+/** The algorithms of our keys; the first one is the default. ES256 signs faster, RS256 is known to every verifier. */
+export const signingAlgorithms = ['ES256', 'RS256'] as const
+export type SigningAlgorithm = (typeof signingAlgorithms)[number]
+
+/** Returns the only algorithm that one of our keys is used with. */
+export function algorithmOfKey({ asymmetricKeyType }: KeyObject): SigningAlgorithm {
+  return asymmetricKeyType === 'rsa' ? 'RS256' : 'ES256'
+}
+
+const RSA_BITS = 2048
 
 const CHANGED_SETTING = 'signing_keys_changed'
 
@@ -27,12 +43,17 @@ export async function lockKeys(tx: Tx): Promise<void> {
 /** Generates a key, without storing it. */
 export async function generateKeyRow(
   { clock, secretsKey }: Pick<Store, 'clock' | 'secretsKey'>,
+  algorithm: SigningAlgorithm,
   times: Pick<SigningKeyRow, 'signs_from_ms' | 'expires_ms'>,
 ): Promise<SigningKeyRow> {
-  const { privateKey, publicKey } = await generateKeyPair(ALGORITHM, { extractable: true })
+  const { privateKey, publicKey } = await generateKeyPair(algorithm, {
+    extractable: true,
+    modulusLength: RSA_BITS,
+  })
   const jwk = await exportJWK(publicKey)
-  const kid = createHash('sha256').update(`${jwk.x}.${jwk.y}`).digest('base64url').slice(0, 22)
-  const publicJwk: JWK = { ...jwk, kid, alg: ALGORITHM, use: 'sig' }
+  const material = algorithm === 'RS256' ? jwk.n : `${jwk.x}.${jwk.y}`
+  const kid = createHash('sha256').update(String(material)).digest('base64url').slice(0, 22)
+  const publicJwk: JWK = { ...jwk, kid, alg: algorithm, use: 'sig' }
   const privateJwk = JSON.stringify({ ...(await exportJWK(privateKey)), kid })
   return {
     kid,
@@ -43,13 +64,27 @@ export async function generateKeyRow(
   }
 }
 
-/** Decrypts a stored key. Throws if it was encrypted with another master key. */
-export function decryptKeyRow(
-  { secretsKey }: Pick<Store, 'secretsKey'>,
-  row: SigningKeyRow,
-): { readonly publicJwk: JWK; readonly privateJwk: JWK } {
+/** A stored key, ready for use. */
+export interface LoadedKey {
+  readonly row: SigningKeyRow
+  readonly publicJwk: JWK
+  readonly algorithm: SigningAlgorithm
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject
+}
+
+/** Decrypts and imports a stored key. Throws if it was encrypted with another master key. */
+export function loadKeyRow({ secretsKey }: Pick<Store, 'secretsKey'>, row: SigningKeyRow): LoadedKey {
   const privateJwk = unseal(secretsKey, row.private_jwk, context(row.kid))
   if (privateJwk === undefined)
     throw new Error('the signing keys in the database were encrypted with another master key')
-  return { publicJwk: JSON.parse(row.public_jwk) as JWK, privateJwk: JSON.parse(privateJwk) as JWK }
+  const publicJwk = JSON.parse(row.public_jwk) as JWK
+  const publicKey = createPublicKey({ key: publicJwk as JsonWebKey, format: 'jwk' })
+  return {
+    row,
+    publicJwk,
+    algorithm: algorithmOfKey(publicKey),
+    publicKey,
+    privateKey: createPrivateKey({ key: JSON.parse(privateJwk) as JsonWebKey, format: 'jwk' }),
+  }
 }

@@ -1,16 +1,25 @@
-import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { runShared } from '../../pipeline/request-context.ts'
 import { startPeriodicTask } from '../../runtime/periodic-task.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import type { SigningKeyRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
-import { decryptKeyRow, generateKeyRow, keysVersion, lockKeys } from './signing-key-rows.ts'
+import {
+  generateKeyRow,
+  keysVersion,
+  type LoadedKey,
+  loadKeyRow,
+  lockKeys,
+  type SigningAlgorithm,
+  signingAlgorithms,
+} from './signing-key-rows.ts'
 
 /**
- * The keys that sign our tokens: ES256, stored encrypted, shared by all nodes through the database. A new key is published an hour before it
+ * The keys that sign our tokens: stored encrypted, shared by all nodes through the database. A new key is published an hour before it
  * signs, so that caches of the key set contain it by then, and an old key stays published until the last token that it signed has expired. A
- * compromised key is withdrawn immediately, which invalidates its tokens.
+ * compromised key is withdrawn immediately, which invalidates its tokens. Another algorithm is a new key like any other: until it signs, and
+ * until the old tokens have expired, keys of both algorithms are published.
  */
 
 const HOUR_MS = 60 * 60 * 1000
@@ -32,12 +41,14 @@ const SUCCESSOR_CREATED_MS = DAY_MS
 
 export interface SigningKey {
   readonly kid: string
+  readonly algorithm: SigningAlgorithm
   readonly key: KeyObject
 }
 
 /** A key as the operator sees it. */
 export interface SigningKeyInfo {
   readonly kid: string
+  readonly algorithm: SigningAlgorithm
   /** `next`: published, signs later. `signing`: signs now. `published`: no longer signs. */
   readonly state: 'next' | 'signing' | 'published'
   readonly createdMs: number
@@ -79,21 +90,16 @@ export interface WatchOptions {
 
 const doNothing = async () => undefined
 
-interface LoadedKey {
-  readonly row: SigningKeyRow
-  readonly publicJwk: JWK
-  readonly publicKey: KeyObject
-  readonly privateKey: KeyObject
-}
-
-/** `signsForMs`: how long a key signs. */
+/** `signsForMs`: how long a key signs. `algorithm`: of new keys; undefined: of the newest key, for a first key the default. */
 export function signingKeys(
   store: Pick<Store, 'db' | 'clock' | 'secretsKey'>,
   {
     signsForMs = keyRotation.signsForMs,
+    algorithm: configured,
     onError = () => undefined,
   }: {
     readonly signsForMs?: number
+    readonly algorithm?: SigningAlgorithm | undefined
     /** Called when a successor could not be created while the key before it still signs. */
     readonly onError?: (error: unknown) => void
   } = {},
@@ -106,6 +112,8 @@ export function signingKeys(
   let missedAtMs = Number.NEGATIVE_INFINITY
   let failedAtMs = Number.NEGATIVE_INFINITY
   let loading: Promise<void> | undefined
+  // Once per process: nodes with different settings, as during a restart one by one, must not replace each other's keys forever.
+  let isAlgorithmSettled = configured === undefined
 
   const load = async () => {
     // Read before the rows, so that the next check detects a concurrent change.
@@ -117,14 +125,7 @@ export function signingKeys(
       .execute()
     loaded = rows.map((row): LoadedKey => {
       const known = loaded.find((key) => key.row.kid === row.kid)
-      if (known !== undefined) return { ...known, row }
-      const { publicJwk, privateJwk } = decryptKeyRow(store, row)
-      return {
-        row,
-        publicJwk,
-        publicKey: createPublicKey({ key: publicJwk as JsonWebKey, format: 'jwk' }),
-        privateKey: createPrivateKey({ key: privateJwk as JsonWebKey, format: 'jwk' }),
-      }
+      return known === undefined ? loadKeyRow(store, row) : { ...known, row }
     })
     version = seen
     loadedAtMs = clock()
@@ -141,29 +142,51 @@ export function signingKeys(
     await reload()
   }
 
+  /** The keys that sign now or later, in the order in which they start. A key that another one replaced before it signed is not among them. */
+  const usableKeys = (now: number) =>
+    loaded
+      .filter(({ row }) => Math.max(now, row.signs_from_ms) < endOf(row))
+      .sort((one, other) => one.row.signs_from_ms - other.row.signs_from_ms)
+
+  const isNext = (row: SigningKeyRow, now: number) =>
+    row.signs_from_ms > now && row.signs_from_ms < endOf(row)
+
   /** When a key stops signing: by the configuration, but early enough that its last tokens expire while it is published. */
   const endOf = ({ signs_from_ms, expires_ms }: SigningKeyRow) =>
     Math.min(signs_from_ms + signsForMs, expires_ms - publishedAfterMs)
 
+  /** The key that signs last, as far as is known; it may not sign yet. */
+  const newestKey = (now: number) => usableKeys(now).at(-1)
+
+  const nextAlgorithm = () => configured ?? newestKey(clock())?.algorithm ?? signingAlgorithms[0]
+
   /**
-   * Creates a key that signs from a time on, unless there is one that signs from later than `sinceMs` and may still sign then. Of concurrent
-   * nodes one creates it.
+   * Creates a key that signs from a time on, unless there is one that signs from later than `sinceMs` and may still sign then; of the same
+   * algorithm, if the new key is to change it. Of concurrent nodes one creates it.
    */
-  const create = async (signsFromMs: number, sinceMs: number, also: RotateOptions['with'] = doNothing) => {
-    const row = await generateKeyRow(store, {
+  const create = async (
+    signsFromMs: number,
+    sinceMs: number,
+    {
+      with: also = doNothing,
+      changesAlgorithm = false,
+    }: Omit<RotateOptions, 'now'> & { changesAlgorithm?: boolean } = {},
+  ) => {
+    const algorithm = nextAlgorithm()
+    const row = await generateKeyRow(store, algorithm, {
       signs_from_ms: signsFromMs,
       expires_ms: signsFromMs + signsForMs + publishedAfterMs,
     })
     await inTransaction(db, async (tx) => {
       await lockKeys(tx)
-      const [existing] = await tx
+      const existing = await tx
         .selectFrom('signing_keys')
-        .select('kid')
+        .select('public_jwk')
         .where('signs_from_ms', '>', sinceMs)
         .where('expires_ms', '>', signsFromMs + publishedAfterMs)
-        .limit(1)
         .execute()
-      if (existing !== undefined) return
+      if (existing.some((one) => !changesAlgorithm || (JSON.parse(one.public_jwk) as JWK).alg === algorithm))
+        return
       await tx.insertInto('signing_keys').values(row).execute()
       // Earlier keys sign until then, and are published until their last tokens have expired.
       await tx
@@ -177,7 +200,7 @@ export function signingKeys(
   }
   const replaceAll = async (also: RotateOptions['with'] = doNothing) => {
     const now = clock()
-    const row = await generateKeyRow(store, {
+    const row = await generateKeyRow(store, nextAlgorithm(), {
       signs_from_ms: now,
       expires_ms: now + signsForMs + publishedAfterMs,
     })
@@ -191,9 +214,7 @@ export function signingKeys(
 
   /** The newest key that may sign now. If the clock of this node is behind that of the creator of the first key, the first key. */
   const selectKey = (now: number) => {
-    const usable = loaded
-      .filter(({ row }) => now < endOf(row))
-      .sort((one, other) => one.row.signs_from_ms - other.row.signs_from_ms)
+    const usable = usableKeys(now)
     return usable.findLast(({ row }) => row.signs_from_ms <= now) ?? usable[0]
   }
 
@@ -209,11 +230,17 @@ export function signingKeys(
       if (key === undefined) throw new Error('no signing key could be created')
     }
     const endsMs = endOf(key.row)
-    const hasSuccessor = loaded.some(({ row }) => row.signs_from_ms > now)
+    const hasSuccessor = loaded.some(({ row }) => isNext(row, now))
     const isLastDay = endsMs - now < Math.min(SUCCESSOR_CREATED_MS, signsForMs)
-    if (isLastDay && !hasSuccessor && now - failedAtMs > reloadIntervalMs) {
+    const changesAlgorithm = !isAlgorithmSettled && newestKey(now)?.algorithm !== configured
+    if (!changesAlgorithm) isAlgorithmSettled = true
+    if ((changesAlgorithm || (isLastDay && !hasSuccessor)) && now - failedAtMs > reloadIntervalMs) {
+      const soonest = now + publishedAheadMs
       try {
-        await create(Math.max(now + publishedAheadMs, endsMs - publishedAheadMs), now)
+        await create(changesAlgorithm ? soonest : Math.max(soonest, endsMs - publishedAheadMs), now, {
+          changesAlgorithm,
+        })
+        isAlgorithmSettled = true
         await reloadChanged()
       } catch (error) {
         // The current key signs until a read-only database has recovered.
@@ -232,8 +259,8 @@ export function signingKeys(
 
   return {
     async current() {
-      const { row, privateKey } = await ensureSigningKey()
-      return { kid: row.kid, key: privateKey }
+      const { row, algorithm, privateKey } = await ensureSigningKey()
+      return { kid: row.kid, algorithm, key: privateKey }
     },
 
     async byId(kid) {
@@ -257,12 +284,12 @@ export function signingKeys(
       await reload()
       const { row: signing } = await ensureSigningKey()
       const now = clock()
-      return loaded
-        .map(({ row }) => row)
-        .sort((one, other) => one.signs_from_ms - other.signs_from_ms)
-        .map((row) => ({
+      return [...loaded]
+        .sort((one, other) => one.row.signs_from_ms - other.row.signs_from_ms)
+        .map(({ row, algorithm }) => ({
           kid: row.kid,
-          state: row.kid === signing.kid ? 'signing' : row.signs_from_ms > now ? 'next' : 'published',
+          algorithm,
+          state: row.kid === signing.kid ? 'signing' : isNext(row, now) ? 'next' : 'published',
           createdMs: row.created_ms,
           signsFromMs: row.signs_from_ms,
           expiresMs: row.expires_ms,
@@ -275,7 +302,7 @@ export function signingKeys(
         await replaceAll(also)
       } else {
         await ensureSigningKey()
-        await create(now + publishedAheadMs, now, also)
+        await create(now + publishedAheadMs, now, also && { with: also })
       }
       await reloadChanged()
     },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkArn } from './aws-arn.ts'
+import { arnProblem, checkArnAccount } from './aws-arn.ts'
 
 const account = '123456789012'
 
@@ -15,10 +15,10 @@ test('a caller from an account has an ARN of that account', () => {
     'arn:aws:s3:::bucket',
     'arn:aws:lambda:eu-west-1:123456789012:function:name',
   ])
-    assert.equal(checkArn(arn, account), undefined, arn)
+    assert.deepEqual([arnProblem(arn), checkArnAccount(arn, account)], [undefined, undefined], arn)
 })
 
-test('an invalid ARN, and one of another account, are rejected with their reason', () => {
+test('an invalid ARN matches no caller, and one of another account is rejected', () => {
   for (const arn of [
     '',
     'a',
@@ -32,7 +32,11 @@ test('an invalid ARN, and one of another account, are rejected with their reason
     'arn:aws:iam::123456789012:user/a\nb',
     'ARN:aws:iam::123456789012:user/alice',
   ])
-    assert.match(checkArn(arn, account) ?? '', /^must be an ARN/, arn)
+    assert.deepEqual(
+      [/^must be an ARN/.test(arnProblem(arn) ?? ''), checkArnAccount(arn, account)],
+      [true, undefined],
+      arn,
+    )
   for (const other of ['210987654321', '', 'x'])
-    assert.match(checkArn('arn:aws:iam::123456789012:root', other) ?? '', /awsAccount/)
+    assert.match(checkArnAccount('arn:aws:iam::123456789012:root', other) ?? '', /awsAccount/)
 })

@@ -22,8 +22,8 @@ export function isSubjectTokenAlg(alg: unknown): alg is SubjectTokenAlg {
 /** Result of looking up a verification key. Reasons are fixed texts, for the log and the caller. */
 export type KeyLookup =
   | { readonly kind: 'found'; readonly key: KeyObject }
-  /** The keys of the issuer are known, and none of them fits. */
-  | { readonly kind: 'unknown' }
+  /** The keys of the issuer are known, and none of them fits. `hint`: why, for callers who may read the identity. */
+  | { readonly kind: 'unknown'; readonly hint?: string | undefined }
   /** The keys are not available now; a retry may help. */
   | { readonly kind: 'unavailable'; readonly reason: string }
   /** The keys cannot be fetched: the issuer is invalid or not allowed. */

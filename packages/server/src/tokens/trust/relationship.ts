@@ -10,10 +10,10 @@ import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { fromBinary } from '@bufbuild/protobuf'
 import type { FieldViolation } from '../../api/errors.ts'
 import { limits } from '../../config/limits.ts'
-import { checkArn } from './aws-arn.ts'
+import { arnProblem, checkArnAccount } from './aws-arn.ts'
 import { checkIssuer } from './issuer-url.ts'
 import { compilePattern, lintIssuerPattern } from './patterns.ts'
-import { checkStaticKeys } from './static-keys.ts'
+import { checkStaticKeys, staticKeysProblem } from './static-keys.ts'
 
 /** Validates the relationship of an identity before it is stored. */
 
@@ -54,6 +54,23 @@ export function checkRelationship(
   }
 }
 
+/** Returns why no token can match a relationship that is stored anyway, because public clients create such identities. */
+export function relationshipWarnings({ relationship }: Pick<Identity, 'relationship'>): readonly string[] {
+  if (relationship.case === 'staticKeys') {
+    const problem = staticKeysProblem(relationship.value.issuerKeys)
+    return problem === undefined
+      ? []
+      : [`no token can match the identity yet: staticKeys.issuerKeys ${problem}`]
+  }
+  if (relationship.case === 'awsIdentity' && relationship.value.awsArn.case === 'arn') {
+    const problem = arnProblem(relationship.value.awsArn.value)
+    return problem === undefined
+      ? []
+      : [`no caller from AWS can match the identity yet: awsIdentity.arn ${problem}`]
+  }
+  return []
+}
+
 function checkClaimMatch(
   { iss, sub, aud, claims, claimPatterns }: Identity_ClaimMatch,
   rules: RelationshipRules,
@@ -78,7 +95,6 @@ function checkClaimMatch(
   for (const [name, pattern] of Object.entries(claimPatterns)) {
     const field = at(`claimPatterns[${name}]`)
     checks.push(checkClaimName(field, name), checkPattern(field, pattern))
-    if (Object.hasOwn(claims, name)) checks.push(violation(field, 'must not be among claims as well'))
   }
   return checks
 }
@@ -116,7 +132,9 @@ function checkAws({ awsAccount, awsArn, awsUserId }: Identity_AWSIdentity): Viol
   ]
   if (awsArn.case === undefined) checks.push(violation(at('arn'), 'arn or arnPattern is required'))
   if (awsArn.case === 'arn') {
-    checks.push(checkText(at('arn'), awsArn.value) ?? reason(at('arn'), checkArn(awsArn.value, awsAccount)))
+    checks.push(
+      checkText(at('arn'), awsArn.value) ?? reason(at('arn'), checkArnAccount(awsArn.value, awsAccount)),
+    )
   }
   if (awsArn.case === 'arnPattern') checks.push(checkGivenPattern(at('arnPattern'), awsArn.value))
   if (awsUserId.case === undefined)

@@ -16,21 +16,46 @@ const SOURCES_MAX = 1000
 const sources = new LRUCache<string, KeySource>({ max: SOURCES_MAX })
 
 /**
- * Returns why `text` is not a valid key set of a static-key identity; undefined if it is: a JWK Set (RFC 7517) of at most `jwksCharsMax`
- * characters with at least one usable public key, and no private or symmetric key. Reasons do not repeat the text.
+ * Returns why `text` cannot be stored as the keys of a static-key identity; undefined if it can: a text of at most `jwksCharsMax`
+ * characters without private and symmetric keys. Reasons do not repeat the text.
  */
 export function checkStaticKeys(text: string): string | undefined {
   if (text.length > limits.jwksCharsMax) return `must have at most ${limits.jwksCharsMax} characters`
+  if (text.trim() === '') return 'must not be empty'
+  const secret = findSecret(parseJson(text))
+  if (secret === undefined) return undefined
+  return secret === 'private'
+    ? 'must contain public keys only: it contains a private key, which should now be replaced'
+    : 'must contain public keys only: it contains a symmetric key'
+}
+
+/** Finds a private or symmetric key among the keys of a set, in a single key, and in PEM, also in base64. */
+function findSecret(value: unknown): 'private' | 'symmetric' | undefined {
+  if (typeof value === 'string') return isPrivatePem(value) ? 'private' : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  const own = Array.isArray(value) ? undefined : secretKind(value as Readonly<Record<string, unknown>>)
+  if (own !== undefined) return own
+  for (const one of Object.values(value)) {
+    const found = findSecret(one)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function isPrivatePem(text: string): boolean {
+  return [text, Buffer.from(text, 'base64').toString('latin1')].some((one) =>
+    one.includes('PRIVATE KEY-----'),
+  )
+}
+
+/**
+ * Returns why no token can be signed with one of the stored keys; undefined if `text` is a JWK Set (RFC 7517) with at least one usable
+ * public key. Reasons do not repeat the text.
+ */
+export function staticKeysProblem(text: string): string | undefined {
   const jwks = parseJwks(text)
   if ('error' in jwks) return `must be a JSON Web Key Set: it ${jwks.error}`
   if (jwks.length === 0) return 'must contain a public key'
-  const secret = jwks.findIndex((jwk) => secretKind(jwk) !== undefined)
-  const found = jwks[secret]
-  if (found !== undefined) {
-    return secretKind(found) === 'private'
-      ? `must contain public keys only: keys[${secret}] is a private key, which should now be replaced`
-      : `must contain public keys only: keys[${secret}] is symmetric`
-  }
   const imported = jwks.map(importVerificationKey)
   const problem = imported.find((key) => 'error' in key)
   if (imported.every((key) => 'error' in key) && problem !== undefined) {
@@ -40,8 +65,7 @@ export function checkStaticKeys(text: string): string | undefined {
 }
 
 /**
- * The keys of a static-key identity. Unusable keys and invalid key sets are ignored: `checkStaticKeys` validated them when they were stored,
- * but its rules may have become stricter since.
+ * The keys of a static-key identity. Unusable keys are ignored, and an invalid key set has none.
  */
 export function staticKeySource(text: string): KeySource {
   const hash = createHash('sha256').update(text).digest('base64')
@@ -49,10 +73,12 @@ export function staticKeySource(text: string): KeySource {
   if (source === undefined) {
     const jwks = parseJwks(text)
     const keys = 'error' in jwks ? [] : usableKeys(jwks)
+    const problem = keys.length === 0 ? staticKeysProblem(text) : undefined
+    const hint = problem && `staticKeys.issuerKeys of the identity ${problem}`
     source = {
       async find(alg, kid) {
         const key = pickKey(keys, alg, kid)
-        return key === undefined ? { kind: 'unknown' } : { kind: 'found', key }
+        return key === undefined ? { kind: 'unknown', hint } : { kind: 'found', key }
       },
     }
     sources.set(hash, source)
@@ -61,9 +87,15 @@ export function staticKeySource(text: string): KeySource {
 }
 
 function parseJwks(text: string): ReturnType<typeof readJwks> {
+  const value = parseJson(text)
+  return typeof value === 'string' ? { error: 'is not JSON' } : readJwks(value)
+}
+
+/** Returns the text itself if it is not JSON. */
+function parseJson(text: string): unknown {
   try {
-    return readJwks(parseUntrustedJson(text))
+    return parseUntrustedJson(text)
   } catch {
-    return { error: 'is not JSON' }
+    return text
   }
 }

@@ -17,7 +17,7 @@ import { listAllPages, narrowFilter, noMatch } from './translation.ts'
 const { listGroups } = GroupsService.method
 
 /** A list of so many groups, and how often it was asked. */
-function listOf(total: number, told = total) {
+function listOf(total: number, totalCount = total) {
   const asked: ListGroupsRequest[] = []
   const ask = (async (method: typeof listGroups, init: Partial<ListGroupsRequest>) => {
     const request = create(method.input, init as never)
@@ -26,7 +26,7 @@ function listOf(total: number, told = total) {
     const to = Math.min(from + request.pageSize, total)
     const groups = Array.from({ length: to - from }, (_, at) => ({ uid: String(from + at) }))
     const next = to < total ? { nextPageToken: String(to) } : {}
-    return create(method.output, { groups, totalCount: BigInt(told), ...next })
+    return create(method.output, { groups, totalCount: BigInt(totalCount), ...next })
   }) as unknown as InvokeMethod
   const parts = () =>
     listAllPages(ask, listGroups, { name: 'x' }, ({ groups }) =>

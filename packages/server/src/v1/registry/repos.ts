@@ -7,12 +7,13 @@ import {
   RepoSchema,
 } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
 import {
+  CustomOverlaySchema,
   type Repo as NewRepo,
   RepoSchema as NewRepoSchema,
   type RepoReadme,
   ReposService,
 } from '@berth/contract/gen/chainguard/platform/registry/v2beta1/repos_pb.js'
-import { create } from '@bufbuild/protobuf'
+import { create, toBinary } from '@bufbuild/protobuf'
 import { ApiError, Code, type FieldViolation, failedPrecondition, notFound } from '../../api/errors.ts'
 import { applyUpdate } from '../../api/messages.ts'
 import { parentOf, rootOf, type Uid } from '../../api/uid.ts'
@@ -69,6 +70,9 @@ export function repoTranslators({
           // Callers who may list a repo may read its README.
           const readmes = await readReadmes(db.kysely, repos.map(readmeOwnerOf))
           for (const readme of readmes) bytes += Buffer.byteLength(readme?.content ?? '')
+          for (const repo of repos)
+            if (repo.customOverlay !== undefined)
+              bytes += toBinary(CustomOverlaySchema, repo.customOverlay).length
           if (bytes > limits.listedReadmesBytesMax) throw listTooLongError()
           return create(RepoListSchema, { items: repos.map((repo, at) => toV1Repo(repo, readmes[at])) })
         })
@@ -296,6 +300,6 @@ async function lockRepoNamed(
 }
 
 function listTooLongError(): ApiError {
-  const description = `the READMEs of these repos have more than ${limits.listedReadmesBytesMax} bytes, too many for one response; narrow the filter, or use ReposService/ListRepos and GetRepoReadme`
+  const description = `the READMEs and overlays of these repos have more than ${limits.listedReadmesBytesMax} bytes, too many for one response; narrow the filter, or use ReposService/ListRepos and GetRepoReadme`
   return failedPrecondition('LIST_TOO_LONG', description)
 }

@@ -46,7 +46,6 @@ export const importCommand: CommandDeclaration = {
       choices: formats,
     },
     { flags: '--dry-run', summary: 'show what would change without changing anything' },
-    { flags: '--json', summary: 'same as -o json' },
     {
       flags: '--private-networks <cidrs>',
       summary: 'private networks to allow, also over http (BERTH_ISSUER_PRIVATE_NETWORKS)',
@@ -98,8 +97,7 @@ async function runImport(invocation: AuthInvocation): Promise<void> {
     output.progress('')
     // The report is printed even if the import failed.
     const report = toImportReport(summary, { dryRun, stopped: failure !== undefined })
-    if (invocation.flag('json')) output.line(JSON.stringify(report, undefined, 2))
-    else await printReport(output, report)
+    await printReport(output, report)
     if (failure instanceof Interrupted) process.exitCode = exitCodes.interrupted
     else if (failure !== undefined) throw failure
     const { rejected, documents } = summary.total()

@@ -36,6 +36,14 @@ export declare type ExplainExchangeRequest = Message<"berth.sts.v1.ExplainExchan
    * @generated from field: string identity_provider = 3;
    */
   identityProvider: string;
+
+  /**
+   * Audience that the exchange would request: the address of the API, or the host of the registry, which also
+   * accepts workload tokens that are addressed to it. Empty for the API.
+   *
+   * @generated from field: string audience = 4;
+   */
+  audience: string;
 };
 
 /**

@@ -74,10 +74,12 @@ a code that starts with:</p>
 
 function inviteEntries({ offer, request }: ConsentPage): Html {
   if (offer === undefined) return html``
-  const { group, role } = offer
+  const { group, role, inviter, expiresMs } = offer
   const label = request.reply.kind === 'none' ? 'You receive' : 'You also receive'
   return html`${descriptionEntry(label, `the role ${role.name} in ${group.name}`)}
 ${descriptionEntry('Group', group.uid)}
+${inviter === '' ? '' : descriptionEntry('Invited by', inviter)}
+${descriptionEntry('Expires', formatUtc(expiresMs))}
 `
 }
 
@@ -115,8 +117,12 @@ function describeRecipient(reply: AuthorizationRequest['reply']): string {
 
 function deviceEntries({ startedMs, address, userAgent }: WaitingDevice): Html {
   return html`${descriptionEntry('IP address', address)}
-${descriptionEntry('Requested at', `${new Date(startedMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`)}
+${descriptionEntry('Requested at', formatUtc(startedMs))}
 ${userAgent === '' ? '' : descriptionEntry('User agent', userAgent)}`
+}
+
+export function formatUtc(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
 const SHOWN_CHARS_MAX = 60
@@ -129,7 +135,7 @@ function displayClientName(text: string): string {
     : letters.join('')
 }
 
-function descriptionEntry(label: string, value: string): Html {
+export function descriptionEntry(label: string, value: string): Html {
   return html`<dt>${label}</dt>
 <dd>${value}</dd>`
 }

@@ -2,7 +2,13 @@ import type { Context } from 'hono'
 import { invalidArgument } from '../../../api/errors.ts'
 import { findInviteOffer } from '../../../iam/invitations.ts'
 import type { Session } from '../../../tokens/sessions/sessions.ts'
-import { acceptRequestedInvite, INVALID_INVITE } from '../../accounts/invite-acceptance.ts'
+import {
+  acceptRequestedInvite,
+  INVALID_INVITE,
+  isMismatch,
+  matchSession,
+} from '../../accounts/invite-acceptance.ts'
+import { inviteMismatchPage } from '../../accounts/invite-pages.ts'
 import type { SignInContext, SignInEnv } from '../../context.ts'
 import { continuePage } from '../../pages/continue-page.ts'
 import { readForm } from '../../pages/form.ts'
@@ -108,6 +114,19 @@ async function renderConsentPage(
       context,
       await takeAuthorizationRequest(c, context, secret),
       INVALID_INVITE,
+    )
+  const match = offer && (await matchSession(context, offer, session))
+  if (offer !== undefined && match !== undefined && isMismatch(match) && reply.kind === 'none')
+    return c.html(
+      inviteMismatchPage({
+        browser,
+        secret,
+        invite,
+        offer,
+        match,
+        account: await readUserProfile(store, session.identity),
+        sendsMail: context.sendsMail,
+      }),
     )
   const device = reply.kind === 'device' ? await deviceCodes(store).findWaiting(reply.userCode) : undefined
   if (reply.kind === 'device' && device === undefined) throw authorizationRequestExpired()

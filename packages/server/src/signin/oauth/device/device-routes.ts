@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { limits } from '../../../config/limits.ts'
 import type { SignInContext } from '../../context.ts'
 import { readForm } from '../../pages/form.ts'
-import { alert, field, formToken, type Html, page } from '../../pages/layout.ts'
+import { type FormProblem, field, formToken, type Html, page } from '../../pages/layout.ts'
 import { anyBrowser } from '../../pages/page-operation.ts'
 import { PageRoutes } from '../../pages/page-routes.ts'
 import { countAttempt } from '../../rate-limits/attempts.ts'
@@ -67,10 +67,8 @@ export function deviceRoutes(context: SignInContext): PageRoutes {
     const device =
       code === undefined ? undefined : await limitGuesses(store, keys, () => devices.findWaiting(code))
     if (device === undefined) {
-      return c.html(
-        userCodePage(browser, typed.slice(0, 20), 'Code not recognized. Check it and try again.'),
-        400,
-      )
+      const problem = { field: 'user_code', text: 'Code not recognized. Check it and try again.' }
+      return c.html(userCodePage(browser, typed.slice(0, 20), problem), 400)
     }
     return startAuthorizationRequest(c, context, {
       ...authorizationRequestDefaults,
@@ -85,11 +83,11 @@ export function deviceRoutes(context: SignInContext): PageRoutes {
   return app
 }
 
-function userCodePage(browser: Browser, code: string, problem?: string): Html {
+function userCodePage(browser: Browser, code: string, problem?: FormProblem): Html {
   return page(
     { title: 'Connect a device', browser },
     html`<h1>Connect a device</h1>
-${alert(problem)}<p>Enter the code that your device shows. Never enter a code that someone sent you.</p>
+<p>Enter the code that your device shows. Never enter a code that someone sent you.</p>
 <form method="post" action="/device">
 ${formToken(browser)}${field({
   name: 'user_code',
@@ -99,6 +97,7 @@ ${formToken(browser)}${field({
   maxlength: 20,
   autofocus: true,
   hint: 'Eight letters, such as WDJB-MJHT.',
+  problem,
 })}
 <div class="actions"><button>Continue</button></div>
 </form>`,

@@ -9,11 +9,13 @@ export const postgresSql: SqlRules = {
   lockForUpdate: ' for update',
   contains: (text, part) => `strpos(${text}, ${part}) > 0`,
   jsonTexts: (array, alias) => `jsonb_array_elements_text(${array}::jsonb) as ${alias} (value)`,
+  jsonTextAt: (array, index) => `(${array}::jsonb ->> ${index})`,
   jsonArrays: (array, alias) => ({
     source: `jsonb_array_elements(${array}::jsonb) as ${alias} (ends)`,
     element: (index) => `(${alias}.ends ->> ${index})`,
   }),
   needsPlanHints: false,
+  siblingKey: 'right(uid, 16)',
   columnTypes: { text: sql`text collate "C"`, integer: sql`bigint`, bytes: sql`bytea` },
   // Tables that are not logged are counters, which a crash may lose.
   columnsQuery: `select c.table_name as "table", c.column_name as "column", c.data_type as type

@@ -12,11 +12,13 @@ export const sqliteSql: SqlRules = {
   lockForUpdate: '',
   contains: (text, part) => `instr(${text}, ${part}) > 0`,
   jsonTexts: (array, alias) => `json_each(${array}) as ${alias}`,
+  jsonTextAt: (array, index) => `(${array} ->> ${index})`,
   jsonArrays: (array, alias) => ({
     source: `json_each(${array}) as ${alias}`,
     element: (index) => `(${alias}.value ->> ${index})`,
   }),
   needsPlanHints: true,
+  siblingKey: undefined,
   columnTypes: { text: sql`text`, integer: sql`integer`, bytes: sql`blob` },
   columnsQuery: `select t.name as "table", c.name as "column", lower(c.type) as type
     from sqlite_schema t, pragma_table_xinfo(t.name) c

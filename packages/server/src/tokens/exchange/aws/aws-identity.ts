@@ -1,4 +1,5 @@
 import type { Identity_AWSIdentity } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { arnProblem } from '../../trust/aws-arn.ts'
 import type { CheckCondition, Condition, ConditionDetail } from '../../trust/condition.ts'
 import { identityCondition, matchChoice, oneOfDetail, type SubjectClaims } from '../../trust/match.ts'
 import { textHint } from '../../trust/match-hints.ts'
@@ -152,7 +153,16 @@ export function matchAwsCaller(
   checkIfKnown(
     identityCondition('account', account === awsAccount, () => ({ expected: awsAccount, actual: account })),
   )
-  checkIfKnown(matchChoice('arn', awsArn, 'arn', arn, compilePattern))
+  const arnCondition = matchChoice('arn', awsArn, 'arn', arn, compilePattern)
+  const problem = awsArn.case === 'arn' ? arnProblem(awsArn.value) : undefined
+  checkIfKnown(
+    problem === undefined
+      ? arnCondition
+      : {
+          ...arnCondition,
+          detail: () => ({ ...arnCondition.detail(), hint: `awsIdentity.arn of the identity ${problem}` }),
+        },
+  )
   checkIfKnown(matchChoice('user_id', awsUserId, 'userId', userId, compilePattern))
 }
 

@@ -2,7 +2,7 @@
 // @generated from file chainguard/platform/iam/v2beta1/group_invites.proto (package chainguard.platform.iam.v2beta1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, EmptySchema, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Capability } from "../../../../capabilities/capabilities_pb.js";
@@ -72,7 +72,8 @@ export declare type GroupInvite = Message<"chainguard.platform.iam.v2beta1.Group
   singleUse: boolean;
 
   /**
-   * Code with which to accept the invite. Returned by CreateGroupInvite only.
+   * Code with which to accept the invite, with `link`, `berth auth login --invite-code` or AcceptGroupInvite.
+   * Returned by CreateGroupInvite only.
    *
    * @generated from field: string code = 7;
    */
@@ -91,6 +92,22 @@ export declare type GroupInvite = Message<"chainguard.platform.iam.v2beta1.Group
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * Address of the page on which users accept the invite, to be sent to them. It contains the code after `#`,
+   * which browsers do not send to servers. Returned by CreateGroupInvite only.
+   *
+   * @generated from field: string link = 1000;
+   */
+  link: string;
+
+  /**
+   * Email that Berth sends to `email` with a link of its own, which also proves that the reader has the
+   * address. Unset if there is none: the invite has no `email`, or the operator has not configured SMTP.
+   *
+   * @generated from field: chainguard.platform.iam.v2beta1.InviteMail mail = 1001;
+   */
+  mail?: InviteMail | undefined;
 };
 
 /**
@@ -98,6 +115,87 @@ export declare type GroupInvite = Message<"chainguard.platform.iam.v2beta1.Group
  * Use `create(GroupInviteSchema)` to create a new message.
  */
 export declare const GroupInviteSchema: GenMessage<GroupInvite>;
+
+/**
+ * Email with the link of an invite. Its state is stored for 30 days after the last possible attempt.
+ *
+ * @generated from message chainguard.platform.iam.v2beta1.InviteMail
+ */
+export declare type InviteMail = Message<"chainguard.platform.iam.v2beta1.InviteMail"> & {
+  /**
+   * Delivery of the email to the operator's mail server.
+   *
+   * @generated from field: chainguard.platform.iam.v2beta1.InviteMail.State state = 1;
+   */
+  state: InviteMail_State;
+
+  /**
+   * Number of attempts to send it.
+   *
+   * @generated from field: int32 attempts = 2;
+   */
+  attempts: number;
+
+  /**
+   * Reason why it was not sent, or why the last attempt failed. Empty if there was no problem.
+   *
+   * @generated from field: string problem = 3;
+   */
+  problem: string;
+
+  /**
+   * Time when the state last changed.
+   *
+   * @generated from field: google.protobuf.Timestamp update_time = 4;
+   */
+  updateTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message chainguard.platform.iam.v2beta1.InviteMail.
+ * Use `create(InviteMailSchema)` to create a new message.
+ */
+export declare const InviteMailSchema: GenMessage<InviteMail>;
+
+/**
+ * States of an email.
+ *
+ * @generated from enum chainguard.platform.iam.v2beta1.InviteMail.State
+ */
+export enum InviteMail_State {
+  /**
+   * Not specified.
+   *
+   * @generated from enum value: STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It waits for the first attempt or for another one.
+   *
+   * @generated from enum value: STATE_QUEUED = 1;
+   */
+  QUEUED = 1,
+
+  /**
+   * The mail server accepted it. This does not prove that it arrived.
+   *
+   * @generated from enum value: STATE_SENT = 2;
+   */
+  SENT = 2,
+
+  /**
+   * It was not sent, and there will be no further attempt.
+   *
+   * @generated from enum value: STATE_FAILED = 3;
+   */
+  FAILED = 3,
+}
+
+/**
+ * Describes the enum chainguard.platform.iam.v2beta1.InviteMail.State.
+ */
+export declare const InviteMail_StateSchema: GenEnum<InviteMail_State>;
 
 /**
  * Role of an invite.
@@ -341,7 +439,8 @@ export declare const UpdateGroupInviteRequestSchema: GenMessage<UpdateGroupInvit
  */
 export declare const GroupInvitesService: GenService<{
   /**
-   * Creates an invite and returns its code, once. Also requires the right to create role bindings. Fails with
+   * Creates an invite and returns its code and its link, once. If it is for an email address and the operator has
+   * configured SMTP, Berth sends a link there. Also requires the right to create role bindings. Fails with
    * PERMISSION_DENIED if the role has a capability that the caller does not have in the group.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.GroupInvitesService.CreateGroupInvite

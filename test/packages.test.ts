@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import type { PackageDirectory } from '../scripts/packages/definitions.ts'
+import { packPackages } from '../scripts/packages/pack.ts'
+import { onEveryDatabase } from './support/api/api-fixture.ts'
+import { EXAMPLE_OUTPUT, installExample, typeCheck } from './support/packages/client-example.ts'
+import { cleanups, serveBerth, spawnBerth, temporaryDirectory } from './support/server/process.ts'
+import { startBrowser, withoutBrowser } from './support/signin/chromium.ts'
+
+/** The published packages, from their tarballs. test/long/packages.test.ts installs them with their dependencies. */
+
+const run = promisify(execFile)
+
+/** Packages of the server that would make the command line large. */
+const serverPackages =
+  /^(kysely|pg|better-sqlite3|hono|pino|prom-client|swagger-ui-dist|@aws-sdk|@opentelemetry)/
+
+describe('the published packages', () => {
+  const cleanup = cleanups()
+  const directory = temporaryDirectory(cleanup)
+  let tarballs: Record<PackageDirectory, string>
+  before(() => {
+    tarballs = packPackages(join(directory, 'tarballs'), join(directory, 'dist'))
+  })
+  after(() => cleanup.run())
+
+  /** Unpacks a package beside the dependencies of this clone. Returns its program. */
+  async function unpack(name: PackageDirectory): Promise<string> {
+    const place = join(directory, name)
+    mkdirSync(place)
+    await run('tar', ['-xzf', tarballs[name], '-C', place])
+    symlinkSync(resolve('node_modules'), join(place, 'node_modules'))
+    return join(place, 'package/bin/berth.js')
+  }
+
+  test('the server starts from its package, and serves pages, assets and the API reference', async (t) => {
+    const { url } = await serveBerth(t, { BERTH_DATA_DIR: temporaryDirectory(t) }, [], {
+      as: await unpack('berth'),
+    })
+    for (const path of [
+      '/readyz',
+      '/sign-in',
+      '/docs',
+      '/openapi.json',
+      '/.well-known/openid-configuration',
+    ]) {
+      const { status } = await fetch(url + path)
+      assert.equal(status, 200, path)
+    }
+    const page = await (await fetch(`${url}/docs`)).text()
+    const assets = [...page.matchAll(/(?:src|href)="(\/[^"#]+)"/g)].map(([, path = '']) => path)
+    assert.ok(assets.length > 0)
+    for (const path of assets) assert.equal((await fetch(url + path)).status, 200, path)
+  })
+
+  test('the command line has no dependency of the server, and names the package that a command needs', async (t) => {
+    const program = await unpack('cli')
+    const manifest = JSON.parse(readFileSync(join(directory, 'cli/package/package.json'), 'utf8'))
+    assert.deepEqual(
+      Object.keys(manifest.dependencies).filter((name) => serverPackages.test(name)),
+      [],
+    )
+    assert.deepEqual(globSync(join(directory, 'cli/package/packages/server')), [])
+    const finish = (...args: string[]) => spawnBerth(t, args, {}, { as: program }).finished
+    assert.deepEqual(await finish('--version'), {
+      code: 0,
+      signal: null,
+      stdout: `${manifest.version}\n`,
+      stderr: '',
+    })
+    for (const args of [['serve'], ['migrate'], ['admin', 'token']]) {
+      const { code, stderr } = await finish(...args)
+      assert.equal(code, 1)
+      assert.match(stderr, /requires the package berth.*npm install --global berth/)
+    }
+  })
+
+  test('packages contain no TypeScript sources, tests or references to workspaces', async () => {
+    for (const name of ['berth', 'cli', 'client'] as const) {
+      const { stdout } = await run('tar', ['-tzf', tarballs[name]])
+      const files = stdout.trim().split('\n')
+      assert.deepEqual(
+        files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file)),
+        [],
+      )
+      for (const file of ['README.md', 'LICENSE', 'package.json'])
+        assert.ok(files.includes(`package/${file}`))
+    }
+    const compiled = globSync(join(directory, 'dist/{berth,cli,client}/**/*.{js,d.ts}'))
+    assert.ok(compiled.length > 0)
+    const unlinked = /(from|import\(|new URL\()\s*'(@berth\/|[^']+(?<!\.d)\.ts')/
+    assert.deepEqual(
+      compiled.filter((file) => unlinked.test(readFileSync(file, 'utf8'))),
+      [],
+    )
+  })
+
+  test('the types of the client hold in a strict browser project, which knows no type of Node', async (t) => {
+    const project = temporaryDirectory(t)
+    await installExample(project, tarballs.client, 'http://127.0.0.1:8080')
+    writeFileSync(
+      join(project, 'example.ts'),
+      `import { type BerthClient, createBerthClient, type Group } from '@berth/client'
+const client: BerthClient = createBerthClient({ baseUrl: location.origin, token: () => 'token' })
+export const names: readonly string[] = (await client.groups.list()).groups.map((group: Group) => group.name)
+// @ts-expect-error: groups have no such field
+export const missing = (await client.groups.get('uid')).nothing
+`,
+    )
+    await typeCheck(project, { types: [] })
+    await typeCheck(project, { types: [], module: 'esnext', moduleResolution: 'bundler' })
+  })
+
+  onEveryDatabase(
+    'the example in the README of the client',
+    (cast) => {
+      test('runs in Node from the tarball', async (t) => {
+        const { uid, owner } = await cast().organization()
+        const module = await installExample(temporaryDirectory(t), tarballs.client, cast().berth.url)
+        const env = { PATH: process.env['PATH'], ORG: uid, TOKEN: owner.api.token }
+        assert.deepEqual(await run(process.execPath, [module], { env }), {
+          stdout: EXAMPLE_OUTPUT,
+          stderr: '',
+        })
+      })
+
+      test('runs in Chromium from the tarball', { skip: withoutBrowser }, async (t) => {
+        const { uid, owner } = await cast().organization()
+        const { url } = cast().berth
+        const project = temporaryDirectory(t)
+        await installExample(project, tarballs.client, url)
+        const browser = await startBrowser()
+        t.after(() => browser.close())
+        const page = await browser.newPage()
+        const env = JSON.stringify({ ORG: uid, TOKEN: owner.api.token })
+        await page.route(`${url}/project/**`, (route) =>
+          route.fulfill({
+            path: join(project, new URL(route.request().url()).pathname.slice('/project/'.length)),
+          }),
+        )
+        writeFileSync(
+          join(project, 'index.html'),
+          `<script>process = { env: ${env} }</script>
+<script type="importmap">{ "imports": { "@berth/client": "/project/node_modules/@berth/client/berth.js" } }</script>
+<script type="module" src="/project/example.js"></script>`,
+        )
+        const lines: string[] = []
+        page.on('pageerror', (error) => lines.push(error.message))
+        page.on('console', (message) => message.type() === 'log' && lines.push(message.text()))
+        await page.goto(`${url}/project/index.html`)
+        while (lines.length < 2) await page.waitForEvent('console')
+        assert.deepEqual(lines, ['[team-a] 1', '400 INVALID_ARGUMENT name'])
+      })
+    },
+    { only: 'sqlite' },
+  )
+})

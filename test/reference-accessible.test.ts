@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
+import { assertAccessible } from './support/signin/axe.ts'
+import { signedInPage, startBrowser, withoutBrowser } from './support/signin/chromium.ts'
+
+/** The API reference for everyone, and its examples for the signed-in user. */
+
+describe('the API reference', { skip: withoutBrowser }, () => {
+  let berth: TestBerth
+  let chromium: Browser
+  let page: Page
+  before(async () => {
+    berth = await startTestBerth({ name: 'sqlite', open: undefined })
+    chromium = await startBrowser()
+    page = (await signedInPage(chromium, berth)).page
+  })
+  after(async () => {
+    await chromium?.close()
+    await berth?.stop()
+  })
+
+  const open = async (fragment = '', on = page) => {
+    await on.goto('about:blank')
+    await on.setViewportSize({ width: 1280, height: 800 })
+    await on.goto(`${berth.url}/docs${fragment}`)
+    await on.waitForSelector('.opblock-tag-section')
+    if (fragment !== '') await on.waitForSelector('.is-open .responses-wrapper')
+  }
+
+  test('the list passes axe, and the form for the token', async () => {
+    await open()
+    await assertAccessible(page, 'docs')
+    await page.locator('.scheme-container .authorize').click()
+    await page.waitForSelector('.modal-ux')
+    await assertAccessible(page, 'docs token')
+  })
+
+  for (const operation of ['Groups/ListGroups', 'Groups/CreateGroup'])
+    test(`the operation ${operation} passes axe with a response`, async () => {
+      await open(`#/${operation}`)
+      await page.locator('.is-open .try-out__btn').click()
+      await page.locator('.is-open .execute').click()
+      await page.waitForSelector('.live-responses-table tbody .response-col_status')
+      await assertAccessible(page, `docs ${operation}`)
+    })
+
+  test('its examples are for the group that the signed-in user chooses, except those of deletions', async () => {
+    await open('#/Groups/CreateGroup')
+    assert.equal(await page.locator('#group option:checked').textContent(), 'default')
+    await page.locator('.is-open .try-out__btn').click()
+    const parent = page.locator('.is-open tr[data-param-name="uid"] input')
+    assert.equal(await parent.inputValue(), berth.organization)
+    await open('#/Groups/DeleteGroup')
+    await page.locator('.is-open .try-out__btn').click()
+    const uid = await page.locator('.is-open tr[data-param-name="uid"] input').inputValue()
+    assert.ok(!uid.startsWith(berth.organization), uid)
+  })
+
+  test('anyone else enters the uid of a group; an invalid one changes nothing', async () => {
+    const guest = await (await chromium.newContext()).newPage()
+    await open('#/Groups/CreateGroup', guest)
+    const isFilled = (uid: string) => `document.querySelector('.is-open')?.textContent.includes('${uid}')`
+    const group = `${'a'.repeat(40)}/${'b'.repeat(16)}`
+    await guest.fill('#group', 'my-org')
+    await guest.keyboard.press('Tab')
+    assert.equal(await guest.evaluate('document.getElementById("group").validity.valid'), false)
+    assert.equal(await guest.evaluate(isFilled('my-org')), false)
+    await guest.fill('#group', group)
+    await guest.keyboard.press('Tab')
+    await guest.waitForFunction(isFilled(group))
+    await guest.context().close()
+  })
+})
