@@ -247,6 +247,19 @@ onEveryDatabase('the session of the console', (cast) => {
     assert.doesNotMatch(html, /<script(?![^>]* src=)(?! type="application\/json")/)
   })
 
+  test('login CSRF: a link to a provider with a page of the console asks before it signs in', async () => {
+    const { owner, uid } = await cast().organization()
+    const { uid: provider } = await owner.api.create(`iam/identityProviders/${uid}`, {
+      name: newName('idp'),
+      defaultRole: managedRole('viewer'),
+      oidc: { issuer: 'https://login.example', clientId: 'berth', clientSecret: 'correct horse' },
+    })
+    const browser = webBrowser(cast().berth.url, { follow: false })
+    const asked = await browser.open(`/sign-in/provider?with=${provider}&request=%2Fconsole`)
+    assert.equal(asked.status, 200)
+    assert.equal(asked.redirectedTo, undefined)
+  })
+
   test('a signed-out browser is sent to the sign-in, and returns to the page, never to another host', async () => {
     const { berth } = cast()
     const { account } = await localAccount(berth, `${newName('grace')}@example.com`)
