@@ -247,8 +247,8 @@ function InviteDialog({
       isDisabled={roleUid === ''}
       onClose={onClose}
       submit={async () => {
-        const { code } = await api.groupInvites.create(uid, { roleUid, email: email.trim(), ttl, singleUse })
-        onCreated(`${location.origin}/invite#${code}`)
+        const { link } = await api.groupInvites.create(uid, { roleUid, email: email.trim(), ttl, singleUse })
+        onCreated(link)
         await queries.invalidateQueries({ queryKey: ['invites', uid] })
       }}
     >

@@ -8,7 +8,9 @@ import { IMMUTABLE, type StaticFile, staticFile } from '../../port/documents/sta
 /** The stylesheet, scripts and icon of the pages. Their addresses contain a revision, so that browsers can cache them. */
 
 const fileText = (at: URL) => readFileSync(at, 'utf8')
-const staticText = (name: string) => fileText(new URL(`./static/${name}`, import.meta.url))
+/** One literal, which the build of the published package finds. */
+const staticAt = new URL('./static/', import.meta.url)
+const staticText = (name: string) => fileText(new URL(name, staticAt))
 
 /** The browser part of the passkey library, as one script. */
 const webauthnScript = new URL(
