@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import {
   blobPath,
   copyInstallation,
@@ -19,6 +20,8 @@ import {
   withPassphrase,
 } from './support/database/backups.ts'
 import { openDatabase } from './support/database/open-database.ts'
+import { freePort } from './support/database/postgres.ts'
+import { mailEnvironment, startMailServer } from './support/mail/mail-server.ts'
 import { digest, pushBlob, pushImage, testImage } from './support/registry/registry.ts'
 import {
   cleanups,
@@ -89,6 +92,50 @@ describe('backup and restore of a SQLite installation', () => {
       return rows
     }
     assert.deepEqual(await keys(to), await keys(env))
+    await there.stop()
+  })
+
+  test('a restored installation sends no email that waited when it was backed up', async () => {
+    const from = createEmptyInstallation(t)
+    // Nothing listens there: the email waits.
+    const first = await startServing(t, { ...from, ...mailEnvironment({ port: await freePort() }) })
+    const email = 'grace@example.com'
+    const invites = `/iam/v2beta1/groupInvites/${first.root}`
+    const invite = { roleUid: managedRoleByName.get('viewer')?.uid, ttl: '3600s' }
+    const { json: invited } = await first.api('POST', invites, { ...invite, email })
+    await first.stop()
+    const source = await openDatabase(from)
+    // Due at once, also after an attempt of the first server.
+    const due = { due_ms: 1, runner: '', lease_ms: 0 }
+    await source.kysely.updateTable('mails').set(due).where('state', '=', 'queued').execute()
+    const waiting = await source.kysely.selectFrom('mails').select(['uid', 'state']).execute()
+    await source.close()
+    assert.deepEqual(waiting, [{ uid: invited.uid, state: 'queued' }])
+    const backups = join(temporaryDirectory(t), 'backups')
+    await runAdminJson(t, from, 'backup', backups)
+
+    const to = createEmptyInstallation(t)
+    await runAdminJson(t, to, 'restore', backups)
+    const restored = await openDatabase(to)
+    const mails = await restored.kysely.selectFrom('mails').select(['uid', 'state', 'data']).execute()
+    await restored.close()
+    assert.deepEqual(
+      mails.map(({ uid, state, data }) => [uid, state, data.length]),
+      [[invited.uid, 'failed', 0]],
+      'the code of the invite is not restored either',
+    )
+    const mail = await startMailServer(t, { tls: 'none' })
+    const there = await startServing(t, { ...to, ...mailEnvironment(mail) })
+    const { json: read } = await there.api('GET', `/iam/v2beta1/groupInvites/${invited.uid}`)
+    const { mail: told } = read as { mail?: { state: string; problem: string } }
+    assert.deepEqual([told?.state, told?.problem], ['STATE_FAILED', 'it waited when the backup was created'])
+    // Email that is created later than the restore is sent, after what was due before.
+    await there.api('POST', invites, { ...invite, email: 'ada@example.com' })
+    await mail.next('ada@example.com')
+    assert.deepEqual(
+      mail.received.map(({ to }) => to),
+      [['ada@example.com']],
+    )
     await there.stop()
   })
 

@@ -388,7 +388,7 @@ describe('commands', () => {
     assert.equal(await stderrOf(...bindings('delete', uid, '--yes')), 'revoked viewer in five from worker\n')
   })
 
-  test('invites are made with a code that is shown once, listed and withdrawn', async () => {
+  test('invites are created with a link that is shown once, listed and revoked', async () => {
     const { cli, ok, json, refused, stderrOf } = await inOrganization('six')
     const invites = (...args: string[]) => ['iam', 'invites', ...args]
     const { stdout, stderr } = await cli.run(invites('create', 'six', '--role', 'editor', '--single-use'))
@@ -398,7 +398,7 @@ describe('commands', () => {
     )
     assert.match(
       stderr,
-      /not shown again\):\n\n {2}\S{100,}\n\nTo accept it, run berth auth login --invite-code CODE/,
+      /not shown again\):\n\n {2}http\S+\/invite#\S{100,}\n\nSend the link to the user\. .*\nIn a terminal: berth auth login --invite-code CODE/,
     )
     const made = await json(
       ...invites('create', 'six', '--role', 'viewer', '--email', 'bob@example.com', '--ttl', '1d12h'),

@@ -460,7 +460,7 @@ onEveryStore('registry: push', (cast) => {
       `${root}/a b`,
       `${root}/a%2fb`,
       `${root}/%2e%2e/b`,
-      `${root}/${'a/'.repeat(40)}b`,
+      `${root}/${'a/'.repeat(limits.groupDepthMax + 1)}b`,
     ])
       assertOciError(await owner.request('POST', `${bad}/blobs/uploads/`), 400, 'NAME_INVALID', bad)
     // Words of the protocol are names like any other.

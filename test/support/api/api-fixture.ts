@@ -144,7 +144,8 @@ export function onEveryStore(
   onEveryDatabase(title, suite, { ...options, stores: true })
 }
 
-function createApiFixture(berth: TestBerth): ApiFixture {
+/** For suites that start their server themselves. */
+export function createApiFixture(berth: TestBerth): ApiFixture {
   const admin = apiOf(berth, berth.token)
   const { db } = berth.berth.installation.store
   const contents = async () => {

@@ -242,6 +242,8 @@ export async function createTenant(
       repoPolicy: { uid: repo, immutableTags: { patterns: [`never-${newName()}`] } },
     }),
     'RepoPolicies.PreviewRetention': () => ({ uid: repo }),
+    'Manifests.PreviewUntaggedManifests': () => ({ uid: repo }),
+    'Manifests.DeleteUntaggedManifests': () => ({ uid: repo }),
     'RepoPolicies.ApplyRetention': async () => {
       const uid = await newRepo()
       await call('PATCH', `${berth.url}/registry/v2beta1/repos/${uid}/policy`, {

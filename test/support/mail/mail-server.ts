@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { selfSignedCertificate } from '../http/certificate.ts'
 import type { Cleanup } from '../server/process.ts'
-import type { Answers, MailServerOptions } from './smtp-server-process.ts'
+import type { Answers, MailServerOptions, Release } from './smtp-server-process.ts'
 
 /** A mail server process, and the messages that it received. */
 export interface MailServer {
@@ -15,6 +15,8 @@ export interface MailServer {
   readonly received: readonly ReceivedMail[]
   /** Codes with which it refused recipients so far. */
   readonly refused: readonly number[]
+  /** Recipients of the messages that a holding server received without an answer so far. */
+  readonly held: readonly string[]
   /** The next message to an address that was not returned yet. */
   next(to: string): Promise<ReceivedMail>
   /** Resolves when it has refused `count` recipients in total. */
@@ -23,6 +25,8 @@ export interface MailServer {
   closed(): Promise<void>
   /** Answers of the next recipients. */
   answer(...answers: Answers['answers']): void
+  /** Answers to the messages that a holding server holds, and to all later ones. */
+  release(): void
   stop(): Promise<void>
 }
 
@@ -55,6 +59,7 @@ export async function startMailServer(
   const received: ReceivedMail[] = []
   const taken = new Set<ReceivedMail>()
   const refused: number[] = []
+  const held: string[] = []
   let closed = 0
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -63,9 +68,10 @@ export async function startMailServer(
   }
   t.after(stop)
   const [first] = (await once(child, 'message')) as [{ readonly port: number }]
-  child.on('message', (message: { refused?: number; closed?: boolean } & RawMail) => {
+  child.on('message', (message: { refused?: number; closed?: boolean; held?: string[] } & RawMail) => {
     if (message.refused !== undefined) refused.push(message.refused)
     else if (message.closed) closed++
+    else if (message.held !== undefined) held.push(...message.held)
     else received.push(readMail(message))
   })
   const until = async <T>(what: string, look: () => T | undefined): Promise<T> => {
@@ -81,6 +87,7 @@ export async function startMailServer(
     certificate: cert,
     received,
     refused,
+    held,
     next: (to) =>
       until(`email to ${to}`, () => {
         const found = received.find((mail) => mail.to.includes(to) && !taken.has(mail))
@@ -94,6 +101,7 @@ export async function startMailServer(
       await until('closed connection', () => (closed > 0 ? true : undefined))
     },
     answer: (...answers) => child.send({ answers } satisfies Answers),
+    release: () => child.send({ release: true } satisfies Release),
     stop,
   }
 }

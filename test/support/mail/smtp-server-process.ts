@@ -14,6 +14,8 @@ export interface MailServerOptions {
   readonly login?: { readonly user: string; readonly password: string }
   /** Sends one byte of its greeting at a time, and never ends it. */
   readonly drips?: boolean
+  /** Answers to messages only after the parent has released them. */
+  readonly holds?: boolean
 }
 
 /** What it answers to the next recipients, in this order; afterwards it accepts them. */
@@ -21,9 +23,22 @@ export interface Answers {
   readonly answers: readonly { readonly code: number; readonly text: string }[]
 }
 
+/** Ends the holding of messages: of those that wait, and of all later ones. */
+export interface Release {
+  readonly release: true
+}
+
 const options = JSON.parse(process.argv[2] ?? '{}') as MailServerOptions
 const answers: Answers['answers'][number][] = []
-process.on('message', (message: Answers) => answers.push(...message.answers))
+const held: (() => void)[] = []
+let holds = options.holds === true
+process.on('message', (message: Answers | Release) => {
+  if ('answers' in message) answers.push(...message.answers)
+  else {
+    holds = false
+    for (const finish of held.splice(0)) finish()
+  }
+})
 process.on('disconnect', () => process.exit())
 
 const listening: SMTPServer | Server = options.drips ? drippingServer() : mailServer()
@@ -59,14 +74,20 @@ function mailServer(): SMTPServer {
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
         const { mailFrom, rcptTo } = session.envelope
-        process.send?.({
-          from: mailFrom === false ? '' : mailFrom.address,
-          to: rcptTo.map(({ address }) => address),
-          secure: session.secure,
-          user: session.user ?? '',
-          raw: Buffer.concat(chunks).toString('utf8'),
-        })
-        done()
+        const to = rcptTo.map(({ address }) => address)
+        const finish = () => {
+          process.send?.({
+            from: mailFrom === false ? '' : mailFrom.address,
+            to,
+            secure: session.secure,
+            user: session.user ?? '',
+            raw: Buffer.concat(chunks).toString('utf8'),
+          })
+          done()
+        }
+        if (!holds) return finish()
+        held.push(finish)
+        process.send?.({ held: to })
       })
     },
   })

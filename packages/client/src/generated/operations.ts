@@ -144,6 +144,10 @@ export const operations = {
     list: { kind: 'list', verb: 'GET', path: '/audit/v1/events', items: 'events', repeat: 'always' },
     get: { kind: 'get', verb: 'GET', path: '/audit/v1/events/{uid}', repeat: 'always' },
   },
+  manifests: {
+    previewUntaggedManifests: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/manifests:previewUntagged', body: true, repeat: 'always' },
+    deleteUntaggedManifests: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/manifests:deleteUntagged', body: true, repeat: 'always' },
+  },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Operation>>>>
 
 export interface Services {
@@ -683,5 +687,21 @@ export interface Services {
     all(request?: Omit<types.ListAuditEventsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.AuditEvent, void>
     /** Returns an event. Fails with NOT_FOUND if the event does not exist or was deleted. */
     get(uid: string, options?: CallOptions): Reply<types.AuditEvent>
+  }
+  /** Deletes manifests of a repo that nothing needs, once and on request. Retention deletes them regularly. */
+  readonly manifests: {
+    /**
+     * Returns what DeleteUntaggedManifests would delete now and why it would keep the rest, without deleting
+     * anything. Attached tags that would be deleted come first, ordered by name, then manifests, ordered by
+     * digest. Fails with NOT_FOUND if the repo does not exist.
+     */
+    previewUntaggedManifests(request: types.PreviewUntaggedManifestsRequest, options?: CallOptions): Reply<types.PreviewUntaggedManifestsResponse>
+    /**
+     * Deletes manifests that were not pushed and did not lose a tag for some time, if no tag points to them, no
+     * index references them and their subject does not exist, together with the mutable tags that are attached
+     * to them (`sha256-...`). One call deletes at most 200 manifests; call it again until none remain. Does not
+     * delete blobs; garbage collection does. Fails with NOT_FOUND if the repo does not exist.
+     */
+    deleteUntaggedManifests(request: types.DeleteUntaggedManifestsRequest, options?: CallOptions): Reply<types.DeleteUntaggedManifestsResponse>
   }
 }

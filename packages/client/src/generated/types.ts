@@ -1195,6 +1195,24 @@ export interface DeleteTagRequest {
   readonly uid: string
 }
 
+/** Request message for DeleteUntaggedManifests. */
+export interface DeleteUntaggedManifestsRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Minimum time since a manifest was pushed or lost its last tag. At least 1 hour. Unset: 1 day. */
+  readonly olderThan?: string | undefined
+}
+
+/** Response message for DeleteUntaggedManifests. */
+export interface DeleteUntaggedManifestsResponse {
+  /** Number of deleted manifests. */
+  readonly deletedManifests: number
+  /** Number of deleted attached tags. */
+  readonly deletedTags: number
+  /** Number of manifests that could also be deleted. Call the method again to delete them. */
+  readonly remainingManifests: number
+}
+
 /** Request message for Delete. */
 export interface DeletionRequest {
   /** UID of the caller's own identity. */
@@ -2880,6 +2898,37 @@ export interface PreviewRetentionResponse {
   readonly deletedTags: number
   /** Number of manifests that would be deleted, over all pages. */
   readonly deletedManifests: number
+}
+
+/** Request message for PreviewUntaggedManifests. */
+export interface PreviewUntaggedManifestsRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Minimum time since a manifest was pushed or lost its last tag. At least 1 hour. Unset: 1 day. */
+  readonly olderThan?: string | undefined
+  /** Whether to exclude manifests that are kept. Tags that are kept are never included. */
+  readonly deletedOnly?: boolean | undefined
+  /** Page size. 0 means 50; values above 200 mean 200. */
+  readonly pageSize?: number | undefined
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for PreviewUntaggedManifests. */
+export interface PreviewUntaggedManifestsResponse {
+  /** Tags that would be deleted, ordered by name, then manifests, ordered by digest. */
+  readonly verdicts: readonly RetentionVerdict[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of manifests that would be deleted, over all pages. */
+  readonly deletedManifests: number
+  /** Number of attached tags that would be deleted with them, over all pages. */
+  readonly deletedTags: number
+  /**
+   * Size of the blobs that only these manifests reference in the repo, over all pages. Garbage collection
+   * deletes those that no other repo has. Set on the first page only.
+   */
+  readonly unreferencedBytes: string
 }
 
 /** Profile of a user. */

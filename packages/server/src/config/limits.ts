@@ -244,6 +244,9 @@ export const limits = {
   retentionBatchRows: 50,
   /** Untagged manifests that one retention run deletes or a preview lists; the next run continues. */
   retentionManifestsMax: 100_000,
+  /** Age of the untagged manifests that are deleted on request without an age, and how many one request deletes. */
+  untaggedAgeMsDefault: DAY_MS,
+  untaggedDeletionsMax: 200,
   /** Warnings in one response, and characters of one. */
   warningsMax: 8,
   warningCharsMax: 500,

@@ -73,7 +73,7 @@ async function isQueueFull(tx: Tx): Promise<boolean> {
     .select('uid')
     .where('state', '=', 'queued')
     .orderBy('due_ms')
-    .offset(limits.mailQueueMax)
+    .offset(limits.mailQueueMax - 1)
     .limit(1)
     .execute()
   return row !== undefined

@@ -43,6 +43,7 @@ import type { BlobStore } from '../registry/blobs/blob-store.ts'
 import { registryGroupDependents } from '../registry/group-dependents.ts'
 import type { ManifestReader } from '../registry/manifests/manifest-reader.ts'
 import { imageConfigurationReader, imagesService } from '../registry/resources/images.ts'
+import { manifestsService } from '../registry/resources/manifests.ts'
 import { repoPoliciesService } from '../registry/resources/repo-policies.ts'
 import { reposService } from '../registry/resources/repos.ts'
 import { tagsService } from '../registry/resources/tags.ts'
@@ -198,6 +199,7 @@ export function createServices(
     subscriptionsService,
     imagesService(store, deps.blobs, deps.manifests),
     repoPoliciesService(store),
+    manifestsService(store),
     advisoriesService(store),
     advisoryDocumentsService(store, deps.documentReader),
     advisoryFeedsService(store, { plainHttp: deps.plainHttpIssuers }),

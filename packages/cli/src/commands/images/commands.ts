@@ -12,6 +12,7 @@ import { repoCommands, repoParameters, resolveRepo } from './repos.ts'
 import { deleteCommand, deleteTagCommand, setTagCommand } from './tag-changes.ts'
 import { resolveTagCommand, tagHistoryCommand, tagListCommand } from './tags.ts'
 import { transferCommands } from './transfer.ts'
+import { deleteUntaggedCommand } from './untagged.ts'
 
 /** Commands for images, repositories and their tags. */
 
@@ -64,7 +65,7 @@ export const imagesCommands: CommandBody = {
       name: 'repos',
       aliases: ['repo'],
       summary: 'Manage repositories',
-      commands: repoCommands,
+      commands: [...repoCommands, deleteUntaggedCommand],
     },
     {
       name: 'tags',

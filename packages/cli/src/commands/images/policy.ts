@@ -41,7 +41,7 @@ const policyView = (names: ResourceNames): View<RepoPolicy> => ({
   load: (policies) => names.load({ repos: policies.map(({ uid }) => uid) }),
 })
 
-const verdictView: View<RetentionVerdict> = {
+export const verdictView: View<RetentionVerdict> = {
   columns: [
     { title: 'TAG', kind: 'name', value: ({ tag }) => tag },
     { title: 'DIGEST', value: ({ digest }) => digest },
@@ -53,7 +53,7 @@ const verdictView: View<RetentionVerdict> = {
   empty: 'no tags or manifests',
 }
 
-function formatCounts({
+export function formatCounts({
   deletedTags,
   deletedManifests,
 }: Readonly<Record<'deletedTags' | 'deletedManifests', number>>): string {
@@ -84,7 +84,7 @@ function parseRule(text: string): RetentionRule {
   return { ...rule, patterns }
 }
 
-async function loadRepoPath({ names }: Invocation, uid: string): Promise<string> {
+export async function loadRepoPath({ names }: Invocation, uid: string): Promise<string> {
   await names.load({ repos: [uid] })
   return names.repoPath(uid)
 }

@@ -163,7 +163,8 @@ test('lists and maps have at most overlayEntriesMax entries, a whole overlay ove
   ])
 
   const sized = (bytes: number) => ({ environment: { A: 'x'.repeat(bytes) } })
-  const around = 11
+  /** Tags and lengths of the message around the text. */
+  const around = 13
   assert.deepEqual(fieldsOf(sized(limits.overlayBytesMax - around)), [])
   assert.deepEqual(fieldsOf(sized(limits.overlayBytesMax)), ['customOverlay'])
 })

@@ -1,6 +1,6 @@
 import { notFound } from '../../api/errors.ts'
 import type { Db, Tx } from '../../storage/db.ts'
-import { lockResource } from '../../storage/resource-rows.ts'
+import { lockResource, readResource } from '../../storage/resource-rows.ts'
 import type { RepoRow } from '../../storage/schema/tables.ts'
 
 /** The type of repos in errors. */
@@ -12,6 +12,13 @@ export const REPO_TYPE = 'registry.chainguard.dev/Repo'
  */
 export async function lockRepo(db: Db, tx: Tx, uid: string): Promise<RepoRow> {
   const row = await lockResource(db, tx, 'repos', uid, 'update')
+  if (row === undefined) throw notFound(REPO_TYPE, uid)
+  return row
+}
+
+/** Returns a repo. Throws code 5 if it does not exist. */
+export async function requireRepo(db: Db, uid: string): Promise<RepoRow> {
+  const row = await readResource(db, 'repos', uid)
   if (row === undefined) throw notFound(REPO_TYPE, uid)
   return row
 }

@@ -11,7 +11,7 @@ import {
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
 import { create, type DescMessage, equals, type MessageShape, toBinary } from '@bufbuild/protobuf'
 import type { Duration } from '@bufbuild/protobuf/wkt'
-import { type FieldViolation, failedPrecondition, invalidArgument, notFound } from '../../api/errors.ts'
+import { type FieldViolation, failedPrecondition, invalidArgument } from '../../api/errors.ts'
 import { requireEtagMatch } from '../../api/etag.ts'
 import { requireValid } from '../../api/fields.ts'
 import { applyUpdate, durationMs } from '../../api/messages.ts'
@@ -22,13 +22,13 @@ import { authorizationOf, requireCapabilities, requireScope } from '../../pipeli
 import { implement } from '../../pipeline/call.ts'
 import { mutate } from '../../storage/changes/mutation.ts'
 import { callerBinding, readCursor } from '../../storage/list/list.ts'
-import { nextUpdateMs, readResource } from '../../storage/resource-rows.ts'
+import { nextUpdateMs } from '../../storage/resource-rows.ts'
 import type { RepoPolicyRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { lockPolicy, policyBytes, readPolicy, toPolicy } from '../policies/policy-rows.ts'
 import { checkPatterns } from '../policies/tag-patterns.ts'
 import { previewRetention } from '../retention/preview.ts'
-import { lockRepo, REPO_TYPE } from './parent-repo.ts'
+import { lockRepo, requireRepo } from './parent-repo.ts'
 
 /** Policies of repos: read, set and preview them. retention.ts applies their retention rules, tags.ts the rest. */
 
@@ -37,16 +37,10 @@ const deleteCapabilities = capabilitySetOf([Capability.CAP_TAG_DELETE, Capabilit
 export function repoPoliciesService(store: Store) {
   const { db, clock, pageTokens } = store
 
-  const requireRepo = async (uid: string) => {
-    const repo = await readResource(db, 'repos', uid)
-    if (repo === undefined) throw notFound(REPO_TYPE, uid)
-    return repo
-  }
-
   return implement(RepoPoliciesService, {
     async getRepoPolicy(_request, call) {
       const { scope } = requireScope(call)
-      const repo = await requireRepo(scope)
+      const repo = await requireRepo(db, scope)
       return toPolicy(repo, await readPolicy(db.kysely, scope))
     },
 
@@ -101,7 +95,7 @@ export function repoPoliciesService(store: Store) {
       call,
     ) {
       const { scope } = requireScope(call)
-      const repo = await requireRepo(scope)
+      const repo = await requireRepo(db, scope)
       if (pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
       requireValid(...checkImmutable(immutableTags), ...checkRetention(retentionOverride))
       const row = await readPolicy(db.kysely, scope)
@@ -114,7 +108,7 @@ export function repoPoliciesService(store: Store) {
       const rules = Buffer.from(toBinary(RepoPolicySchema, immutable)).toString('base64')
       const listKey = JSON.stringify([...callerBinding(call), scope, rules, deletedOnly])
       const after = readCursor(pageTokens, pageToken, listKey)?.after as [string, string] | undefined
-      const { last, ...page } = await previewRetention(
+      const { last, deletedManifests, ...page } = await previewRetention(
         store,
         { repo: scope, retention, immutable },
         { deletedOnly, after, size: effectivePageSize(pageSize) },
@@ -122,6 +116,7 @@ export function repoPoliciesService(store: Store) {
       return {
         $typeName: 'berth.registry.v1.PreviewRetentionResponse' as const,
         ...page,
+        deletedManifests: deletedManifests.size,
         nextPageToken:
           last === undefined ? '' : pageTokens.issue({ after: last, skip: 0, skipped: 0 }, listKey),
       }
@@ -200,7 +195,8 @@ function checkRule(
   ]
 }
 
-function checkAge(age: Duration | undefined, field: string): FieldViolation | undefined {
+/** The age of tags or manifests that are deleted. */
+export function checkAge(age: Duration | undefined, field: string): FieldViolation | undefined {
   if (age === undefined) return undefined
   const { retentionAgeMsMin: min, retentionAgeMsMax: max } = limits
   const ms = durationMs(age)

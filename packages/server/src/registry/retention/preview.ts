@@ -15,6 +15,8 @@ import { manifestsToDelete, manifestUses } from './unreferenced-manifests.ts'
 
 export interface PreviewPage {
   readonly deletedOnly: boolean
+  /** Leaves out tags that are kept, even if manifests that are kept are shown. */
+  readonly deletedTagsOnly?: boolean
   /** End of the previous page: `tag` or `manifest`, and its name or digest. */
   readonly after: readonly [string, string] | undefined
   readonly size: number
@@ -23,7 +25,7 @@ export interface PreviewPage {
 export interface Preview {
   readonly verdicts: RetentionVerdict[]
   readonly deletedTags: number
-  readonly deletedManifests: number
+  readonly deletedManifests: ReadonlySet<string>
   /** End of the page, if there are more. */
   readonly last: [string, string] | undefined
 }
@@ -31,7 +33,7 @@ export interface Preview {
 export async function previewRetention(
   { db, clock }: Pick<Store, 'db' | 'clock'>,
   target: RetentionTarget,
-  { deletedOnly, after, size }: PreviewPage,
+  { deletedOnly, deletedTagsOnly = deletedOnly, after, size }: PreviewPage,
 ): Promise<Preview> {
   const now = clock()
   const [kind = 'tag', name = ''] = after ?? []
@@ -46,7 +48,7 @@ export async function previewRetention(
   for await (const tagVerdicts of evaluateTags(db.kysely, target, rules, deletedManifests))
     for (const { tag, deleted, reason } of tagVerdicts) {
       if (deleted) deletedTags++
-      const isShown = kind === 'tag' && tag.name > name && (deleted || !deletedOnly)
+      const isShown = kind === 'tag' && tag.name > name && (deleted || !deletedTagsOnly)
       if (!isShown || verdicts.length > size) continue
       const updateTime = timestampOf(tag.updated_ms)
       verdicts.push(
@@ -70,7 +72,7 @@ export async function previewRetention(
   return {
     verdicts: shown,
     deletedTags,
-    deletedManifests: deletedManifests.size,
+    deletedManifests,
     last:
       end === undefined || verdicts.length <= size
         ? undefined

@@ -4,7 +4,6 @@ import { fromBinary } from '@bufbuild/protobuf'
 import { durationMs } from '../../api/messages.ts'
 import { fullMethodName } from '../../api/method-name.ts'
 import { rootOf } from '../../api/uid.ts'
-import { limits } from '../../config/limits.ts'
 import { recordEvent } from '../../storage/changes/audit-events.ts'
 import { inTransaction, type Tx } from '../../storage/db.ts'
 import { JobInterrupted, type JobLease } from '../../storage/jobs/job-leases.ts'
@@ -12,19 +11,18 @@ import { lockResource } from '../../storage/resource-rows.ts'
 import type { RepoPolicyRow } from '../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
-import { deleteManifests, lockManifestParts } from '../quota/usage.ts'
 import { removeTag } from '../resources/tags.ts'
 import {
   evaluateTags,
   existingManifests,
-  listAttachedTags,
   type NewestTags,
   prepareRules,
   type RetentionTarget,
   subjectOfTag,
   type TagCandidate,
 } from './evaluation.ts'
-import { manifestsToDelete, manifestUses } from './unreferenced-manifests.ts'
+import { batches, deleteUnreferencedManifests } from './manifest-deletion.ts'
+import { manifestsToDelete } from './unreferenced-manifests.ts'
 
 /**
  * One run of retention in a repo. It searches for tags and manifests without locks and deletes them in small batches; the transaction that
@@ -140,42 +138,15 @@ async function deleteManifestBatch(
   options: RetentionRunOptions,
 ): Promise<void> {
   const { store, counts } = options
-  const { db } = store
-  const { repo } = target
-  const deleted = await inLockedRepo(lease, options, async (tx) => {
-    const n = { tags: 0, manifests: 0 }
-    await lockManifestParts(db, tx, repo, digests)
-    // In sequence: a manifest can be the last use of the next one.
-    for (const digest of digests) {
-      const sql = sqlText(db.engine)
-      const text = `select digest from manifests m where root = ${sql.bind(rootOf(repo))} and repo = ${sql.bind(repo)}
-        and digest = ${sql.bind(digest)} and touched_ms <= ${sql.bind(untilMs)}
-        and not ${manifestUses.tag} and not ${manifestUses.index} and not ${manifestUses.subject}`
-      if ((await runInTransaction(tx, text, sql)).length === 0) continue
-      await deleteManifests(db, tx, repo, [digest])
-      await recordDeletion(tx, options, 'berth.registry.v1.Distribution/DeleteManifest', repo)
-      n.tags += await removeAttachedTags(tx, target, digest, options)
-      n.manifests++
-    }
-    return n
-  })
+  const deleted = await inLockedRepo(lease, options, (tx) =>
+    deleteUnreferencedManifests(store, tx, target, {
+      digests,
+      untilMs,
+      record: (method, uid) => recordDeletion(tx, options, method, uid),
+    }),
+  )
   counts.tags += deleted.tags
   counts.manifests += deleted.manifests
-}
-
-/** Deletes tags of signatures and other attachments of a deleted manifest. */
-async function removeAttachedTags(
-  tx: Tx,
-  target: RetentionTarget,
-  digest: string,
-  options: RetentionRunOptions,
-): Promise<number> {
-  const tags = await listAttachedTags(tx, target, digest)
-  for (const tag of tags) {
-    await removeTag(options.store, tx, tag)
-    await recordDeletion(tx, options, fullMethodName(TagsService.method.deleteTag), tag.uid)
-  }
-  return tags.length
 }
 
 /** Runs a transaction in which no other one writes tags of the repo, and in which the lease is held. */
@@ -199,9 +170,4 @@ async function recordDeletion(
   uid: string,
 ): Promise<void> {
   await recordEvent(tx, { timeMs: store.clock(), actor: 'system', method, uid, requestId, address: '' })
-}
-
-function* batches<T>(all: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < all.length; at += limits.retentionBatchRows)
-    yield all.slice(at, at + limits.retentionBatchRows)
 }

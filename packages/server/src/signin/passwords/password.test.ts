@@ -197,14 +197,15 @@ test('an empty hash matches no password', async () => {
 test('verifying an unknown account takes as long', async () => {
   const stored = await hashPassword('purple wagon sings loudly')
   const timeOf = async (hash: string) => {
-    const times: number[] = []
-    for (let at = 0; at < 7; at++) {
-      const start = performance.now()
-      await verifyPassword(hash, 'another password')
-      times.push(performance.now() - start)
-    }
-    return times.sort((a, b) => a - b)[3] ?? 0
+    const start = performance.now()
+    await verifyPassword(hash, 'another password')
+    return performance.now() - start
   }
-  const [there, missing] = [await timeOf(stored), await timeOf('')]
+  // In turns, and the shortest times: other processes only add to them.
+  let [there, missing] = [Infinity, Infinity]
+  for (let at = 0; at < 7; at++) {
+    there = Math.min(there, await timeOf(stored))
+    missing = Math.min(missing, await timeOf(''))
+  }
   assert.ok(missing > there / 3 && missing < there * 3, `${there} ms against ${missing} ms`)
 })

@@ -66,7 +66,7 @@ export function formatWait(ms: number): string {
 
 const MINUTE_MS = 60_000
 
-function hashKey(key: string): string {
+export function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url')
 }
 
