@@ -59,7 +59,7 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
     await page.fill('#organization', 'default')
     await page.click('details button')
     await page.getByRole('link', { name: 'Continue' }).click()
-    await page.waitForURL(`${berth.url}/account`)
+    await page.waitForURL(`${berth.url}/`)
     assert.match(await page.innerText('main'), /ada@example\.com/)
 
     // A client requests this provider, and the user wants to sign in there as another user.

@@ -196,10 +196,8 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
 
     flow('signing out ends the session, deleting the provider ends its sessions and tokens', async () => {
       const first = webBrowser(berth.url)
-      const account = await signIn(
-        first,
-        await first.open(withQuery('/sign-in/provider', { with: uid('plain') })),
-      )
+      await signIn(first, await first.open(withQuery('/sign-in/provider', { with: uid('plain') })))
+      const account = await first.open('/account')
       await first.post('/sign-out', { form_token: account.forms[0]?.fields['form_token'] })
       assert.equal(await isSignedIn(first), false)
 

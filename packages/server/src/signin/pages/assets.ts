@@ -8,9 +8,6 @@ import { IMMUTABLE, type StaticFile, staticFile } from '../../port/documents/sta
 /** The stylesheet, scripts and icon of the pages. Their addresses contain a revision, so that browsers can cache them. */
 
 const fileText = (at: URL) => readFileSync(at, 'utf8')
-/** One literal, which the build of the published package finds. */
-const staticAt = new URL('./static/', import.meta.url)
-const staticText = (name: string) => fileText(new URL(name, staticAt))
 
 /** The browser part of the passkey library, as one script. */
 const webauthnScript = new URL(
@@ -19,12 +16,24 @@ const webauthnScript = new URL(
 )
 
 const files = {
-  'berth.css': { content: `${tokensCss}${baseCss}${staticText('berth.css')}`, type: 'text/css' },
+  'berth.css': {
+    content: `${tokensCss}${baseCss}${fileText(new URL('./static/berth.css', import.meta.url))}`,
+    type: 'text/css',
+  },
   'icon.svg': { content: iconSvg, type: 'image/svg+xml' },
   'webauthn.js': { content: fileText(webauthnScript), type: 'text/javascript' },
-  'fragment-code.js': { content: staticText('fragment-code.js'), type: 'text/javascript' },
-  'passkey.js': { content: staticText('passkey.js'), type: 'text/javascript' },
-  'password.js': { content: staticText('password.js'), type: 'text/javascript' },
+  'fragment-code.js': {
+    content: fileText(new URL('./static/fragment-code.js', import.meta.url)),
+    type: 'text/javascript',
+  },
+  'passkey.js': {
+    content: fileText(new URL('./static/passkey.js', import.meta.url)),
+    type: 'text/javascript',
+  },
+  'password.js': {
+    content: fileText(new URL('./static/password.js', import.meta.url)),
+    type: 'text/javascript',
+  },
 } as const
 export type AssetName = keyof typeof files
 
