@@ -8,6 +8,7 @@ import { join } from 'node:path'
 const steps = {
   types: () => command('tsc', '--project', '.'),
   'types of the client in browsers': () => command('tsc', '--project', 'packages/client'),
+  'types of the console': () => command('tsc', '--project', 'packages/console'),
   'format and lint': () => command('biome', 'check', '--error-on-warnings'),
   'unused code': () => command('knip'),
   'the contract': () => command('buf', 'lint'),

@@ -49,6 +49,11 @@ describe('the published packages', () => {
     const assets = [...page.matchAll(/(?:src|href)="(\/[^"#]+)"/g)].map(([, path = '']) => path)
     assert.ok(assets.length > 0)
     for (const path of assets) assert.equal((await fetch(url + path)).status, 200, path)
+    const console = join(directory, 'berth/package/packages/console/dist/static')
+    const html = readFileSync(join(console, 'console.html'), 'utf8')
+    const files = [...html.matchAll(/(?:src|href)="(\/console-assets\/[^"]+)"/g)].map(([, path = '']) => path)
+    assert.ok(files.length > 2)
+    for (const path of files) assert.equal((await fetch(url + path)).status, 200, path)
   })
 
   test('the command line has no dependency of the server, and names the package that a command needs', async (t) => {

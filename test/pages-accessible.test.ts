@@ -19,6 +19,8 @@ const [database] = databases
 if (database === undefined) throw new Error('no database')
 
 const notPages: Readonly<Record<string, string>> = {
+  '/console': 'test/console/console-states.test.ts',
+  '/console/*': 'test/console/console-states.test.ts',
   '/account/groups': 'JSON for the API reference',
   '/oauth/authorize': 'redirects to the sign-in or the consent',
   '/oauth': 'redirects to the sign-in or the consent',

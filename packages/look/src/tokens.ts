@@ -61,3 +61,17 @@ export const tokensCss = `:root {
 }
 }
 `
+
+const declareSwitchable = Object.entries(light)
+  .filter(([name]) => name !== 'shadow')
+  .map(([name, value]) => `--${name}: light-dark(${value}, ${dark[name as Token]});`)
+  .join('\n  ')
+
+/** The same without the shadow, for a page with a choice of schemes: `color-scheme` of an element decides. */
+export const switchableTokensCss = `:root {
+  color-scheme: light dark;
+  --sans: ${sans};
+  --mono: ${mono};
+  ${declareSwitchable}
+}
+`

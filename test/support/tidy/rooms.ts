@@ -254,6 +254,7 @@ export const packages: Readonly<
   },
   look: { holds: 'the look of web pages: design tokens, base style rules and icon', uses: [] },
   client: { holds: 'the published client of the REST API, for browsers and Node', uses: [] },
+  console: { holds: 'the web console, built into files that the server sends', uses: ['client', 'look'] },
   cli: {
     holds: 'the command line, and the client of OCI registries',
     uses: ['client', 'contract', 'look', 'advisory-formats'],

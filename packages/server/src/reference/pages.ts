@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import { iconSvg } from '@berth/look/icon.ts'
 import { tokensCss } from '@berth/look/tokens.ts'
 import { errorBody } from '../api/error-body.ts'
 import { ApiError, Code } from '../api/errors.ts'
-import { matchesEtag } from '../api/etag.ts'
-import type { HttpHandler, HttpReply, HttpRequest } from '../port/http.ts'
+import { IMMUTABLE, type StaticFile, sendStaticFile, staticFile } from '../port/documents/static-file.ts'
+import type { HttpHandler, HttpReply } from '../port/http.ts'
 import { readComments } from './comments.ts'
 import { GROUP } from './example-values.ts'
 import type { ReferencePagesOptions } from './handler.ts'
@@ -15,11 +13,8 @@ import { describeApi } from './openapi.ts'
 
 /** The description and its pages, ready to be sent. */
 
-const gzipAsync = promisify(gzip)
-
 /** How long clients may cache the description. */
 const DESCRIPTION_SECONDS = 300
-const YEAR_SECONDS = 365 * 24 * 3600
 
 /**
  * What the page may load: its own files, calls of its own server, and nothing else. The renderer's stylesheet has its icons as `data:`
@@ -35,14 +30,6 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
-
-/** A file as it is cached: no request compresses or decompresses anything. */
-interface StaticFile {
-  readonly plain: Uint8Array
-  readonly gzipped: Uint8Array
-  readonly headers: Readonly<Record<string, string>>
-  readonly etag: string
-}
 
 /** The directories of the renderer and of our own files. */
 const rendererAt = import.meta.resolve('swagger-ui-dist/package.json')
@@ -98,7 +85,7 @@ export async function createReferencePages(options: ReferencePagesOptions): Prom
         async () =>
           staticFile(await content(), {
             'content-type': `${type}; charset=utf-8`,
-            'cache-control': `public, max-age=${YEAR_SECONDS}, immutable`,
+            'cache-control': IMMUTABLE,
           }),
       ]),
     ),
@@ -112,7 +99,7 @@ export async function createReferencePages(options: ReferencePagesOptions): Prom
     if (build === undefined) return noSuchPath(options.errorDomain)
     const cached = files.get(path) ?? build()
     files.set(path, cached)
-    return send(await cached, request)
+    return sendStaticFile(await cached, request)
   }
 }
 
@@ -133,44 +120,6 @@ function fillIn(template: string, values: Readonly<Record<string, string>>): str
 
 function text(file: URL): Promise<string> {
   return readFile(file, 'utf8')
-}
-
-async function staticFile(content: string, headers: Readonly<Record<string, string>>): Promise<StaticFile> {
-  const etag = `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-  return {
-    plain: Buffer.from(content),
-    gzipped: await gzipAsync(content),
-    headers: {
-      ...headers,
-      etag,
-      vary: 'accept-encoding',
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-    },
-    etag,
-  }
-}
-
-function send({ plain, gzipped: zipped, headers, etag }: StaticFile, request: HttpRequest): HttpReply {
-  const ifNoneMatch = request.headers['if-none-match']
-  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))
-    return { status: 304, headers, body: undefined }
-  if (acceptsGzip(request.headers['accept-encoding']))
-    return { status: 200, headers: { ...headers, 'content-encoding': 'gzip' }, body: zipped }
-  return { status: 200, headers, body: plain }
-}
-
-/** RFC 9110, section 12.5.3: a coding with the weight 0 is refused. */
-function acceptsGzip(header: string | string[] | undefined): boolean {
-  return String(header ?? '')
-    .split(',')
-    .map((coding) =>
-      coding
-        .trim()
-        .toLowerCase()
-        .split(/\s*;\s*/),
-    )
-    .some(([name, weight]) => name === 'gzip' && !/^q=0(?:\.0*)?$/.test(weight ?? ''))
 }
 
 function noSuchPath(errorDomain: string): HttpReply {

@@ -27,6 +27,7 @@ import { type SignInOptions, signInHandler } from '../signin/handler.ts'
 import { oauthClients } from '../signin/oauth/clients.ts'
 import { signInProviders } from '../signin/providers/providers.ts'
 import { upstream } from '../signin/providers/upstream.ts'
+import { acceptSessions } from '../signin/sessions/session-credential.ts'
 import { allowGetOnly, healthAndMetricsHandlers } from '../telemetry/health-and-metrics.ts'
 import { createReadiness, databaseCheck } from '../telemetry/readiness.ts'
 import { discoveryHandler, discoveryPaths } from '../tokens/discovery.ts'
@@ -70,7 +71,7 @@ export function createAdapters(deps: ServerDependencies): Adapters {
     methods,
     services: createServices(deps, { readGrants, providers, issuerForms, limitVerifiedIdentity, methods }),
     translations: createTranslations(store),
-    authenticate: ({ authorizationHeader }) => authenticateBearer(authorizationHeader),
+    authenticate: acceptSessions({ store, authUrl: addresses.authUrl }, authenticateBearer),
   })
   const exchange = exchangeWith(methodPipeline.dispatch)
   const deprecated = deps.deprecation && deprecationHeaders(deps.deprecation)

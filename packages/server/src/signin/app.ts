@@ -1,11 +1,14 @@
 import { Hono } from 'hono'
 import { routePath } from 'hono/route'
+import { sendStaticFile } from '../port/documents/static-file.ts'
 import type { HttpHandler, HttpRequest } from '../port/http.ts'
 import { RestCall } from '../port/rest-call.ts'
 import { accountRoutes } from './accounts/account-routes.ts'
 import { inviteRoutes } from './accounts/invite-routes.ts'
 import { registerRoutes } from './accounts/register-routes.ts'
 import { setupRoutes } from './accounts/setup-routes.ts'
+import { consoleFiles } from './console/console-files.ts'
+import { consoleRoutes } from './console/console-routes.ts'
 import type { PortBindings, SignInContext, SignInEnv } from './context.ts'
 import type { SignInOptions } from './handler.ts'
 import { homeRoutes } from './home/home-routes.ts'
@@ -15,7 +18,7 @@ import { deviceRoutes } from './oauth/device/device-routes.ts'
 import { revokeRoutes } from './oauth/revocation-endpoint.ts'
 import { browserFlowRoutes } from './oauth/sdk-flows/browser-flow-routes.ts'
 import { tokenRoutes } from './oauth/token-endpoint.ts'
-import { assetRoutes } from './pages/assets.ts'
+import { pageAssets } from './pages/assets.ts'
 import { errorPage, notFoundPage } from './pages/error-page.ts'
 import { securityHeaders } from './pages/security-headers.ts'
 import { passkeyRoutes } from './passkeys/passkey-routes.ts'
@@ -38,7 +41,15 @@ export function createSignInHandler(options: SignInOptions): HttpHandler {
       userAgent: (c.req.header('user-agent') ?? '').slice(0, USER_AGENT_CHARS_MAX),
     }),
   })
+  const assets = [pageAssets(), consoleFiles()]
   return async (request) => {
+    if (request.method === 'GET') {
+      const path = pathOf(request)
+      for (const find of assets) {
+        const file = find(path)
+        if (file !== undefined) return sendStaticFile(await file, request)
+      }
+    }
     const response = await app.fetch(toWebRequest(request, options.authUrl), {
       address: request.address,
       requestId: request.id,
@@ -64,7 +75,6 @@ export function signInApp(context: SignInContext): Hono<SignInEnv> {
   })
   app.onError((error, c) => errorPage(c, context, error))
   app.notFound((c) => notFoundPage(c, context, app))
-  app.route('/', assetRoutes())
   for (const routes of [
     homeRoutes,
     signInRoutes,
@@ -82,10 +92,13 @@ export function signInApp(context: SignInContext): Hono<SignInEnv> {
     browserFlowRoutes,
     deviceRoutes,
     inviteRoutes,
+    consoleRoutes,
   ])
     app.route('/', routes(context).app)
   return app
 }
+
+const pathOf = ({ url }: HttpRequest) => url.replace(/\?.*$/s, '')
 
 function toWebRequest(request: HttpRequest, authUrl: string): Request {
   const headers = new Headers()

@@ -7,8 +7,8 @@ const EXPOSED_HEADERS =
 
 /**
  * Lets pages of the listed origins call a handler from a browser (the Fetch standard, "CORS protocol"). Origins are compared
- * exactly; other pages get answers without the headers, which browsers keep from them. Credentials are not allowed: the API
- * knows a caller by its bearer token, never by a cookie.
+ * exactly; other pages get answers without the headers, which browsers keep from them. Credentials are not allowed: a
+ * page of another origin is known by its bearer token, never by a cookie.
  */
 export function withCors(handler: HttpHandler, origins: readonly string[]): HttpHandler {
   const listed = new Set(origins)

@@ -28,8 +28,10 @@ const SECOND_MS = 1000
 
 export async function whoAmI({ db }: Pick<Store, 'db'>, call: Call): Promise<WhoAmI> {
   const { caller, grants } = authorizationOf(call)
-  // The pipeline has verified the token.
-  const { iss = '', sub = '', aud = [], exp = 0, iat = 0 } = decodeJwt(bearerToken(call.authorizationHeader))
+  // The pipeline has verified the token. A page of the console has none.
+  const token =
+    call.authorizationHeader === undefined ? undefined : decodeJwt(bearerToken(call.authorizationHeader))
+  const { iss = '', sub = caller.identity, aud = [], exp, iat } = token ?? {}
   const identity = await db.kysely
     .selectFrom('identities')
     .leftJoin('accounts', 'accounts.identity_uid', 'identities.uid')
@@ -42,8 +44,8 @@ export async function whoAmI({ db }: Pick<Store, 'db'>, call: Call): Promise<Who
     issuer: iss,
     subject: sub,
     audience: [aud].flat(),
-    expiry: timestampOf(exp * SECOND_MS),
-    issuedAt: timestampOf(iat * SECOND_MS),
+    ...(exp !== undefined && { expiry: timestampOf(exp * SECOND_MS) }),
+    ...(iat !== undefined && { issuedAt: timestampOf(iat * SECOND_MS) }),
     capabilities: await capabilitiesByGroup(db, grants),
     email: isTrustedEverywhere(grants.voucher) ? (identity?.email ?? '') : '',
     profile: {

@@ -30,6 +30,7 @@ ${commandLine(options)}${images(options)}${administration(groups)}
 <section aria-labelledby="more">
 <h2 id="more">More</h2>
 <ul class="links">
+<li><a href="/console">Console</a>: folders, repositories and people in the browser</li>
 <li><a href="/account">Your account</a>: name, password, passkeys and active sessions</li>
 <li><a href="/invite">Accept an invite</a></li>
 <li><a href="/device">Connect a device</a> that shows a code</li>

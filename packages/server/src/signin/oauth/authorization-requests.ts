@@ -71,7 +71,27 @@ export function signInPath(request: string): string {
   return `/sign-in?request=${encodeURIComponent(request)}`
 }
 
-/** Where a browser continues after a sign-in; `request` is undefined if no client is waiting. */
-export function pathAfterSignIn(request: string | undefined): string {
-  return request === undefined ? '/' : `/oauth/continue?request=${encodeURIComponent(request)}`
+/**
+ * Where a browser continues after a sign-in. `waiting` is the secret of a request, the path of a page that the browser came from, or ''
+ * if nothing waits.
+ */
+export function pathAfterSignIn(waiting: string): string {
+  if (waiting === '') return '/'
+  return isConsolePath(waiting) ? waiting : `/oauth/continue?request=${encodeURIComponent(waiting)}`
+}
+
+const CONSOLE_PATH = /^\/console(?:[/?][A-Za-z0-9._~%!$'()*+,;=:@/?&-]*)?$/
+const CONSOLE_PATH_CHARS_MAX = 2000
+
+/**
+ * Whether `waiting` is the path of a page of the console. Anyone can write one into a link: it proves nothing about the browser, unlike a
+ * secret. Never a path of another host.
+ */
+export function isConsolePath(waiting: string): boolean {
+  return waiting.length <= CONSOLE_PATH_CHARS_MAX && CONSOLE_PATH.test(waiting)
+}
+
+/** The secret of the request that waits; '' if a page or nothing waits. */
+export function requestSecretOf(waiting: string): string {
+  return isConsolePath(waiting) ? '' : waiting
 }

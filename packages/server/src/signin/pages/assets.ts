@@ -3,13 +3,9 @@ import { readFileSync } from 'node:fs'
 import { baseCss } from '@berth/look/base.ts'
 import { iconSvg } from '@berth/look/icon.ts'
 import { tokensCss } from '@berth/look/tokens.ts'
-import { Hono } from 'hono'
-import { matchesEtag } from '../../api/etag.ts'
-import type { SignInEnv } from '../context.ts'
+import { IMMUTABLE, type StaticFile, staticFile } from '../../port/documents/static-file.ts'
 
 /** The stylesheet, scripts and icon of the pages. Their addresses contain a revision, so that browsers can cache them. */
-
-const YEAR_SECONDS = 365 * 24 * 3600
 
 const fileText = (at: URL) => readFileSync(at, 'utf8')
 
@@ -52,17 +48,20 @@ export function assetPath(name: AssetName): string {
   return `${PREFIX}/${revision}/${name}`
 }
 
-export function assetRoutes(): Hono<SignInEnv> {
-  const app = new Hono<SignInEnv>()
-  for (const [name, { content, type }] of Object.entries(files)) {
-    const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-    app.get(assetPath(name as AssetName), (c) => {
-      c.header('cache-control', `public, max-age=${YEAR_SECONDS}, immutable`)
-      c.header('etag', etag)
-      const seen = c.req.header('if-none-match')
-      if (seen !== undefined && matchesEtag(seen, etag)) return c.body(null, 304)
-      return c.body(content, 200, { 'content-type': `${type}; charset=utf-8` })
-    })
+/** The files by their paths, each compressed when it is first requested. */
+export function pageAssets(): (path: string) => Promise<StaticFile> | undefined {
+  const byPath = new Map(Object.entries(files).map(([name, file]) => [assetPath(name as AssetName), file]))
+  const ready = new Map<string, Promise<StaticFile>>()
+  return (path) => {
+    const file = byPath.get(path)
+    if (file === undefined) return undefined
+    const headers = {
+      'content-type': `${file.type}; charset=utf-8`,
+      'cache-control': IMMUTABLE,
+      'cross-origin-resource-policy': 'same-origin',
+    }
+    const asset = ready.get(path) ?? staticFile(file.content, headers)
+    ready.set(path, asset)
+    return asset
   }
-  return app
 }

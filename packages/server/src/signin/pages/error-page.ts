@@ -6,6 +6,7 @@ import { ApiError, Code } from '../../api/errors.ts'
 import { toApiError } from '../../api/storage-faults.ts'
 import type { HttpReply, HttpRequest } from '../../port/http.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
+import { isConsolePath, signInPath } from '../oauth/authorization-requests.ts'
 import { type Html, page } from './layout.ts'
 import { SignInRequired } from './page-operation.ts'
 import { setRetryAfter } from './retry-after.ts'
@@ -33,13 +34,20 @@ export function errorPage(
   failure: unknown,
   ownHeading?: string,
 ): Response | Promise<Response> {
-  if (failure instanceof SignInRequired && c.req.method === 'GET') return c.redirect('/sign-in', 303)
+  if (failure instanceof SignInRequired && c.req.method === 'GET') return c.redirect(signInPathFrom(c), 303)
   const { requestId } = c.env
   const error = toApiError(failure, requestId, log)
   const status = httpStatusOfError(error) as ContentfulStatusCode
   const heading = ownHeading ?? headings[error.code] ?? 'Something went wrong'
   setRetryAfter(c, error)
   return c.html(messagePage(heading, toSentence(error)), status)
+}
+
+/** The sign-in page, which leads back to a page of the console. */
+function signInPathFrom(c: Context<SignInEnv>): string {
+  const { pathname, search } = new URL(c.req.url)
+  const path = pathname + search
+  return isConsolePath(path) ? signInPath(path) : '/sign-in'
 }
 
 /** Renders 404 for an unknown path, and 405 for a method that the path does not have. */

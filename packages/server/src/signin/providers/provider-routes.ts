@@ -7,7 +7,7 @@ import type { Tx } from '../../storage/db.ts'
 import { generateSecret, pendingStore } from '../../storage/pending-store.ts'
 import type { SignedIn } from '../../tokens/sessions/sessions.ts'
 import type { SignInContext } from '../context.ts'
-import { authorizationRequests, pathAfterSignIn } from '../oauth/authorization-requests.ts'
+import { authorizationRequests, pathAfterSignIn, requestSecretOf } from '../oauth/authorization-requests.ts'
 import { authorizationRequestExpired } from '../oauth/browser-binding.ts'
 import { closeWithError } from '../oauth/consent/authorization-response.ts'
 import { continuePage } from '../pages/continue-page.ts'
@@ -45,7 +45,7 @@ interface PendingProviderSignIn extends AuthorizationChecks {
   readonly callback: string
   /** Hash of the secret of the browser that started the sign-in. */
   readonly browser: string
-  /** Secret of the authorization request that waits; '' for none. */
+  /** What waits for the sign-in, as for `pathAfterSignIn`. */
   readonly request: string
 }
 
@@ -89,7 +89,7 @@ export function providerRoutes(context: SignInContext): PageRoutes {
     // A link could sign the user in as another user, and end the session in this browser. No header identifies links: old browsers send no
     // Sec-Fetch-Site, and no browser does to a plain http address.
     const signedIn = browser.session !== undefined
-    if (!isConfirmed && (signedIn || request === ''))
+    if (!isConfirmed && (signedIn || requestSecretOf(request) === ''))
       return c.html(
         continuePage(
           `Sign in with ${provider.label}?`,
@@ -161,7 +161,8 @@ export function providerRoutes(context: SignInContext): PageRoutes {
       const claims = await withProviderErrors(context, c.env.requestId, provider, () =>
         upstream.completeSignIn(provider, callbackUrl(url, authUrl, provider), state, pendingSignIn),
       )
-      const waitingRequest = request === '' ? undefined : await authorizationRequests(store).read(request)
+      const secret = requestSecretOf(request)
+      const waitingRequest = secret === '' ? undefined : await authorizationRequests(store).read(secret)
       const requestInfo = { requestId: c.env.requestId, address: c.env.address }
       const outcome = await signInWithProvider(context, provider, claims, {
         register: waitingRequest?.skipRegistration !== true,
@@ -175,14 +176,14 @@ export function providerRoutes(context: SignInContext): PageRoutes {
           { ...requestInfo, timeMs: store.clock(), actor: uid, method: METHOD, uid },
           { code: Code.NOT_FOUND, reason: 'account not found' },
         )
-        return closeWithError(c, context, request, {
+        return closeWithError(c, context, secret, {
           error: 'access_denied',
           description: 'account not found',
           status: 404,
         })
       }
       if (outcome === 'provider-changed') throw unknownProvider()
-      return c.redirect(pathAfterSignIn(request === '' ? undefined : request), 303)
+      return c.redirect(pathAfterSignIn(request), 303)
     },
   )
 

@@ -23,7 +23,7 @@ export async function signInToAccount(
     await recordEvent(tx, flowEvent(c, context, identity, events[method]))
     return { identity, method, voucher: { kind: 'account' }, groups: [] }
   })
-  return c.redirect(pathAfterSignIn(request === '' ? undefined : request), 303)
+  return c.redirect(pathAfterSignIn(request), 303)
 }
 
 /** Records a failed sign-in to an account in the audit log. */

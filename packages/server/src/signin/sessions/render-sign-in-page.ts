@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { findInviteOffer, type InviteOffer } from '../../iam/invitations.ts'
 import type { SignInContext, SignInEnv } from '../context.ts'
-import type { AuthorizationRequest } from '../oauth/authorization-requests.ts'
+import { type AuthorizationRequest, requestSecretOf } from '../oauth/authorization-requests.ts'
 import { readAuthorizationRequest } from '../oauth/browser-binding.ts'
 import { passkeysUnsupportedReason } from '../passkeys/passkeys.ts'
 import { confirmedProviderPath } from '../providers/provider-paths.ts'
@@ -12,12 +12,13 @@ import { type SignInPage, signInPage } from './sign-in-page.ts'
 
 export const ACCOUNT_DISABLED = 'This account is disabled. Ask the operator of this server to enable it.'
 
-/** Reads the request that waits for a sign-in; undefined for the secret ''. Throws code 5 if the request has expired. */
+/** Reads the request that waits for a sign-in; undefined if none does. Throws code 5 if the request has expired. */
 export async function readWaitingRequest(
   c: Context<SignInEnv>,
   context: SignInContext,
-  secret: string,
+  waiting: string,
 ): Promise<AuthorizationRequest | undefined> {
+  const secret = requestSecretOf(waiting)
   return secret === '' ? undefined : readAuthorizationRequest(c, context, secret)
 }
 

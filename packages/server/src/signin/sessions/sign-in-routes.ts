@@ -4,6 +4,7 @@ import { inTransaction } from '../../storage/db.ts'
 import { sessionsOf } from '../../tokens/sessions/sessions.ts'
 import { type Account, accountByEmail, updateAccount } from '../accounts/accounts.ts'
 import type { SignInContext } from '../context.ts'
+import { pathAfterSignIn } from '../oauth/authorization-requests.ts'
 import { readForm } from '../pages/form.ts'
 import { anyBrowser } from '../pages/page-operation.ts'
 import { PageRoutes } from '../pages/page-routes.ts'
@@ -36,7 +37,8 @@ export function signInRoutes(context: SignInContext): PageRoutes {
     const provider = request?.identityProvider || request?.connection
     if (provider) return c.redirect(providerPath(provider, secret), 303)
     const again = c.req.query('again') !== undefined
-    if (request === undefined && browser.session !== undefined && !again) return c.redirect('/', 303)
+    if (request === undefined && browser.session !== undefined && !again)
+      return c.redirect(pathAfterSignIn(secret), 303)
     const done = again ? 'again' : (c.req.query('done') ?? '')
     const noticeText = Object.hasOwn(notices, done) ? notices[done as keyof typeof notices] : undefined
     return renderSignInPage(c, context, browser, secret, request, { noticeText })

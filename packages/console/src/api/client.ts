@@ -1,0 +1,26 @@
+import { createBerthClient } from '@berth/client'
+import { queryClient } from './query-client.ts'
+import { session } from './session.ts'
+
+/** Set when the server no longer accepts the session: the frame asks the user to sign in again. */
+export const SESSION_ENDED = ['session-ended'] as const
+
+const RETRIES = 1
+const UNAUTHENTICATED = 401
+
+/** The published client, with the session of the browser as its credential: no page has a token (ADR 42). */
+export const api = createBerthClient({
+  baseUrl: location.origin,
+  retries: RETRIES,
+  fetch: async (url, init) => {
+    const headers = { ...(init.headers as Record<string, string>), 'x-berth-csrf': session.csrfToken }
+    const response = await fetch(url, {
+      ...init,
+      headers,
+      credentials: 'same-origin',
+      referrerPolicy: 'same-origin',
+    })
+    if (response.status === UNAUTHENTICATED) queryClient.setQueryData(SESSION_ENDED, true)
+    return response
+  },
+})

@@ -1,0 +1,126 @@
+import { BerthError } from '@berth/client'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import { hasStatus, messageOf } from '../api/query-client.ts'
+import { Field } from './field.tsx'
+
+/** Dialogs with a form. Each opens from a button or a menu, and shows what the server rejects. */
+
+const PRECONDITION_FAILED = 412
+
+interface FormDialogProps {
+  readonly title: string
+  readonly action: string
+  readonly isDangerous?: boolean
+  /** The action is not possible yet, for example because nothing is typed. */
+  readonly isDisabled?: boolean
+  readonly onClose: () => void
+  /** Sends the form. The dialog closes when it resolves, and shows its failure. */
+  readonly submit: () => Promise<unknown>
+  /** Loads the current version of what was edited, after a conflict. */
+  readonly reload?: () => Promise<unknown>
+  /** Fields; `failure` is that of the last attempt. */
+  readonly children: (failure: unknown) => ReactNode
+}
+
+export function FormDialog(props: FormDialogProps) {
+  const { title, action, isDangerous, isDisabled, onClose, submit, reload, children } = props
+  const { mutate, error, isPending, reset } = useMutation({ mutationFn: submit, onSuccess: onClose })
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!isPending && isDisabled !== true) mutate()
+  }
+  const isConflict = hasStatus(error, PRECONDITION_FAILED)
+  return (
+    <ModalOverlay className="overlay" isOpen onOpenChange={(isOpen) => isOpen || onClose()} isDismissable>
+      <Modal className="modal">
+        <Dialog className="dialog">
+          <Heading slot="title" level={2}>
+            {title}
+          </Heading>
+          <Form onSubmit={onSubmit} validationBehavior="aria">
+            {isConflict ? (
+              <div className="alert" role="alert">
+                <p>
+                  Someone else changed this in the meantime. Load the current version, and then apply your
+                  change again.
+                </p>
+                <Button
+                  className="button quiet"
+                  onPress={() => {
+                    void reload?.().then(reset)
+                  }}
+                >
+                  Load the current version
+                </Button>
+              </div>
+            ) : (
+              <Failure failure={error} />
+            )}
+            {children(error)}
+            <div className="actions">
+              <Button className="button quiet" onPress={onClose}>
+                Cancel
+              </Button>
+              <Button
+                type="submit"
+                className={isDangerous ? 'button danger' : 'button'}
+                isDisabled={isDisabled === true || isPending}
+              >
+                {isPending ? 'Working…' : action}
+              </Button>
+            </div>
+          </Form>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  )
+}
+
+/** What the server rejected, except for violations that a field shows. */
+function Failure({ failure }: { readonly failure: unknown }) {
+  if (failure === null) return null
+  if (failure instanceof BerthError && failure.fieldViolations.length > 0) return null
+  const blocking = failure instanceof BerthError ? failure.preconditionViolations : []
+  return (
+    <div className="alert" role="alert">
+      <p>{messageOf(failure)}</p>
+      {blocking.length > 0 && (
+        <ul>
+          {blocking.map(({ type, subject, description }) => (
+            <li key={`${type} ${subject} ${description}`}>{description}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+interface DeleteDialogProps extends Pick<FormDialogProps, 'onClose' | 'submit'> {
+  /** For example "folder". */
+  readonly kind: string
+  readonly name: string
+  readonly children: ReactNode
+}
+
+/** Deletes after the user typed the name. */
+export function DeleteDialog({ kind, name, children, ...rest }: DeleteDialogProps) {
+  const [typed, setTyped] = useState('')
+  return (
+    <FormDialog
+      {...rest}
+      title={`Delete the ${kind}`}
+      action={`Delete the ${kind}`}
+      isDangerous
+      isDisabled={typed !== name}
+    >
+      {() => (
+        <>
+          <p>{children}</p>
+          <Field label={`Type ${name} to confirm`} value={typed} onChange={setTyped} isFirst />
+        </>
+      )}
+    </FormDialog>
+  )
+}

@@ -1,0 +1,19 @@
+import { type ReactNode, useEffect, useRef } from 'react'
+
+let hasNavigated = false
+
+/** The heading of a page, and the title of its document. After a navigation it has the focus, so that screen readers read the new page. */
+export function Title({ text, children }: { readonly text: string; readonly children?: ReactNode }) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${text} – Berth`
+    // The address that the user opened has the focus where browsers put it.
+    if (hasNavigated) heading.current?.focus()
+    hasNavigated = true
+  }, [text])
+  return (
+    <h1 ref={heading} tabIndex={-1}>
+      {children ?? text}
+    </h1>
+  )
+}

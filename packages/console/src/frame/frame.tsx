@@ -1,0 +1,109 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, Outlet, useNavigate, useParams, useRouter } from '@tanstack/react-router'
+import { ChevronDown } from 'lucide-react'
+import { Button, Menu, MenuItem, MenuTrigger, Popover, RouterProvider } from 'react-aria-components'
+import { SESSION_ENDED } from '../api/client.ts'
+import { foldersQuery, organizationOf } from '../api/queries.ts'
+import { FolderTree } from './folder-tree.tsx'
+import { Search } from './search.tsx'
+import { UserMenu } from './user-menu.tsx'
+
+/** What surrounds each page: the header, and the folders of the organization. */
+export function Frame() {
+  const router = useRouter()
+  const { _splat: uid } = useParams({ strict: false })
+  const organization = uid === undefined ? undefined : organizationOf(uid)
+  const organizations = useInfiniteQuery(foldersQuery('/'))
+  const known = organizations.data?.pages.flatMap((page) => page.items) ?? []
+  const current = known.find((one) => one.uid === organization)
+  // Other pages of the server, such as the account, are documents of their own.
+  return (
+    <RouterProvider
+      navigate={(href) => (href.startsWith('/console') ? router.history.push(href) : location.assign(href))}
+    >
+      <a className="skip" href="#content">
+        Skip to the content
+      </a>
+      <header className="top">
+        <Link to="/" className="wordmark">
+          Berth
+        </Link>
+        <OrganizationSwitcher
+          organizations={known}
+          current={current?.name}
+          hasMore={organizations.hasNextPage}
+          onMore={() => void organizations.fetchNextPage()}
+        />
+        <Search />
+        <UserMenu />
+      </header>
+      <SessionNotice />
+      <div className="below">
+        {current !== undefined && (
+          <nav className="side" aria-label="Folders">
+            <FolderTree key={current.uid} organization={current.uid} name={current.name} />
+          </nav>
+        )}
+        <main id="content" tabIndex={-1}>
+          <Outlet />
+        </main>
+      </div>
+    </RouterProvider>
+  )
+}
+
+interface SwitcherProps {
+  readonly organizations: readonly { readonly uid: string; readonly name: string }[]
+  readonly current: string | undefined
+  readonly hasMore: boolean
+  readonly onMore: () => void
+}
+
+function OrganizationSwitcher({ organizations, current, hasMore, onMore }: SwitcherProps) {
+  const navigate = useNavigate()
+  if (organizations.length === 0) return <span className="switcher-place" />
+  return (
+    <MenuTrigger>
+      <Button className="switcher">
+        <span className="unseen">Organization: </span>
+        <span className="name">{current ?? 'Choose an organization'}</span>
+        <ChevronDown aria-hidden size={16} />
+      </Button>
+      <Popover className="popover" placement="bottom start">
+        <Menu className="menu" aria-label="Organizations">
+          {organizations.map(({ uid, name }) => (
+            <MenuItem
+              key={uid}
+              id={uid}
+              className="menu-item"
+              onAction={() => void navigate({ to: '/folders/$', params: { _splat: uid } })}
+            >
+              {name}
+            </MenuItem>
+          ))}
+          {hasMore && (
+            <MenuItem id="more" className="menu-item muted" onAction={onMore}>
+              Load more
+            </MenuItem>
+          )}
+        </Menu>
+      </Popover>
+    </MenuTrigger>
+  )
+}
+
+/** The page stays as it is, so that nothing typed is lost. */
+function SessionNotice() {
+  const { data: hasEnded } = useQuery({
+    queryKey: SESSION_ENDED,
+    queryFn: () => false,
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+  })
+  if (hasEnded !== true) return null
+  return (
+    <p className="alert session-ended" role="alert">
+      You are no longer signed in. <a href={location.pathname + location.search}>Sign in again</a>
+    </p>
+  )
+}

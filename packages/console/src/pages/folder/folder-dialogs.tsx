@@ -1,0 +1,149 @@
+import type { Group } from '@berth/client'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api } from '../../api/client.ts'
+import { folderQuery, parentOf, type Versioned } from '../../api/queries.ts'
+import { violationOf } from '../../api/query-client.ts'
+import { Field } from '../../components/field.tsx'
+import { DeleteDialog, FormDialog } from '../../components/form-dialog.tsx'
+
+/** Dialogs that create, change and delete folders and organizations. */
+
+const NAME_HINT = 'Lowercase letters, digits, spaces, and . _ -'
+
+/** `parent`: '' creates an organization. */
+export function CreateFolderDialog({
+  parent,
+  onClose,
+}: {
+  readonly parent: string
+  readonly onClose: () => void
+}) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const [name, setName] = useState('')
+  const [description, setDescription] = useState('')
+  const kind = parent === '' ? 'organization' : 'folder'
+  return (
+    <FormDialog
+      title={`Create ${parent === '' ? 'an organization' : 'a folder'}`}
+      action={`Create the ${kind}`}
+      isDisabled={name === ''}
+      onClose={onClose}
+      submit={async () => {
+        const { uid } = await api.groups.create(parent, { name, description })
+        await queries.invalidateQueries({ queryKey: ['folders', parent || '/'] })
+        // The creator of an organization has a new role.
+        await queries.invalidateQueries({ queryKey: ['who-am-i'] })
+        await navigate({ to: '/folders/$', params: { _splat: uid } })
+      }}
+    >
+      {(failure) => (
+        <>
+          <Field
+            label="Name"
+            value={name}
+            onChange={setName}
+            hint={NAME_HINT}
+            problem={violationOf(failure, 'name')}
+            isFirst
+          />
+          <Field
+            label="Description (optional)"
+            value={description}
+            onChange={setDescription}
+            problem={violationOf(failure, 'description')}
+          />
+        </>
+      )}
+    </FormDialog>
+  )
+}
+
+interface FolderDialogProps {
+  readonly folder: Versioned<Group>
+  readonly kind: 'organization' | 'folder'
+  readonly onClose: () => void
+}
+
+export function EditFolderDialog({ folder, kind, onClose }: FolderDialogProps) {
+  const queries = useQueryClient()
+  const { uid } = folder.value
+  // The version that the user edits: a conflict must not go unnoticed because the page was refreshed meanwhile.
+  const [edited, setEdited] = useState(folder)
+  const [name, setName] = useState(folder.value.name)
+  const [description, setDescription] = useState(folder.value.description)
+  return (
+    <FormDialog
+      title={`Edit the ${kind}`}
+      action="Save"
+      isDisabled={name === ''}
+      onClose={onClose}
+      submit={async () => {
+        await api.groups.update(uid, { name, description }, { ifMatch: edited.etag })
+        await invalidateFolder(queries, uid)
+      }}
+      reload={async () => {
+        const current = await queries.fetchQuery({ ...folderQuery(uid), staleTime: 0 })
+        setEdited(current)
+        setName(current.value.name)
+        setDescription(current.value.description)
+      }}
+    >
+      {(failure) => (
+        <>
+          <Field
+            label="Name"
+            value={name}
+            onChange={setName}
+            hint={NAME_HINT}
+            problem={violationOf(failure, 'name')}
+            isFirst
+          />
+          <Field
+            label="Description (optional)"
+            value={description}
+            onChange={setDescription}
+            problem={violationOf(failure, 'description')}
+          />
+        </>
+      )}
+    </FormDialog>
+  )
+}
+
+export function DeleteFolderDialog({ folder, kind, onClose }: FolderDialogProps) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const { uid, name } = folder.value
+  const parent = parentOf(uid)
+  return (
+    <DeleteDialog
+      kind={kind}
+      name={name}
+      onClose={onClose}
+      submit={async () => {
+        await api.groups.delete(uid)
+        await (parent === ''
+          ? navigate({ to: '/' })
+          : navigate({ to: '/folders/$', params: { _splat: parent } }))
+        await queries.invalidateQueries({ queryKey: ['folders', parent || '/'] })
+        queries.removeQueries({ queryKey: ['folder', uid] })
+      }}
+    >
+      This cannot be undone. Only an empty {kind} can be deleted; if something is left in it, the server lists
+      it.
+    </DeleteDialog>
+  )
+}
+
+type Queries = ReturnType<typeof useQueryClient>
+
+async function invalidateFolder(queries: Queries, uid: string): Promise<void> {
+  await Promise.all([
+    queries.invalidateQueries({ queryKey: ['folder', uid] }),
+    queries.invalidateQueries({ queryKey: ['folders', parentOf(uid) || '/'] }),
+    queries.invalidateQueries({ queryKey: ['ancestors'] }),
+  ])
+}

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { apiOf, newName } from '../support/api/api-fixture.ts'
+import { openConsole } from '../support/console/console-page.ts'
+import { consoleSuite } from '../support/console/console-suite.ts'
+import { bearerOf, hostOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
+import { createPerson } from '../support/signin/accounts.ts'
+
+/** What users do in the console, by the roles and labels that assistive technology reads. */
+
+consoleSuite('the console', (cast) => {
+  test('an owner creates, renames and deletes folders and repositories, and sees what blocks a deletion', async () => {
+    const organization = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    await open('', 'Home')
+    await page
+      .getByRole('grid', { name: 'Organizations' })
+      .getByRole('link', { name: organization.name })
+      .click()
+    await page.getByRole('heading', { level: 1, name: organization.name }).waitFor()
+    assert.equal(await page.title(), `${organization.name} – Berth`)
+
+    await page.getByRole('button', { name: 'Create a folder' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Not A Name!')
+    await page.getByRole('button', { name: 'Create the folder' }).click()
+    await page
+      .getByRole('dialog')
+      .getByText(/must match/)
+      .waitFor()
+    await page.getByRole('textbox', { name: 'Name' }).fill('team')
+    await page.getByRole('button', { name: 'Create the folder' }).click()
+    await page.getByRole('heading', { level: 1, name: 'team' }).waitFor()
+    await page
+      .getByRole('navigation', { name: 'Breadcrumbs' })
+      .getByRole('link', { name: organization.name })
+      .waitFor()
+
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('crew')
+    await page.getByRole('textbox', { name: 'Description' }).fill('Builds the images')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { level: 1, name: 'crew' }).waitFor()
+    await page.getByRole('treegrid').getByRole('row', { name: 'crew' }).waitFor()
+    await page.getByText(`berth iam folders list ${organization.name}/crew`).waitFor()
+
+    await page.getByRole('tab', { name: 'Repositories' }).click()
+    await page.getByText('There are no repositories yet').waitFor()
+    await page.getByRole('button', { name: 'Create a repository' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('nginx')
+    await page.getByRole('button', { name: 'Create the repository' }).click()
+    await page.getByRole('heading', { level: 1, name: 'nginx' }).waitFor()
+    const repoAddress = page.url()
+    await page
+      .getByText(`docker push ${hostOf(cast().berth)}/${organization.name}/crew/nginx:latest`)
+      .waitFor()
+
+    await page.getByRole('link', { name: 'crew' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const confirm = page.getByRole('button', { name: 'Delete the folder' })
+    assert.equal(await confirm.isDisabled(), true)
+    await page.getByRole('textbox', { name: 'Type crew to confirm' }).fill('crew')
+    await confirm.click()
+    await page
+      .getByRole('alert')
+      .getByText(/nginx|repo/)
+      .first()
+      .waitFor()
+    await page.keyboard.press('Escape')
+
+    await page.goto(repoAddress)
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('textbox', { name: 'Type nginx to confirm' }).fill('nginx')
+    await page.getByRole('button', { name: 'Delete the repository' }).click()
+    await page.getByText('There are no repositories yet').waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('textbox', { name: 'Type crew to confirm' }).fill('crew')
+    await page.getByRole('button', { name: 'Delete the folder' }).click()
+    await page.getByRole('heading', { level: 1, name: organization.name }).waitFor()
+    await page.getByText('There are no folders yet').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('an owner invites a colleague by a link, who accepts it, and revokes the role', async () => {
+    const organization = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    await open(`/folders/${organization.uid}?tab=people`, organization.name)
+    await page.getByRole('button', { name: 'Invite', exact: true }).click()
+    await page.getByRole('button', { name: /Role/ }).click()
+    await page.getByRole('option', { name: /^viewer / }).click()
+    await page.getByRole('button', { name: 'Create the invite' }).click()
+    const link = (await page.getByText(/\/invite#/).textContent()) ?? ''
+    await page.getByRole('grid', { name: 'Invites' }).getByText('anyone with the link').waitFor()
+
+    const colleague = await createPerson(cast().berth)
+    const guest = await openConsole(cast().chromium, cast().berth, colleague)
+    await guest.page.goto(link)
+    await guest.page.getByRole('main').getByText(organization.name).first().waitFor()
+    assert.deepEqual(guest.problems, [])
+    const token = await cast().berth.tokenOf(colleague)
+    const code = new URL(link).hash.slice(1)
+    assert.equal((await apiOf(cast().berth, token).post('iam/groupInvites:accept', { code })).status, 200)
+
+    await page.reload()
+    const revoke = page.getByRole('grid', { name: 'Roles' }).getByRole('row').filter({ hasText: 'viewer' })
+    await revoke.getByRole('button', { name: /^Revoke/ }).click()
+    await page.getByRole('button', { name: 'Revoke the role', exact: true }).click()
+    await revoke.waitFor({ state: 'detached' })
+    assert.equal((await apiOf(cast().berth, token).get(`iam/groups/${organization.uid}`)).status, 403)
+    assert.deepEqual(problems, [])
+  })
+
+  test('an owner grants a role to an identity, and withdraws an invite', async () => {
+    const organization = await cast().organization()
+    const identity = await createPerson(cast().berth, { email: 'grace@example.com' })
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    await open(`/folders/${organization.uid}?tab=people`, organization.name)
+    await page.getByRole('button', { name: 'Grant a role' }).click()
+    await page.getByRole('textbox', { name: 'Uid of the identity' }).fill(identity)
+    await page.getByRole('button', { name: /Role/ }).click()
+    await page.getByRole('option', { name: /^editor / }).click()
+    await page.getByRole('button', { name: 'Grant the role' }).click()
+    await page.getByRole('row').filter({ hasText: 'grace@example.com' }).getByText('editor').waitFor()
+
+    await cast().admin.create(`iam/groupInvites/${organization.uid}`, {
+      roleUid: (await cast().admin.get('iam/roles', { name: 'viewer' })).body.roles[0].uid,
+      email: 'ada@example.com',
+      ttl: '3600s',
+    })
+    await page.reload()
+    await page.getByRole('button', { name: 'Revoke the invite for ada@example.com' }).click()
+    await page.getByRole('button', { name: 'Revoke the invite', exact: true }).click()
+    await page.getByText('There are no invites').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('a repository shows its tags page by page, its digests and its README', async () => {
+    const organization = await cast().organization()
+    const { berth, admin } = cast()
+    const repo = await admin.create(`registry/repos/${organization.uid}`, { name: 'nginx' })
+    const registry = ociClient(berth, await bearerOf(berth, berth.owner))
+    const image = testImage()
+    for (let n = 0; n < 60; n++) await pushImage(registry, `${organization.name}/nginx`, image, `v${n}`)
+    const content =
+      '# The server\n\nText with `code`, a [guide](https://docs.example/) and:\n\n- one\n- two\n'
+    assert.equal((await admin.patch(`registry/repos/${repo.uid}/readme`, { content })).status, 200)
+    const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+    await open(`/repos/${repo.uid}`, 'nginx')
+    const tags = page.getByRole('grid', { name: 'Tags' })
+    await page.getByText('50 of 60').waitFor()
+    assert.equal(await tags.getByRole('row').count(), 51)
+    await page.getByRole('button', { name: 'Load more' }).click()
+    await page.getByText('60 of 60').waitFor()
+    await tags.getByText(image.digest).first().waitFor()
+    await page.getByRole('heading', { level: 3, name: 'The server' }).waitFor()
+    assert.equal(
+      await page.getByRole('link', { name: 'guide' }).getAttribute('href'),
+      'https://docs.example/',
+    )
+    assert.equal(await page.locator('.readme li').count(), 2)
+    assert.deepEqual(problems, [])
+  })
+
+  test('the home page ticks the first steps that are done', async () => {
+    const organization = await cast().organization()
+    const { page, open } = await cast().signIn('owner', organization.uid)
+    await open('', 'Home')
+    await page.getByRole('heading', { level: 3, name: 'Create a repository (to do)' }).waitFor()
+    await cast().admin.create(`registry/repos/${organization.uid}`, { name: 'app' })
+    await page.reload()
+    await page.getByRole('heading', { level: 3, name: 'Create a repository (done)' }).waitFor()
+    await page.getByRole('heading', { level: 3, name: 'Push an image (to do)' }).waitFor()
+  })
+
+  test('search finds folders and repositories by name and uid, from any page, with the keyboard only', async () => {
+    const organization = await cast().organization()
+    const name = newName('repo')
+    const { uid } = await cast().admin.create(`registry/repos/${organization.uid}`, { name })
+    const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+    await open('', 'Home')
+    for (const text of [name, uid]) {
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type(text)
+      await page.getByRole('option', { name }).waitFor()
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+    }
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('nothing-has-this-name')
+    await page.getByText('Nothing has this name or uid.').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('a user creates a folder with the keyboard only, and the focus follows', async () => {
+    const organization = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    await open(`/folders/${organization.uid}`, organization.name)
+    await page.keyboard.press('Tab')
+    const focused = (): Promise<string> => page.evaluate('document.activeElement.textContent')
+    assert.equal(await focused(), 'Skip to the content')
+    await page.keyboard.press('Enter')
+    for (let tabs = 0; (await focused()) !== 'Create a folder' && tabs < 20; tabs++)
+      await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.type('web')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'web' }).waitFor()
+    await page.waitForFunction('document.activeElement.tagName === "H1"')
+    assert.equal(await focused(), 'web')
+    // The tree: the folder of the page is in view, and the arrow keys walk.
+    const row = page.getByRole('treegrid').getByRole('row', { name: organization.name })
+    await row.focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: organization.name }).waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('the color scheme is remembered, and sign-out ends the session', async () => {
+    const organization = await cast().organization()
+    const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+    await open('', 'Home')
+    const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    await page.emulateMedia({ colorScheme: 'light' })
+    const light = await background()
+    await page.getByRole('button', { name: 'User menu' }).click()
+    await page.getByRole('menuitemradio', { name: 'Dark' }).click()
+    const dark = await background()
+    assert.notEqual(dark, light)
+    await open('', 'Home')
+    assert.equal(await background(), dark)
+    await page.getByRole('button', { name: 'User menu' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.waitForURL(/\/sign-in\?done=signed-out/)
+    await page.goto(`${cast().berth.url}/console/folders/${organization.uid}`)
+    assert.match(page.url(), /\/sign-in\?request=%2Fconsole%2Ffolders/)
+    assert.deepEqual(problems, [])
+  })
+})

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { newName } from '../support/api/api-fixture.ts'
+import { consoleSuite } from '../support/console/console-suite.ts'
+import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
+import { assertAccessible } from '../support/signin/axe.ts'
+
+/** What pages of the console show when something is missing, forbidden, hostile or in conflict, and how they look. */
+
+consoleSuite('states of the console', (cast) => {
+  test('a viewer sees what they lack, and the API refuses it too', async () => {
+    const organization = await cast().organization()
+    const { page, problems, open, identity } = await cast().signIn('viewer', organization.uid)
+    await open(`/folders/${organization.uid}`, organization.name)
+    for (const [name, capability] of [
+      ['Edit', 'groups.update'],
+      ['Delete', 'groups.delete'],
+      ['Create a folder', 'groups.create'],
+    ] as const) {
+      await page.getByText(`Requires the capability ${capability}`).waitFor()
+      const button = page.getByRole('button', { name, exact: true })
+      assert.equal(await button.isDisabled(), true, name)
+      const description = await button.getAttribute('aria-describedby')
+      assert.match((await page.locator(`[id="${description}"]`).textContent()) ?? '', new RegExp(capability))
+    }
+    await page.getByRole('tab', { name: 'People' }).click()
+    await page.getByText('Requires the capability role_bindings.create').waitFor()
+    const token = await cast().berth.tokenOf(identity)
+    const refused = await fetch(`${cast().berth.url}/iam/v2beta1/groups/${organization.uid}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: '{"name":"x"}',
+    })
+    assert.equal(refused.status, 403)
+    assert.deepEqual(problems, [])
+  })
+
+  test('a user with a role in one folder finds it, and nothing above it', async () => {
+    const organization = await cast().organization()
+    const folder = await cast().admin.create(`iam/groups/${organization.uid}`, { name: 'team' })
+    const repo = await cast().admin.create(`registry/repos/${folder.uid}`, { name: 'app' })
+    const { page, problems, open } = await cast().signIn('viewer', folder.uid)
+    await open('', 'Home')
+    await page.getByText('You are in no organization').waitFor()
+    await page.getByRole('link', { name: 'team' }).click()
+    await page.getByRole('heading', { level: 1, name: 'team' }).waitFor()
+    await page.getByText(`berth iam folders list ${folder.uid}`).waitFor()
+    await open(`/repos/${repo.uid}`, 'app')
+    await page.getByText('its image name is not known here').waitFor()
+    await open(`/folders/${organization.uid}`, 'Not found')
+    assert.deepEqual(problems, [])
+  })
+
+  test('a role without a capability names it in the place of the list', async () => {
+    const organization = await cast().organization()
+    const role = await cast().admin.create(`iam/roles/${organization.uid}`, {
+      name: newName('reader'),
+      capabilities: ['CAP_IAM_GROUPS_LIST'],
+    })
+    const { page, problems, open } = await cast().signIn(role.uid, organization.uid)
+    for (const [tab, capability] of [
+      ['repositories', 'repo.list'],
+      ['people', 'role_bindings.list'],
+      ['identities', 'identity.list'],
+    ]) {
+      await open(`/folders/${organization.uid}?tab=${tab}`, organization.name)
+      await page.getByText(`Requires the capability ${capability}`).first().waitFor()
+    }
+    assert.deepEqual(problems, [])
+  })
+
+  test('addresses of nothing say so', async () => {
+    const organization = await cast().organization()
+    const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+    for (const path of [
+      '/none',
+      `/folders/${'0'.repeat(40)}`,
+      '/folders/x',
+      '/folders/..%2f',
+      `/repos/${organization.uid}/${'1'.repeat(16)}`,
+      '/folders/',
+    ])
+      await open(path, 'Not found')
+    await page.getByRole('link', { name: 'Go to the home page' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('a change by someone else is a conflict: nothing is overwritten', async () => {
+    const organization = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    await open(`/folders/${organization.uid}`, organization.name)
+    await page.getByRole('button', { name: 'Edit' }).click()
+    const description = page.getByRole('textbox', { name: 'Description' })
+    await description.fill('Mine')
+    await cast().admin.patch(`iam/groups/${organization.uid}`, { description: 'Theirs' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Someone else changed this in the meantime').waitFor()
+    assert.equal((await cast().admin.get(`iam/groups/${organization.uid}`)).body.description, 'Theirs')
+    await page.getByRole('button', { name: 'Load the current version' }).click()
+    await page.waitForFunction('document.querySelectorAll("[role=dialog] input")[1].value === "Theirs"')
+    await description.fill('Both')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('main').getByText('Both').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('without a connection, a page says so and recovers; after the session, it asks to sign in', async () => {
+    const organization = await cast().organization()
+    const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+    await open(`/folders/${organization.uid}`, organization.name)
+    await page.context().setOffline(true)
+    await page.getByRole('tab', { name: 'Repositories' }).click()
+    await page.getByText('The server does not respond').waitFor()
+    await page.context().setOffline(false)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('There are no repositories yet').waitFor()
+    await page.context().clearCookies()
+    await page.getByRole('tab', { name: 'Identities' }).click()
+    await page.getByText('You are no longer signed in.').waitFor()
+    await page.getByRole('link', { name: 'Sign in again' }).click()
+    await page.waitForURL(/\/sign-in\?request=%2Fconsole%2Ffolders/)
+    assert.deepEqual(problems, [])
+  })
+
+  test('XSS: markup in descriptions and READMEs is text, and links run no scripts', async () => {
+    const organization = await cast().organization()
+    const { admin } = cast()
+    const markup = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"\'&lt;{{7*7}}'
+    const spoof = 'abc\u202etxt.exe'
+    const repo = await admin.create(`registry/repos/${organization.uid}`, {
+      name: 'app',
+      description: markup,
+    })
+    await admin
+      .create(`iam/groups/${organization.uid}`, { name: 'team', description: `${markup}${spoof}` })
+      .catch(() => undefined)
+    await admin.patch(`iam/groups/${organization.uid}`, { description: markup })
+    const content = `# Title <b>bold</b>\n\n<details open>\n\nText\n\n</details>\n\n[mail](mailto:a@example.com) ![picture](https://evil.example/track.png)\n\n\`<i>\`\n`
+    assert.equal((await admin.patch(`registry/repos/${repo.uid}/readme`, { content })).status, 200)
+    const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(request.url()))
+    await open(`/folders/${organization.uid}`, organization.name)
+    await page.getByText(markup).first().waitFor()
+    await open(`/repos/${repo.uid}`, 'app')
+    await page.getByText(markup).waitFor()
+    await page.getByText('Title <b>bold</b>').waitFor()
+    await page.getByRole('link', { name: 'picture' }).waitFor()
+    assert.equal(await page.locator('.readme').locator('img, script, details, b').count(), 0)
+    assert.equal(await page.evaluate('window.hacked'), undefined)
+    assert.deepEqual(
+      requests.filter((url) => !url.startsWith(cast().berth.url)),
+      [],
+    )
+    assert.deepEqual(problems, [])
+  })
+
+  test('XSS: the policy of the page stops injected scripts, styles, markup and requests to other hosts', async () => {
+    const organization = await cast().organization()
+    const { page, open, problems } = await cast().signIn('viewer', organization.uid)
+    await open('', 'Home')
+    const blocked = await page.evaluate<Record<string, unknown>>(`(async () => {
+      const attempt = (work) => { try { return String(work()) } catch (error) { return error.name } }
+      const script = document.createElement('script')
+      return {
+        markup: attempt(() => (document.body.innerHTML = '<b>x</b>')),
+        script: attempt(() => (script.text = 'window.hacked = 1')),
+        source: attempt(() => (script.src = 'https://evil.example/x.js')),
+        evaluated: await new Promise((done) => setTimeout(() => done(attempt(() => new Function('return 1')())))),
+        request: await fetch('https://evil.example/').catch((error) => error.name),
+        inline: await new Promise((done) => {
+          addEventListener('securitypolicyviolation', (event) => event.effectiveDirective === 'style-src-elem' && done(event.blockedURI))
+          const style = document.createElement('style')
+          style.textContent = 'body { display: none }'
+          document.head.append(style)
+        }),
+      }
+    })()`)
+    assert.deepEqual(blocked, {
+      markup: 'TypeError',
+      script: 'TypeError',
+      source: 'TypeError',
+      evaluated: 'EvalError',
+      request: 'TypeError',
+      inline: 'inline',
+    })
+    assert.ok(problems.length > 0, 'violations fail the other tests')
+  })
+
+  test('CSRF and clickjacking: a page of another origin neither frames the console nor calls the API with the session', async () => {
+    const organization = await cast().organization()
+    const { page } = await cast().signIn('owner', organization.uid)
+    const { url } = cast().berth
+    // Another host for the browser, but the same site: the cookie is sent.
+    const evil = createServer((_, response) => {
+      response.setHeader('content-type', 'text/html')
+      response.end(`<!doctype html><iframe src="${url}/console"></iframe>`)
+    })
+    await new Promise<void>((done) => evil.listen(0, '127.0.0.1', done))
+    try {
+      await page.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}/`)
+      await page.waitForTimeout(500)
+      const framed = page.frames()[1]
+      assert.ok(framed !== undefined && !framed.url().startsWith(url), 'the console is in a frame')
+      const call = (init: object) =>
+        page.evaluate<string>(
+          `fetch('${url}/iam/v2beta1/groups/${organization.uid}', { credentials: 'include', ...${JSON.stringify(init)} }).then((r) => r.type + r.status, (e) => e.name)`,
+        )
+      assert.equal(await call({}), 'TypeError')
+      assert.equal(await call({ headers: { 'x-berth-csrf': 'guess' } }), 'TypeError')
+      assert.equal(await call({ method: 'POST', mode: 'no-cors', body: '{"name":"planted"}' }), 'opaque0')
+      const { groups } = (await cast().admin.get('iam/groups', { name: 'planted' })).body
+      assert.deepEqual(groups, [])
+    } finally {
+      evil.close()
+    }
+  })
+
+  test('every page and dialog passes axe at 375 and 1280 pixels, light and dark, also with very long names', async () => {
+    const { berth, admin } = cast()
+    const long = 'geschwindigkeitsbegrenzungsverordnung'.repeat(3).slice(0, 60)
+    const organization = await admin.create('iam/groups', {
+      name: `${newName('org')}-${long}`.slice(0, 60),
+      description: long.repeat(4),
+    })
+    const folder = await admin.create(`iam/groups/${organization.uid}`, {
+      name: long,
+      description: 'A long description. '.repeat(12),
+    })
+    await admin.create(`iam/groups/${folder.uid}`, { name: 'below' })
+    const repo = await admin.create(`registry/repos/${folder.uid}`, { name: 'app', description: long })
+    const registry = ociClient(berth, await bearerOf(berth, berth.owner))
+    await pushImage(registry, `${organization.name}/${long}/app`, undefined, `v1-${long}`)
+    const content = `# ${long}\n\n${long.repeat(5)}\n\n| a | b |\n|---|---|\n| ${long} | ${long} |\n\n\`\`\`\n${long.repeat(5)}\n\`\`\`\n`
+    assert.equal((await admin.patch(`registry/repos/${repo.uid}/readme`, { content })).status, 200)
+    await admin.create(`iam/identities/${folder.uid}`, {
+      name: long,
+      claimMatch: { issuer: 'https://issuer.example', subject: 'robot' },
+    })
+    await admin.create(`iam/groupInvites/${folder.uid}`, {
+      roleUid: (await admin.get('iam/roles', { name: 'viewer' })).body.roles[0].uid,
+      email: `${long.slice(0, 50)}@example.com`,
+      ttl: '3600s',
+    })
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    const dialogs: readonly (readonly [string, string, string, string | undefined])[] = [
+      ['', 'Home', 'Create an organization', undefined],
+      ['', 'Home', 'User menu', undefined],
+      [`/folders/${folder.uid}`, long, 'Create a folder', undefined],
+      [`/folders/${folder.uid}`, long, 'Edit', undefined],
+      [`/folders/${folder.uid}`, long, 'Delete', undefined],
+      [`/folders/${folder.uid}?tab=repositories`, long, 'Create a repository', undefined],
+      [`/folders/${organization.uid}?tab=people`, organization.name, 'Grant a role', 'Choose Role'],
+      [`/folders/${folder.uid}?tab=people`, long, 'Invite', undefined],
+      [`/repos/${repo.uid}`, 'app', 'Edit', undefined],
+      [`/repos/${repo.uid}`, 'app', 'Delete', undefined],
+    ]
+    const pages: readonly (readonly [string, string])[] = [
+      ['', 'Home'],
+      ['/none', 'Not found'],
+      [`/folders/${organization.uid}`, organization.name],
+      [`/folders/${folder.uid}?tab=repositories`, long],
+      [`/folders/${folder.uid}?tab=people`, long],
+      [`/folders/${folder.uid}?tab=identities`, long],
+      [`/repos/${repo.uid}`, 'app'],
+    ]
+    for (const [path, heading] of pages) {
+      await open(path, heading)
+      await page.waitForLoadState('networkidle')
+      await assertAccessible(page, `console ${heading.slice(0, 8)} ${path.split('?')[1] ?? ''}`)
+    }
+    for (const [path, heading, button, opened] of dialogs) {
+      await page.setViewportSize({ width: 1280, height: 800 })
+      await open(path, heading)
+      await page.getByRole('button', { name: button, exact: true }).click()
+      if (opened !== undefined) await page.getByRole('button', { name: opened }).click()
+      await assertAccessible(page, `console ${heading.slice(0, 8)} ${button}`)
+    }
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await open('', 'Home')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('below')
+    await page.getByRole('option').waitFor()
+    await assertAccessible(page, 'console search')
+    const viewer = await cast().signIn('viewer', organization.uid)
+    await viewer.open(`/folders/${folder.uid}?tab=people`, long)
+    await viewer.page.waitForLoadState('networkidle')
+    await assertAccessible(viewer.page, 'console people of a viewer')
+    assert.deepEqual([...problems, ...viewer.problems], [])
+  })
+})

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { TestBerth } from '../server/test-berth.ts'
+import { createSession } from '../signin/accounts.ts'
+
+/** The console in a real browser, for a user who is signed in. */
+
+export interface ConsolePage {
+  readonly page: Page
+  /** What the browser refused or failed at: errors of scripts, violations of the content security policy. */
+  readonly problems: readonly string[]
+  /** Opens a path below /console and waits for its heading. */
+  open(path: string, heading: string): Promise<void>
+}
+
+/** A failed call is shown by the page; the browser reports it on its console as well. */
+const FAILED_CALL = /^Failed to load resource: /
+
+export async function openConsole(
+  chromium: Browser,
+  berth: Pick<TestBerth, 'url' | 'berth'>,
+  identity: string,
+  options: BrowserContextOptions = {},
+): Promise<ConsolePage> {
+  const context = await chromium.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  const { secret } = await createSession(berth, { identity, method: 'password' }, { kind: 'browser' })
+  await context.addCookies([
+    { name: 'berth', value: secret, url: berth.url, httpOnly: true, sameSite: 'Lax' },
+  ])
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('pageerror', (error) => problems.push(error.message))
+  page.on('console', (message) => {
+    const isProblem = message.type() === 'error' || /Content.Security.Policy|Refused/i.test(message.text())
+    if (isProblem && !FAILED_CALL.test(message.text())) problems.push(message.text())
+  })
+  return {
+    page,
+    problems,
+    async open(path, heading) {
+      const response = await page.goto(`${berth.url}/console${path}`)
+      assert.equal(response?.status(), 200, 'the console is built by npm ci, or npm run build:console')
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+    },
+  }
+}
