@@ -6,7 +6,7 @@ import { organizationSettings } from '@berth/server/operator/organization-settin
 import { managedRole, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 import { createPerson, createSession, endSession, voucherOf } from '../support/signin/accounts.ts'
 import { localAccount, PASSWORD } from '../support/signin/local-accounts.ts'
-import { createSignedInBrowser, type WebBrowser, webBrowser } from '../support/signin/web-browser.ts'
+import { createSignedInBrowser, type WebBrowser, webBrowser } from '../support/browser/web-browser.ts'
 
 /** The session of a browser as a credential of the REST API, and the attacks of ADR 42 on it. */
 
