@@ -102,7 +102,9 @@ for (const engine of ['sqlite', 'postgres'] as const)
           client: '127.0.0.1',
           user_agent: agent.slice(0, limits.loggedUserAgentCharsMax),
         })
-        const events = await call('GET', `${url}/audit/v1/events?uidp.descendants_of=${organization}`, { token })
+        const events = await call('GET', `${url}/audit/v1/events?uidp.descendants_of=${organization}`, {
+          token,
+        })
         assert.ok(events.text.includes('"rest/ok:1"'), events.text)
       },
     )
