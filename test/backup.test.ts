@@ -105,7 +105,7 @@ describe('backup and restore of a SQLite installation', () => {
     const { json: invited } = await first.api('POST', invites, { ...invite, email })
     await first.stop()
     const source = await openDatabase(from)
-    // Due at once, also after an attempt of the first server.
+    // Due immediately, also after an attempt of the first server.
     const due = { due_ms: 1, runner: '', lease_ms: 0 }
     await source.kysely.updateTable('mails').set(due).where('state', '=', 'queued').execute()
     const waiting = await source.kysely.selectFrom('mails').select(['uid', 'state']).execute()

@@ -180,7 +180,7 @@ for (const database of databases)
       assert.match((await submitConsent(browser, page, 'allow')).text, /is for another user/)
       const sent = await sendForm(browser, await startInvite(browser, code), '/invite', { step: 'mail' })
       assert.match(sent.text, /on its way/)
-      // Whoever created the account with this address.
+      // The user who created the account with this address.
       const earlier = await createSession(berth, {
         identity: account.identity_uid,
         voucher: { kind: 'account' },

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { GroupsService } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
 import { managedRole, newName, onEveryDatabase } from '../support/api/api-fixture.ts'
+import { createSignedInBrowser, type WebBrowser, webBrowser } from '../support/browser/web-browser.ts'
 import { createPerson, createSession, endSession, voucherOf } from '../support/signin/accounts.ts'
 import { localAccount, PASSWORD } from '../support/signin/local-accounts.ts'
-import { createSignedInBrowser, type WebBrowser, webBrowser } from '../support/browser/web-browser.ts'
 
 /** The session of a browser as a credential of the REST API, and the attacks of ADR 42 on it. */
 

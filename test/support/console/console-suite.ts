@@ -1,10 +1,10 @@
 import { after, before, describe } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { type Api, apiOf, managedRole, newName } from '../api/api-fixture.ts'
+import { startBrowser, withoutBrowser } from '../browser/chromium.ts'
 import { databases } from '../database/databases.ts'
 import { startTestBerth, type TestBerth } from '../server/test-berth.ts'
 import { createPerson } from '../signin/accounts.ts'
-import { startBrowser, withoutBrowser } from '../browser/chromium.ts'
 import { type ConsolePage, openConsole } from './console-page.ts'
 
 /** The tests of one file about the console: a server, a browser, and users. */
