@@ -191,6 +191,14 @@ for (const database of anyDatabase)
       assert.ok(lstatSync(dockerConfig(cli)).isSymbolicLink())
       assert.equal(statSync(real).mode & 0o777, 0o640)
       assert.equal(readlinkSync(join(local, 'docker-credential-berth')), program)
+      // npx adds its own directory to the PATH of the program, which Docker does not have.
+      const npx = join(cli.home, 'node_modules', '.bin')
+      mkdirSync(npx, { recursive: true })
+      symlinkSync(program, join(npx, 'docker-credential-berth'))
+      const byNpx = await cli.run(['auth', 'configure-docker'], {
+        env: { PATH: `${npx}:${process.env['PATH']}` },
+      })
+      assert.match(byNpx.stderr, new RegExp(`add ${local} to your PATH`))
       // The link works, and once it is on the PATH there is nothing more to say.
       const env = { PATH: `${local}:${process.env['PATH']}` }
       assert.equal(

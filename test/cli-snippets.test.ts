@@ -130,6 +130,21 @@ for (const database of anyDatabase)
       assert.deepEqual([serviceAccountToken.path, serviceAccountToken.audience], ['berth', berth.url])
     })
 
+    test('a new identity whose roles do not permit the push gets the command that grants it', async () => {
+      const create = (name: string, role: string) =>
+        cli.run([
+          ...['iam', 'identities', 'create', 'gitlab', name, '--project-path', 'acme/app', '--role', role],
+          ...['--parent', berth.organization],
+        ])
+      const viewer = await create('looks', 'viewer')
+      assert.equal(viewer.code, 0, viewer.stderr)
+      assert.match(
+        viewer.stderr,
+        /No role of looks permits this push\. .*\n\n {2}berth iam role-bindings create --identity \S+ --role registry\.push --parent "default"\n/,
+      )
+      assert.doesNotMatch((await create('pushes', 'registry.push')).stderr, /No role/)
+    })
+
     test('a new identity comes with its workflow, and a failed exchange fails the job', async () => {
       const create = ['iam', 'identities', 'create', 'buildkite', 'builds', '--pipeline', 'acme/app']
       const { code, stdout, stderr } = await cli.run([...create, '--parent', berth.organization])

@@ -1,8 +1,10 @@
-import type { IdentityInput } from '@berth/client/berth.ts'
+import type { Identity, IdentityInput } from '@berth/client/berth.ts'
+import { toArray } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration, OptionDeclaration } from '../../invocation/command-declaration.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
 import { requireOption } from '../../invocation/options.ts'
+import { parentUid } from '../../invocation/resource-uids.ts'
 import { createSnippet, type SnippetSystem } from './ci-snippets.ts'
 import { createIdentity, creationOptions, escapePattern, nameParameter } from './create-identity.ts'
 import { identityView } from './identity-list.ts'
@@ -139,6 +141,23 @@ export const ciCommands: readonly CommandDeclaration[] = systems.map((system) =>
     const snippet = () => createSnippet(invocation as AuthInvocation, system.name, identity)
     if (invocation.flag('snippet')) return void process.stdout.write(await snippet())
     await output.item(identity, identityView(names))
-    if (output.isForPeople) output.notice(`\nUse it like this:\n\n${await snippet()}`)
+    if (!output.isForPeople) return
+    output.notice(`\nUse it like this:\n\n${await snippet()}`)
+    // The workflow of Kubernetes pushes nothing.
+    if (system.name !== 'kubernetes' && !(await canPush(invocation, identity))) {
+      const group = names.groupPath(parentUid(identity.uid))
+      output.notice(
+        `\nNo role of ${identity.name} permits this push. To permit it:\n\n  berth iam role-bindings create --identity ${identity.uid} --role registry.push --parent ${JSON.stringify(group)}\n`,
+      )
+    }
   },
 }))
+
+async function canPush(invocation: Invocation, { uid }: Identity): Promise<boolean> {
+  const client = await invocation.client()
+  for (const { roleUid } of await toArray(client.roleBindings.all({ identity: uid }))) {
+    const { capabilities } = await client.roles.get(roleUid)
+    if (capabilities.includes('CAP_MANIFEST_CREATE')) return true
+  }
+  return false
+}

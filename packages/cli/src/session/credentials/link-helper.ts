@@ -7,11 +7,16 @@ import { HELPER_NAME } from './docker-config.ts'
 
 const program = fileURLToPath(new URL('../../../../../bin/berth.js', import.meta.url))
 
+/** Directories that npm and npx add to the PATH of the programs that they start: Docker does not have them. */
+const NPM_PATH = /[/\\]node_modules[/\\]\.bin[/\\]?$/
+
 /** Links the credential helper into the PATH. Returns a message if the user has to do something, otherwise undefined. */
 export function linkHelper(env: Environment): string | undefined {
   const name = `docker-credential-${HELPER_NAME}`
   const path = (env['PATH'] ?? '').split(delimiter)
-  if (path.some((directory) => directory !== '' && existsSync(join(directory, name)))) return undefined
+  const isInstalled = (directory: string) =>
+    directory !== '' && !NPM_PATH.test(directory) && existsSync(join(directory, name))
+  if (path.some(isInstalled)) return undefined
   const directory = join(env['HOME'] || homedir(), '.local', 'bin')
   const link = join(directory, name)
   try {
