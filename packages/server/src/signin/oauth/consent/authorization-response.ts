@@ -83,11 +83,14 @@ export async function sendAuthorizationResponse(
   }
   if (joined === undefined) throw authorizationRequestExpired()
   const { group, role } = joined
-  return resultPage(
-    c,
-    `Welcome to ${group.name}`,
-    `You have the role ${role.name} in ${group.name}.`,
-    browser,
+  const heading = `Welcome to ${group.name}`
+  return c.html(
+    page(
+      { title: heading, browser },
+      html`<h1>${heading}</h1>
+<p>You have the role ${role.name} in ${group.name}.</p>
+<p><a href="/">Continue with the next steps</a></p>`,
+    ),
   )
 }
 
