@@ -67,7 +67,7 @@ describe('documents of advisories on the command line', () => {
     assert.equal(refused.code, 1)
     const [, hint = ''] =
       /with their documents: berth (advisories documents delete .*)$/m.exec(refused.stderr) ?? []
-    assert.equal(hint, `advisories documents delete --all --parent ${group}`)
+    assert.equal(hint, 'advisories documents delete --all --parent default/documents')
 
     assert.equal((await cli.run(documents('delete'))).code, 2)
     assert.equal((await cli.run(documents('delete', 'CVE-2024-1001', '--all', '--yes'))).code, 2)

@@ -191,7 +191,7 @@ test('SIGHUP takes over the log level, rate limits and sign-in providers of BERT
   server.child.kill('SIGHUP')
   await logged(server, /"level":50.*the former value stays in use: BERTH_SIGN_IN_PROVIDERS_FILE .*not JSON/)
   assert.match(await page(), /After/)
-  assert.deepEqual(await limit(), ['400', '399'])
+  assert.deepEqual(await limit(), ['400', '398'])
 })
 
 test('TLS files that cannot be used refuse the start, and the sentence names the setting', async (t) => {

@@ -83,7 +83,7 @@ describe('signing in with a passkey', { skip: withoutBrowser }, () => {
   const withPassword = async (email: string) => {
     await page.fill('#email', email)
     await page.fill('#password', PASSWORD)
-    await page.click('form[action="/sign-in/password"] button')
+    await page.click('form[action="/sign-in/password"] button:not(.reveal)')
   }
 
   test('a passkey can be added, sign in alone, be renamed and removed', async () => {
