@@ -121,7 +121,7 @@ const suite = (cast: () => ApiFixture) => {
       assert.equal((await owner.request('GET', `${name}/manifests/first`)).status, 200)
       assert.equal((await update(newName('text'))).status, 200)
       assert.equal(await updateByGrpc(newName('text')), undefined)
-      assert.equal((await api.get(`registry/repos`, { uid: repo })).status, 200)
+      assert.equal((await api.get(`registry/repos`, { 'uidp.ids': repo })).status, 200)
       assert.equal((await api.post(`iam/groups/${root}`, { name: newName('group') })).status, 200)
       assert.equal((await answer(`${cast().berth.url}/readyz`)).status, 200)
     }
