@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { signedInPage, startBrowser, withoutBrowser } from './support/browser/chromium.ts'
+import { signedInPage, startBrowser, waitUntil, withoutBrowser } from './support/browser/chromium.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 import { assertAccessible } from './support/signin/axe.ts'
 
@@ -69,7 +69,7 @@ describe('the API reference', { skip: withoutBrowser }, () => {
     assert.equal(await guest.evaluate(isFilled('my-org')), false)
     await guest.fill('#group', group)
     await guest.keyboard.press('Tab')
-    await guest.waitForFunction(isFilled(group))
+    await waitUntil(guest, isFilled(group))
     await guest.context().close()
   })
 })

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { describeServedApi } from './support/api/openapi.ts'
 import { call } from './support/api/rest.ts'
-import { startBrowser, withoutBrowser } from './support/browser/chromium.ts'
+import { startBrowser, waitUntil, withoutBrowser } from './support/browser/chromium.ts'
 import { eventually } from './support/database/database-outage.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
@@ -122,11 +122,11 @@ describe('/docs', () => {
         for (const [index, { name }] of document.tags.entries()) {
           await tags.nth(index).click()
           const count = operations.filter((operation) => operation.tags.includes(name)).length
-          await page.waitForFunction(`document.querySelectorAll('.opblock').length === ${count}`)
+          await waitUntil(page, `document.querySelectorAll('.opblock').length === ${count}`)
           assert.equal(await overflow(page), 0)
           // One at a time: from 150 tags and open operations on, the renderer keeps only those in view in the page.
           await tags.nth(index).click()
-          await page.waitForFunction(`document.querySelectorAll('.opblock').length === 0`)
+          await waitUntil(page, `document.querySelectorAll('.opblock').length === 0`)
         }
       })
     })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiOf, newName } from '../support/api/api-fixture.ts'
+import { waitUntil } from '../support/browser/chromium.ts'
 import { openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { bearerOf, hostOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
@@ -206,7 +207,7 @@ consoleSuite('the console', (cast) => {
     await page.keyboard.type('web')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'web' }).waitFor()
-    await page.waitForFunction('document.activeElement.tagName === "H1"')
+    await waitUntil(page, 'document.activeElement.tagName === "H1"')
     assert.equal(await focused(), 'web')
     // The tree: the folder of the page is in view, and the arrow keys walk.
     const row = page.getByRole('treegrid').getByRole('row', { name: organization.name })

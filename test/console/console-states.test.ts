@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { newName } from '../support/api/api-fixture.ts'
+import { waitUntil } from '../support/browser/chromium.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
@@ -100,7 +101,7 @@ consoleSuite('states of the console', (cast) => {
     await page.getByText('Someone else changed this in the meantime').waitFor()
     assert.equal((await cast().admin.get(`iam/groups/${organization.uid}`)).body.description, 'Theirs')
     await page.getByRole('button', { name: 'Load the current version' }).click()
-    await page.waitForFunction('document.querySelectorAll("[role=dialog] input")[1].value === "Theirs"')
+    await waitUntil(page, 'document.querySelectorAll("[role=dialog] input")[1].value === "Theirs"')
     await description.fill('Both')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('main').getByText('Both').waitFor()

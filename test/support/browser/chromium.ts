@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { TestBerth } from '../server/test-berth.ts'
 import { createSession } from '../signin/accounts.ts'
@@ -67,4 +68,13 @@ function isProgram(path: string): boolean {
   } catch {
     return false
   }
+}
+
+const WAIT_MS = 30_000
+const WAIT_STEP_MS = 50
+
+/** Waits until an expression is true in the page. `page.waitForFunction` would evaluate it there, which the page's policy forbids. */
+export async function waitUntil(page: Page, expression: string): Promise<void> {
+  for (const deadline = Date.now() + WAIT_MS; !(await page.evaluate(expression)); await pause(WAIT_STEP_MS))
+    if (Date.now() > deadline) throw new Error(`not true within ${WAIT_MS} ms: ${expression}`)
 }
