@@ -1,0 +1,34 @@
+import type { FileContents } from '../found-package.ts'
+import { linesOf } from './control-fields.ts'
+
+/** Reads os-release(5). Without `ID`, the distribution is `linux`, as that document has it. */
+export function readOsRelease(content: Buffer): FileContents {
+  const values = new Map<string, string>()
+  for (const line of linesOf(content.toString())) {
+    const [, name = '', value = ''] = /^\s*([A-Z_]+)=(.*)$/.exec(line) ?? []
+    if (name !== '') values.set(name, unquoted(value.trim()))
+  }
+  if (values.size === 0) return { packages: [], problems: ['it has no assignments'] }
+  const id = (values.get('ID') ?? '').toLowerCase()
+  return {
+    packages: [],
+    problems: [],
+    distribution: {
+      id: /^[a-z0-9._-]{1,64}$/.test(id) ? id : 'linux',
+      versionId: short(values.get('VERSION_ID')),
+      name: short(values.get('PRETTY_NAME') ?? values.get('NAME')),
+    },
+  }
+}
+
+const VALUE_CHARS_MAX = 256
+
+function short(value = ''): string {
+  return value.replaceAll(/\p{Cc}/gu, '').slice(0, VALUE_CHARS_MAX)
+}
+
+/** Shell quoting: single quotes, or double quotes with backslashes. */
+function unquoted(value: string): string {
+  const [, single, double] = /^(?:'([^']*)'|"((?:[^"\\]|\\.)*)")/.exec(value) ?? []
+  return single ?? double?.replaceAll(/\\([$"\\`])/g, '$1') ?? value
+}
