@@ -71,15 +71,16 @@ function bind(send: Send, operation: Operation): unknown {
     case 'list':
     case 'request':
       return (request: Fields = {}, options: CallOptions = {}) =>
-        call(() => {
-          const rest = { ...request }
-          for (const name of variablesOf(operation)) delete rest[name]
-          const path = pathOf(operation, request)
-          return operation.body === true
-            ? { url: path, body: rest }
-            : { url: path + queryOf(rest), body: undefined }
-        }, options)
+        call(() => addressOf(operation, request), options)
   }
+}
+
+/** Returns the URL and the body of a request: what is not in the path is in the body, or in the query. */
+function addressOf(operation: Operation, request: Fields): Pick<Message, 'url' | 'body'> {
+  const rest = { ...request }
+  for (const name of variablesOf(operation)) delete rest[name]
+  const path = pathOf(operation, request)
+  return operation.body === true ? { url: path, body: rest } : { url: path + queryOf(rest), body: undefined }
 }
 
 /** Iterates over the items of all pages, and fetches each page when it is needed. */
@@ -88,8 +89,8 @@ function iterate(send: Send, operation: Operation) {
   return async function* (filter: Fields = {}, options: CallOptions = {}): AsyncGenerator<unknown, void> {
     let pageToken = ''
     do {
-      const query = queryOf({ pageSize: PAGE_SIZE, ...filter, ...(pageToken === '' ? {} : { pageToken }) })
-      const message = { operation, url: operation.path + query, body: undefined, headers: {} }
+      const request = { pageSize: PAGE_SIZE, ...filter, ...(pageToken === '' ? {} : { pageToken }) }
+      const message = { ...addressOf(operation, request), operation, headers: {} }
       const { value } = await send<Fields>(message, options)
       yield* value[items] as readonly unknown[]
       pageToken = String(value['nextPageToken'] ?? '')

@@ -3,7 +3,7 @@
 export interface Operation {
   /** Kind of method, which determines the arguments: `get(uid)`, `list(filter)`, `create(parent, body)`, `update(uid, patch)`, `request(everything)`. */
   readonly kind: 'get' | 'list' | 'create' | 'update' | 'delete' | 'request'
-  readonly verb: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path template: `{uid}` is a value, `{parent?}` one that can be empty. */
   readonly path: string
   /** Whether parameters that are not in the path are sent in the JSON body; otherwise in the query. */
@@ -21,7 +21,12 @@ export interface CallOptions {
   readonly token?: string | undefined
 }
 
-export interface CreateOptions extends CallOptions {
+export interface ChangeOptions extends CallOptions {
+  /** The `etag` that was read. The call fails with status 412 if the resource has changed. */
+  readonly ifMatch?: string | undefined
+}
+
+export interface CreateOptions extends ChangeOptions {
   /**
    * Idempotency key: within 24 hours, creates of the same caller with the same key run once, and later ones get the first response. By default
    * each call generates a key; set one to repeat a create over several calls or runs.
@@ -29,12 +34,7 @@ export interface CreateOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined
 }
 
-export interface DeleteOptions extends CallOptions {
-  /** The `etag` that was read. The call fails with status 412 if the resource has changed. */
-  readonly ifMatch?: string | undefined
-}
-
-export interface UpdateOptions extends DeleteOptions {
+export interface UpdateOptions extends ChangeOptions {
   /** Paths to update, for example `description` or `claimMatch.subject`; `*` means all. Default: the fields of the patch. */
   readonly updateMask?: readonly string[] | undefined
 }

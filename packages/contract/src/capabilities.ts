@@ -58,6 +58,12 @@ export const everyCapability: CapabilitySet = capabilitySetOf(
   capabilityEntries.map((entry) => entry.capability),
 )
 
+/** The capabilities of the operator API. They apply on the platform only: no group, custom role or narrowed token has them. */
+export const operatorCapabilities: CapabilitySet = capabilitySetOf([
+  Capability.CAP_OPERATOR_GET,
+  Capability.CAP_OPERATOR_UPDATE,
+])
+
 /** Returns the capability with this short name, for example `groups.list`; undefined for any other text. */
 export function capabilityByName(name: string): Capability | undefined {
   return byName.get(name)?.capability
@@ -98,6 +104,11 @@ export function union(...sets: readonly CapabilitySet[]): CapabilitySet {
 /** Returns the intersection of both sets. */
 export function intersect(a: CapabilitySet, b: CapabilitySet): CapabilitySet {
   return asSet(a & b)
+}
+
+/** Returns the capabilities of `set` that `removed` does not contain. */
+export function without(set: CapabilitySet, removed: CapabilitySet): CapabilitySet {
+  return asSet(set & ~removed)
 }
 
 /** Returns whether `set` contains all of `needed`. */

@@ -1,8 +1,9 @@
 import { opendir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatLimits } from '../limits.ts'
-import { documentsInFile } from './archive.ts'
 import { type FoundFile, isArchiveName, isDocumentName, rejectedFile } from './found-file.ts'
+import { documentsInFile } from './node-archives.ts'
+import { secdbLast } from './secdb-last.ts'
 import { createUnpackBudget, type UnpackLimits } from './unpack-budget.ts'
 
 /** Finds the documents in files and folders, one at a time, in a stable order. */
@@ -23,28 +24,7 @@ export async function* findDocuments(
   name: string,
   options: SearchOptions = {},
 ): AsyncGenerator<FoundFile> {
-  const deferred: FoundFile[] = []
-  let bytes = 0
-  for await (const found of documentsUnder(path, name, options)) {
-    if (found.kind === 'document' && looksLikeSecdb(found.content)) {
-      bytes += found.content.byteLength
-      // Yield it now: keeping more would need too much memory.
-      if (bytes <= formatLimits.advisoryDocumentBytesMax) {
-        deferred.push(found)
-        continue
-      }
-    }
-    yield found
-  }
-  for (const found of deferred) {
-    options.signal?.throwIfAborted()
-    yield found
-  }
-}
-
-/** Searches for a word that every entry of a security database contains. Others that contain it are only deferred. */
-function looksLikeSecdb({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
-  return Buffer.from(buffer, byteOffset, byteLength).includes('secfixes')
+  yield* secdbLast(documentsUnder(path, name, options), options.signal)
 }
 
 async function* documentsUnder(

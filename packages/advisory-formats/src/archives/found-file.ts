@@ -61,5 +61,17 @@ export async function readUpTo(
     if (bytes > bytesMax) return undefined
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks)
+  return concatBytes(chunks)
+}
+
+export function concatBytes(chunks: readonly Uint8Array[]): Uint8Array {
+  const [only] = chunks
+  if (only !== undefined && chunks.length === 1) return only
+  const all = new Uint8Array(chunks.reduce((bytes, { byteLength }) => bytes + byteLength, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    all.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return all
 }

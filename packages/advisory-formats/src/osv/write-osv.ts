@@ -21,8 +21,12 @@ import { decompressOsvExtension, type OsvExtension } from './osv-extension.ts'
 
 const SCHEMA_VERSION = '1.7.0'
 
-/** `advisories`: all advisories with the same id, at least one. */
-export function osvRecord(advisories: readonly PublishedAdvisory[], distribution: Distribution): JsonObject {
+/** `advisories`: all advisories of the record, at least one. `id`: of the record; by default, the one that they have in common. */
+export function osvRecord(
+  advisories: readonly PublishedAdvisory[],
+  distribution: Distribution,
+  id = advisories[0]?.advisory.advisoryId ?? '',
+): JsonObject {
   const { affected, modified } = sortAffected(advisories, distribution)
   const allAdvisories = affected.map(({ advisory }) => advisory)
   const isOneSeverity = new Set(affected.map(({ severity }) => JSON.stringify(severity))).size === 1
@@ -30,10 +34,9 @@ export function osvRecord(advisories: readonly PublishedAdvisory[], distribution
   const own = newestRecord(affected.flatMap(({ carried }) => carried ?? []))
   const upstream = new Set(own['upstream'] as string[] | undefined)
   const aliases = [...new Set(allAdvisories.flatMap((advisory) => advisory.aliases))].filter(
-    (id) => !upstream.has(id),
+    (alias) => !upstream.has(alias) && alias !== id,
   )
   const artifacts = [...new Set(allAdvisories.map(({ artifactName }) => artifactName))].sort()
-  const id = allAdvisories[0]?.advisoryId ?? ''
   const withdrawn = allAdvisories.flatMap(({ deleteTime }) =>
     deleteTime === undefined ? [] : timestampMs(deleteTime),
   )

@@ -1,6 +1,6 @@
 // Generated from packages/contract/proto/ by scripts/generate-client.ts: do not edit.
 
-import type { CallOptions, CreateOptions, DeleteOptions, Operation, Reply, UpdateOptions } from '../operation.ts'
+import type { CallOptions, ChangeOptions, CreateOptions, Operation, Reply, UpdateOptions } from '../operation.ts'
 import type * as types from './types.ts'
 
 export const operations = {
@@ -77,6 +77,13 @@ export const operations = {
   groupPaths: {
     findGroupPaths: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/groups:findPaths', repeat: 'always' },
   },
+  access: {
+    findMembers: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/access/{uid}:findMembers', repeat: 'always' },
+    whoCan: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/access/{uid}:whoCan', repeat: 'always' },
+    explainAccess: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/access/{uid}:explain', repeat: 'always' },
+    findCandidates: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/access/{uid}:findCandidates', repeat: 'always' },
+    countRoleUses: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/access/{uid}:countRoleUses', repeat: 'always' },
+  },
   repos: {
     get: { kind: 'get', verb: 'GET', path: '/registry/v2beta1/repos/{uid}', repeat: 'always' },
     create: { kind: 'create', verb: 'POST', path: '/registry/v2beta1/repos/{parent}', repeat: 'with-key' },
@@ -95,6 +102,20 @@ export const operations = {
   images: {
     getArchitectures: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{repoUid}/digests/{digest}/architectures', repeat: 'always' },
     getSize: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{repoUid}/digests/{digest}/size', repeat: 'always' },
+  },
+  repoSummaries: {
+    get: { kind: 'get', verb: 'GET', path: '/registry/v2beta1/repoSummaries/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/repoSummaries', items: 'repoSummaries', repeat: 'always' },
+  },
+  manifests: {
+    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/manifests', items: 'manifests', repeat: 'always' },
+    get: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/manifests/{digest}', repeat: 'always' },
+    delete: { kind: 'request', verb: 'DELETE', path: '/registry/v2beta1/repos/{uid}/manifests/{digest}', repeat: 'always' },
+    previewUntaggedManifests: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/manifests:previewUntagged', body: true, repeat: 'always' },
+    deleteUntaggedManifests: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/manifests:deleteUntagged', body: true, repeat: 'always' },
+  },
+  referrers: {
+    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/manifests/{digest}/referrers', items: 'referrers', repeat: 'always' },
   },
   repoPolicies: {
     getRepoPolicy: { kind: 'get', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/policy', repeat: 'always' },
@@ -144,9 +165,118 @@ export const operations = {
     list: { kind: 'list', verb: 'GET', path: '/audit/v1/events', items: 'events', repeat: 'always' },
     get: { kind: 'get', verb: 'GET', path: '/audit/v1/events/{uid}', repeat: 'always' },
   },
-  manifests: {
-    previewUntaggedManifests: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/manifests:previewUntagged', body: true, repeat: 'always' },
-    deleteUntaggedManifests: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/manifests:deleteUntagged', body: true, repeat: 'always' },
+  search: {
+    searchResources: { kind: 'request', verb: 'GET', path: '/search/v1/resources:search', repeat: 'always' },
+    lookupResources: { kind: 'request', verb: 'POST', path: '/search/v1/resources:lookup', body: true, repeat: 'always' },
+  },
+  operatorAccounts: {
+    list: { kind: 'list', verb: 'GET', path: '/operator/v1/accounts', items: 'accounts', repeat: 'always' },
+    createAccount: { kind: 'request', verb: 'POST', path: '/operator/v1/accounts', body: true, repeat: 'never' },
+    resetAccountPassword: { kind: 'request', verb: 'POST', path: '/operator/v1/accounts/{uid}:resetPassword', body: true, repeat: 'always' },
+    suspendAccount: { kind: 'request', verb: 'POST', path: '/operator/v1/accounts/{uid}:suspend', body: true, repeat: 'always' },
+    activateAccount: { kind: 'request', verb: 'POST', path: '/operator/v1/accounts/{uid}:activate', body: true, repeat: 'always' },
+    deleteAccount: { kind: 'delete', verb: 'DELETE', path: '/operator/v1/accounts/{uid}', repeat: 'always' },
+  },
+  operatorJobs: {
+    list: { kind: 'list', verb: 'GET', path: '/operator/v1/jobs', items: 'jobs', repeat: 'always' },
+    listMails: { kind: 'list', verb: 'GET', path: '/operator/v1/mails', items: 'mails', repeat: 'always' },
+  },
+  operatorNodes: {
+    list: { kind: 'list', verb: 'GET', path: '/operator/v1/nodes', items: 'nodes', repeat: 'always' },
+    checkInstallation: { kind: 'request', verb: 'POST', path: '/operator/v1/nodes:check', body: true, repeat: 'always' },
+  },
+  operatorOrganizations: {
+    list: { kind: 'list', verb: 'GET', path: '/operator/v1/organizations', items: 'organizations', repeat: 'always' },
+    suspendOrganization: { kind: 'request', verb: 'POST', path: '/operator/v1/organizations/{uid}:suspend', body: true, repeat: 'always' },
+    activateOrganization: { kind: 'request', verb: 'POST', path: '/operator/v1/organizations/{uid}:activate', body: true, repeat: 'always' },
+    setOrganizationLimits: { kind: 'request', verb: 'POST', path: '/operator/v1/organizations/{uid}:setLimits', body: true, repeat: 'always' },
+  },
+  operatorSessions: {
+    list: { kind: 'list', verb: 'GET', path: '/operator/v1/sessions', items: 'sessions', repeat: 'always' },
+    endSession: { kind: 'request', verb: 'DELETE', path: '/operator/v1/sessions/{id}', repeat: 'always' },
+    endIdentitySessions: { kind: 'request', verb: 'POST', path: '/operator/v1/sessions:endAll', body: true, repeat: 'always' },
+  },
+  operatorSigningKeys: {
+    list: { kind: 'list', verb: 'GET', path: '/operator/v1/signingKeys', items: 'signingKeys', repeat: 'always' },
+    rotateSigningKeys: { kind: 'request', verb: 'POST', path: '/operator/v1/signingKeys:rotate', body: true, repeat: 'always' },
+  },
+  operatorStorage: {
+    getStorageStatus: { kind: 'request', verb: 'GET', path: '/operator/v1/storage', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/operator/v1/storage/runs', items: 'runs', repeat: 'always' },
+    get: { kind: 'request', verb: 'GET', path: '/operator/v1/storage/runs/{id}', repeat: 'always' },
+    startStorageRun: { kind: 'request', verb: 'POST', path: '/operator/v1/storage/runs', body: true, repeat: 'never' },
+    cancelStorageRun: { kind: 'request', verb: 'POST', path: '/operator/v1/storage/runs/{id}:cancel', body: true, repeat: 'always' },
+  },
+  imageContents: {
+    getImageContents: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/manifests/{reference}/contents', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/manifests/{reference}/packages', items: 'packages', repeat: 'always' },
+    getImageSbom: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/manifests/{reference}/sbom', repeat: 'always' },
+    compareImagePackages: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/manifests/{reference}/packages:compare', repeat: 'always' },
+    readImageAgain: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/manifests/{reference}/contents:readAgain', body: true, repeat: 'always' },
+  },
+  packageImages: {
+    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/package_images/{uid}', items: 'images', repeat: 'always' },
+  },
+  repoTags: {
+    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/tags', items: 'tags', repeat: 'always' },
+    get: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/tags/{uid}/details', repeat: 'always' },
+    previewTagDeletion: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/tags:previewDeletion', body: true, repeat: 'always' },
+    delete: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/tags:delete', body: true, repeat: 'always' },
+  },
+  signatureVerifiers: {
+    create: { kind: 'create', verb: 'POST', path: '/registry/v2beta1/signatureVerifiers/{parent}', repeat: 'with-key' },
+    get: { kind: 'get', verb: 'GET', path: '/registry/v2beta1/signatureVerifiers/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/signatureVerifiers', items: 'signatureVerifiers', repeat: 'always' },
+    update: { kind: 'update', verb: 'PATCH', path: '/registry/v2beta1/signatureVerifiers/{uid}', repeat: 'with-match' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/registry/v2beta1/signatureVerifiers/{uid}', repeat: 'always' },
+  },
+  signatures: {
+    getImageSignatures: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/manifests/{reference}/signatures', repeat: 'always' },
+  },
+  tagHistory: {
+    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/tags/{uid}/history', items: 'entries', repeat: 'always' },
+    moveTag: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/tags/{uid}:move', body: true, repeat: 'always' },
+  },
+  usage: {
+    getUsage: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/usage/{uid}', repeat: 'always' },
+    getUsageHistory: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/usage/{uid}/history', repeat: 'always' },
+    getRepoUsageHistory: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/repos/{uid}/usageHistory', repeat: 'always' },
+    getTopRepos: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/usage/{uid}/topRepos', repeat: 'always' },
+  },
+  visibility: {
+    getVisibility: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/visibility/{uid}', repeat: 'always' },
+  },
+  findings: {
+    list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/imageFindings/{uid}', items: 'findings', repeat: 'always' },
+    compareImageFindings: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/imageFindings/{uid}:compare', repeat: 'always' },
+    getImageReport: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/imageFindings/{uid}:report', repeat: 'always' },
+  },
+  affectedImages: {
+    list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/affectedImages/{uid}', items: 'affectedImages', repeat: 'always' },
+  },
+  advisorySummaries: {
+    getAdvisorySummary: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/advisorySummaries/{uid}', repeat: 'always' },
+  },
+  bindings: {
+    create: { kind: 'create', verb: 'POST', path: '/policies/v1/bindings/{parent}', repeat: 'with-key' },
+    update: { kind: 'request', verb: 'PUT', path: '/policies/v1/bindings/{id?}', body: true, repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/policies/v1/bindings', items: 'items', repeat: 'always' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/policies/v1/bindings/{uid}', repeat: 'always' },
+  },
+  decisions: {
+    list: { kind: 'list', verb: 'GET', path: '/policies/v1/decisions', items: 'items', repeat: 'always' },
+  },
+  overrides: {
+    create: { kind: 'create', verb: 'POST', path: '/policies/v1/overrides/{parent}', repeat: 'with-key' },
+    list: { kind: 'list', verb: 'GET', path: '/policies/v1/overrides', items: 'items', repeat: 'always' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/policies/v1/overrides/{uid}', repeat: 'always' },
+  },
+  policies: {
+    create: { kind: 'create', verb: 'POST', path: '/policies/v1/policies/{parent}', repeat: 'with-key' },
+    update: { kind: 'request', verb: 'PUT', path: '/policies/v1/policies/{id?}', body: true, repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/policies/v1/policies', items: 'items', repeat: 'always' },
+    delete: { kind: 'delete', verb: 'DELETE', path: '/policies/v1/policies/{uid}', repeat: 'always' },
+    validatePolicy: { kind: 'request', verb: 'POST', path: '/policies/v1/policies/validate', body: true, repeat: 'always' },
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Operation>>>>
 
@@ -162,7 +292,7 @@ export interface Services {
      * Deletes an empty group. Fails with FAILED_PRECONDITION (`RESOURCE_NOT_EMPTY`) if the group contains
      * resources, and with NOT_FOUND if it does not exist.
      */
-    delete(uid: string, options?: DeleteOptions): Reply<void>
+    delete(uid: string, options?: ChangeOptions): Reply<void>
     /** Lists the groups that the caller can read. Sort keys: `uid`, `name`, `created_at`, `updated_at`. */
     list(request?: types.ListGroupsRequest, options?: CallOptions): Reply<types.ListGroupsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
@@ -183,14 +313,14 @@ export interface Services {
      * same NOT_FOUND if no organization matches, if the domain is blocked, and if the caller's sign-in is not
      * trusted for this lookup.
      */
-    lookupGroup(request?: types.LookupGroupRequest, options?: CallOptions): Reply<types.LookupGroupResponse>
+    lookupGroup(request?: types.LookupGroupRequest, options?: ChangeOptions): Reply<types.LookupGroupResponse>
     /**
      * Asks the owners of the organization that matches the caller's email domain to give the caller access.
      * Fails with NOT_FOUND as LookupGroup does, and with RESOURCE_EXHAUSTED if repeated too soon.
      */
-    requestGroupAccess(request: types.RequestGroupAccessRequest, options?: CallOptions): Reply<types.RequestGroupAccessResponse>
+    requestGroupAccess(request: types.RequestGroupAccessRequest, options?: ChangeOptions): Reply<types.RequestGroupAccessResponse>
     /** Reports whether LookupGroup and RequestGroupAccess accept the caller's email domain. */
-    checkEligibility(request?: types.CheckEligibilityRequest, options?: CallOptions): Reply<types.CheckEligibilityResponse>
+    checkEligibility(request?: types.CheckEligibilityRequest, options?: ChangeOptions): Reply<types.CheckEligibilityResponse>
   }
   /**
    * Manages identities: users who signed in, and workloads that authenticate with a token of another issuer
@@ -205,12 +335,12 @@ export interface Services {
      * Deletes an identity. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) if role bindings refer to it, and
      * with NOT_FOUND if it does not exist.
      */
-    delete(uid: string, options?: DeleteOptions): Reply<void>
+    delete(uid: string, options?: ChangeOptions): Reply<void>
     /** Updates an identity and returns the result. A changed rule applies from the next token exchange. */
     update(uid: string, patch: Partial<types.IdentityInput>, options?: UpdateOptions): Reply<types.Identity>
     /**
      * Lists the identities of the groups in which the caller can read identities. Sort keys: `uid`, `name`,
-     * `created_at`, `updated_at`.
+     * `created_at`, `updated_at`, and `expiration_time` of static keys.
      */
     list(request?: types.ListIdentitiesRequest, options?: CallOptions): Reply<types.ListIdentitiesResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
@@ -219,9 +349,9 @@ export interface Services {
      * Returns the UID for a user's issuer and subject, even before the first sign-in. This makes it possible to
      * grant roles in advance.
      */
-    lookupIdentity(request: types.LookupIdentityRequest, options?: CallOptions): Reply<types.LookupIdentityResponse>
+    lookupIdentity(request: types.LookupIdentityRequest, options?: ChangeOptions): Reply<types.LookupIdentityResponse>
     /** Publishes details about the caller's own identity with an event. The values are not necessarily stored. */
-    updateIdentityMetadata(request: types.UpdateIdentityMetadataRequest, options?: CallOptions): Reply<types.IdentityMetadata>
+    updateIdentityMetadata(request: types.UpdateIdentityMetadataRequest, options?: ChangeOptions): Reply<types.IdentityMetadata>
   }
   /**
    * Manages roles, which are named sets of capabilities. Managed roles are built in and never change; custom
@@ -254,7 +384,7 @@ export interface Services {
      * Deletes a custom role. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) if role bindings refer to it,
      * and with NOT_FOUND if it does not exist. Managed roles are rejected.
      */
-    delete(uid: string, options?: DeleteOptions): Reply<void>
+    delete(uid: string, options?: ChangeOptions): Reply<void>
   }
   /**
    * Manages role bindings, which give an identity a role in a group and all its descendants. Changes take
@@ -269,7 +399,7 @@ export interface Services {
      */
     create(parent: string, roleBinding: types.RoleBindingInput, options?: CreateOptions): Reply<types.RoleBinding>
     /** Deletes a binding, and with it the identity's role. Fails with NOT_FOUND if the binding does not exist. */
-    delete(uid: string, options?: DeleteOptions): Reply<void>
+    delete(uid: string, options?: ChangeOptions): Reply<void>
     /** Lists the bindings of the groups in which the caller can read bindings. Sort keys: `uid`, `created_at`. */
     list(request?: types.ListRoleBindingsRequest, options?: CallOptions): Reply<types.ListRoleBindingsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
@@ -312,27 +442,27 @@ export interface Services {
      */
     update(uid: string, patch: Partial<types.IdentityProviderInput>, options?: UpdateOptions): Reply<types.IdentityProvider>
     /** Deletes a provider, after which no one can sign in through it. Fails with NOT_FOUND if it does not exist. */
-    delete(uid: string, options?: DeleteOptions): Reply<void>
+    delete(uid: string, options?: ChangeOptions): Reply<void>
     /**
      * Creates the first SCIM token of a provider and returns it, once. SCIM stays disabled until
      * SetScimEnabled. Fails with FAILED_PRECONDITION if a token was created before.
      */
-    generateScimToken(request: types.GenerateScimTokenRequest, options?: CallOptions): Reply<types.GenerateScimTokenResponse>
+    generateScimToken(request: types.GenerateScimTokenRequest, options?: ChangeOptions): Reply<types.GenerateScimTokenResponse>
     /**
      * Replaces the SCIM token and returns the new one, once. The old token can stay valid for a while. Fails
      * with NOT_FOUND if no token was ever created.
      */
-    regenerateScimToken(request: types.RegenerateScimTokenRequest, options?: CallOptions): Reply<types.RegenerateScimTokenResponse>
+    regenerateScimToken(request: types.RegenerateScimTokenRequest, options?: ChangeOptions): Reply<types.RegenerateScimTokenResponse>
     /**
      * Revokes the current SCIM token, and an older one that is still valid, immediately. Does not change
      * whether SCIM is enabled.
      */
-    revokeScimToken(request: types.RevokeScimTokenRequest, options?: CallOptions): Reply<types.RevokeScimTokenResponse>
+    revokeScimToken(request: types.RevokeScimTokenRequest, options?: ChangeOptions): Reply<types.RevokeScimTokenResponse>
     /**
      * Enables or disables SCIM. Enabling fails with FAILED_PRECONDITION if the organization has fewer than two
      * owners bound by hand.
      */
-    setScimEnabled(request: types.SetScimEnabledRequest, options?: CallOptions): Reply<types.SetScimEnabledResponse>
+    setScimEnabled(request: types.SetScimEnabledRequest, options?: ChangeOptions): Reply<types.SetScimEnabledResponse>
   }
   /**
    * Manages mappings, which give a role to all users that an identity provider reports as members of one of its
@@ -351,12 +481,12 @@ export interface Services {
      * Deletes a mapping. Members of the group lose the role at their next sign-in or refresh. Fails with
      * NOT_FOUND if the mapping does not exist.
      */
-    delete(uid: string, options?: DeleteOptions): Reply<void>
+    delete(uid: string, options?: ChangeOptions): Reply<void>
     /**
      * Deletes several mappings of one identity provider in one transaction. Mappings that do not exist are
      * ignored. A mapping of another provider fails with INVALID_ARGUMENT and nothing is deleted.
      */
-    batchDelete(request: types.BatchDeleteExternalGroupRoleMappingsRequest, options?: CallOptions): Reply<types.BatchDeleteExternalGroupRoleMappingsResponse>
+    batchDelete(request: types.BatchDeleteExternalGroupRoleMappingsRequest, options?: ChangeOptions): Reply<types.BatchDeleteExternalGroupRoleMappingsResponse>
     /**
      * Lists the mappings of the organizations in which the caller can read identity providers. Sort keys:
      * `uid`, `created_at`.
@@ -375,7 +505,7 @@ export interface Services {
     /** Creates the association of a group. Fails with ALREADY_EXISTS if the group has one. */
     create(parent: string, accountAssociation: types.AccountAssociationInput, options?: CreateOptions): Reply<types.AccountAssociation>
     /** Deletes the association of a group. Fails with NOT_FOUND if the group has none. */
-    delete(uid: string, options?: DeleteOptions): Reply<void>
+    delete(uid: string, options?: ChangeOptions): Reply<void>
     /**
      * Lists the associations of the groups in which the caller can read associations. Sort keys: `group`,
      * `uid`, `name`, `created_at`, `updated_at`.
@@ -389,7 +519,7 @@ export interface Services {
      * Checks whether the platform can obtain credentials at one cloud provider. An association that does not
      * work is reported in the response, not as an error.
      */
-    checkAccountAssociation(request: types.CheckAccountAssociationRequest, options?: CallOptions): Reply<types.CheckAccountAssociationResponse>
+    checkAccountAssociation(request: types.CheckAccountAssociationRequest, options?: ChangeOptions): Reply<types.CheckAccountAssociationResponse>
   }
   /** Manages group invites. A user who accepts an invite with its code receives its role in the group. */
   readonly groupInvites: {
@@ -402,7 +532,7 @@ export interface Services {
     /** Returns an invite, without its code. Fails with NOT_FOUND if the invite does not exist. */
     get(uid: string, options?: CallOptions): Reply<types.GroupInvite>
     /** Deletes an invite. Its code stops working immediately. Fails with NOT_FOUND if the invite does not exist. */
-    delete(uid: string, options?: DeleteOptions): Reply<void>
+    delete(uid: string, options?: ChangeOptions): Reply<void>
     /**
      * Lists the invites of the groups in which the caller can read invites, including closed ones. Sort keys:
      * `created_at`, `uid`.
@@ -431,7 +561,7 @@ export interface Services {
      * if the role was deleted; the invite then stays unchanged. A token that is restricted to scopes or
      * capabilities fails with PERMISSION_DENIED.
      */
-    acceptGroupInvite(request: types.AcceptGroupInviteRequest, options?: CallOptions): Reply<types.AcceptGroupInviteResponse>
+    acceptGroupInvite(request: types.AcceptGroupInviteRequest, options?: ChangeOptions): Reply<types.AcceptGroupInviteResponse>
   }
   /** Translates between UIDs of groups and paths of names. */
   readonly groupPaths: {
@@ -441,6 +571,41 @@ export interface Services {
      * not exist or that the caller cannot read are omitted.
      */
     findGroupPaths(request?: types.FindGroupPathsRequest, options?: CallOptions): Reply<types.FindGroupPathsResponse>
+  }
+  /**
+   * Reports who can do what in a group or a repo, and why. Roles in a group apply to all its descendants, so
+   * each method considers the ancestors too: completely where the caller can read role bindings, and only as
+   * counts elsewhere. Roles on the platform, which operators of the server have, are not included.
+   *
+   * Each method fails with NOT_FOUND if the group or repo does not exist.
+   */
+  readonly access: {
+    /**
+     * Finds the members of a group: one entry for each identity and role, with all sources of the role, and one
+     * for each group of an identity provider that is mapped to a role. Ordered by name, then by UID.
+     */
+    findMembers(request: types.FindMembersRequest, options?: CallOptions): Reply<types.FindMembersResponse>
+    /**
+     * Lists the members that have a capability in a group or a repo, with the roles that give it, in the
+     * order of FindMembers. Returns no members if the organization is suspended.
+     */
+    whoCan(request: types.WhoCanRequest, options?: CallOptions): Reply<types.WhoCanResponse>
+    /**
+     * Explains whether an identity has the capabilities for an action in a group or a repo, by the rules
+     * that decide its requests. An identity that does not exist has no role.
+     */
+    explainAccess(request: types.ExplainAccessRequest, options?: CallOptions): Reply<types.ExplainAccessResponse>
+    /**
+     * Finds identities that can receive a role in a group, by a part of their name or email address: workloads
+     * that the caller can read, and users who have a role in a group of the organization where the caller can
+     * read role bindings. Returns at most 20, ordered by name.
+     */
+    findCandidates(request: types.FindCandidatesRequest, options?: CallOptions): Reply<types.FindCandidatesResponse>
+    /**
+     * Counts what uses each role in a group and its descendants. All that can use a custom role is in the group
+     * of the role or in its descendants.
+     */
+    countRoleUses(request: types.CountRoleUsesRequest, options?: CallOptions): Reply<types.CountRoleUsesResponse>
   }
   /** Manages repos, which hold the images of a group. Images are pushed and pulled through the registry. */
   readonly repos: {
@@ -459,7 +624,7 @@ export interface Services {
      * if it does not exist. Deleting a repo that has a policy also requires CAP_REPO_POLICIES_UPDATE, and
      * deletes the tags that the policy makes immutable if no other tags are left.
      */
-    delete(uid: string, options?: DeleteOptions): Reply<void>
+    delete(uid: string, options?: ChangeOptions): Reply<void>
     /**
      * Lists the repos of the groups in which the caller can read repos. Sort keys: `uid`, `name`, `created_at`,
      * `updated_at`.
@@ -493,7 +658,7 @@ export interface Services {
      */
     create(parent: string, tag: types.TagInput, options?: CreateOptions): Reply<types.Tag>
     /** Deletes a tag, but not the manifest that it points to. Fails with NOT_FOUND if the tag does not exist. */
-    delete(uid: string, options?: DeleteOptions): Reply<void>
+    delete(uid: string, options?: ChangeOptions): Reply<void>
   }
   /** Returns facts about images without pulling them. */
   readonly images: {
@@ -504,6 +669,67 @@ export interface Services {
      * index, or the index does not contain the architecture.
      */
     getSize(request: types.GetSizeRequest, options?: CallOptions): Reply<types.Size>
+  }
+  /** Summarizes repos: what they contain, who can pull from them, and whether they have a policy. */
+  readonly repoSummaries: {
+    /** Returns the summary of a repo. Fails with NOT_FOUND if the repo does not exist. */
+    get(uid: string, options?: CallOptions): Reply<types.RepoSummary>
+    /**
+     * Lists the summaries of the repos that the caller can see. Sort keys: `uid`, `name`, `created_at`,
+     * `updated_at`.
+     */
+    list(request?: types.ListRepoSummariesRequest, options?: CallOptions): Reply<types.ListRepoSummariesResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListRepoSummariesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.RepoSummary, void>
+  }
+  /** Reads and deletes manifests: images, indexes and artifacts of a repo. */
+  readonly manifests: {
+    /**
+     * Lists the manifests of a repo. Sort keys: `push_time` and `digest`; the default order is `push_time desc`.
+     * The filters `kind` and `platform` examine at most 1000 manifests in one call: a page can have few results,
+     * or none, and a token for the next page. Fails with NOT_FOUND if the repo does not exist.
+     */
+    list(request?: types.ListManifestsRequest, options?: CallOptions): Reply<types.ListManifestsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListManifestsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Manifest, void>
+    /**
+     * Returns a manifest with its content: the entries of an index, the layers and the configuration of an
+     * image. Fails with NOT_FOUND if the repo does not contain it.
+     */
+    get(request: types.GetManifestRequest, options?: CallOptions): Reply<types.Manifest>
+    /**
+     * Deletes a manifest with the tags that point to it (which also requires `tag.delete`), and the manifests
+     * that nothing else needs: its referrers, the images of an index, and what is attached to them by tags
+     * (`sha256-...`). At most 200 manifests are deleted with it; the rest stays untagged. Fails with
+     * FAILED_PRECONDITION, type MANIFEST_IN_USE, if an index contains the manifest, type TAG_IMMUTABLE if a tag
+     * is immutable, and type TOO_MANY_TAGS for more than 1000 tags. Does not delete blobs; garbage collection
+     * does.
+     */
+    delete(request: types.DeleteManifestRequest, options?: ChangeOptions): Reply<types.DeleteManifestResponse>
+    /**
+     * Returns what DeleteUntaggedManifests would delete now and why it would keep the rest, without deleting
+     * anything. Attached tags that would be deleted come first, ordered by name, then manifests, ordered by
+     * digest. Fails with NOT_FOUND if the repo does not exist.
+     */
+    previewUntaggedManifests(request: types.PreviewUntaggedManifestsRequest, options?: CallOptions): Reply<types.PreviewUntaggedManifestsResponse>
+    /**
+     * Deletes manifests that were not pushed and did not lose a tag for some time, if no tag points to them, no
+     * index references them and their subject does not exist, together with the mutable tags that are attached
+     * to them (`sha256-...`). One call deletes at most 200 manifests; call it again until none remain. Does not
+     * delete blobs; garbage collection does. Fails with NOT_FOUND if the repo does not exist.
+     */
+    deleteUntaggedManifests(request: types.DeleteUntaggedManifestsRequest, options?: ChangeOptions): Reply<types.DeleteUntaggedManifestsResponse>
+  }
+  /** Lists what refers to a manifest: signatures, SBOMs, attestations and other artifacts. */
+  readonly referrers: {
+    /**
+     * Lists the manifests that refer to a digest by their subject, ordered by digest; before them those that are
+     * attached by a tag (`sha256-...`), as older tools do. One level: referrers of referrers are listed by their
+     * own digest. The subject does not have to exist. Fails with NOT_FOUND if the repo does not exist.
+     */
+    list(request?: types.ListReferrersRequest, options?: CallOptions): Reply<types.ListReferrersResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListReferrersRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Referrer, void>
   }
   /** Manages repo policies: which tags are immutable, and which are deleted automatically. */
   readonly repoPolicies: {
@@ -527,7 +753,7 @@ export interface Services {
      * Starts a retention run now and returns without waiting for it. Fails with FAILED_PRECONDITION if
      * retention is not enabled.
      */
-    applyRetention(request: types.ApplyRetentionRequest, options?: CallOptions): Reply<types.RepoPolicy>
+    applyRetention(request: types.ApplyRetentionRequest, options?: ChangeOptions): Reply<types.RepoPolicy>
   }
   /**
    * Reads advisories, which describe a vulnerability in one artifact: detected, fixed, not affected, and so on.
@@ -554,12 +780,12 @@ export interface Services {
      * completely or not at all. A document that cannot be read is reported in its place and does not stop the
      * others. A document that was already imported has no effect.
      */
-    importAdvisoryDocuments(request: types.ImportAdvisoryDocumentsRequest, options?: CallOptions): Reply<types.ImportAdvisoryDocumentsResponse>
+    importAdvisoryDocuments(request: types.ImportAdvisoryDocumentsRequest, options?: ChangeOptions): Reply<types.ImportAdvisoryDocumentsResponse>
     /**
      * Deletes documents, and marks as deleted the advisories that no other document contains. Each document is
      * deleted on its own; documents that do not exist are ignored.
      */
-    deleteAdvisoryDocuments(request: types.DeleteAdvisoryDocumentsRequest, options?: CallOptions): Reply<types.DeleteAdvisoryDocumentsResponse>
+    deleteAdvisoryDocuments(request: types.DeleteAdvisoryDocumentsRequest, options?: ChangeOptions): Reply<types.DeleteAdvisoryDocumentsResponse>
     /**
      * Lists the documents of a group and the parts of them that advisories have no field for, ordered by format
      * and ID.
@@ -599,12 +825,12 @@ export interface Services {
      * Deletes a feed. A run in progress stops after the current document. Imported advisories are kept. Fails
      * with NOT_FOUND if the feed does not exist.
      */
-    delete(uid: string, options?: DeleteOptions): Reply<void>
+    delete(uid: string, options?: ChangeOptions): Reply<void>
     /**
      * Starts a run of a feed now, regardless of its interval and earlier failures, and returns without waiting
      * for it. Fails with FAILED_PRECONDITION if the feed is paused.
      */
-    syncAdvisoryFeed(request: types.SyncAdvisoryFeedRequest, options?: CallOptions): Reply<types.AdvisoryFeed>
+    syncAdvisoryFeed(request: types.SyncAdvisoryFeedRequest, options?: ChangeOptions): Reply<types.AdvisoryFeed>
   }
   /**
    * Manages publications: the advisories of a group in formats for scanners, at `/vulnerabilities/feeds/`.
@@ -619,7 +845,7 @@ export interface Services {
   /** Checks whether the platform is reachable. */
   readonly ping: {
     /** Returns a greeting. Requires no authentication. */
-    ping(request?: types.PingRequest, options?: CallOptions): Reply<types.PingResponse>
+    ping(request?: types.PingRequest, options?: ChangeOptions): Reply<types.PingResponse>
   }
   /**
    * Exchanges tokens of other issuers for tokens of this platform, so that workloads need no stored secrets.
@@ -631,12 +857,12 @@ export interface Services {
      * the bearer token is not valid, with PERMISSION_DENIED if it does not match the identity, and with
      * INVALID_ARGUMENT if no audience is given. Over HTTP, parameters are sent as a query string or a form.
      */
-    exchange(request?: types.ExchangeRequest, options?: CallOptions): Reply<types.RawToken>
+    exchange(request?: types.ExchangeRequest, options?: ChangeOptions): Reply<types.RawToken>
     /**
      * Exchanges a refresh token, sent as the bearer token, for a new platform token and a new refresh token.
      * The old refresh token becomes invalid. Fails with UNAUTHENTICATED if the refresh token is not valid.
      */
-    exchangeRefreshToken(request?: types.ExchangeRefreshTokenRequest, options?: CallOptions): Reply<types.TokenPair>
+    exchangeRefreshToken(request?: types.ExchangeRefreshTokenRequest, options?: ChangeOptions): Reply<types.TokenPair>
   }
   /** Manages the caller's own identity and tokens: validation, registration, headless sign-in and deletion. */
   readonly auth: {
@@ -652,19 +878,19 @@ export interface Services {
      * stays unchanged. With an invite code, the user also joins its group; a code that is wrong, expired,
      * already used or meant for another email address fails with NOT_FOUND, and nothing is created.
      */
-    register(request?: types.RegistrationRequest, options?: CallOptions): Reply<types.Session>
+    register(request?: types.RegistrationRequest, options?: ChangeOptions): Reply<types.Session>
     /**
      * Returns the token that a user with a browser left for a client without one, encrypted to the client's
      * key. Fails with NOT_FOUND before the user has signed in, and after the token has been fetched.
      */
-    getHeadlessSession(request: types.GetHeadlessSessionRequest, options?: CallOptions): Reply<types.HeadlessSession>
+    getHeadlessSession(request: types.GetHeadlessSessionRequest, options?: ChangeOptions): Reply<types.HeadlessSession>
     /**
      * Deletes the caller's own identity with its role bindings, its sessions, and its local account and
      * passkeys. Fails with PERMISSION_DENIED for another identity, for an identity that belongs to a group, for
      * a restricted token, and for a sign-in through an organization's identity provider that did not register
      * the caller. Fails with FAILED_PRECONDITION, type RESOURCE_IN_USE, for an administrator of this platform.
      */
-    delete(request: types.DeletionRequest, options?: CallOptions): Reply<void>
+    delete(request: types.DeletionRequest, options?: ChangeOptions): Reply<void>
   }
   /** Explains to administrators of an identity why a token can or cannot assume it. */
   readonly explain: {
@@ -688,20 +914,425 @@ export interface Services {
     /** Returns an event. Fails with NOT_FOUND if the event does not exist or was deleted. */
     get(uid: string, options?: CallOptions): Reply<types.AuditEvent>
   }
-  /** Deletes manifests of a repo that nothing needs, once and on request. Retention deletes them regularly. */
-  readonly manifests: {
+  /** Finds resources of all kinds by name or identifier, and the names of known identifiers. */
+  readonly search: {
     /**
-     * Returns what DeleteUntaggedManifests would delete now and why it would keep the rest, without deleting
-     * anything. Attached tags that would be deleted come first, ordered by name, then manifests, ordered by
-     * digest. Fails with NOT_FOUND if the repo does not exist.
+     * Searches the resources that the caller can list. A kind whose list the caller may not read is omitted.
+     * Names match by prefix, or by the prefix of a word inside the name (`web` matches `team-web`). A resource is
+     * also found by its UID, a tag by `repository:tag`, a manifest by at least 7 digits of its digest, and an
+     * advisory by a CVE, GHSA or CGA ID, or by the name of a package. Results are ordered by match (whole name,
+     * prefix, prefix of a word) and then by update time, the latest first.
      */
-    previewUntaggedManifests(request: types.PreviewUntaggedManifestsRequest, options?: CallOptions): Reply<types.PreviewUntaggedManifestsResponse>
+    searchResources(request: types.SearchResourcesRequest, options?: CallOptions): Reply<types.SearchResourcesResponse>
     /**
-     * Deletes manifests that were not pushed and did not lose a tag for some time, if no tag points to them, no
-     * index references them and their subject does not exist, together with the mutable tags that are attached
-     * to them (`sha256-...`). One call deletes at most 200 manifests; call it again until none remain. Does not
-     * delete blobs; garbage collection does. Fails with NOT_FOUND if the repo does not exist.
+     * Returns the names of resources by UID. Resources that do not exist or that the caller cannot list are
+     * omitted. A user is also returned to callers who can list a role binding of the user.
      */
-    deleteUntaggedManifests(request: types.DeleteUntaggedManifestsRequest, options?: CallOptions): Reply<types.DeleteUntaggedManifestsResponse>
+    lookupResources(request: types.LookupResourcesRequest, options?: CallOptions): Reply<types.LookupResourcesResponse>
+  }
+  /** Manages the users of the installation and their local accounts. For operators only. */
+  readonly operatorAccounts: {
+    /** Lists users, ordered by email address: those with a local account, and those of identity providers. */
+    list(request?: types.ListAccountsRequest, options?: CallOptions): Reply<types.ListAccountsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListAccountsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.OperatorAccount, void>
+    /**
+     * Creates a local account and returns a link with which its user chooses a password. Fails with
+     * ALREADY_EXISTS if an account has the email address. Requires a sign-in in the last 15 minutes:
+     * otherwise, fails with FAILED_PRECONDITION, type `RECENT_SIGN_IN_REQUIRED`.
+     */
+    createAccount(request: types.CreateAccountRequest, options?: ChangeOptions): Reply<types.AccountLink>
+    /**
+     * Removes the password of a local account, ends its sessions, and returns a link with which its user
+     * chooses a new password. Requires a sign-in in the last 15 minutes: otherwise, fails with
+     * FAILED_PRECONDITION, type `RECENT_SIGN_IN_REQUIRED`.
+     */
+    resetAccountPassword(request: types.ResetAccountPasswordRequest, options?: ChangeOptions): Reply<types.AccountLink>
+    /**
+     * Suspends a local account and ends its sessions. Its user cannot sign in until it is activated. Requires
+     * a sign-in in the last 15 minutes: otherwise, fails with FAILED_PRECONDITION, type
+     * `RECENT_SIGN_IN_REQUIRED`.
+     */
+    suspendAccount(request: types.SuspendAccountRequest, options?: ChangeOptions): Reply<types.OperatorAccount>
+    /**
+     * Activates a suspended local account. Requires a sign-in in the last 15 minutes: otherwise, fails with
+     * FAILED_PRECONDITION, type `RECENT_SIGN_IN_REQUIRED`.
+     */
+    activateAccount(request: types.ActivateAccountRequest, options?: ChangeOptions): Reply<types.OperatorAccount>
+    /**
+     * Deletes a local account, its identity and all its access. The identity of the first owner is kept,
+     * without an account. Fails with NOT_FOUND if the account does not exist. Requires a sign-in in the last
+     * 15 minutes: otherwise, fails with FAILED_PRECONDITION, type `RECENT_SIGN_IN_REQUIRED`.
+     */
+    deleteAccount(uid: string, options?: ChangeOptions): Reply<void>
+  }
+  /** Shows background work and the queue of emails. For operators only. */
+  readonly operatorJobs: {
+    /** Lists the kinds of background jobs with their running jobs and last results, ordered by name. */
+    list(request?: types.ListJobsRequest, options?: CallOptions): Reply<types.ListJobsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListJobsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.BackgroundJob, void>
+    /**
+     * Lists emails that wait, were sent or failed, the newest 1000. Recipients are encrypted and not
+     * returned.
+     */
+    listMails(request?: types.ListMailsRequest, options?: CallOptions): Reply<types.ListMailsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListMailsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Mail, void>
+  }
+  /** Shows the servers of the installation and checks its setup. For operators only. */
+  readonly operatorNodes: {
+    /**
+     * Lists the nodes: the server processes that use this database. A node that ended without unregistering
+     * is listed for 10 minutes.
+     */
+    list(request?: types.ListNodesRequest, options?: CallOptions): Reply<types.ListNodesResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListNodesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.ServerNode, void>
+    /**
+     * Checks the configuration, database, blob store, keys, clock, disk and addresses of the node that
+     * receives the call, as `berth admin check` does. Stores an object in the bucket, if there is one, and
+     * deletes it. Fails with ABORTED while another check runs on the node.
+     */
+    checkInstallation(request?: types.CheckInstallationRequest, options?: ChangeOptions): Reply<types.CheckInstallationResponse>
+  }
+  /** Manages the organizations of the installation as a whole. For operators only. */
+  readonly operatorOrganizations: {
+    /** Lists organizations with their owners, usage and limits, ordered by name. */
+    list(request?: types.ListOrganizationsRequest, options?: CallOptions): Reply<types.ListOrganizationsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListOrganizationsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.OperatorOrganization, void>
+    /**
+     * Suspends an organization: its members lose access until it is activated. Its data is kept. Requires a
+     * sign-in in the last 15 minutes: otherwise, fails with FAILED_PRECONDITION, type
+     * `RECENT_SIGN_IN_REQUIRED`.
+     */
+    suspendOrganization(request: types.SuspendOrganizationRequest, options?: ChangeOptions): Reply<types.OperatorOrganization>
+    /**
+     * Activates a suspended organization. Requires a sign-in in the last 15 minutes: otherwise, fails with
+     * FAILED_PRECONDITION, type `RECENT_SIGN_IN_REQUIRED`.
+     */
+    activateOrganization(request: types.ActivateOrganizationRequest, options?: ChangeOptions): Reply<types.OperatorOrganization>
+    /**
+     * Sets and removes limits of an organization. Limits that are not named stay as they are. Requires a
+     * sign-in in the last 15 minutes: otherwise, fails with FAILED_PRECONDITION, type
+     * `RECENT_SIGN_IN_REQUIRED`.
+     */
+    setOrganizationLimits(request: types.SetOrganizationLimitsRequest, options?: ChangeOptions): Reply<types.OperatorOrganization>
+  }
+  /** Lists and ends sessions of users. For operators only. */
+  readonly operatorSessions: {
+    /** Lists active sessions, most recently used first. */
+    list(request?: types.ListSessionsRequest, options?: CallOptions): Reply<types.ListSessionsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListSessionsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.OperatorSession, void>
+    /**
+     * Ends a session and its tokens. Fails with NOT_FOUND if the session does not exist. Requires a sign-in
+     * in the last 15 minutes: otherwise, fails with FAILED_PRECONDITION, type `RECENT_SIGN_IN_REQUIRED`.
+     */
+    endSession(request: types.EndSessionRequest, options?: ChangeOptions): Reply<void>
+    /**
+     * Ends all sessions of an identity and their tokens. Returns their number. Requires a sign-in in the last
+     * 15 minutes: otherwise, fails with FAILED_PRECONDITION, type `RECENT_SIGN_IN_REQUIRED`.
+     */
+    endIdentitySessions(request: types.EndIdentitySessionsRequest, options?: ChangeOptions): Reply<types.EndIdentitySessionsResponse>
+  }
+  /** Lists and rotates the keys that sign tokens. For operators only. */
+  readonly operatorSigningKeys: {
+    /** Lists the published signing keys, the oldest first. */
+    list(request?: types.ListSigningKeysRequest, options?: CallOptions): Reply<types.ListSigningKeysResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListSigningKeysRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.SigningKey, void>
+    /**
+     * Publishes a new signing key that signs after one hour, unless there is one. Existing tokens stay valid.
+     * Requires a sign-in in the last 15 minutes: otherwise, fails with FAILED_PRECONDITION, type
+     * `RECENT_SIGN_IN_REQUIRED`.
+     */
+    rotateSigningKeys(request?: types.RotateSigningKeysRequest, options?: ChangeOptions): Reply<types.ListSigningKeysResponse>
+  }
+  /** Shows stored data, and runs garbage collection and scrub. For operators only. */
+  readonly operatorStorage: {
+    /** Returns free disk space, usage, and when garbage collection runs. */
+    getStorageStatus(request?: types.GetStorageStatusRequest, options?: CallOptions): Reply<types.StorageStatus>
+    /** Lists runs of garbage collection and scrub, the newest first. The last 50 of each kind are kept. */
+    list(request?: types.ListStorageRunsRequest, options?: CallOptions): Reply<types.ListStorageRunsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListStorageRunsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.StorageRun, void>
+    /** Returns a run with its findings. Fails with NOT_FOUND if the run does not exist. */
+    get(request: types.GetStorageRunRequest, options?: CallOptions): Reply<types.StorageRun>
+    /**
+     * Starts a run on the node that receives the call, and returns without waiting for it. Fails with
+     * FAILED_PRECONDITION, type `RUN_IN_PROGRESS`, if a run of this kind is in progress in the installation.
+     */
+    startStorageRun(request: types.StartStorageRunRequest, options?: ChangeOptions): Reply<types.StorageRun>
+    /**
+     * Cancels a run. It ends after its current batch, within a few seconds; what it has done stays. Fails
+     * with FAILED_PRECONDITION, type `RUN_ENDED`, if the run has ended.
+     */
+    cancelStorageRun(request: types.CancelStorageRunRequest, options?: ChangeOptions): Reply<types.StorageRun>
+  }
+  /**
+   * Returns which packages images contain. The server reads every pushed image in the background: by the SBOMs that
+   * are attached to it, else by its layers. References are digests, or tags.
+   */
+  readonly imageContents: {
+    /**
+     * Returns whether an image was read, and a summary of what it contains. Fails with NOT_FOUND if the repo or the
+     * manifest does not exist, and if an index has no image for the platform.
+     */
+    getImageContents(request: types.GetImageContentsRequest, options?: CallOptions): Reply<types.ImageContents>
+    /**
+     * Lists the packages of an image. Sort keys: `name`, `type`. Fails with NOT_FOUND if the manifest does not exist, and
+     * with FAILED_PRECONDITION, type IMAGE_NOT_READ, if the image was not read yet or could not be read.
+     */
+    list(request?: types.ListImagePackagesRequest, options?: CallOptions): Reply<types.ListImagePackagesResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListImagePackagesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.ImagePackage, void>
+    /**
+     * Returns an SBOM of an image: as it was given, or written from the packages that were read. Fails with NOT_FOUND if
+     * the manifest does not exist or no SBOM was given, and with FAILED_PRECONDITION, type IMAGE_NOT_READ, if the image was
+     * not read yet or could not be read.
+     */
+    getImageSbom(request: types.GetImageSbomRequest, options?: CallOptions): Reply<types.ImageSbom>
+    /**
+     * Compares the packages of two images: what the second one adds, removes and changes. Fails with NOT_FOUND if one of
+     * them does not exist, and with FAILED_PRECONDITION, type IMAGE_NOT_READ, if one was not read.
+     */
+    compareImagePackages(request: types.CompareImagePackagesRequest, options?: CallOptions): Reply<types.CompareImagePackagesResponse>
+    /**
+     * Reads an image again in the background. What is known stays until then. Fails with NOT_FOUND if the manifest does
+     * not exist.
+     */
+    readImageAgain(request: types.ReadImageAgainRequest, options?: ChangeOptions): Reply<types.ImageContents>
+  }
+  /** Finds images by the packages that they contain. */
+  readonly packageImages: {
+    /** Lists the images below a group that contain a package, ordered by repo and digest. */
+    list(request?: types.ListPackageImagesRequest, options?: CallOptions): Reply<types.ListPackageImagesResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListPackageImagesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.PackageImage, void>
+  }
+  /** Describes the tags of one repo with what they point to, and deletes several of them. */
+  readonly repoTags: {
+    /**
+     * Lists the tags of a repo with the properties of their manifests. By default, tags that only machines use
+     * are excluded. Sort keys: `name`, `updated_at`. Fails with NOT_FOUND if the repo does not exist.
+     */
+    list(request?: types.ListRepoTagsRequest, options?: CallOptions): Reply<types.ListRepoTagsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListRepoTagsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.TagDetails, void>
+    /** Returns a tag with the properties of its manifest. Fails with NOT_FOUND if the tag does not exist. */
+    get(request: types.GetTagDetailsRequest, options?: CallOptions): Reply<types.TagDetails>
+    /**
+     * Returns what DeleteRepoTags would delete, and which manifests would lose their last tag, without deleting
+     * anything. Tags that do not exist are omitted. Fails with NOT_FOUND if the repo does not exist.
+     */
+    previewTagDeletion(request: types.PreviewTagDeletionRequest, options?: CallOptions): Reply<types.PreviewTagDeletionResponse>
+    /**
+     * Deletes tags of a repo in one transaction: all of them, or none. Manifests are kept. Tags that do not
+     * exist are skipped. Fails with FAILED_PRECONDITION, type TAG_IMMUTABLE, if the policy of the repo protects
+     * one of them.
+     */
+    delete(request: types.DeleteRepoTagsRequest, options?: ChangeOptions): Reply<types.DeleteRepoTagsResponse>
+  }
+  /**
+   * Manages signature verifiers: the keys, certificate authorities and identities whose signatures of images a
+   * group trusts.
+   */
+  readonly signatureVerifiers: {
+    /**
+     * Creates a verifier in a group. It applies to the repos of the group and of all groups below it. Fails with
+     * ALREADY_EXISTS if the group has a verifier with the same name.
+     */
+    create(parent: string, signatureVerifier: types.SignatureVerifierInput, options?: CreateOptions): Reply<types.SignatureVerifier>
+    /** Returns a verifier. Fails with NOT_FOUND if it does not exist. */
+    get(uid: string, options?: CallOptions): Reply<types.SignatureVerifier>
+    /**
+     * Lists the verifiers of the groups in which the caller can read them. Sort keys: `uid`, `name`,
+     * `create_time`, `update_time`.
+     */
+    list(request?: types.ListSignatureVerifiersRequest, options?: CallOptions): Reply<types.ListSignatureVerifiersResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListSignatureVerifiersRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.SignatureVerifier, void>
+    /** Updates a verifier. Signatures are verified again when they are read next. */
+    update(uid: string, patch: Partial<types.SignatureVerifierInput>, options?: UpdateOptions): Reply<types.SignatureVerifier>
+    /**
+     * Deletes a verifier. Signatures that only it verified become untrusted. Fails with NOT_FOUND if it does not
+     * exist.
+     */
+    delete(uid: string, options?: ChangeOptions): Reply<void>
+  }
+  /** Verifies the signatures of images with the signature verifiers of their groups. */
+  readonly signatures: {
+    /**
+     * Verifies the signatures of an image: those of cosign and of sigstore bundles, and those of Notation. The
+     * result is stored, and computed again after the signatures of the image or the verifiers change. Signatures
+     * of an index do not count for its platform images, nor the reverse. Fails with NOT_FOUND if the repo, the tag
+     * or the manifest does not exist.
+     */
+    getImageSignatures(request: types.GetImageSignaturesRequest, options?: CallOptions): Reply<types.ImageSignatures>
+  }
+  /** Shows what a tag has pointed to, and moves it back. */
+  readonly tagHistory: {
+    /**
+     * Lists the digests that a tag has pointed to, latest first. The latest 1000 are stored. Fails with
+     * NOT_FOUND if the tag does not exist.
+     */
+    list(request?: types.ListTagHistoryRequest, options?: CallOptions): Reply<types.ListTagHistoryResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListTagHistoryRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.TagHistoryEntry, void>
+    /**
+     * Points an existing tag to another manifest of its repo, for example to one of its history. The tag keeps
+     * its other fields. Fails with FAILED_PRECONDITION, type MANIFEST_NOT_IN_REPO, if the repo does not have the
+     * manifest, and type TAG_IMMUTABLE if the policy of the repo protects the tag.
+     */
+    moveTag(request: types.MoveTagRequest, options?: ChangeOptions): Reply<types.Tag>
+  }
+  /** Reports what organizations, folders and repos use, now and over time. */
+  readonly usage: {
+    /**
+     * Returns the number of resources and the stored bytes of an organization or folder, with the limits of
+     * the organization. Fails with NOT_FOUND if the group does not exist.
+     */
+    getUsage(request: types.GetUsageRequest, options?: CallOptions): Reply<types.Usage>
+    /**
+     * Returns what an organization used on each day, the oldest day first. A day without a record is omitted.
+     * Levels are recorded every hour, the last ones of a day remain. Days are deleted after 400 days. Fails
+     * with NOT_FOUND if the organization does not exist, and with INVALID_ARGUMENT if the UID is one of a
+     * folder.
+     */
+    getUsageHistory(request: types.GetUsageHistoryRequest, options?: CallOptions): Reply<types.GetUsageHistoryResponse>
+    /**
+     * Returns the pulls and pushes of a repo on each day, the oldest day first. A day without any is omitted. Days
+     * are deleted after 400 days. Fails with NOT_FOUND if the repo does not exist.
+     */
+    getRepoUsageHistory(request: types.GetRepoUsageHistoryRequest, options?: CallOptions): Reply<types.GetRepoUsageHistoryResponse>
+    /**
+     * Returns the repos of an organization or folder with the most pulls or pushes in a period. Repos without any
+     * are omitted. Fails with NOT_FOUND if the group does not exist.
+     */
+    getTopRepos(request: types.GetTopReposRequest, options?: CallOptions): Reply<types.GetTopReposResponse>
+  }
+  /**
+   * Reports which repos are public. A group, and everything in it, is public if a role binding of the anonymous
+   * identity grants the capabilities to pull there: create the binding to publish the group, and delete it to
+   * make the group private.
+   */
+  readonly visibility: {
+    /**
+     * Returns whether anyone can pull from a repo, or from all repos of a group, without a token, and why.
+     * Fails with NOT_FOUND if it does not exist.
+     */
+    getVisibility(request: types.GetVisibilityRequest, options?: CallOptions): Reply<types.Visibility>
+  }
+  /**
+   * Reports the vulnerabilities of images: the packages that they contain, matched with the advisories of their
+   * organization. Packages and advisories are matched in the background, mostly within a second.
+   */
+  readonly findings: {
+    /**
+     * Lists the vulnerabilities of an image, ordered by ID and package, with counts and with what is not
+     * covered. An image without findings has no known vulnerability only if it is read, matched and covered. Of
+     * an index, the findings of all its images. Fails with NOT_FOUND if the repo does not have the image.
+     */
+    list(request?: types.ListImageFindingsRequest, options?: CallOptions): Reply<types.ListImageFindingsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListImageFindingsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Finding, void>
+    /**
+     * Compares the vulnerabilities of two images of a repo. Fails with NOT_FOUND if the repo does not have one
+     * of them.
+     */
+    compareImageFindings(request: types.CompareImageFindingsRequest, options?: CallOptions): Reply<types.ImageFindingsDifference>
+    /**
+     * Returns the vulnerabilities of an image as a report for other tools, with why packages are not affected and
+     * with what is not covered. Fails with NOT_FOUND if the manifest does not exist, and with FAILED_PRECONDITION,
+     * type IMAGE_NOT_READ or IMAGE_NOT_MATCHED, if its packages are not known or not matched with advisories yet.
+     */
+    getImageReport(request: types.GetImageReportRequest, options?: CallOptions): Reply<types.ImageReport>
+  }
+  /** Finds images by their vulnerabilities. */
+  readonly affectedImages: {
+    /** Lists the images in a group, a folder or a repo with a vulnerability, one for each package that has it. */
+    list(request?: types.ListAffectedImagesRequest, options?: CallOptions): Reply<types.ListAffectedImagesResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListAffectedImagesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.AffectedImage, void>
+  }
+  /** Counts advisories. */
+  readonly advisorySummaries: {
+    /**
+     * Counts the advisories of a group and its descendants by state, severity and month. Counts by state are
+     * exact. Severities are counted in the background after a change: the response has the last complete count
+     * and its time.
+     */
+    getAdvisorySummary(request: types.GetAdvisorySummaryRequest, options?: CallOptions): Reply<types.AdvisorySummary>
+  }
+  /**
+   * Manages bindings, which apply a policy to the images of a group and of all groups and repos in it, or to
+   * the images of one repo.
+   */
+  readonly bindings: {
+    /**
+     * Applies a policy to a group or repo. The policy must be a system policy, or a custom policy of the group
+     * or of a group above it.
+     */
+    create(parent: string, binding: types.BindingInput, options?: CreateOptions): Reply<types.Binding>
+    /** Replaces the mode, resource types and parameters of a binding. The policy cannot change. */
+    update(request?: types.BindingInput, options?: ChangeOptions): Reply<types.Binding>
+    /** Lists the bindings of the groups and repos in which the caller can read bindings. */
+    list(request?: types.BindingFilter, options?: CallOptions): Reply<types.BindingList>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.BindingFilter, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Binding, void>
+    /** Deletes a binding: its policy no longer applies there. */
+    delete(uid: string, options?: ChangeOptions): Reply<void>
+  }
+  /** Lists decisions of policies about pulls. */
+  readonly decisions: {
+    /**
+     * Lists the decisions about pulls from the repos in which the caller can read decisions. Equal decisions of
+     * one day are recorded once, within a few seconds, and deleted after 90 days.
+     */
+    list(request?: types.DecisionFilter, options?: CallOptions): Reply<types.DecisionList>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.DecisionFilter, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Decision, void>
+  }
+  /** Manages overrides, which let one digest pass a policy. */
+  readonly overrides: {
+    /** Lets a digest pass a policy in a group and everything in it, or in one repo. */
+    create(parent: string, override: types.OverrideInput, options?: CreateOptions): Reply<types.Override>
+    /** Lists the overrides of the groups and repos in which the caller can read overrides. */
+    list(request?: types.OverrideFilter, options?: CallOptions): Reply<types.OverrideList>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.OverrideFilter, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Override, void>
+    /** Deletes an override: the policy applies to the digest again. */
+    delete(uid: string, options?: ChangeOptions): Reply<void>
+  }
+  /**
+   * Manages policies, which decide whether an image may be pulled. A policy has no effect until a binding
+   * applies it. System policies come with the server and never change; custom policies are expressions of a
+   * group.
+   */
+  readonly policies: {
+    /**
+     * Creates a custom policy in a group. Fails with INVALID_ARGUMENT if the expression is not valid;
+     * ValidatePolicy returns every problem in it.
+     */
+    create(parent: string, policy: types.PolicyInput, options?: CreateOptions): Reply<types.Policy>
+    /**
+     * Replaces the name, description and expression of a custom policy; fields that are not in the request get
+     * their zero value. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) if the parameters of a binding are
+     * not valid for the new expression. System policies are rejected.
+     */
+    update(request?: types.PolicyInput, options?: ChangeOptions): Reply<types.Policy>
+    /** Lists the system policies, and the custom policies of the groups in which the caller can read policies. */
+    list(request?: types.PolicyFilter, options?: CallOptions): Reply<types.PolicyList>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.PolicyFilter, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Policy, void>
+    /**
+     * Deletes a custom policy. Fails with FAILED_PRECONDITION (`RESOURCE_IN_USE`) if bindings or overrides
+     * refer to it. System policies are rejected.
+     */
+    delete(uid: string, options?: ChangeOptions): Reply<void>
+    /** Checks an expression without storing it, and returns its problems with their positions. */
+    validatePolicy(request: types.ValidatePolicyRequest, options?: CallOptions): Reply<types.ValidatePolicyResponse>
   }
 }

@@ -12,6 +12,31 @@ export interface AcceptGroupInviteResponse {
   readonly roleBinding?: RoleBinding
 }
 
+/** Source of a role. */
+export interface AccessSource {
+  /** How the member has the role. */
+  readonly kind: AccessSourceKind
+  /** Group in which the member has the role. The name is empty if the caller cannot read the requested group. */
+  readonly group?: RoleBindingGroup
+  /** UID of the role binding. Empty for a mapping. */
+  readonly roleBinding: string
+  /** Time since which the member has the role. Unset for a mapping. */
+  readonly createTime?: string
+  /** Identity provider of an organization through which the binding was accepted. */
+  readonly acceptedThrough?: RoleBindingProvider
+  /** Mapping: the identity provider of the group. */
+  readonly identityProvider?: RoleBindingProvider
+  /** Mapping: the group as the provider names it. */
+  readonly externalGroup: string
+}
+
+/** How a member has a role. */
+export type AccessSourceKind =
+  | 'KIND_UNSPECIFIED'
+  | 'KIND_DIRECT'
+  | 'KIND_INHERITED'
+  | 'KIND_GROUP_MAPPING'
+
 /** Accounts of a group at cloud providers and code hosts. */
 export interface AccountAssociation {
   /** Identifier, assigned by the server: the UID of the group. */
@@ -156,12 +181,41 @@ export interface AccountAssociationInput {
   readonly github?: AccountAssociationGitHubInput | undefined
 }
 
+/** How a user signs in. */
+export type AccountKind =
+  | 'ACCOUNT_KIND_UNSPECIFIED'
+  | 'ACCOUNT_KIND_LOCAL'
+  | 'ACCOUNT_KIND_PROVIDER'
+  | 'ACCOUNT_KIND_NONE'
+
+/** Account with a link for its user. */
+export interface AccountLink {
+  /** The account. */
+  readonly localAccount?: OperatorAccount
+  /** Link with which the user chooses a password. It works once. Not stored; it cannot be read again. */
+  readonly link: string
+  /** When the link expires. */
+  readonly expireTime?: string
+}
+
 /** Cloud providers whose association can be checked. */
 export type AccountProviderType =
   | 'ACCOUNT_PROVIDER_TYPE_UNSPECIFIED'
   | 'ACCOUNT_PROVIDER_TYPE_GOOGLE'
   | 'ACCOUNT_PROVIDER_TYPE_AMAZON'
   | 'ACCOUNT_PROVIDER_TYPE_AZURE'
+
+/** Request message for ActivateAccount. */
+export interface ActivateAccountRequest {
+  /** UID of the identity of the account. */
+  readonly uid: string
+}
+
+/** Request message for ActivateOrganization. */
+export interface ActivateOrganizationRequest {
+  /** UID of the organization. */
+  readonly uid: string
+}
 
 /** Information about one vulnerability of one component in one artifact. */
 export interface Advisory {
@@ -476,6 +530,76 @@ export interface AdvisorySource {
   readonly content: string
 }
 
+/** Counts of the advisories of a group and its descendants, without deleted ones. */
+export interface AdvisorySummary {
+  /** UID of the group. */
+  readonly uid: string
+  /** Number of advisories. */
+  readonly totalCount: string
+  /**
+   * Number of advisories by the type of their latest approved event. Advisories without one are only in
+   * `total_count`; states without advisories are omitted.
+   */
+  readonly states: readonly AdvisorySummaryStateCount[]
+  /** Number of advisories by severity, the highest first. Severities without advisories are omitted. */
+  readonly severities: readonly AdvisorySummarySeverityCount[]
+  /**
+   * Number of advisories by the month in which they were created, oldest first: the last 12 months that have
+   * any.
+   */
+  readonly months: readonly AdvisorySummaryMonthCount[]
+  /** Time at which the count of `severities` and `months` started. Unset before the first count is complete. */
+  readonly severityTime?: string
+  /** Whether advisories changed since then. A newer count is in progress or scheduled with the next call. */
+  readonly outdated: boolean
+}
+
+/** Number of advisories of a month. */
+export interface AdvisorySummaryMonthCount {
+  /** Month in UTC, for example `2026-05`. */
+  readonly month: string
+  /** Number of advisories by severity, the highest first. */
+  readonly severities: readonly AdvisorySummarySeverityCount[]
+}
+
+/** Severities: the highest base score among the vectors of the newest CVSS version that is known. */
+export type AdvisorySummaryRating =
+  | 'RATING_UNSPECIFIED'
+  | 'RATING_UNKNOWN'
+  | 'RATING_NONE'
+  | 'RATING_LOW'
+  | 'RATING_MEDIUM'
+  | 'RATING_HIGH'
+  | 'RATING_CRITICAL'
+
+/** Number of advisories with a severity. */
+export interface AdvisorySummarySeverityCount {
+  /** Severity. */
+  readonly rating: AdvisorySummaryRating
+  /** Number of advisories. */
+  readonly count: string
+}
+
+/** Number of advisories in a state. */
+export interface AdvisorySummaryStateCount {
+  /** Type of the latest approved event. */
+  readonly latestEventType: EventTypeFilter
+  /** Number of advisories. */
+  readonly count: string
+}
+
+/** Image with a package that has a vulnerability. */
+export interface AffectedImage {
+  /** UID of the repo. */
+  readonly repoUid: string
+  /** Digest of the image. */
+  readonly digest: string
+  /** Tags of the image, at most 20. */
+  readonly tags: readonly string[]
+  /** The package and its state. */
+  readonly finding?: Finding
+}
+
 /** Request message for ApplyRetention. */
 export interface ApplyRetentionRequest {
   /** UID of the repo. */
@@ -519,6 +643,24 @@ export interface AuditEvent {
   readonly count: number
 }
 
+/** Kind of background job. */
+export interface BackgroundJob {
+  /** Name of the kind, such as `retention`. */
+  readonly name: string
+  /** Jobs that run now, up to 20. */
+  readonly running: readonly JobRun[]
+  /** Number of jobs that are due and do not run yet. */
+  readonly waitingCount: string
+  /** When the next job is due. Unset if none is scheduled. */
+  readonly nextRunTime?: string
+  /** Last finished run since this release was installed. Unset if there is none. */
+  readonly lastResult?: JobResult
+  /** Reason of the last failed run, even if later ones succeeded. Empty if none failed. */
+  readonly lastError: string
+  /** End of the last failed run. */
+  readonly lastErrorTime?: string
+}
+
 /** Request message for BatchCreateRoleBindings. */
 export interface BatchCreateRoleBindingsRequest {
   /** UID of the group for the whole batch. An entry with another group fails with INVALID_ARGUMENT. */
@@ -549,6 +691,85 @@ export interface BatchDeleteExternalGroupRoleMappingsResponse {
   readonly parent: string
   /** Deleted mappings. */
   readonly externalGroupRoleMappings: readonly ExternalGroupRoleMapping[]
+}
+
+/** Applies a policy to a group or repo. */
+export interface Binding {
+  /** Identifier: that of the group or repo plus `/` and 16 hexadecimal digits. */
+  readonly id: string
+  /** Identifier of the policy, or the name of a system policy. Responses have the identifier. */
+  readonly policy: string
+  /** What a denial does. Required. */
+  readonly mode: PolicyMode
+  /** Types of resources that are evaluated. Only `image`; unset means `image`. */
+  readonly resourceTypes: readonly string[]
+  /**
+   * Values of the parameters of the policy. `allow_unknown` (boolean, default false) is a parameter of every
+   * policy: whether images pass whose facts are not known.
+   */
+  readonly parameters: Readonly<Record<string, JsonValue>>
+  /** Time when the binding was created. */
+  readonly createdAt?: string
+  /** Time when the binding was last updated. */
+  readonly updatedAt?: string
+}
+
+/** Request message for ListBindings. All filters that are set must match. */
+export interface BindingFilter {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. Sort keys: `id`, `created_at`,
+   * `updated_at`. Unset means `id asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Applies a policy to a group or repo. */
+export interface BindingInput {
+  /** Identifier: that of the group or repo plus `/` and 16 hexadecimal digits. */
+  readonly id?: string | undefined
+  /** Identifier of the policy, or the name of a system policy. Responses have the identifier. */
+  readonly policy?: string | undefined
+  /** What a denial does. Required. */
+  readonly mode?: PolicyMode | undefined
+  /** Types of resources that are evaluated. Only `image`; unset means `image`. */
+  readonly resourceTypes?: readonly string[] | undefined
+  /**
+   * Values of the parameters of the policy. `allow_unknown` (boolean, default false) is a parameter of every
+   * policy: whether images pass whose facts are not known.
+   */
+  readonly parameters?: Readonly<Record<string, JsonValue>> | undefined
+}
+
+/** Response message for ListBindings. */
+export interface BindingList {
+  /** Results of this page, in the requested order. */
+  readonly items: readonly Binding[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. */
+  readonly totalCount: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for CancelStorageRun. */
+export interface CancelStorageRunRequest {
+  /** Identifier of the run. */
+  readonly id: string
 }
 
 /**
@@ -776,6 +997,25 @@ export type Capability =
   | 'CAP_LOGGIE_LOGS_CREATE'
   | 'CAP_GULFSTREAM'
   | 'CAP_REPO_POLICIES_UPDATE'
+  | 'CAP_OPERATOR_GET'
+  | 'CAP_OPERATOR_UPDATE'
+  | 'CAP_SIGNATURE_VERIFIERS_LIST'
+  | 'CAP_SIGNATURE_VERIFIERS_CREATE'
+  | 'CAP_SIGNATURE_VERIFIERS_UPDATE'
+  | 'CAP_SIGNATURE_VERIFIERS_DELETE'
+
+/** Whether an identity has one required capability. */
+export interface CapabilityResult {
+  /** Name of the capability. */
+  readonly capability: string
+  /** Whether the identity has it, as far as the caller can read role bindings. */
+  readonly held: boolean
+  /**
+   * Names of the roles that give it. Empty for the catalog capabilities that owners have by a setting of the
+   * server.
+   */
+  readonly roles: readonly string[]
+}
 
 /** Tiers of images in the catalog. */
 export type CatalogTier =
@@ -786,6 +1026,72 @@ export type CatalogTier =
   | 'CATALOG_TIER_AI'
   | 'CATALOG_TIER_DEVTOOLS'
   | 'CATALOG_TIER_COMMERCIAL'
+
+/**
+ * Trust in the identities of certificates. The time of the signature, at which the certificate must be valid,
+ * is that of an entry in a transparency log or of a timestamp: at least one log key or timestamp authority is
+ * required. All keys and certificates are those in this message: nothing is fetched.
+ */
+export interface CertificateMethod {
+  /** Certificates of the authorities in PEM, at most 10: a root, and its intermediate certificates. */
+  readonly authorities: string
+  /** Exact identity. */
+  readonly identity?: string
+  /** Regular expression in RE2 syntax that matches the whole identity. */
+  readonly identityPattern?: string
+  /** Exact issuer. */
+  readonly issuer?: string
+  /** Regular expression in RE2 syntax that matches the whole issuer. */
+  readonly issuerPattern?: string
+  /**
+   * Public keys of transparency logs (Rekor) in PEM, at most 10. If there are any, a signature requires an
+   * entry in one of these logs.
+   */
+  readonly logKeys: readonly string[]
+  /**
+   * Certificate chains of timestamp authorities (RFC 3161) in PEM, at most 10 chains, each with the signing
+   * certificate first and the root last. If there are any and no log keys, a signature requires a timestamp.
+   */
+  readonly timestampAuthorities: readonly string[]
+  /**
+   * Public keys of certificate transparency logs in PEM, at most 10. If there are any, a certificate requires a
+   * signed certificate timestamp of one of these logs.
+   */
+  readonly certificateLogKeys: readonly string[]
+}
+
+/**
+ * Trust in the identities of certificates. The time of the signature, at which the certificate must be valid,
+ * is that of an entry in a transparency log or of a timestamp: at least one log key or timestamp authority is
+ * required. All keys and certificates are those in this message: nothing is fetched.
+ */
+export interface CertificateMethodInput {
+  /** Certificates of the authorities in PEM, at most 10: a root, and its intermediate certificates. */
+  readonly authorities: string
+  /** Exact identity. */
+  readonly identity?: string | undefined
+  /** Regular expression in RE2 syntax that matches the whole identity. */
+  readonly identityPattern?: string | undefined
+  /** Exact issuer. */
+  readonly issuer?: string | undefined
+  /** Regular expression in RE2 syntax that matches the whole issuer. */
+  readonly issuerPattern?: string | undefined
+  /**
+   * Public keys of transparency logs (Rekor) in PEM, at most 10. If there are any, a signature requires an
+   * entry in one of these logs.
+   */
+  readonly logKeys?: readonly string[] | undefined
+  /**
+   * Certificate chains of timestamp authorities (RFC 3161) in PEM, at most 10 chains, each with the signing
+   * certificate first and the root last. If there are any and no log keys, a signature requires a timestamp.
+   */
+  readonly timestampAuthorities?: readonly string[] | undefined
+  /**
+   * Public keys of certificate transparency logs in PEM, at most 10. If there are any, a certificate requires a
+   * signed certificate timestamp of one of these logs.
+   */
+  readonly certificateLogKeys?: readonly string[] | undefined
+}
 
 /** Request message for CheckAccountAssociation. */
 export interface CheckAccountAssociationRequest {
@@ -817,11 +1123,116 @@ export interface CheckEligibilityResponse {
   readonly eligible: boolean
 }
 
+/** Request message for CheckInstallation. */
+export type CheckInstallationRequest = Readonly<Record<string, never>>
+
+/** Response message for CheckInstallation. */
+export interface CheckInstallationResponse {
+  /** Results, in the order of the checks. */
+  readonly results: readonly CheckResult[]
+  /** Name of the node that was checked. */
+  readonly nodeName: string
+  /** End of the checks. */
+  readonly checkTime?: string
+}
+
+/** Outcome of a check. */
+export type CheckOutcome =
+  | 'CHECK_OUTCOME_UNSPECIFIED'
+  | 'CHECK_OUTCOME_OK'
+  | 'CHECK_OUTCOME_WARNING'
+  | 'CHECK_OUTCOME_FAILED'
+
+/** Result of one check. */
+export interface CheckResult {
+  /** Name of the check. */
+  readonly name: string
+  /** Outcome. */
+  readonly outcome: CheckOutcome
+  /** What was found. */
+  readonly message: string
+  /** What to do. Empty for nothing. */
+  readonly action: string
+}
+
 /** Results of an association check. */
 export type CheckStatus =
   | 'CHECK_STATUS_UNSPECIFIED'
   | 'CHECK_STATUS_READY'
   | 'CHECK_STATUS_NOT_READY'
+
+/** Request message for CompareImageFindings. */
+export interface CompareImageFindingsRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest of the image to compare with, as `algorithm:hex`. */
+  readonly baseDigest: string
+  /** Digest of the image, as `algorithm:hex`. */
+  readonly digest: string
+}
+
+/** Request message for CompareImagePackages. */
+export interface CompareImagePackagesRequest {
+  /** UID of the repo of the first image. */
+  readonly uid: string
+  /** Digest of the first manifest, as `algorithm:hex`, or tag. */
+  readonly reference: string
+  /** UID of the repo of the second image. Empty means that of the first one. */
+  readonly otherUid?: string | undefined
+  /** Digest of the second manifest, or tag. */
+  readonly otherReference: string
+  /** Images of indexes, such as `linux/arm64`. Empty means `linux/amd64`, or the first image without one. */
+  readonly platform?: string | undefined
+}
+
+/** Response message for CompareImagePackages. */
+export interface CompareImagePackagesResponse {
+  /** Digest of the first image. */
+  readonly digest: string
+  /** Digest of the second image. */
+  readonly otherDigest: string
+  /** Packages that only the second image contains, ordered by type and name. */
+  readonly added: readonly ImagePackage[]
+  /** Packages that only the first image contains, ordered by type and name. */
+  readonly removed: readonly ImagePackage[]
+  /** Packages with other versions, ordered by type and name. */
+  readonly changed: readonly PackageChange[]
+}
+
+/** A part of an image that could not be read. */
+export interface ContentsProblem {
+  /** Path in the image. Empty for the image or a document as a whole. */
+  readonly path: string
+  /** Continues "could not be read, because". */
+  readonly reason: string
+}
+
+/** Where the packages of an image are from. */
+export type ContentsSource =
+  | 'CONTENTS_SOURCE_UNSPECIFIED'
+  | 'CONTENTS_SOURCE_ATTACHED_SBOM'
+  | 'CONTENTS_SOURCE_SBOM_FILES'
+  | 'CONTENTS_SOURCE_LAYERS'
+
+/** Whether the contents of an image are known. */
+export type ContentsState =
+  | 'CONTENTS_STATE_UNSPECIFIED'
+  | 'CONTENTS_STATE_PENDING'
+  | 'CONTENTS_STATE_READ'
+  | 'CONTENTS_STATE_FAILED'
+  | 'CONTENTS_STATE_NOT_AN_IMAGE'
+
+/** Request message for CountRoleUses. */
+export interface CountRoleUsesRequest {
+  /** UID of the group. */
+  readonly uid: string
+}
+
+/** Response message for CountRoleUses. */
+export interface CountRoleUsesResponse {
+  /** Roles that are used at least once. */
+  readonly roles: readonly RoleUse[]
+}
 
 /** Request message for CreateAccountAssociation. */
 export interface CreateAccountAssociationRequest {
@@ -831,12 +1242,28 @@ export interface CreateAccountAssociationRequest {
   readonly accountAssociation: AccountAssociationInput
 }
 
+/** Request message for CreateAccount. */
+export interface CreateAccountRequest {
+  /** Email address. */
+  readonly email: string
+  /** Display name. Empty means the email address. */
+  readonly name?: string | undefined
+}
+
 /** Request message for CreateAdvisoryFeed. */
 export interface CreateAdvisoryFeedRequest {
   /** UID of the group into which advisories are imported. */
   readonly parent: string
   /** Feed to create. `url` is required. */
   readonly advisoryFeed: AdvisoryFeedInput
+}
+
+/** Request message for CreateBinding. */
+export interface CreateBindingRequest {
+  /** Identifier of the group or repo. */
+  readonly parentId: string
+  /** Binding to create. `policy` and `mode` are required. */
+  readonly binding: BindingInput
 }
 
 /** Request message for CreateExternalGroupRoleMapping. */
@@ -888,6 +1315,22 @@ export interface CreateIdentityRequest {
   readonly identity: IdentityInput
 }
 
+/** Request message for CreateOverride. */
+export interface CreateOverrideRequest {
+  /** Identifier of the group or repo. */
+  readonly parentId: string
+  /** Override to create. `policy_id`, `digest` and `reason` are required. */
+  readonly override: OverrideInput
+}
+
+/** Request message for CreatePolicy. */
+export interface CreatePolicyRequest {
+  /** Identifier of the group that the policy will belong to. */
+  readonly parentId: string
+  /** Policy to create. `name` and `expression` are required. */
+  readonly policy: PolicyInput
+}
+
 /** Request message for CreateRepo. */
 export interface CreateRepoRequest {
   /** UID of the group that the repo will belong to. */
@@ -910,6 +1353,14 @@ export interface CreateRoleRequest {
   readonly parent: string
   /** Role to create. `name` and `capabilities` are required; fields that the server sets are ignored. */
   readonly role: RoleInput
+}
+
+/** Request message for CreateSignatureVerifier. */
+export interface CreateSignatureVerifierRequest {
+  /** UID of the group. */
+  readonly parent: string
+  /** Verifier to create. */
+  readonly signatureVerifier: SignatureVerifierInput
 }
 
 /** Request message for CreateTag. */
@@ -1106,9 +1557,96 @@ export interface CustomOverlayInput {
   readonly certificates?: CustomOverlayCertificatesInput | undefined
 }
 
+export interface Date {
+  readonly year: number
+  readonly month: number
+  readonly day: number
+}
+
+export interface DateInput {
+  readonly year?: number | undefined
+  readonly month?: number | undefined
+  readonly day?: number | undefined
+}
+
+/** Decision of a policy about an image, on one day. */
+export interface Decision {
+  /** Identifier: that of the repo plus `/` and 16 hexadecimal digits. */
+  readonly id: string
+  /** Identifier of the repo. */
+  readonly repoId: string
+  /** Digest of the manifest that was pulled. */
+  readonly digest: string
+  /** Identifier of the policy. */
+  readonly policyId: string
+  /** Name of the policy when it decided. */
+  readonly policyName: string
+  /** Mode of the binding. */
+  readonly mode: PolicyMode
+  /** Result. */
+  readonly result: Result
+  /** Why the pull was denied, or could not be evaluated. Empty if it was allowed. */
+  readonly reason: string
+  /** Day of the pull, in UTC. */
+  readonly pulledOn?: Date
+}
+
+/** Request message for ListDecisions. All filters that are set must match. */
+export interface DecisionFilter {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only decisions of this policy. */
+  readonly policyId?: string | undefined
+  /** Returns only decisions in this mode. */
+  readonly mode?: PolicyMode | undefined
+  /** Returns only decisions with this result. */
+  readonly result?: Result | undefined
+  /** First day. Unset: no limit. */
+  readonly since?: DateInput | undefined
+  /** Last day. Unset: no limit. */
+  readonly until?: DateInput | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. Sort keys: `id`, `pulled_on`. Unset means
+   * `pulled_on desc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+  /** Returns only decisions about this digest. */
+  readonly digest?: string | undefined
+}
+
+/** Response message for ListDecisions. */
+export interface DecisionList {
+  /** Results of this page, in the requested order. */
+  readonly items: readonly Decision[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. */
+  readonly totalCount: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
 /** Request message for DeleteAccountAssociation. */
 export interface DeleteAccountAssociationRequest {
   /** UID of the group whose association to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteAccount. */
+export interface DeleteAccountRequest {
+  /** UID of the identity of the account. */
   readonly uid: string
 }
 
@@ -1141,6 +1679,12 @@ export interface DeleteAdvisoryFeedRequest {
   readonly uid: string
 }
 
+/** Request message for DeleteBinding. */
+export interface DeleteBindingRequest {
+  /** Identifier of the binding to delete. */
+  readonly id: string
+}
+
 /** Request message for DeleteExternalGroupRoleMapping. */
 export interface DeleteExternalGroupRoleMappingRequest {
   /** UID of the mapping to delete. */
@@ -1171,10 +1715,59 @@ export interface DeleteIdentityRequest {
   readonly uid: string
 }
 
+/** Request message for DeleteManifest. */
+export interface DeleteManifestRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest of the manifest, as `algorithm:hex`. */
+  readonly digest: string
+  /** Whether to return what would be deleted without deleting it. */
+  readonly validateOnly?: boolean | undefined
+}
+
+/** Response message for DeleteManifest. */
+export interface DeleteManifestResponse {
+  /** Names of the deleted tags, ordered by name. */
+  readonly tags: readonly string[]
+  /** Manifests that are deleted with the requested one. */
+  readonly manifests: readonly DeletedManifest[]
+  /**
+   * Size of the blobs that only the deleted manifests reference in the repo. Garbage collection deletes those
+   * that no other repo has. Set with `validate_only` only.
+   */
+  readonly unreferencedBytes: string
+}
+
+/** Request message for DeleteOverride. */
+export interface DeleteOverrideRequest {
+  /** Identifier of the override to delete. */
+  readonly id: string
+}
+
+/** Request message for DeletePolicy. */
+export interface DeletePolicyRequest {
+  /** Identifier of the custom policy to delete. */
+  readonly id: string
+}
+
 /** Request message for DeleteRepo. */
 export interface DeleteRepoRequest {
   /** UID of the repo to delete. */
   readonly uid: string
+}
+
+/** Request message for DeleteRepoTags. */
+export interface DeleteRepoTagsRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** UIDs of 1 to 100 tags of the repo. */
+  readonly tagUids: readonly string[]
+}
+
+/** Response message for DeleteRepoTags. */
+export interface DeleteRepoTagsResponse {
+  /** Number of deleted tags. */
+  readonly deletedTags: number
 }
 
 /** Request message for DeleteRoleBinding. */
@@ -1186,6 +1779,12 @@ export interface DeleteRoleBindingRequest {
 /** Request message for DeleteRole. */
 export interface DeleteRoleRequest {
   /** UID of the custom role to delete. */
+  readonly uid: string
+}
+
+/** Request message for DeleteSignatureVerifier. */
+export interface DeleteSignatureVerifierRequest {
+  /** UID of the verifier to delete. */
   readonly uid: string
 }
 
@@ -1213,10 +1812,34 @@ export interface DeleteUntaggedManifestsResponse {
   readonly remainingManifests: number
 }
 
+/** Manifest that is deleted with another one. */
+export interface DeletedManifest {
+  /** Digest, as `algorithm:hex`. */
+  readonly digest: string
+  /** Type of the artifact, as in Manifest. */
+  readonly artifactType: string
+  /** Reason, for example `it refers to a deleted manifest`. */
+  readonly reason: string
+}
+
 /** Request message for Delete. */
 export interface DeletionRequest {
   /** UID of the caller's own identity. */
   readonly id: string
+}
+
+/** Disk that a node writes to. */
+export interface Disk {
+  /** `data` for the data directory, `blobs` for blobs in files. */
+  readonly name: string
+  /** Directory. */
+  readonly path: string
+  /** Free bytes. */
+  readonly freeBytes: string
+  /** Size in bytes. */
+  readonly totalBytes: string
+  /** Bytes that blobs leave free: pushes fail below it. */
+  readonly reserveBytes: string
 }
 
 /** Name of the distribution in other formats. */
@@ -1233,6 +1856,37 @@ export interface DistributionInput {
   readonly ecosystem?: string | undefined
   /** Namespace in package URLs, for example `wolfi`. */
   readonly namespace?: string | undefined
+}
+
+/** Packages of an ecosystem in an image. */
+export interface EcosystemCoverage {
+  /** Ecosystem, for example `Debian:12` or `npm`. */
+  readonly ecosystem: string
+  /** Number of packages. */
+  readonly packageCount: string
+  /**
+   * Whether the organization has advisories of the ecosystem. Vulnerabilities of packages that are not
+   * covered are unknown.
+   */
+  readonly covered: boolean
+}
+
+/** Request message for EndIdentitySessions. */
+export interface EndIdentitySessionsRequest {
+  /** UID of the identity. */
+  readonly identityUid: string
+}
+
+/** Response message for EndIdentitySessions. */
+export interface EndIdentitySessionsResponse {
+  /** Number of ended sessions. */
+  readonly ended: number
+}
+
+/** Request message for EndSession. */
+export interface EndSessionRequest {
+  /** Identifier of the session. */
+  readonly id: string
 }
 
 /** Types of events, as a filter. */
@@ -1311,6 +1965,54 @@ export interface ExchangeRequest {
   readonly scopes?: readonly string[] | undefined
 }
 
+/** Request message for ExplainAccess. Exactly one of `capability` and `method` is required. */
+export interface ExplainAccessRequest {
+  /** UID of the group or of a repo. */
+  readonly uid: string
+  /** UID of the identity. */
+  readonly identity: string
+  /** Name of the capability. */
+  readonly capability?: string | undefined
+  /** Full name of a method, such as `chainguard.platform.registry.v2beta1.ReposService/CreateRepo`. */
+  readonly method?: string | undefined
+}
+
+/** Response message for ExplainAccess. */
+export interface ExplainAccessResponse {
+  /**
+   * Whether the identity can do it with its own token or, for a user, after a sign-in with a local account or
+   * through a provider of the operator. A restricted token can do less.
+   */
+  readonly outcome: ExplainAccessResponseOutcome
+  /** Identity. Only its UID is set if it has no role that the caller can read and the caller cannot read it. */
+  readonly identity?: Member
+  /** Capabilities that the action requires, with the sources that give them. */
+  readonly capabilities: readonly CapabilityResult[]
+  /** Roles of the identity that apply here, whether they give a required capability or not, by sources. */
+  readonly roles: readonly HeldRole[]
+  /** Sign-ins through identity providers, for which other rules apply. Users only. */
+  readonly signIns: readonly SignInResult[]
+  /** Why roles have no effect, or what the explanation cannot include. */
+  readonly notes: readonly ExplainAccessResponseNote[]
+  /** Names of the least powerful managed roles that have all required capabilities, if one is missing. */
+  readonly suggestedRoles: readonly string[]
+}
+
+/** Notes about an explanation. */
+export type ExplainAccessResponseNote =
+  | 'NOTE_UNSPECIFIED'
+  | 'NOTE_ORGANIZATION_SUSPENDED'
+  | 'NOTE_OPERATOR_ONLY'
+  | 'NOTE_ANCESTORS_HIDDEN'
+  | 'NOTE_NO_CAPABILITY_REQUIRED'
+
+/** Results of an explanation. */
+export type ExplainAccessResponseOutcome =
+  | 'OUTCOME_UNSPECIFIED'
+  | 'OUTCOME_ALLOWED'
+  | 'OUTCOME_DENIED'
+  | 'OUTCOME_UNKNOWN'
+
 /** Request message for ExplainExchange. */
 export interface ExplainExchangeRequest {
   /** UID of the identity. */
@@ -1333,6 +2035,12 @@ export interface ExplainExchangeResponse {
   /** Conditions, in the order of an exchange. The list ends with the first condition that is not met. */
   readonly conditions: readonly ExchangeCondition[]
 }
+
+/** Languages of expressions. */
+export type ExpressionType =
+  | 'EXPRESSION_TYPE_UNSPECIFIED'
+  | 'EXPRESSION_TYPE_REGO'
+  | 'EXPRESSION_TYPE_CEL'
 
 /** Role for the members of a group at an identity provider. */
 export interface ExternalGroupRoleMapping {
@@ -1360,6 +2068,22 @@ export interface ExternalGroupRoleMappingInput {
   readonly scope?: string | undefined
 }
 
+/** Request message for FindCandidates. */
+export interface FindCandidatesRequest {
+  /** UID of the group. */
+  readonly uid: string
+  /** Part of the name or of the email address, independent of case. Empty returns the first ones. */
+  readonly query?: string | undefined
+}
+
+/** Response message for FindCandidates. */
+export interface FindCandidatesResponse {
+  /** Identities, without roles. */
+  readonly identities: readonly Member[]
+  /** Whether more identities match. */
+  readonly more: boolean
+}
+
 /** Request message for FindGroupPaths. At most 200 UIDs and paths together. */
 export interface FindGroupPathsRequest {
   /** UIDs of groups. */
@@ -1376,6 +2100,96 @@ export interface FindGroupPathsResponse {
   /** Groups, ordered by UID. A path can match several. */
   readonly groups: readonly GroupPath[]
 }
+
+/** Request message for FindMembers. All filters that are set must match. */
+export interface FindMembersRequest {
+  /** UID of the group or of a repo. */
+  readonly uid: string
+  /** Part of the name or of the email address, independent of case. Empty returns all. */
+  readonly query?: string | undefined
+  /** Kind of the members. Unset returns all. */
+  readonly kind?: MemberKind | undefined
+  /** UID of the role. Empty returns all. */
+  readonly role?: string | undefined
+  /** Whether to return only members with a role in this group itself. */
+  readonly directOnly?: boolean | undefined
+  /** UID of an identity whose roles to return. Empty returns all. */
+  readonly identity?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for FindMembers. */
+export interface FindMembersResponse {
+  /** Members of this page. */
+  readonly members: readonly Member[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of members over all pages. */
+  readonly totalCount: string
+  /** Roles in ancestors whose role bindings the caller cannot read, without the filters. Set on the first page. */
+  readonly hidden: readonly HiddenAccess[]
+  /** Whether the organization is suspended. No role in it applies then. */
+  readonly suspended: boolean
+}
+
+/** Vulnerability of a package. */
+export interface Finding {
+  /** ID of the vulnerability: its CVE ID if it has one. */
+  readonly vulnerability: string
+  /** Other IDs of the vulnerability. */
+  readonly aliases: readonly string[]
+  /** Package URL of the package. */
+  readonly purl: string
+  /** Version of the package. */
+  readonly version: string
+  /** Whether the package is affected. */
+  readonly state: FindingState
+  /** Severity of the vulnerability. */
+  readonly severity: FindingSeverity
+  /** Highest base score of the newest version of CVSS. Unset if none is known. */
+  readonly score?: number | 'NaN' | 'Infinity' | '-Infinity'
+  /** First version with a fix. Empty if none is known. */
+  readonly fixedVersion: string
+  /** Why the package is not affected, not fixed, or why this is unknown. */
+  readonly justification: string
+  /** UID of the advisory that decides the state. */
+  readonly advisoryUid: string
+}
+
+/** Number of findings of a state and severity. */
+export interface FindingCount {
+  /** State. */
+  readonly state: FindingState
+  /** Severity. */
+  readonly severity: FindingSeverity
+  /** Number of findings. */
+  readonly count: string
+}
+
+/**
+ * Severities: the highest base score among the vectors of the newest CVSS version that is known, or the one
+ * that advisories state in words.
+ */
+export type FindingSeverity =
+  | 'SEVERITY_UNSPECIFIED'
+  | 'SEVERITY_UNKNOWN'
+  | 'SEVERITY_NONE'
+  | 'SEVERITY_LOW'
+  | 'SEVERITY_MEDIUM'
+  | 'SEVERITY_HIGH'
+  | 'SEVERITY_CRITICAL'
+
+/** States of a package. */
+export type FindingState =
+  | 'STATE_UNSPECIFIED'
+  | 'STATE_AFFECTED'
+  | 'STATE_NOT_AFFECTED'
+  | 'STATE_PENDING_UPSTREAM'
+  | 'STATE_UNDER_INVESTIGATION'
+  | 'STATE_UNKNOWN'
 
 /** Request message for GenerateScimToken. */
 export interface GenerateScimTokenRequest {
@@ -1479,6 +2293,12 @@ export interface GetAdvisorySourcesResponse {
   readonly nextPageToken: string
 }
 
+/** Request message for GetAdvisorySummary. */
+export interface GetAdvisorySummaryRequest {
+  /** UID of the group. */
+  readonly uid: string
+}
+
 /** Request message for GetArchitectures. */
 export interface GetArchitecturesRequest {
   /** UID of the repo that contains the image. */
@@ -1529,6 +2349,56 @@ export interface GetIdentityRequest {
   readonly uid: string
 }
 
+/** Request message for GetImageContents. */
+export interface GetImageContentsRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest of the manifest, as `algorithm:hex`, or tag. */
+  readonly reference: string
+  /** Image of an index, such as `linux/arm64`. Empty means `linux/amd64`, or the first image without one. */
+  readonly platform?: string | undefined
+}
+
+/** Request message for GetImageReport. */
+export interface GetImageReportRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest of the manifest, as `algorithm:hex`, or tag. */
+  readonly reference: string
+  /** Image of an index, such as `linux/arm64`. Empty means `linux/amd64`, or the first image without one. */
+  readonly platform?: string | undefined
+  /** Format. */
+  readonly format: ReportFormat
+}
+
+/** Request message for GetImageSbom. */
+export interface GetImageSbomRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest of the manifest, as `algorithm:hex`, or tag. */
+  readonly reference: string
+  /** Image of an index, such as `linux/arm64`. Empty means `linux/amd64`, or the first image without one. */
+  readonly platform?: string | undefined
+  /** Format. Unspecified returns the SBOM as it was given. */
+  readonly format?: SbomFormat | undefined
+}
+
+/** Request message for GetImageSignatures. */
+export interface GetImageSignaturesRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest, as `algorithm:hex`, or name of a tag. */
+  readonly reference: string
+}
+
+/** Request message for GetManifest. */
+export interface GetManifestRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest of the manifest, as `algorithm:hex`. */
+  readonly digest: string
+}
+
 /** Request message for GetRepoPolicy. */
 export interface GetRepoPolicyRequest {
   /** UID of the repo. */
@@ -1547,6 +2417,37 @@ export interface GetRepoRequest {
   readonly uid: string
 }
 
+/** Request message for GetRepoSummary. */
+export interface GetRepoSummaryRequest {
+  /** UID of the repo. */
+  readonly uid: string
+}
+
+/** Request message for GetRepoUsageHistory. */
+export interface GetRepoUsageHistoryRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** First day in UTC, as `2026-11-23`. Empty means the oldest recorded day. */
+  readonly startDate?: string | undefined
+  /** Last day in UTC, as `2026-11-23`. Empty means today. */
+  readonly endDate?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and period only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for GetRepoUsageHistory. */
+export interface GetRepoUsageHistoryResponse {
+  /** Days, the oldest first. */
+  readonly days: readonly RepoUsageDay[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+}
+
 /** Request message for GetRoleBinding. */
 export interface GetRoleBindingRequest {
   /** UID of the binding to return. */
@@ -1556,6 +2457,12 @@ export interface GetRoleBindingRequest {
 /** Request message for GetRole. */
 export interface GetRoleRequest {
   /** UID of the role to return. */
+  readonly uid: string
+}
+
+/** Request message for GetSignatureVerifier. */
+export interface GetSignatureVerifierRequest {
+  /** UID of the verifier. */
   readonly uid: string
 }
 
@@ -1569,9 +2476,84 @@ export interface GetSizeRequest {
   readonly architecture?: string | undefined
 }
 
+/** Request message for GetStorageRun. */
+export interface GetStorageRunRequest {
+  /** Identifier of the run. */
+  readonly id: string
+}
+
+/** Request message for GetStorageStatus. */
+export type GetStorageStatusRequest = Readonly<Record<string, never>>
+
+/** Request message for GetTagDetails. */
+export interface GetTagDetailsRequest {
+  /** UID of the tag. */
+  readonly uid: string
+}
+
 /** Request message for GetTag. */
 export interface GetTagRequest {
   /** UID of the tag to return. */
+  readonly uid: string
+}
+
+/** Request message for GetTopRepos. */
+export interface GetTopReposRequest {
+  /** UID of the organization or folder. */
+  readonly uid: string
+  /** First day in UTC, as `2026-11-23`. Empty means the oldest recorded day. */
+  readonly startDate?: string | undefined
+  /** Last day in UTC, as `2026-11-23`. Empty means today. */
+  readonly endDate?: string | undefined
+  /** Sort key: `pulls` or `pushes`, the highest first. Empty means `pulls`. */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of repos. 0 or unset means 10; values above 100 mean 100; negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly pageSize?: number | undefined
+}
+
+/** Response message for GetTopRepos. */
+export interface GetTopReposResponse {
+  /** Repos, the highest number first, then by UID. */
+  readonly repos: readonly TopRepo[]
+}
+
+/** Request message for GetUsageHistory. */
+export interface GetUsageHistoryRequest {
+  /** UID of the organization. */
+  readonly uid: string
+  /** First day in UTC, as `2026-11-23`. Empty means the oldest recorded day. */
+  readonly startDate?: string | undefined
+  /** Last day in UTC, as `2026-11-23`. Empty means today. */
+  readonly endDate?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and period only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for GetUsageHistory. */
+export interface GetUsageHistoryResponse {
+  /** Days, the oldest first. */
+  readonly days: readonly UsageDay[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+}
+
+/** Request message for GetUsage. */
+export interface GetUsageRequest {
+  /** UID of the organization or folder. */
+  readonly uid: string
+}
+
+/** Request message for GetVisibility. */
+export interface GetVisibilityRequest {
+  /** UID of a repo or of a group. */
   readonly uid: string
 }
 
@@ -1740,6 +2722,30 @@ export interface HeadlessSession {
    * key is the raw shared secret of both key pairs.
    */
   readonly encryptedIdtoken: string
+}
+
+/** Role of an identity with its sources. */
+export interface HeldRole {
+  /** Role. */
+  readonly role?: RoleBindingRole
+  /** Where the role comes from. */
+  readonly sources: readonly AccessSource[]
+  /** Whether the role has all required capabilities. */
+  readonly sufficient: boolean
+}
+
+/** Number of members that have a role in an ancestor whose role bindings the caller cannot read. */
+export interface HiddenAccess {
+  /** Ancestor. The name is empty if the caller cannot read the requested group. */
+  readonly group?: RoleBindingGroup
+  /** Name of the role. */
+  readonly role: string
+  /** Number of users. */
+  readonly users: number
+  /** Number of workloads. */
+  readonly workloads: number
+  /** Number of groups of identity providers. */
+  readonly externalGroups: number
 }
 
 /** User or workload that can have roles. */
@@ -2123,6 +3129,184 @@ export interface IdentityStaticKeysInput {
   readonly audiences?: readonly string[] | undefined
 }
 
+/** Configuration of an image. Lists and texts are cut off at 256 KiB in total. */
+export interface ImageConfiguration {
+  /** Operating system, for example `linux`. */
+  readonly os: string
+  /** Architecture, with a variant as in `arm/v7`. */
+  readonly architecture: string
+  /** Time when the image was built, according to the image. Unset if it has none. */
+  readonly createTime?: string
+  /** Author of the image. */
+  readonly author: string
+  /** User that the container runs as: a name or ID, optionally with a group. */
+  readonly user: string
+  /** Environment variables as `NAME=value`. */
+  readonly env: readonly string[]
+  /** Entrypoint. */
+  readonly entrypoint: readonly string[]
+  /** Default arguments of the entrypoint, or the command if there is none. */
+  readonly cmd: readonly string[]
+  /** Working directory. */
+  readonly workingDir: string
+  /** Ports that the container listens on, for example `8080/tcp`. */
+  readonly exposedPorts: readonly string[]
+  /** Paths of volumes. */
+  readonly volumes: readonly string[]
+  /** Labels. */
+  readonly labels: Readonly<Record<string, string>>
+  /** Signal that stops the container. */
+  readonly stopSignal: string
+  /** Build steps, the first one first. */
+  readonly history: readonly ImageHistoryStep[]
+  /** Whether a part is missing because the configuration is too large. */
+  readonly truncated: boolean
+}
+
+/** Summary of what an image contains. */
+export interface ImageContents {
+  /** Digest of the image; for an index, of its image for the platform. */
+  readonly digest: string
+  /** Whether the contents are known. */
+  readonly state: ContentsState
+  /** Why the image could not be read: continues "could not be read, because". */
+  readonly reason: string
+  /** Where the packages are from. */
+  readonly source: ContentsSource
+  /** Format of the SBOM, such as `spdx-2.3`. Empty without. */
+  readonly sbomFormat: string
+  /** Operating system of the image. Unset if it has none. */
+  readonly distribution?: ImageDistribution
+  /** Number of distinct packages. */
+  readonly packageCount: number
+  /** Number of packages by type of their package URL, ordered by type. */
+  readonly typeCounts: readonly PackageTypeCount[]
+  /** What could not be read; the packages are those of the rest. At most 200. */
+  readonly problems: readonly ContentsProblem[]
+  /** Time when the image was last read. Unset before. */
+  readonly readTime?: string
+}
+
+/** Operating system of an image, as in its file os-release. */
+export interface ImageDistribution {
+  /** ID, such as `alpine`. */
+  readonly id: string
+  /** Version, such as `3.20.1`. */
+  readonly version: string
+  /** Name with version. */
+  readonly name: string
+}
+
+/** Difference of the vulnerabilities of two images. */
+export interface ImageFindingsDifference {
+  /** Findings of the image that the base does not have in the same package name. */
+  readonly added: readonly Finding[]
+  /** Findings of the base that the image does not have. */
+  readonly removed: readonly Finding[]
+  /** Findings of both whose version, state or fix is different, as they are in the image. */
+  readonly changed: readonly Finding[]
+}
+
+/** Build step of an image. */
+export interface ImageHistoryStep {
+  /** Command of the step. */
+  readonly createdBy: string
+  /** Comment, for example the name of the build tool. */
+  readonly comment: string
+  /** Time of the step, according to the image. Unset if it has none. */
+  readonly createTime?: string
+  /**
+   * Index of the layer that the step created, counted from 0. Unset for a step that changed only the
+   * configuration.
+   */
+  readonly layer?: number
+}
+
+/** Package of an image. */
+export interface ImagePackage {
+  /** Package URL. */
+  readonly purl: string
+  /** Type of the package URL. */
+  readonly type: string
+  /** Namespace of the package URL. Empty without. */
+  readonly namespace: string
+  /** Name. */
+  readonly name: string
+  /** Version. Empty if it is unknown. */
+  readonly version: string
+  /** Architecture. Empty if it is unknown or irrelevant. */
+  readonly architecture: string
+  /** Name of the source package. Empty if it is unknown. */
+  readonly originName: string
+  /** Version of the source package. Empty if it is unknown. */
+  readonly originVersion: string
+  /** License, as an SPDX expression or as the package has it. Empty if it is unknown. */
+  readonly license: string
+  /** Path of the file that lists the package. Empty if it is unknown. */
+  readonly path: string
+  /** Digest of the layer with that file. Empty if it is unknown. */
+  readonly layer: string
+}
+
+/** Vulnerabilities of an image as a document. */
+export interface ImageReport {
+  /** Digest of the image. */
+  readonly digest: string
+  /** Format with its version, such as `sarif-2.1.0`. */
+  readonly format: string
+  /** The document. */
+  readonly report: string
+}
+
+/** SBOM of an image. */
+export interface ImageSbom {
+  /** Digest of the image. */
+  readonly digest: string
+  /** Format with its version, such as `spdx-2.3`. */
+  readonly format: string
+  /** The document. */
+  readonly sbom: string
+}
+
+/** Signature of an image. */
+export interface ImageSignature {
+  /** Digest of the manifest that holds the signature. */
+  readonly digest: string
+  /** Tag of that manifest (`sha256-<hex>.sig`). Empty for a referrer. */
+  readonly tag: string
+  /** Format of the signature. */
+  readonly format: SignatureFormat
+  /** State of the signature: verified, untrusted or invalid. */
+  readonly state: SignatureState
+  /** Reason why the signature is untrusted or invalid. Empty if it is verified. */
+  readonly reason: string
+  /** Verifiers that verified the signature, those of the outermost group first. */
+  readonly verifications: readonly SignatureVerification[]
+  /**
+   * Name of the image in the payload of cosign. Only information: signers choose it, and it is not compared
+   * with the repo, so that signatures stay valid in copies. Empty if the format has none.
+   */
+  readonly dockerReference: string
+}
+
+/** Signatures of an image, verified. */
+export interface ImageSignatures {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest of the image, as `algorithm:hex`. */
+  readonly digest: string
+  /** State of all signatures together. */
+  readonly state: SignatureState
+  /** Signatures: those of the tag `sha256-<hex>.sig`, then the referrers, ordered by digest. */
+  readonly signatures: readonly ImageSignature[]
+  /** Whether the image has more signatures than are verified (50). */
+  readonly truncated: boolean
+  /** Number of verifiers that apply to the repo: those of its group and of the groups above it. */
+  readonly verifierCount: number
+  /** Time when the signatures were verified. */
+  readonly checkTime?: string
+}
+
 /**
  * Tags that can be created, but not moved or deleted by any caller. The manifests that they point to cannot
  * be deleted either. Such calls fail with FAILED_PRECONDITION, type TAG_IMMUTABLE. Pushing the digest that a
@@ -2232,6 +3416,27 @@ export interface ImportedDocument {
   readonly older: number
 }
 
+/** Entry of an index. */
+export interface IndexEntry {
+  /** Digest of the manifest. */
+  readonly digest: string
+  /** Media type of the manifest. */
+  readonly mediaType: string
+  /** Size of the manifest in bytes. */
+  readonly size: string
+  /** Platform as `os/architecture` or `os/architecture/variant`. Empty for an attestation or another artifact. */
+  readonly platform: string
+  /**
+   * Compressed size of the configuration and the layers in bytes. Unset for a nested index, and if the
+   * manifest is not in the repo.
+   */
+  readonly imageSize?: string
+  /** Whether the manifest is in the repo. */
+  readonly present: boolean
+  /** Digest of the entry that this one describes, as in attestations of BuildKit. Empty for none. */
+  readonly describes: string
+}
+
 /** Email with the link of an invite. Its state is stored for 30 days after the last possible attempt. */
 export interface InviteMail {
   /** Delivery of the email to the operator's mail server. */
@@ -2250,6 +3455,39 @@ export type InviteMailState =
   | 'STATE_QUEUED'
   | 'STATE_SENT'
   | 'STATE_FAILED'
+
+/** Result of a finished run. */
+export interface JobResult {
+  /** Whether the run succeeded. */
+  readonly succeeded: boolean
+  /** UID of the resource that the job was for. Empty for a kind with a single job. */
+  readonly key: string
+  /** Name of the node. */
+  readonly nodeName: string
+  /** Start. */
+  readonly startTime?: string
+  /** End. */
+  readonly endTime?: string
+}
+
+/** Job that runs now. */
+export interface JobRun {
+  /** UID of the resource that the job is for. Empty for a kind with a single job. */
+  readonly key: string
+  /** Name of the node. Empty if it is unknown; `command` for `berth admin`. */
+  readonly nodeName: string
+  /** When another node may continue the job, unless the lease is renewed. */
+  readonly leaseExpireTime?: string
+}
+
+/** Any JSON value. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue }
 
 /** Request message for ListAccountAssociations. All filters that are set must match. */
 export interface ListAccountAssociationsRequest {
@@ -2286,6 +3524,31 @@ export interface ListAccountAssociationsResponse {
   readonly totalCount?: string
   /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
+}
+
+/** Request message for ListAccounts. */
+export interface ListAccountsRequest {
+  /** Returns only users whose name or email address contains this text, ignoring case. */
+  readonly query?: string | undefined
+  /** Returns only users who sign in like this. Unset returns all. */
+  readonly kind?: AccountKind | undefined
+  /** Returns only suspended accounts. */
+  readonly suspended?: boolean | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListAccounts. */
+export interface ListAccountsResponse {
+  /** Users of this page, ordered by email address. */
+  readonly accounts: readonly OperatorAccount[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
 }
 
 /**
@@ -2401,6 +3664,31 @@ export interface ListAdvisoryFeedsResponse {
   readonly totalCount?: string
   /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
+}
+
+/** Request message for ListAffectedImages. */
+export interface ListAffectedImagesRequest {
+  /** UID of the group, folder or repo. */
+  readonly uid: string
+  /** ID of the vulnerability, or an alias. */
+  readonly vulnerability: string
+  /** Returns only images whose packages have these states. Empty returns all. */
+  readonly states?: readonly FindingState[] | undefined
+  /** Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListAffectedImages. */
+export interface ListAffectedImagesResponse {
+  /** Results of this page. */
+  readonly affectedImages: readonly AffectedImage[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
 }
 
 /** Request message for ListAuditEvents. All filters that are set must match. */
@@ -2589,6 +3877,17 @@ export interface ListIdentitiesRequest {
    * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
+  /** Returns only identities whose name starts with this text. Empty returns all. */
+  readonly namePrefix?: string | undefined
+  /**
+   * Returns only identities whose tokens have exactly this issuer. Empty returns all. Rules with an issuer pattern
+   * and AWS principals have none.
+   */
+  readonly issuer?: string | undefined
+  /** Returns only identities with static keys that expire at this time or later. */
+  readonly expiresAfter?: string | undefined
+  /** Returns only identities with static keys that expire before this time. */
+  readonly expiresBefore?: string | undefined
 }
 
 /** Response message for ListIdentities. */
@@ -2638,6 +3937,315 @@ export interface ListIdentityProvidersResponse {
   readonly totalCount?: string
   /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
+}
+
+/** Request message for ListImageFindings. */
+export interface ListImageFindingsRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest of the image, as `algorithm:hex`. Either this or `tag` is required. */
+  readonly digest?: string | undefined
+  /** Tag of the image. */
+  readonly tag?: string | undefined
+  /** Returns only findings with these states. Empty returns all. */
+  readonly states?: readonly FindingState[] | undefined
+  /** Returns only findings with these severities. Empty returns all. */
+  readonly severities?: readonly FindingSeverity[] | undefined
+  /** Returns only this vulnerability, by its ID or an alias. Empty returns all. */
+  readonly vulnerability?: string | undefined
+  /** Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListImageFindings. */
+export interface ListImageFindingsResponse {
+  /** Results of this page. */
+  readonly findings: readonly Finding[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of findings that match all filters. */
+  readonly totalCount: string
+  /** Number of all findings of the image, by state and severity. */
+  readonly counts: readonly FindingCount[]
+  /** Ecosystems of the packages of the image. */
+  readonly coverage: readonly EcosystemCoverage[]
+  /** Digest of the image. */
+  readonly digest: string
+  /**
+   * Whether the contents of the image are known: `read`, `pending`, `failed`, or `none` for a manifest that is
+   * not an image.
+   */
+  readonly contentsState: string
+  /** Whether all packages of the image are matched with advisories. */
+  readonly matched: boolean
+  /** Time when advisories of the organization last changed. Unset if it has none. */
+  readonly advisoriesTime?: string
+}
+
+/** Request message for ListImagePackages. All filters that are set must match. */
+export interface ListImagePackagesRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest of the manifest, as `algorithm:hex`, or tag. */
+  readonly reference: string
+  /** Image of an index, such as `linux/arm64`. Empty means `linux/amd64`, or the first image without one. */
+  readonly platform?: string | undefined
+  /** Returns only packages of this type, such as `apk`. Empty returns all. */
+  readonly type?: string | undefined
+  /** Returns only packages whose name starts with this text. Empty returns all. */
+  readonly namePrefix?: string | undefined
+  /** Returns only packages whose license contains this text, in any case. Empty returns all. */
+  readonly license?: string | undefined
+  /** Page size. 0 means 50; values above 200 mean 200. */
+  readonly pageSize?: number | undefined
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
+  readonly pageToken?: string | undefined
+  /** Sort key, optionally followed by a space and `asc` or `desc`. Unset means `name asc`. */
+  readonly orderBy?: string | undefined
+}
+
+/** Response message for ListImagePackages. */
+export interface ListImagePackagesResponse {
+  /** Packages of this page. */
+  readonly packages: readonly ImagePackage[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of packages over all pages. */
+  readonly totalCount: string
+  /** Digest of the image. */
+  readonly digest: string
+}
+
+/** Request message for ListJobs. */
+export type ListJobsRequest = Readonly<Record<string, never>>
+
+/** Response message for ListJobs. */
+export interface ListJobsResponse {
+  /** Kinds of jobs, ordered by name. */
+  readonly jobs: readonly BackgroundJob[]
+}
+
+/** Request message for ListMails. */
+export interface ListMailsRequest {
+  /** Returns only emails in this state: `queued`, `sent` or `failed`. Empty returns all. */
+  readonly state?: string | undefined
+}
+
+/** Response message for ListMails. */
+export interface ListMailsResponse {
+  /** Emails, the newest first. */
+  readonly mails: readonly Mail[]
+}
+
+/** Request message for ListManifests. All filters that are set must match. */
+export interface ListManifestsRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Returns only manifests of this kind. Unspecified returns all. */
+  readonly kind?: ManifestKind | undefined
+  /** Returns only manifests with a tag, or with false only those without one. Unset returns all. */
+  readonly tagged?: boolean | undefined
+  /**
+   * Returns only images for this platform and indexes that contain one, as `os/architecture` or
+   * `os/architecture/variant`. Empty returns all.
+   */
+  readonly platform?: string | undefined
+  /** Returns only manifests with this media type. Empty returns all. */
+  readonly mediaType?: string | undefined
+  /** Returns only manifests with this artifact type. Empty returns all. */
+  readonly artifactType?: string | undefined
+  /** Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /** Sort key, optionally followed by a space and `asc` or `desc`. Empty means `push_time desc`. */
+  readonly orderBy?: string | undefined
+}
+
+/** Response message for ListManifests. */
+export interface ListManifestsResponse {
+  /** Results of this page, in the requested order. */
+  readonly manifests: readonly Manifest[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of manifests that match, over all pages. Unset with the filters `kind` and `platform`. */
+  readonly manifestCount?: string
+}
+
+/** Request message for ListNodes. */
+export type ListNodesRequest = Readonly<Record<string, never>>
+
+/** Response message for ListNodes. */
+export interface ListNodesResponse {
+  /** Nodes, ordered by name and start time. */
+  readonly nodes: readonly ServerNode[]
+  /** Database: `sqlite` or `postgres`. */
+  readonly database: string
+  /** Migrations of the schema that have run, in order. */
+  readonly migrations: readonly string[]
+  /** Migrations that this node does not know: a newer version has run. */
+  readonly unknownMigrations: readonly string[]
+}
+
+/** Request message for ListOrganizations. */
+export interface ListOrganizationsRequest {
+  /** Returns only organizations whose name contains this text, or whose UID is this text. */
+  readonly query?: string | undefined
+  /** Returns only suspended organizations. */
+  readonly suspended?: boolean | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListOrganizations. */
+export interface ListOrganizationsResponse {
+  /** Organizations of this page, ordered by name. */
+  readonly organizations: readonly OperatorOrganization[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /**
+   * Limits of organizations without own limits. They come from BERTH_RESOURCE_LIMITS and change with the
+   * configuration.
+   */
+  readonly defaultLimits: readonly ResourceLimit[]
+}
+
+/** Request message for ListPackageImages. A package is named by `purl`, or by `name`; all fields that are set must match. */
+export interface ListPackageImagesRequest {
+  /** UID of a group or repo. */
+  readonly uid: string
+  /** Package URL. Without a version, every version matches; qualifiers do not matter. */
+  readonly purl?: string | undefined
+  /** Name of the package, or of its source package. */
+  readonly name?: string | undefined
+  /** Version of the package. */
+  readonly version?: string | undefined
+  /** Page size. 0 means 50; values above 200 mean 200. */
+  readonly pageSize?: number | undefined
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListPackageImages. */
+export interface ListPackageImagesResponse {
+  /** Images of this page; an image with several matching packages is listed once for each. */
+  readonly images: readonly PackageImage[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of results over all pages. */
+  readonly totalCount: string
+}
+
+/** Request message for ListReferrers. */
+export interface ListReferrersRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest of the subject, as `algorithm:hex`. */
+  readonly digest: string
+  /** Returns only referrers with this artifact type. Empty returns all. */
+  readonly artifactType?: string | undefined
+  /** Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListReferrers. */
+export interface ListReferrersResponse {
+  /** Results of this page: attached by tags, ordered by tag, then by subject, ordered by digest. */
+  readonly referrers: readonly Referrer[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+}
+
+/** Request message for ListRepoSummaries. All filters that are set must match. */
+export interface ListRepoSummariesRequest {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only repos with exactly this name. Unset or empty returns all. */
+  readonly name?: string | undefined
+  /** Returns only repos whose name starts with this text. Empty returns all. */
+  readonly namePrefix?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListRepoSummaries. */
+export interface ListRepoSummariesResponse {
+  /** Results of this page, in the requested order. */
+  readonly repoSummaries: readonly RepoSummary[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListRepoTags. All filters that are set must match. */
+export interface ListRepoTagsRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Returns only tags whose name starts with this text. Empty returns all. */
+  readonly namePrefix?: string | undefined
+  /** Returns only tags that point to this digest. Empty returns all. */
+  readonly digest?: string | undefined
+  /**
+   * Whether to include tags whose name starts with `sha256-`, which attach signatures and similar artifacts
+   * to a digest.
+   */
+  readonly includeReferrers?: boolean | undefined
+  /** Whether to include tags whose name ends with a date. */
+  readonly includeDates?: boolean | undefined
+  /** Whether to include tags whose name ends with a package revision. */
+  readonly includeEpochs?: boolean | undefined
+  /** Page size. 0 means 50; values above 200 mean 200. */
+  readonly pageSize?: number | undefined
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
+  readonly pageToken?: string | undefined
+  /** Sort key, optionally followed by a space and `asc` or `desc`. Unset means `name asc`. */
+  readonly orderBy?: string | undefined
+}
+
+/** Response message for ListRepoTags. */
+export interface ListRepoTagsResponse {
+  /** Tags of this page. */
+  readonly tags: readonly TagDetails[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of tags over all pages. */
+  readonly totalCount: string
 }
 
 /** Request message for ListRepos. All filters that are set must match. */
@@ -2704,6 +4312,8 @@ export interface ListRoleBindingsRequest {
    * INVALID_ARGUMENT.
    */
   readonly skip?: number | undefined
+  /** Returns only bindings of the identities with these UIDs, at most 200. Empty returns all. */
+  readonly identities?: readonly string[] | undefined
 }
 
 /** Response message for ListRoleBindings. */
@@ -2753,6 +4363,112 @@ export interface ListRolesResponse {
   readonly totalCount?: string
   /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
+}
+
+/** Request message for ListSessions. */
+export interface ListSessionsRequest {
+  /** Returns only sessions of this identity. Empty returns all. */
+  readonly identityUid?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListSessions. */
+export interface ListSessionsResponse {
+  /** Sessions of this page, most recently used first. */
+  readonly sessions: readonly OperatorSession[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+}
+
+/** Request message for ListSignatureVerifiers. All filters that are set must match. */
+export interface ListSignatureVerifiersRequest {
+  /** Part of the tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only verifiers with exactly this name. Empty returns all. */
+  readonly name?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `uid asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListSignatureVerifiers. */
+export interface ListSignatureVerifiersResponse {
+  /** Results of this page, in the requested order. */
+  readonly signatureVerifiers: readonly SignatureVerifier[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListSigningKeys. */
+export type ListSigningKeysRequest = Readonly<Record<string, never>>
+
+/** Response message for ListSigningKeys and RotateSigningKeys. */
+export interface ListSigningKeysResponse {
+  /** Published keys, the oldest first. */
+  readonly signingKeys: readonly SigningKey[]
+}
+
+/** Request message for ListStorageRuns. */
+export interface ListStorageRunsRequest {
+  /** Returns only runs of this kind. Unset returns all. */
+  readonly kind?: StorageRunKind | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListStorageRuns. */
+export interface ListStorageRunsResponse {
+  /** Runs of this page, the newest first. */
+  readonly runs: readonly StorageRun[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+}
+
+/** Request message for ListTagHistory. */
+export interface ListTagHistoryRequest {
+  /** UID of the tag. */
+  readonly uid: string
+  /** Page size. 0 means 50; values above 200 mean 200. */
+  readonly pageSize?: number | undefined
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListTagHistory. */
+export interface ListTagHistoryResponse {
+  /** Digests of this page, latest first. */
+  readonly entries: readonly TagHistoryEntry[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
 }
 
 /** Request message for ListTags. All filters that are set must match. */
@@ -2831,6 +4547,259 @@ export interface LookupIdentityResponse {
   readonly uid: string
 }
 
+/** Request message for LookupResources. */
+export interface LookupResourcesRequest {
+  /** UIDs of resources, at most 400. */
+  readonly uids: readonly string[]
+}
+
+/** Response message for LookupResources. */
+export interface LookupResourcesResponse {
+  /** Resources that the caller can read, ordered by UID. */
+  readonly resources: readonly Resource[]
+}
+
+/** Email in the queue, or its result. */
+export interface Mail {
+  /** UID. The email of an invite has the UID of the invite. */
+  readonly uid: string
+  /** Kind, such as `invite`. */
+  readonly kind: string
+  /** `queued`, `sent` or `failed`. */
+  readonly state: string
+  /** Number of attempts. */
+  readonly attempts: number
+  /** Why the last attempt failed. Empty otherwise. */
+  readonly problem: string
+  /** Last change. */
+  readonly updateTime?: string
+}
+
+/** Manifest of a repo: an image, an index or an artifact, identified by its digest. */
+export interface Manifest {
+  /** Digest, as `algorithm:hex`. */
+  readonly digest: string
+  /** Kind, according to the media types of the manifest, its configuration and its layers. */
+  readonly kind: ManifestKind
+  /** Media type of the manifest. */
+  readonly mediaType: string
+  /** Type of the artifact: `artifactType` of the manifest, otherwise the media type of its configuration. */
+  readonly artifactType: string
+  /** Size of the manifest itself in bytes. */
+  readonly size: string
+  /**
+   * Compressed size of the configuration and the layers in bytes. For an index, which only GetManifest sums
+   * up, of all its images; each blob counts once. Unset if it is not known.
+   */
+  readonly imageSize?: string
+  /** Time when the manifest was first pushed to the repo. */
+  readonly pushTime?: string
+  /** Digest of the manifest that this one refers to, for example the image that it signs. Empty for none. */
+  readonly subject: string
+  /**
+   * Names of the tags that point to the manifest, ordered by name; at most 20 in a list, and 200 in
+   * GetManifest. Empty without `tag.list`.
+   */
+  readonly tags: readonly string[]
+  /** Number of tags that point to the manifest. 0 without `tag.list`. */
+  readonly tagCount: number
+  /**
+   * Platforms as `os/architecture` or `os/architecture/variant`, without duplicates. Empty for artifacts, and
+   * if they are not known.
+   */
+  readonly platforms: readonly string[]
+  /** Annotations of the manifest. Set by GetManifest only. */
+  readonly annotations: Readonly<Record<string, string>>
+  /** Content of the manifest. Set by GetManifest only. */
+  readonly content?: ManifestContent
+}
+
+/** What a manifest consists of. */
+export interface ManifestContent {
+  /** Entries of an index, in its order. */
+  readonly entries: readonly IndexEntry[]
+  /** Layers of an image, from the lowest, or files of an artifact. */
+  readonly layers: readonly ManifestLayer[]
+  /**
+   * Configuration of an image. Unset without `manifest.metadata.list`, for other manifests, and if it is not
+   * an object in JSON, has more than 4 MiB or is not in the repo.
+   */
+  readonly configuration?: ImageConfiguration
+  /** Digest of the blob with the configuration. Empty for an index. */
+  readonly configurationDigest: string
+  /** The manifest as it was pushed. Empty if it has more than 256 KiB: pull it from the registry instead. */
+  readonly json: string
+  /** Digests of the indexes in the repo that contain this manifest; at most 100. */
+  readonly indexes: readonly string[]
+  /**
+   * Number of manifests in the repo that refer to this one by their subject or a tag. 0 without
+   * `referrers.list`.
+   */
+  readonly referrerCount: number
+}
+
+/** Kinds of manifests. */
+export type ManifestKind =
+  | 'MANIFEST_KIND_UNSPECIFIED'
+  | 'MANIFEST_KIND_IMAGE'
+  | 'MANIFEST_KIND_INDEX'
+  | 'MANIFEST_KIND_ARTIFACT'
+
+/** Layer of an image, or file of an artifact. */
+export interface ManifestLayer {
+  /** Digest of the blob. */
+  readonly digest: string
+  /** Media type of the blob. */
+  readonly mediaType: string
+  /** Compressed size in bytes. */
+  readonly size: string
+  /**
+   * Command of the build step that created the layer. Empty if the configuration does not name it, and
+   * without `manifest.metadata.list`.
+   */
+  readonly createdBy: string
+  /** File name according to the annotation `org.opencontainers.image.title`. Empty for none. */
+  readonly title: string
+}
+
+/** Member of a group with one of its roles. */
+export interface Member {
+  /** UID of the identity. Empty for a group of an identity provider. */
+  readonly uid: string
+  /** Kind of the member. */
+  readonly kind: MemberKind
+  /** Name of the identity, or the group as the identity provider names it. */
+  readonly name: string
+  /** Verified email address. Empty if there is none. */
+  readonly email: string
+  /**
+   * Time when the identity was last used. Of a user, only the day, in UTC. Set if the caller can read
+   * identities in the group of the workload or, for users, in the organization.
+   */
+  readonly lastSeenTime?: string
+  /** Role of the member. */
+  readonly role?: RoleBindingRole
+  /** Where the role comes from. At least one. */
+  readonly sources: readonly AccessSource[]
+}
+
+/** Kinds of members. */
+export type MemberKind =
+  | 'MEMBER_KIND_UNSPECIFIED'
+  | 'MEMBER_KIND_USER'
+  | 'MEMBER_KIND_WORKLOAD'
+  | 'MEMBER_KIND_EXTERNAL_GROUP'
+
+/** Request message for MoveTag. */
+export interface MoveTagRequest {
+  /** UID of the tag. */
+  readonly uid: string
+  /** Digest of a manifest of the repo. */
+  readonly digest: string
+}
+
+/** Trust in certificates of a trust store, by the rules of Notation (level strict, without revocation checks). */
+export interface NotationMethod {
+  /** Certificates of the trust store (type `ca`) in PEM, at most 10. */
+  readonly authorities: string
+  /**
+   * Trusted identities, at most 20: `x509.subject: C=US, ST=WA, O=acme`, whose attributes are a part of those of
+   * the subject of the certificate; or `*` alone for every certificate of the trust store.
+   */
+  readonly identities: readonly string[]
+}
+
+/** Trust in certificates of a trust store, by the rules of Notation (level strict, without revocation checks). */
+export interface NotationMethodInput {
+  /** Certificates of the trust store (type `ca`) in PEM, at most 10. */
+  readonly authorities: string
+  /**
+   * Trusted identities, at most 20: `x509.subject: C=US, ST=WA, O=acme`, whose attributes are a part of those of
+   * the subject of the certificate; or `*` alone for every certificate of the trust store.
+   */
+  readonly identities: readonly string[]
+}
+
+/** User of the installation. */
+export interface OperatorAccount {
+  /** UID of the identity of the user. */
+  readonly uid: string
+  /** Display name. */
+  readonly name: string
+  /** Email address. Empty if none is known. */
+  readonly email: string
+  /** How the user signs in. */
+  readonly kind: AccountKind
+  /** Issuer of the identity provider. Empty for a local account. */
+  readonly issuer: string
+  /** Whether the account has a password. */
+  readonly hasPassword: boolean
+  /** Number of passkeys of the account. */
+  readonly passkeyCount: number
+  /** Whether signing in with the password also requires a passkey (second factor). */
+  readonly passkeyRequired: boolean
+  /** Whether the account is suspended. */
+  readonly suspended: boolean
+  /** Whether the user has a role on the platform, and so can use the operator API. */
+  readonly operator: boolean
+  /** Number of active sessions. */
+  readonly sessionCount: number
+  /** Start of the newest session that has not expired. Unset if there is none. */
+  readonly lastSignInTime?: string
+  /** Last use of the identity, accurate to about a minute. */
+  readonly lastSeenTime?: string
+  /** Creation time of the identity. */
+  readonly createTime?: string
+}
+
+/** Organization as its operator sees it. */
+export interface OperatorOrganization {
+  /** UID. */
+  readonly uid: string
+  /** Name. */
+  readonly name: string
+  /** Whether the organization is suspended. */
+  readonly suspended: boolean
+  /** The first 5 identities with the role `owner` of the organization. */
+  readonly owners: readonly OrganizationOwner[]
+  /** Usage and effective limit of each kind of resource that is used or limited, ordered by kind. */
+  readonly usage: readonly OrganizationUsage[]
+  /** Creation time. */
+  readonly createTime?: string
+}
+
+/** Active session of a user. */
+export interface OperatorSession {
+  /** Identifier. It is no secret. */
+  readonly id: string
+  /** Kind of the session. */
+  readonly kind: SessionKind
+  /** UID of the identity. */
+  readonly identityUid: string
+  /** Verified email address of the user, otherwise the name of the identity. */
+  readonly user: string
+  /** How the user signed in: `password`, `passkey` or `provider`. */
+  readonly method: string
+  /** Who vouched for the user: `account`, `operator` or `organization`. Empty if that is unknown. */
+  readonly vouchedBy: string
+  /** UID of the identity provider of the organization that vouched. Empty for any other voucher. */
+  readonly identityProviderUid: string
+  /** Name that the client states. Empty for browsers. */
+  readonly client: string
+  /** User agent that the client states. */
+  readonly userAgent: string
+  /** IP address of the sign-in. */
+  readonly address: string
+  /** Start of the session. */
+  readonly createTime?: string
+  /** Last use, accurate to about a minute. */
+  readonly lastUsedTime?: string
+  /** When the session expires. */
+  readonly expireTime?: string
+  /** Whether this is the session of the caller. */
+  readonly current: boolean
+}
+
 /** Kinds of organizations. */
 export type OrgKind =
   | 'ORG_KIND_UNSPECIFIED'
@@ -2863,6 +4832,179 @@ export type OrgStatusV1 =
   | 'ORG_STATUS_READY'
   | 'ORG_STATUS_SUSPENDED'
 
+/** Identity with the role `owner`. */
+export interface OrganizationOwner {
+  /** UID of the identity. */
+  readonly uid: string
+  /** Name of the identity. */
+  readonly name: string
+  /** Email address. Empty if none is known. */
+  readonly email: string
+}
+
+/** Usage and limit of a kind of resource. */
+export interface OrganizationUsage {
+  /** Kind: `repos`, `identities`, `storage_mib` or another kind of BERTH_RESOURCE_LIMITS. */
+  readonly kind: string
+  /** Number of resources; for `storage_mib`, MiB of stored blobs, rounded up. */
+  readonly used: string
+  /** Effective limit. Unset means unlimited. */
+  readonly max?: string
+  /** Whether the limit is set for this organization. Otherwise, it is the default limit. */
+  readonly own: boolean
+}
+
+/** Lets a digest pass a policy. */
+export interface Override {
+  /** Identifier: that of the group or repo plus `/` and 16 hexadecimal digits. */
+  readonly id: string
+  /** Identifier of the policy, or the name of a system policy. Responses have the identifier. */
+  readonly policyId: string
+  /** Digest of the manifest. The digest of an index covers its images as well. */
+  readonly digest: string
+  /** Why the image may be pulled: 1 to 512 characters, without control characters. */
+  readonly reason: string
+  /** Identifier of the identity that created the override. */
+  readonly createdBy: string
+  /** Time when the override was created. */
+  readonly createdAt?: string
+}
+
+/** Request message for ListOverrides. All filters that are set must match. */
+export interface OverrideFilter {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. Sort keys: `id`, `created_at`. Unset means
+   * `id asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Lets a digest pass a policy. */
+export interface OverrideInput {
+  /** Identifier: that of the group or repo plus `/` and 16 hexadecimal digits. */
+  readonly id?: string | undefined
+  /** Identifier of the policy, or the name of a system policy. Responses have the identifier. */
+  readonly policyId?: string | undefined
+  /** Digest of the manifest. The digest of an index covers its images as well. */
+  readonly digest?: string | undefined
+  /** Why the image may be pulled: 1 to 512 characters, without control characters. */
+  readonly reason?: string | undefined
+}
+
+/** Response message for ListOverrides. */
+export interface OverrideList {
+  /** Results of this page, in the requested order. */
+  readonly items: readonly Override[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. */
+  readonly totalCount: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Package with other versions in the second image. */
+export interface PackageChange {
+  /** Type of the package URL. */
+  readonly type: string
+  /** Namespace of the package URL. Empty without. */
+  readonly namespace: string
+  /** Name. */
+  readonly name: string
+  /** Versions in the first image. */
+  readonly versions: readonly string[]
+  /** Versions in the second image. */
+  readonly otherVersions: readonly string[]
+}
+
+/** Image that contains a package. */
+export interface PackageImage {
+  /** UID of the repo. */
+  readonly repoUid: string
+  /** Digest of the image. */
+  readonly digest: string
+  /** Tags of the image, or of an index with it, ordered by name; at most 20. */
+  readonly tags: readonly string[]
+  /** Package URL of the package. */
+  readonly purl: string
+  /** Version of the package. */
+  readonly version: string
+}
+
+/** Number of packages of a type. */
+export interface PackageTypeCount {
+  /** Type of the package URL. */
+  readonly type: string
+  /** Number of packages. */
+  readonly count: number
+}
+
+/** Parameter of a policy. */
+export interface ParameterSchema {
+  /** Name, matching `^[a-z][a-z0-9_]*$`. */
+  readonly name: string
+  /** Type of the value. */
+  readonly type: ParameterType
+  /** Free text. */
+  readonly description: string
+  /** Value that applies if a binding sets none. Unset: none. */
+  readonly default?: JsonValue
+  /** Least valid number. Unset: none. */
+  readonly minimum?: JsonValue
+  /** Greatest valid number. Unset: none. */
+  readonly maximum?: JsonValue
+  /** Valid values. Empty: all of the type. */
+  readonly allowedValues: readonly JsonValue[]
+  /** Whether a binding must set the parameter. */
+  readonly required: boolean
+  /** Whether the parameter will be removed. */
+  readonly deprecated: boolean
+}
+
+/** Parameter of a policy. */
+export interface ParameterSchemaInput {
+  /** Name, matching `^[a-z][a-z0-9_]*$`. */
+  readonly name?: string | undefined
+  /** Type of the value. */
+  readonly type?: ParameterType | undefined
+  /** Free text. */
+  readonly description?: string | undefined
+  /** Value that applies if a binding sets none. Unset: none. */
+  readonly default?: JsonValue | undefined
+  /** Least valid number. Unset: none. */
+  readonly minimum?: JsonValue | undefined
+  /** Greatest valid number. Unset: none. */
+  readonly maximum?: JsonValue | undefined
+  /** Valid values. Empty: all of the type. */
+  readonly allowedValues?: readonly JsonValue[] | undefined
+  /** Whether a binding must set the parameter. */
+  readonly required?: boolean | undefined
+  /** Whether the parameter will be removed. */
+  readonly deprecated?: boolean | undefined
+}
+
+/** Types of parameters. */
+export type ParameterType =
+  | 'PARAMETER_TYPE_UNSPECIFIED'
+  | 'PARAMETER_TYPE_STRING'
+  | 'PARAMETER_TYPE_INTEGER'
+  | 'PARAMETER_TYPE_STRING_LIST'
+  | 'PARAMETER_TYPE_BOOLEAN'
+
 /** Request message for Ping. */
 export type PingRequest = Readonly<Record<string, never>>
 
@@ -2871,6 +5013,111 @@ export interface PingResponse {
   /** Greeting. The wording can change. */
   readonly response: string
 }
+
+/** Rule that decides whether an image may be pulled. */
+export interface Policy {
+  /**
+   * Identifier: 40 hexadecimal digits for a system policy; for a custom policy, the identifier of its group
+   * plus `/` and 16 hexadecimal digits.
+   */
+  readonly id: string
+  /** Name, matching `^[a-z0-9 ._-]{1,}$` and different from those of the other policies of the group. */
+  readonly name: string
+  /** Free text, at most 512 characters, without control characters. */
+  readonly description: string
+  /** Whether the policy comes with the server. */
+  readonly policyType: PolicyType
+  /** Types of resources that the policy can evaluate. Always `image`. */
+  readonly supportedResourceTypes: readonly string[]
+  /** Type of resource that the policy evaluates: `image`. Unset means `image`. */
+  readonly supportedResourceType: string
+  /** CEL expression that is true for an image that may be pulled. Empty for a system policy. */
+  readonly expression: string
+  /** Time when the policy was created. */
+  readonly createdAt?: string
+  /** Time when the policy was last updated. */
+  readonly updatedAt?: string
+  /** Parameters that a binding can set. Those of a custom policy are declared in its expression. */
+  readonly parameterSchemas: readonly ParameterSchema[]
+}
+
+/** Problem in an expression. */
+export interface PolicyDiagnostic {
+  /** Line, from 1. 0: the whole expression. */
+  readonly line: number
+  /** Column in characters, from 1. 0: the whole line. */
+  readonly column: number
+  /** Description of the problem. */
+  readonly message: string
+}
+
+/** Request message for ListPolicies. All filters that are set must match. */
+export interface PolicyFilter {
+  /** Part of the group tree to list. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. Sort keys: `id`, `name`, `created_at`,
+   * `updated_at`. Unset means `id asc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+  /** Returns only policies with exactly this name. */
+  readonly name?: string | undefined
+}
+
+/** Rule that decides whether an image may be pulled. */
+export interface PolicyInput {
+  /**
+   * Identifier: 40 hexadecimal digits for a system policy; for a custom policy, the identifier of its group
+   * plus `/` and 16 hexadecimal digits.
+   */
+  readonly id?: string | undefined
+  /** Name, matching `^[a-z0-9 ._-]{1,}$` and different from those of the other policies of the group. */
+  readonly name?: string | undefined
+  /** Free text, at most 512 characters, without control characters. */
+  readonly description?: string | undefined
+  /** Types of resources that the policy can evaluate. Always `image`. */
+  readonly supportedResourceTypes?: readonly string[] | undefined
+  /** Type of resource that the policy evaluates: `image`. Unset means `image`. */
+  readonly supportedResourceType?: string | undefined
+  /** CEL expression that is true for an image that may be pulled. Empty for a system policy. */
+  readonly expression?: string | undefined
+}
+
+/** Response message for ListPolicies. */
+export interface PolicyList {
+  /** Results of this page, in the requested order. */
+  readonly items: readonly Policy[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. */
+  readonly totalCount: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** What a binding does when its policy denies a pull. */
+export type PolicyMode =
+  | 'POLICY_MODE_UNSPECIFIED'
+  | 'POLICY_MODE_ENFORCED'
+  | 'POLICY_MODE_DRY_RUN'
+
+/** Origins of policies. */
+export type PolicyType =
+  | 'POLICY_TYPE_UNSPECIFIED'
+  | 'POLICY_TYPE_SYSTEM'
+  | 'POLICY_TYPE_CUSTOM'
 
 /** Request message for PreviewRetention. */
 export interface PreviewRetentionRequest {
@@ -2898,6 +5145,28 @@ export interface PreviewRetentionResponse {
   readonly deletedTags: number
   /** Number of manifests that would be deleted, over all pages. */
   readonly deletedManifests: number
+  /** Number of tags that would be kept, over all pages. */
+  readonly keptTags: number
+  /** For each rule, in order, the number of tags that it keeps and no earlier rule does, over all pages. */
+  readonly keptByRule: readonly number[]
+}
+
+/** Request message for PreviewTagDeletion. */
+export interface PreviewTagDeletionRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** UIDs of 1 to 100 tags of the repo. */
+  readonly tagUids: readonly string[]
+}
+
+/** Response message for PreviewTagDeletion. */
+export interface PreviewTagDeletionResponse {
+  /** Tags, ordered by name. */
+  readonly tags: readonly TagDeletion[]
+  /** Manifests that would lose their last tag, ordered by digest. */
+  readonly manifests: readonly TaglessManifest[]
+  /** Time after which retention deletes untagged manifests. Unset if retention does not delete them. */
+  readonly untaggedAfter?: string
 }
 
 /** Request message for PreviewUntaggedManifests. */
@@ -2943,6 +5212,40 @@ export interface Profile {
   readonly familyName: string
 }
 
+/** Role binding of the anonymous identity. */
+export interface PublicBinding {
+  /** UID of the role binding. Set for callers with `role_bindings.list` only. */
+  readonly uid: string
+  /** UID of the group in which it applies. */
+  readonly group: string
+  /** Name of the group. Empty without `groups.list` in the requested group. */
+  readonly groupName: string
+  /** Name of the role. Empty for a custom role without `roles.list`. */
+  readonly roleName: string
+}
+
+/** Trust in a public key. */
+export interface PublicKeyMethod {
+  /** Public key in PEM: ECDSA (P-256, P-384 or P-521), RSA of 2048 to 8192 bits, or Ed25519. */
+  readonly key: string
+  /**
+   * Public keys of transparency logs in PEM, at most 10. If there are any, a signature requires an entry in one
+   * of these logs.
+   */
+  readonly logKeys: readonly string[]
+}
+
+/** Trust in a public key. */
+export interface PublicKeyMethodInput {
+  /** Public key in PEM: ECDSA (P-256, P-384 or P-521), RSA of 2048 to 8192 bits, or Ed25519. */
+  readonly key: string
+  /**
+   * Public keys of transparency logs in PEM, at most 10. If there are any, a signature requires an entry in one
+   * of these logs.
+   */
+  readonly logKeys?: readonly string[] | undefined
+}
+
 /** Token with its expiration time and refresh token. */
 export interface RawToken {
   /** Token, to send as a bearer token. */
@@ -2951,6 +5254,36 @@ export interface RawToken {
   readonly refreshToken: string
   /** Expiration time of the token. */
   readonly expiry?: string
+}
+
+/** Request message for ReadImageAgain. */
+export interface ReadImageAgainRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest of the manifest, as `algorithm:hex`, or tag. */
+  readonly reference: string
+  /** Image of an index, such as `linux/arm64`. Empty means `linux/amd64`, or the first image without one. */
+  readonly platform?: string | undefined
+}
+
+/** Manifest that refers to another one. */
+export interface Referrer {
+  /** Digest, as `algorithm:hex`. */
+  readonly digest: string
+  /** Media type of the manifest. */
+  readonly mediaType: string
+  /** Type of the artifact: `artifactType` of the manifest, otherwise the media type of its configuration. */
+  readonly artifactType: string
+  /** Size of the manifest in bytes. */
+  readonly size: string
+  /** Time when the manifest was first pushed to the repo. */
+  readonly pushTime?: string
+  /** Annotations of the manifest. Empty if they have more than 8 KiB: GetManifest returns them. */
+  readonly annotations: Readonly<Record<string, string>>
+  /** Tag that attaches the manifest (`sha256-...`). Empty if it refers to its subject itself. */
+  readonly tag: string
+  /** Number of manifests that refer to this one by their subject. */
+  readonly referrerCount: number
 }
 
 /** Request message for RegenerateScimToken. */
@@ -3127,6 +5460,58 @@ export interface RepoReadmeInput {
   readonly content?: string | undefined
 }
 
+/** Summary of a repo, counted when it is read. */
+export interface RepoSummary {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Name of the repo. */
+  readonly name: string
+  /** Description of the repo. */
+  readonly description: string
+  /** Time when the repo was created. */
+  readonly createTime?: string
+  /** Time when the repo was last updated. Pushes do not change it. */
+  readonly updateTime?: string
+  /**
+   * Size of the blobs in the repo, each counted once. A blob that several repos of the organization contain
+   * counts in each of them, but once for the quota. Unset without `manifest.list`.
+   */
+  readonly storedBytes?: string
+  /** Number of tags, including those that lists exclude by default. Unset without `tag.list`. */
+  readonly tagCount?: string
+  /** Number of manifests: indexes, images and artifacts. Unset without `manifest.list`. */
+  readonly manifestCount?: string
+  /** Time when a manifest was last added to the repo. Unset without `manifest.list`, and if the repo is empty. */
+  readonly lastPushTime?: string
+  /**
+   * Whether anyone can pull from the repo without signing in: the anonymous identity has a role with
+   * `repo.blobs.get` and `manifest.list` in a group above the repo.
+   */
+  readonly public: boolean
+  /** UID of the group whose role bindings make the repo public. Empty if it is not public. */
+  readonly publicFrom: string
+  /** Whether the policy of the repo has immutable tags. */
+  readonly immutableTags: boolean
+  /** Whether retention is enabled in the policy of the repo. */
+  readonly retentionEnabled: boolean
+}
+
+/** Use of a repo on one day. */
+export interface RepoUsageDay {
+  /** Day in UTC. */
+  readonly date: string
+  /** Number of manifests that clients downloaded, as in UsageDay. */
+  readonly pulls: string
+  /** Number of accepted uploads of manifests. */
+  readonly pushes: string
+}
+
+/** Formats of reports. */
+export type ReportFormat =
+  | 'REPORT_FORMAT_UNSPECIFIED'
+  | 'REPORT_FORMAT_SARIF'
+  | 'REPORT_FORMAT_CYCLONEDX'
+
 /** Request message for RequestGroupAccess. */
 export interface RequestGroupAccessRequest {
   /**
@@ -3138,6 +5523,104 @@ export interface RequestGroupAccessRequest {
 
 /** Response message for RequestGroupAccess. The owners have been asked; no access has been granted. */
 export type RequestGroupAccessResponse = Readonly<Record<string, never>>
+
+/** Request message for ResetAccountPassword. */
+export interface ResetAccountPasswordRequest {
+  /** UID of the identity of the account. */
+  readonly uid: string
+  /** Also removes the passkeys of the account. */
+  readonly removePasskeys?: boolean | undefined
+}
+
+/** Resource with its name and path. */
+export interface Resource {
+  /** Kind of the resource. */
+  readonly kind: ResourceKind
+  /** UID of the resource. The UID of the repository for a manifest. */
+  readonly uid: string
+  /**
+   * Name: the email address of a user, the CVE ID of an advisory, the digest of a manifest, the role of a role
+   * binding or invite, the URL of an advisory feed.
+   */
+  readonly name: string
+  /**
+   * Names from the organization to the resource, separated by `/`. Ends with `:` and the tag for a tag, and
+   * with `@` and the digest for a manifest; only the name for a caller without `repo.list`. For a role binding, an invite and a user, the path of the group.
+   */
+  readonly path: string
+  /**
+   * What distinguishes the resource: the description, the name of a user, the email address of an invite, the
+   * package of an advisory, or the name of the identity of a role binding. Can be empty.
+   */
+  readonly detail: string
+  /**
+   * UID of the group or repository that contains the resource. For a user, a group in which the user has a
+   * role. Empty for organizations and managed roles.
+   */
+  readonly parent: string
+  /** Digest of a tag or manifest. */
+  readonly digest: string
+  /** Time of the last change, if known. */
+  readonly updateTime?: string
+}
+
+/** Kind of a resource. */
+export type ResourceKind =
+  | 'RESOURCE_KIND_UNSPECIFIED'
+  | 'RESOURCE_KIND_ORGANIZATION'
+  | 'RESOURCE_KIND_FOLDER'
+  | 'RESOURCE_KIND_REPOSITORY'
+  | 'RESOURCE_KIND_TAG'
+  | 'RESOURCE_KIND_MANIFEST'
+  | 'RESOURCE_KIND_IDENTITY'
+  | 'RESOURCE_KIND_USER'
+  | 'RESOURCE_KIND_ROLE'
+  | 'RESOURCE_KIND_ADVISORY'
+  | 'RESOURCE_KIND_ROLE_BINDING'
+  | 'RESOURCE_KIND_GROUP_INVITE'
+  | 'RESOURCE_KIND_IDENTITY_PROVIDER'
+  | 'RESOURCE_KIND_ADVISORY_FEED'
+
+/** Limit of a kind of resource. */
+export interface ResourceLimit {
+  /** Kind: `repos`, `identities`, `storage_mib` or another kind of BERTH_RESOURCE_LIMITS. */
+  readonly kind: string
+  /**
+   * Maximum number of resources; for `storage_mib`, MiB of stored blobs. Unset removes the limit of the
+   * organization, so that the default limit applies.
+   */
+  readonly max?: string
+}
+
+/** Limit of a kind of resource. */
+export interface ResourceLimitInput {
+  /** Kind: `repos`, `identities`, `storage_mib` or another kind of BERTH_RESOURCE_LIMITS. */
+  readonly kind: string
+  /**
+   * Maximum number of resources; for `storage_mib`, MiB of stored blobs. Unset removes the limit of the
+   * organization, so that the default limit applies.
+   */
+  readonly max?: string | undefined
+}
+
+/** Number of resources of one kind. */
+export interface ResourceUsage {
+  /** Kind of the resources, by the name that limits have: `repos`, `tags`, `manifests`, `identities`. */
+  readonly kind: string
+  /** Number of resources in the organization or folder, and below. Unset if the caller lacks `missing`. */
+  readonly used?: string
+  /** Limit of the whole organization. Unset without one, and for callers who cannot read the organization. */
+  readonly limit?: string
+  /** Capability that the caller needs to read `used`. Unset if the caller has it. */
+  readonly missing: Capability
+}
+
+/** Results of policies. */
+export type Result =
+  | 'RESULT_UNSPECIFIED'
+  | 'RESULT_ALLOWED'
+  | 'RESULT_DENIED'
+  | 'RESULT_ERROR'
 
 /** Automatic deletion. The first run starts soon after retention is enabled; later runs start every six hours. */
 export interface Retention {
@@ -3220,6 +5703,8 @@ export interface RetentionVerdict {
    * whichever is later.
    */
   readonly updateTime?: string
+  /** Number of the first rule that keeps the tag, from 1. 0 if no rule does, and for a manifest. */
+  readonly rule: number
 }
 
 /** States of the review of an event. */
@@ -3362,6 +5847,33 @@ export interface RoleInput {
   readonly capabilities: readonly Capability[]
 }
 
+/** Uses of a role. */
+export interface RoleUse {
+  /** UID of the role. */
+  readonly role: string
+  /** Number of users who have it. */
+  readonly users: number
+  /** Number of workloads that have it. */
+  readonly workloads: number
+  /** Number of role bindings. Bindings block the deletion of the role. */
+  readonly roleBindings: number
+  /**
+   * Number of identity providers that give it to new users. Counted if the caller can read identity providers.
+   * They block the deletion of the role.
+   */
+  readonly identityProviders: number
+  /**
+   * Number of mappings of external groups. Counted if the caller can read identity providers. They block the
+   * deletion of the role.
+   */
+  readonly externalGroups: number
+  /**
+   * Number of invites that are not expired. They do not block the deletion, and cannot be accepted after it.
+   * Counted if the caller can read group invites.
+   */
+  readonly invites: number
+}
+
 /** Named set of capabilities, in version 1 of the API. */
 export interface RoleV1 {
   /** Identifier: the `uid` of newer versions. */
@@ -3372,6 +5884,44 @@ export interface RoleV1 {
   readonly description: string
   /** Short names of the capabilities, for example `groups.list`. */
   readonly capabilities: readonly string[]
+}
+
+/** Request message for RotateSigningKeys. */
+export interface RotateSigningKeysRequest {
+  /**
+   * Withdraws all other keys and signs with a new one immediately: all access tokens become invalid. For a
+   * key that may be compromised.
+   */
+  readonly withdraw?: boolean | undefined
+}
+
+/** Format of an SBOM. */
+export type SbomFormat =
+  | 'SBOM_FORMAT_UNSPECIFIED'
+  | 'SBOM_FORMAT_SPDX'
+  | 'SBOM_FORMAT_CYCLONEDX'
+
+/** Request message for SearchResources. */
+export interface SearchResourcesRequest {
+  /** Text to search for, with 2 to 1024 characters. Not case-sensitive, except for tags. */
+  readonly text: string
+  /** Kinds to search. Empty searches all kinds that can be searched. */
+  readonly kinds?: readonly ResourceKind[] | undefined
+  /** UID of the organization or folder to search in. Empty searches everything that the caller can read. */
+  readonly organization?: string | undefined
+  /**
+   * Maximum number of results of each kind. 0 or unset means 10; values above 50 mean 50; negative values fail
+   * with INVALID_ARGUMENT.
+   */
+  readonly maxResults?: number | undefined
+}
+
+/** Response message for SearchResources. */
+export interface SearchResourcesResponse {
+  /** Results, best matches first. */
+  readonly resources: readonly Resource[]
+  /** Kinds of which more resources match, or may match, than are returned. */
+  readonly incompleteKinds: readonly ResourceKind[]
 }
 
 /** Package locations in a security database. Empty fields are omitted from it. */
@@ -3402,6 +5952,28 @@ export interface SecurityDatabaseInput {
   readonly distroversion?: string | undefined
 }
 
+/** Server process that uses the database. */
+export interface ServerNode {
+  /** Identifier, new with each start. */
+  readonly id: string
+  /** Host name of the machine or container. */
+  readonly name: string
+  /** Version of Berth. */
+  readonly version: string
+  /** Address for clients. */
+  readonly baseUrl: string
+  /** Address and port on which the process listens. */
+  readonly listenAddress: string
+  /** Start of the process. */
+  readonly startTime?: string
+  /** Last sign of life. Nodes send one every 15 seconds. */
+  readonly lastSeenTime?: string
+  /** Whether the node was seen in the last 45 seconds. */
+  readonly online: boolean
+  /** Whether this node sent the response. */
+  readonly current: boolean
+}
+
 /** Services of the platform that can assume an identity. */
 export type ServicePrincipal =
   | 'SERVICE_PRINCIPAL_UNSPECIFIED'
@@ -3425,6 +5997,20 @@ export interface Session {
   readonly identity: string
   /** UID of the group that was joined with the invite. Empty without an invite. */
   readonly group: string
+}
+
+/** Kind of a session. */
+export type SessionKind =
+  | 'SESSION_KIND_UNSPECIFIED'
+  | 'SESSION_KIND_BROWSER'
+  | 'SESSION_KIND_CLIENT'
+
+/** Request message for SetOrganizationLimits. */
+export interface SetOrganizationLimitsRequest {
+  /** UID of the organization. */
+  readonly uid: string
+  /** Limits to set or remove, each kind once. */
+  readonly limits: readonly ResourceLimitInput[]
 }
 
 /** Request message for SetScimEnabled. */
@@ -3465,12 +6051,244 @@ export type SeverityType =
   | 'TYPE_CVSS_V3'
   | 'TYPE_CVSS_V4'
 
+/** Result for sign-ins through one identity provider. */
+export interface SignInResult {
+  /** Identity provider. */
+  readonly identityProvider?: RoleBindingProvider
+  /**
+   * Whether a user who signs in through this provider can do it. Includes groups of current sessions, by the
+   * mappings that the caller can list.
+   */
+  readonly allowed: boolean
+}
+
+/** Format of a signature. */
+export type SignatureFormat =
+  | 'SIGNATURE_FORMAT_UNSPECIFIED'
+  | 'SIGNATURE_FORMAT_COSIGN'
+  | 'SIGNATURE_FORMAT_SIGSTORE_BUNDLE'
+  | 'SIGNATURE_FORMAT_NOTATION'
+
+/** State of a signature, and of all signatures of an image. */
+export type SignatureState =
+  | 'SIGNATURE_STATE_UNSPECIFIED'
+  | 'SIGNATURE_STATE_UNSIGNED'
+  | 'SIGNATURE_STATE_VERIFIED'
+  | 'SIGNATURE_STATE_UNTRUSTED'
+  | 'SIGNATURE_STATE_INVALID'
+
+/** Verification of a signature by one verifier. */
+export interface SignatureVerification {
+  /** UID of the verifier. */
+  readonly verifier: string
+  /** Name of the verifier. */
+  readonly verifierName: string
+  /**
+   * Identity of the signer: the subject alternative name of the certificate, or for Notation its subject.
+   * Empty for a public key.
+   */
+  readonly identity: string
+  /** Issuer that authenticated the identity. Empty if the certificate names none. */
+  readonly issuer: string
+  /**
+   * Time of the signature: that of the timestamp or of the log entry, which is trusted; otherwise the time that
+   * the signer claims (Notation). Unset if there is none.
+   */
+  readonly signTime?: string
+}
+
+/** Whose signatures a group trusts. Exactly one method is required. */
+export interface SignatureVerifier {
+  /** Identifier, assigned by the server: the group's UID plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** Name, unique in the group: 1-128 lowercase letters, digits, spaces, `.`, `_` or `-`. */
+  readonly name: string
+  /** Description, at most 4096 characters. */
+  readonly description: string
+  /** A public key: signatures of cosign, also in sigstore bundles. */
+  readonly publicKey?: PublicKeyMethod
+  /** Certificates of short life, as Fulcio issues them: signatures of cosign, also in sigstore bundles. */
+  readonly certificate?: CertificateMethod
+  /** Certificates of a trust store: signatures of Notation. */
+  readonly notation?: NotationMethod
+  /** Time when the verifier was created. */
+  readonly createTime?: string
+  /** Time when the verifier was updated. */
+  readonly updateTime?: string
+}
+
+/** Whose signatures a group trusts. Exactly one method is required. */
+export interface SignatureVerifierInput {
+  /** Name, unique in the group: 1-128 lowercase letters, digits, spaces, `.`, `_` or `-`. */
+  readonly name: string
+  /** Description, at most 4096 characters. */
+  readonly description?: string | undefined
+  /** A public key: signatures of cosign, also in sigstore bundles. */
+  readonly publicKey?: PublicKeyMethodInput | undefined
+  /** Certificates of short life, as Fulcio issues them: signatures of cosign, also in sigstore bundles. */
+  readonly certificate?: CertificateMethodInput | undefined
+  /** Certificates of a trust store: signatures of Notation. */
+  readonly notation?: NotationMethodInput | undefined
+}
+
+/** Key that signs tokens. The private key is never returned. */
+export interface SigningKey {
+  /** Key id, as in the header of tokens. */
+  readonly kid: string
+  /** Signature algorithm, such as `ES256`. */
+  readonly algorithm: string
+  /** State. */
+  readonly state: SigningKeyState
+  /** Creation time. */
+  readonly createTime?: string
+  /** When it starts to sign. */
+  readonly signTime?: string
+  /** End of its publication. */
+  readonly expireTime?: string
+}
+
+/** State of a signing key. */
+export type SigningKeyState =
+  | 'SIGNING_KEY_STATE_UNSPECIFIED'
+  | 'SIGNING_KEY_STATE_NEXT'
+  | 'SIGNING_KEY_STATE_SIGNING'
+  | 'SIGNING_KEY_STATE_PUBLISHED'
+
 /** Response message for GetSize. */
 export interface Size {
   /** Size of all layers as transferred, plus the configuration, in bytes. */
   readonly size: string
   /** Architecture whose size is returned. */
   readonly architecture: string
+}
+
+/** Request message for StartStorageRun. */
+export interface StartStorageRunRequest {
+  /** Kind of the run. */
+  readonly kind: StorageRunKind
+  /** Only counts what a garbage collection would delete. A scrub never changes anything. */
+  readonly dryRun?: boolean | undefined
+  /** Minimum age of what a garbage collection deletes, at least one hour. Unset means the configured one. */
+  readonly grace?: string | undefined
+  /** Maximum read rate of a scrub. 0 means unlimited. */
+  readonly bytesPerSecondMax?: string | undefined
+}
+
+/** Finding of a scrub. */
+export interface StorageFinding {
+  /** `missing`, `damaged`, `unreadable`, `incomplete` or `orphan`. */
+  readonly kind: string
+  /** `blob`, `manifest` or `upload`. */
+  readonly type: string
+  /** Digest. Empty if it is unknown. */
+  readonly digest: string
+  /** Location in the store. Empty for content of the database. */
+  readonly location: string
+  /** Size. */
+  readonly bytes: string
+  /** What is wrong. */
+  readonly reason: string
+  /** Whether a push of the same bytes repairs it. */
+  readonly repaired: boolean
+  /** Names of the first repos that have it. */
+  readonly repos: readonly string[]
+  /** Number of repos that have it. */
+  readonly repoCount: string
+}
+
+/** Run of garbage collection or scrub. */
+export interface StorageRun {
+  /** Identifier. */
+  readonly id: string
+  /** Kind. */
+  readonly kind: StorageRunKind
+  /** State. */
+  readonly state: StorageRunState
+  /** Whether the run only counts what it would delete. */
+  readonly dryRun: boolean
+  /** UID of the identity that started the run; `system` for the schedule and commands. */
+  readonly actor: string
+  /** Name of the node that runs it; `command` for `berth admin`. */
+  readonly nodeName: string
+  /** Start. */
+  readonly startTime?: string
+  /** Last progress. */
+  readonly updateTime?: string
+  /** End. Unset while it runs. */
+  readonly endTime?: string
+  /** What the run does now, or did last. */
+  readonly step: string
+  /** Progress in the step: checked rows or files, or verified bytes. */
+  readonly done: string
+  /** End of the progress. 0 if it is unknown. */
+  readonly total: string
+  /** What was found: deleted for a garbage collection, verified and damaged for a scrub. */
+  readonly totals: readonly StorageRunTotal[]
+  /** Why the run failed. Empty otherwise. */
+  readonly error: string
+  /** Whether the run was cancelled and has not ended yet. */
+  readonly cancelRequested: boolean
+  /** Damaged, missing and unreferenced content that a scrub found, up to 100 of each kind. Empty in lists. */
+  readonly findings: readonly StorageFinding[]
+}
+
+/** Kind of a run. */
+export type StorageRunKind =
+  | 'STORAGE_RUN_KIND_UNSPECIFIED'
+  | 'STORAGE_RUN_KIND_GARBAGE_COLLECTION'
+  | 'STORAGE_RUN_KIND_SCRUB'
+
+/** State of a run. */
+export type StorageRunState =
+  | 'STORAGE_RUN_STATE_UNSPECIFIED'
+  | 'STORAGE_RUN_STATE_RUNNING'
+  | 'STORAGE_RUN_STATE_SUCCEEDED'
+  | 'STORAGE_RUN_STATE_FAILED'
+  | 'STORAGE_RUN_STATE_CANCELLED'
+
+/** Sum of a run. */
+export interface StorageRunTotal {
+  /**
+   * What was counted: `orphans`, `links`, `blobs`, `uploads`, `strays` for a garbage collection; `blobs`,
+   * `manifests`, `missing`, `damaged`, `unreadable`, `incomplete`, `orphan` for a scrub.
+   */
+  readonly kind: string
+  /** Number. */
+  readonly count: string
+  /** Bytes. 0 if they are not counted. */
+  readonly bytes: string
+}
+
+/** Stored data of the installation. */
+export interface StorageStatus {
+  /** Disks of the node that responds. */
+  readonly disks: readonly Disk[]
+  /** Name of the node that responds. */
+  readonly nodeName: string
+  /** Where blobs are stored: a directory or a bucket. */
+  readonly blobStore: string
+  /** Bytes of blobs of all organizations. Blobs that several organizations have are counted for each. */
+  readonly storedBytes: string
+  /** Number of manifests of all organizations. */
+  readonly manifestCount: string
+  /** Time between two garbage collections. Unset means that they do not run by themselves. */
+  readonly garbageCollectionInterval?: string
+  /** Minimum age of what garbage collection deletes. */
+  readonly garbageCollectionGrace?: string
+  /** When the next garbage collection is due. Unset if none is scheduled. */
+  readonly nextGarbageCollectionTime?: string
+}
+
+/** Request message for SuspendAccount. */
+export interface SuspendAccountRequest {
+  /** UID of the identity of the account. */
+  readonly uid: string
+}
+
+/** Request message for SuspendOrganization. */
+export interface SuspendOrganizationRequest {
+  /** UID of the organization. */
+  readonly uid: string
 }
 
 /** Request message for SyncAdvisoryFeed. */
@@ -3541,6 +6359,67 @@ export interface Tag {
   readonly bundles: readonly string[]
 }
 
+/** Tag that would be deleted. */
+export interface TagDeletion {
+  /** UID of the tag. */
+  readonly uid: string
+  /** Name of the tag. */
+  readonly name: string
+  /** Digest of the manifest that it points to. */
+  readonly digest: string
+  /** Whether the policy of the repo protects the tag, so that it cannot be deleted. */
+  readonly immutable: boolean
+}
+
+/**
+ * Tag with the properties of the manifest that it points to. Without `manifest.list`, the properties are
+ * empty, and the target is unspecified.
+ */
+export interface TagDetails {
+  /** Tag. */
+  readonly tag?: Tag
+  /** Whether the policy of the repo makes the tag immutable. */
+  readonly immutable: boolean
+  /** Kind of the manifest. Unspecified if the repo does not have the manifest. */
+  readonly target: TagTarget
+  /** Media type of the manifest. Empty if the repo does not have the manifest. */
+  readonly mediaType: string
+  /** Type of the artifact, or media type of the configuration. Empty for an index without one. */
+  readonly artifactType: string
+  /**
+   * Size of the blobs of the image in bytes; for an index, the sum of its images. 0 if the tags of the page
+   * have too many images to count.
+   */
+  readonly sizeBytes: string
+  /**
+   * Platforms of an index, such as `linux/amd64`, in its order. Empty for other manifests, and for an index
+   * larger than 64 KiB.
+   */
+  readonly platforms: readonly string[]
+  /**
+   * Whether a signature or a signed attestation (Cosign, Sigstore bundle, Notation) is attached to the
+   * manifest. Signatures are not verified.
+   */
+  readonly hasSignature: boolean
+}
+
+/** Digest that a tag has pointed to since a time. */
+export interface TagHistoryEntry {
+  /** Digest of the manifest. Empty if the tag had none. */
+  readonly digest: string
+  /** Time from which the tag pointed to the digest. */
+  readonly updateTime?: string
+  /** Whether the repo has the manifest, so that the tag can be moved to it. */
+  readonly available: boolean
+  /**
+   * UID of the identity that moved the tag. Set for callers with `role_bindings.list` only. Empty if it is
+   * not recorded, as for changes by an earlier release.
+   */
+  readonly actor: string
+  /** Name of that identity. Empty if it was deleted. */
+  readonly actorName: string
+}
+
 /** Name for a manifest of a repo. */
 export interface TagInput {
   /** Name, matching `^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`. Unique in the repo. */
@@ -3556,12 +6435,41 @@ export interface TagInput {
   readonly bundles?: readonly string[] | undefined
 }
 
+/** Kind of manifest that a tag points to. */
+export type TagTarget =
+  | 'TAG_TARGET_UNSPECIFIED'
+  | 'TAG_TARGET_IMAGE'
+  | 'TAG_TARGET_INDEX'
+  | 'TAG_TARGET_ARTIFACT'
+
+/** Manifest that would lose its last tag. */
+export interface TaglessManifest {
+  /** Digest of the manifest. */
+  readonly digest: string
+  /** Whether an index references the manifest, which keeps it. */
+  readonly inIndex: boolean
+  /** Number of signatures and other referrers, which are deleted with the manifest. */
+  readonly referrers: number
+}
+
 /** Response message for ExchangeRefreshToken. */
 export interface TokenPair {
   /** New platform token. */
   readonly token?: RawToken
   /** New refresh token, in its member `token`. */
   readonly refreshToken?: RawToken
+}
+
+/** Use of a repo in a period. */
+export interface TopRepo {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Names of the repo and of the folders above it below the requested group, separated by `/`. */
+  readonly path: string
+  /** Number of manifests that clients downloaded, as in UsageDay. */
+  readonly pulls: string
+  /** Number of accepted uploads of manifests. */
+  readonly pushes: string
 }
 
 /**
@@ -3724,6 +6632,93 @@ export interface UpdateRoleRequest {
   readonly updateMask?: string | undefined
 }
 
+/** Request message for UpdateSignatureVerifier. */
+export interface UpdateSignatureVerifierRequest {
+  /** New values. `uid` identifies the verifier to update. */
+  readonly signatureVerifier: SignatureVerifierInput
+  /**
+   * Fields to update. If unset, the fields that are present are updated; `*` updates all writable fields.
+   * Unknown paths fail with INVALID_ARGUMENT.
+   */
+  readonly updateMask?: string | undefined
+}
+
+/** What an organization or folder uses. */
+export interface Usage {
+  /** UID of the organization or folder. */
+  readonly uid: string
+  /** Resources of each kind. */
+  readonly resources: readonly ResourceUsage[]
+  /**
+   * Stored bytes of blobs, each counted once in the organization or folder. Unset if the caller lacks
+   * `manifest.list`.
+   */
+  readonly storedBytes?: string
+  /**
+   * Limit of stored bytes of the whole organization. Unset without one, and for callers who cannot read the
+   * organization.
+   */
+  readonly storedBytesLimit?: string
+}
+
+/** What an organization used on one day. */
+export interface UsageDay {
+  /** Day in UTC. */
+  readonly date: string
+  /** Stored bytes of blobs, each counted once. Unset if they were not recorded on this day. */
+  readonly storedBytes?: string
+  /** Number of manifests. Unset if it was not recorded on this day. */
+  readonly manifests?: string
+  /** Number of tags. Unset if it was not recorded on this day. */
+  readonly tags?: string
+  /** Number of repos. Unset if it was not recorded on this day. */
+  readonly repos?: string
+  /**
+   * Number of manifests that clients downloaded with GET from all repos, including deleted ones. HEAD, and
+   * GET of a version that the client has, do not count. A pull of an image for several platforms is two: the
+   * index and the manifest of the platform. Written every few seconds; a crash of a node loses its last
+   * seconds.
+   */
+  readonly pulls: string
+  /** Number of accepted uploads of manifests. Written like `pulls`. */
+  readonly pushes: string
+}
+
+/** Request message for ValidatePolicy. */
+export interface ValidatePolicyRequest {
+  /** Expression to check. */
+  readonly expression: string
+  /** Language of the expression. Only EXPRESSION_TYPE_CEL can be valid. */
+  readonly type: ExpressionType
+  /** Parameters that the expression can use, besides those that it declares. */
+  readonly parameterSchemas?: readonly ParameterSchemaInput[] | undefined
+}
+
+/** Response message for ValidatePolicy. */
+export interface ValidatePolicyResponse {
+  /** Whether the expression can be used. */
+  readonly valid: boolean
+  /** Problems, in the order of the text. */
+  readonly errors: readonly PolicyDiagnostic[]
+}
+
+/** Who can pull from a repo, or from the repos of a group. */
+export interface Visibility {
+  /** Whether anyone can pull without a token. */
+  readonly public: boolean
+  /** Role bindings of the anonymous identity that apply, the outermost group first. */
+  readonly bindings: readonly PublicBinding[]
+  /** UID of the anonymous identity. */
+  readonly anonymousIdentity: string
+  /** UID of the role that publishing binds: `registry.pull`. */
+  readonly pullRole: string
+  /**
+   * Number of repos that are in the group, or in the group of the repo, at any depth: all of them become
+   * public or private together.
+   */
+  readonly repos: number
+}
+
 /** Identity of a token and what the token permits. */
 export interface WhoAmI {
   /** Issuer of the token: the URL of the token service. */
@@ -3752,4 +6747,30 @@ export interface WhoAmICapability {
   readonly role?: RoleV1
   /** Short names of capabilities, for example `groups.list`, if `role` is unset. */
   readonly capabilities: readonly string[]
+}
+
+/** Request message for WhoCan. */
+export interface WhoCanRequest {
+  /** UID of the group or of a repo. */
+  readonly uid: string
+  /** Name of the capability. */
+  readonly capability: string
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for WhoCan. */
+export interface WhoCanResponse {
+  /** Members of this page. */
+  readonly members: readonly Member[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of members over all pages. */
+  readonly totalCount: string
+  /** Roles with the capability in ancestors whose role bindings the caller cannot read. Set on the first page. */
+  readonly hidden: readonly HiddenAccess[]
+  /** Whether the organization is suspended. No role in it applies then. */
+  readonly suspended: boolean
 }

@@ -1567,6 +1567,50 @@ export enum Capability {
    * @generated from enum value: CAP_REPO_POLICIES_UPDATE = 100000;
    */
   CAP_REPO_POLICIES_UPDATE = 100000,
+
+  /**
+   * Read accounts, organizations, sessions and the state of the servers with the operator API. It can only be
+   * granted on the platform.
+   *
+   * @generated from enum value: CAP_OPERATOR_GET = 100001;
+   */
+  CAP_OPERATOR_GET = 100001,
+
+  /**
+   * Change accounts, organizations and sessions, rotate keys and start runs with the operator API. It can
+   * only be granted on the platform.
+   *
+   * @generated from enum value: CAP_OPERATOR_UPDATE = 100002;
+   */
+  CAP_OPERATOR_UPDATE = 100002,
+
+  /**
+   * Read signature verifiers: the keys, certificate authorities and identities whose signatures a group trusts.
+   *
+   * @generated from enum value: CAP_SIGNATURE_VERIFIERS_LIST = 100010;
+   */
+  CAP_SIGNATURE_VERIFIERS_LIST = 100010,
+
+  /**
+   * Create signature verifiers.
+   *
+   * @generated from enum value: CAP_SIGNATURE_VERIFIERS_CREATE = 100011;
+   */
+  CAP_SIGNATURE_VERIFIERS_CREATE = 100011,
+
+  /**
+   * Update signature verifiers.
+   *
+   * @generated from enum value: CAP_SIGNATURE_VERIFIERS_UPDATE = 100012;
+   */
+  CAP_SIGNATURE_VERIFIERS_UPDATE = 100012,
+
+  /**
+   * Delete signature verifiers.
+   *
+   * @generated from enum value: CAP_SIGNATURE_VERIFIERS_DELETE = 100013;
+   */
+  CAP_SIGNATURE_VERIFIERS_DELETE = 100013,
 }
 
 /**

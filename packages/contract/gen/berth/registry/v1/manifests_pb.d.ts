@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import type { RetentionVerdict } from "./repo_policies_pb.js";
+import type { Manifest, ManifestKind, ManifestSchema } from "./manifest_pb.js";
 
 /**
  * Describes the file berth/registry/v1/manifests.proto.
@@ -171,11 +172,291 @@ export declare type DeleteUntaggedManifestsResponse = Message<"berth.registry.v1
 export declare const DeleteUntaggedManifestsResponseSchema: GenMessage<DeleteUntaggedManifestsResponse>;
 
 /**
- * Deletes manifests of a repo that nothing needs, once and on request. Retention deletes them regularly.
+ * Request message for ListManifests. All filters that are set must match.
+ *
+ * @generated from message berth.registry.v1.ListManifestsRequest
+ */
+export declare type ListManifestsRequest = Message<"berth.registry.v1.ListManifestsRequest"> & {
+  /**
+   * UID of the repo.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Returns only manifests of this kind. Unspecified returns all.
+   *
+   * @generated from field: berth.registry.v1.ManifestKind kind = 2;
+   */
+  kind: ManifestKind;
+
+  /**
+   * Returns only manifests with a tag, or with false only those without one. Unset returns all.
+   *
+   * @generated from field: optional bool tagged = 3;
+   */
+  tagged?: boolean | undefined;
+
+  /**
+   * Returns only images for this platform and indexes that contain one, as `os/architecture` or
+   * `os/architecture/variant`. Empty returns all.
+   *
+   * @generated from field: string platform = 4;
+   */
+  platform: string;
+
+  /**
+   * Returns only manifests with this media type. Empty returns all.
+   *
+   * @generated from field: string media_type = 5;
+   */
+  mediaType: string;
+
+  /**
+   * Returns only manifests with this artifact type. Empty returns all.
+   *
+   * @generated from field: string artifact_type = 6;
+   */
+  artifactType: string;
+
+  /**
+   * Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
+   *
+   * @generated from field: int32 page_size = 7;
+   */
+  pageSize: number;
+
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   *
+   * @generated from field: string page_token = 8;
+   */
+  pageToken: string;
+
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. Empty means `push_time desc`.
+   *
+   * @generated from field: string order_by = 9;
+   */
+  orderBy: string;
+};
+
+/**
+ * Describes the message berth.registry.v1.ListManifestsRequest.
+ * Use `create(ListManifestsRequestSchema)` to create a new message.
+ */
+export declare const ListManifestsRequestSchema: GenMessage<ListManifestsRequest>;
+
+/**
+ * Response message for ListManifests.
+ *
+ * @generated from message berth.registry.v1.ListManifestsResponse
+ */
+export declare type ListManifestsResponse = Message<"berth.registry.v1.ListManifestsResponse"> & {
+  /**
+   * Results of this page, in the requested order.
+   *
+   * @generated from field: repeated berth.registry.v1.Manifest manifests = 1;
+   */
+  manifests: Manifest[];
+
+  /**
+   * Token for the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Number of manifests that match, over all pages. Unset with the filters `kind` and `platform`.
+   *
+   * @generated from field: optional int64 manifest_count = 3;
+   */
+  manifestCount?: bigint | undefined;
+};
+
+/**
+ * Describes the message berth.registry.v1.ListManifestsResponse.
+ * Use `create(ListManifestsResponseSchema)` to create a new message.
+ */
+export declare const ListManifestsResponseSchema: GenMessage<ListManifestsResponse>;
+
+/**
+ * Request message for GetManifest.
+ *
+ * @generated from message berth.registry.v1.GetManifestRequest
+ */
+export declare type GetManifestRequest = Message<"berth.registry.v1.GetManifestRequest"> & {
+  /**
+   * UID of the repo.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Digest of the manifest, as `algorithm:hex`.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+};
+
+/**
+ * Describes the message berth.registry.v1.GetManifestRequest.
+ * Use `create(GetManifestRequestSchema)` to create a new message.
+ */
+export declare const GetManifestRequestSchema: GenMessage<GetManifestRequest>;
+
+/**
+ * Request message for DeleteManifest.
+ *
+ * @generated from message berth.registry.v1.DeleteManifestRequest
+ */
+export declare type DeleteManifestRequest = Message<"berth.registry.v1.DeleteManifestRequest"> & {
+  /**
+   * UID of the repo.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Digest of the manifest, as `algorithm:hex`.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+
+  /**
+   * Whether to return what would be deleted without deleting it.
+   *
+   * @generated from field: bool validate_only = 3;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message berth.registry.v1.DeleteManifestRequest.
+ * Use `create(DeleteManifestRequestSchema)` to create a new message.
+ */
+export declare const DeleteManifestRequestSchema: GenMessage<DeleteManifestRequest>;
+
+/**
+ * Response message for DeleteManifest.
+ *
+ * @generated from message berth.registry.v1.DeleteManifestResponse
+ */
+export declare type DeleteManifestResponse = Message<"berth.registry.v1.DeleteManifestResponse"> & {
+  /**
+   * Names of the deleted tags, ordered by name.
+   *
+   * @generated from field: repeated string tags = 1;
+   */
+  tags: string[];
+
+  /**
+   * Manifests that are deleted with the requested one.
+   *
+   * @generated from field: repeated berth.registry.v1.DeletedManifest manifests = 2;
+   */
+  manifests: DeletedManifest[];
+
+  /**
+   * Size of the blobs that only the deleted manifests reference in the repo. Garbage collection deletes those
+   * that no other repo has. Set with `validate_only` only.
+   *
+   * @generated from field: int64 unreferenced_bytes = 3;
+   */
+  unreferencedBytes: bigint;
+};
+
+/**
+ * Describes the message berth.registry.v1.DeleteManifestResponse.
+ * Use `create(DeleteManifestResponseSchema)` to create a new message.
+ */
+export declare const DeleteManifestResponseSchema: GenMessage<DeleteManifestResponse>;
+
+/**
+ * Manifest that is deleted with another one.
+ *
+ * @generated from message berth.registry.v1.DeletedManifest
+ */
+export declare type DeletedManifest = Message<"berth.registry.v1.DeletedManifest"> & {
+  /**
+   * Digest, as `algorithm:hex`.
+   *
+   * @generated from field: string digest = 1;
+   */
+  digest: string;
+
+  /**
+   * Type of the artifact, as in Manifest.
+   *
+   * @generated from field: string artifact_type = 2;
+   */
+  artifactType: string;
+
+  /**
+   * Reason, for example `it refers to a deleted manifest`.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message berth.registry.v1.DeletedManifest.
+ * Use `create(DeletedManifestSchema)` to create a new message.
+ */
+export declare const DeletedManifestSchema: GenMessage<DeletedManifest>;
+
+/**
+ * Reads and deletes manifests: images, indexes and artifacts of a repo.
  *
  * @generated from service berth.registry.v1.ManifestsService
  */
 export declare const ManifestsService: GenService<{
+  /**
+   * Lists the manifests of a repo. Sort keys: `push_time` and `digest`; the default order is `push_time desc`.
+   * The filters `kind` and `platform` examine at most 1000 manifests in one call: a page can have few results,
+   * or none, and a token for the next page. Fails with NOT_FOUND if the repo does not exist.
+   *
+   * @generated from rpc berth.registry.v1.ManifestsService.ListManifests
+   */
+  listManifests: {
+    methodKind: "unary";
+    input: typeof ListManifestsRequestSchema;
+    output: typeof ListManifestsResponseSchema;
+  },
+  /**
+   * Returns a manifest with its content: the entries of an index, the layers and the configuration of an
+   * image. Fails with NOT_FOUND if the repo does not contain it.
+   *
+   * @generated from rpc berth.registry.v1.ManifestsService.GetManifest
+   */
+  getManifest: {
+    methodKind: "unary";
+    input: typeof GetManifestRequestSchema;
+    output: typeof ManifestSchema;
+  },
+  /**
+   * Deletes a manifest with the tags that point to it (which also requires `tag.delete`), and the manifests
+   * that nothing else needs: its referrers, the images of an index, and what is attached to them by tags
+   * (`sha256-...`). At most 200 manifests are deleted with it; the rest stays untagged. Fails with
+   * FAILED_PRECONDITION, type MANIFEST_IN_USE, if an index contains the manifest, type TAG_IMMUTABLE if a tag
+   * is immutable, and type TOO_MANY_TAGS for more than 1000 tags. Does not delete blobs; garbage collection
+   * does.
+   *
+   * @generated from rpc berth.registry.v1.ManifestsService.DeleteManifest
+   */
+  deleteManifest: {
+    methodKind: "unary";
+    input: typeof DeleteManifestRequestSchema;
+    output: typeof DeleteManifestResponseSchema;
+  },
   /**
    * Returns what DeleteUntaggedManifests would delete now and why it would keep the rest, without deleting
    * anything. Attached tags that would be deleted come first, ordered by name, then manifests, ordered by

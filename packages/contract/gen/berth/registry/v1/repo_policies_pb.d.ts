@@ -351,6 +351,20 @@ export declare type PreviewRetentionResponse = Message<"berth.registry.v1.Previe
    * @generated from field: int32 deleted_manifests = 4;
    */
   deletedManifests: number;
+
+  /**
+   * Number of tags that would be kept, over all pages.
+   *
+   * @generated from field: int32 kept_tags = 5;
+   */
+  keptTags: number;
+
+  /**
+   * For each rule, in order, the number of tags that it keeps and no earlier rule does, over all pages.
+   *
+   * @generated from field: repeated int32 kept_by_rule = 6;
+   */
+  keptByRule: number[];
 };
 
 /**
@@ -400,6 +414,13 @@ export declare type RetentionVerdict = Message<"berth.registry.v1.RetentionVerdi
    * @generated from field: google.protobuf.Timestamp update_time = 5;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * Number of the first rule that keeps the tag, from 1. 0 if no rule does, and for a manifest.
+   *
+   * @generated from field: int32 rule = 6;
+   */
+  rule: number;
 };
 
 /**

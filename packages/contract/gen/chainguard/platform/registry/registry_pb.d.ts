@@ -1522,6 +1522,13 @@ export declare type SbomRequest = Message<"chainguard.platform.registry.SbomRequ
    * @generated from field: string digest = 2;
    */
   digest: string;
+
+  /**
+   * Architecture of an image in an index. Empty means `amd64`.
+   *
+   * @generated from field: string arch = 3;
+   */
+  arch: string;
 };
 
 /**
@@ -1705,6 +1712,20 @@ export declare type RawSbomRequest = Message<"chainguard.platform.registry.RawSb
    * @generated from field: string digest = 2;
    */
   digest: string;
+
+  /**
+   * Tag of the image, which replaces the digest. Empty means the digest.
+   *
+   * @generated from field: string reference = 3;
+   */
+  reference: string;
+
+  /**
+   * Architecture of an image in an index. Empty means `amd64`.
+   *
+   * @generated from field: string arch = 4;
+   */
+  arch: string;
 };
 
 /**
@@ -1772,6 +1793,13 @@ export declare type ManifestMetadataFilter = Message<"chainguard.platform.regist
    * @generated from field: string repo_id = 1;
    */
   repoId: string;
+
+  /**
+   * Images, at most 50.
+   *
+   * @generated from field: repeated chainguard.platform.registry.ManifestMetadataFilterEntry items = 2;
+   */
+  items: ManifestMetadataFilterEntry[];
 };
 
 /**
@@ -1779,6 +1807,60 @@ export declare type ManifestMetadataFilter = Message<"chainguard.platform.regist
  * Use `create(ManifestMetadataFilterSchema)` to create a new message.
  */
 export declare const ManifestMetadataFilterSchema: GenMessage<ManifestMetadataFilter>;
+
+/**
+ * Image whose packages are listed: by its own digest, or by that of an index.
+ *
+ * @generated from message chainguard.platform.registry.ManifestMetadataFilterEntry
+ */
+export declare type ManifestMetadataFilterEntry = Message<"chainguard.platform.registry.ManifestMetadataFilterEntry"> & {
+  /**
+   * Digest of the image.
+   *
+   * @generated from field: string image_digest = 1;
+   */
+  imageDigest: string;
+
+  /**
+   * Image of an index.
+   *
+   * @generated from field: chainguard.platform.registry.ManifestMetadataIndexFilter index_filter = 2;
+   */
+  indexFilter?: ManifestMetadataIndexFilter | undefined;
+};
+
+/**
+ * Describes the message chainguard.platform.registry.ManifestMetadataFilterEntry.
+ * Use `create(ManifestMetadataFilterEntrySchema)` to create a new message.
+ */
+export declare const ManifestMetadataFilterEntrySchema: GenMessage<ManifestMetadataFilterEntry>;
+
+/**
+ * Image of an index.
+ *
+ * @generated from message chainguard.platform.registry.ManifestMetadataIndexFilter
+ */
+export declare type ManifestMetadataIndexFilter = Message<"chainguard.platform.registry.ManifestMetadataIndexFilter"> & {
+  /**
+   * Digest of the index.
+   *
+   * @generated from field: string digest = 1;
+   */
+  digest: string;
+
+  /**
+   * Architecture of the image. Empty means `amd64`.
+   *
+   * @generated from field: string arch = 2;
+   */
+  arch: string;
+};
+
+/**
+ * Describes the message chainguard.platform.registry.ManifestMetadataIndexFilter.
+ * Use `create(ManifestMetadataIndexFilterSchema)` to create a new message.
+ */
+export declare const ManifestMetadataIndexFilterSchema: GenMessage<ManifestMetadataIndexFilter>;
 
 /**
  * Request message for GetManifestDigestCount.
@@ -2062,11 +2144,17 @@ export declare type Size = Message<"chainguard.platform.registry.Size"> & {
 export declare const SizeSchema: GenMessage<Size>;
 
 /**
- * Response message for GetRawSbom. Never returned.
+ * Response message for GetRawSbom.
  *
  * @generated from message chainguard.platform.registry.RawSbom
  */
 export declare type RawSbom = Message<"chainguard.platform.registry.RawSbom"> & {
+  /**
+   * The document.
+   *
+   * @generated from field: string rawSbom = 1;
+   */
+  rawSbom: string;
 };
 
 /**
@@ -2076,11 +2164,17 @@ export declare type RawSbom = Message<"chainguard.platform.registry.RawSbom"> & 
 export declare const RawSbomSchema: GenMessage<RawSbom>;
 
 /**
- * Response message for ListManifestMetadata. Never returned.
+ * Response message for ListManifestMetadata.
  *
  * @generated from message chainguard.platform.registry.ManifestMetadataList
  */
 export declare type ManifestMetadataList = Message<"chainguard.platform.registry.ManifestMetadataList"> & {
+  /**
+   * Images that were read.
+   *
+   * @generated from field: repeated chainguard.platform.registry.ManifestMetadata items = 1;
+   */
+  items: ManifestMetadata[];
 };
 
 /**
@@ -2090,11 +2184,78 @@ export declare type ManifestMetadataList = Message<"chainguard.platform.registry
 export declare const ManifestMetadataListSchema: GenMessage<ManifestMetadataList>;
 
 /**
- * Response message for GetManifestDigestCount. Never returned.
+ * Packages of an image.
+ *
+ * @generated from message chainguard.platform.registry.ManifestMetadata
+ */
+export declare type ManifestMetadata = Message<"chainguard.platform.registry.ManifestMetadata"> & {
+  /**
+   * Digest of the image.
+   *
+   * @generated from field: string digest = 1;
+   */
+  digest: string;
+
+  /**
+   * Packages.
+   *
+   * @generated from field: repeated chainguard.platform.registry.PkgMetadata pkg_metadata = 2;
+   */
+  pkgMetadata: PkgMetadata[];
+};
+
+/**
+ * Describes the message chainguard.platform.registry.ManifestMetadata.
+ * Use `create(ManifestMetadataSchema)` to create a new message.
+ */
+export declare const ManifestMetadataSchema: GenMessage<ManifestMetadata>;
+
+/**
+ * Package of an image.
+ *
+ * @generated from message chainguard.platform.registry.PkgMetadata
+ */
+export declare type PkgMetadata = Message<"chainguard.platform.registry.PkgMetadata"> & {
+  /**
+   * Package URL.
+   *
+   * @generated from field: string purl = 1;
+   */
+  purl: string;
+
+  /**
+   * Package URL of the source package. Empty if it is unknown.
+   *
+   * @generated from field: string origin_purl = 2;
+   */
+  originPurl: string;
+
+  /**
+   * License. Empty if it is unknown.
+   *
+   * @generated from field: string license = 5;
+   */
+  license: string;
+};
+
+/**
+ * Describes the message chainguard.platform.registry.PkgMetadata.
+ * Use `create(PkgMetadataSchema)` to create a new message.
+ */
+export declare const PkgMetadataSchema: GenMessage<PkgMetadata>;
+
+/**
+ * Response message for GetManifestDigestCount.
  *
  * @generated from message chainguard.platform.registry.ManifestDigestCount
  */
 export declare type ManifestDigestCount = Message<"chainguard.platform.registry.ManifestDigestCount"> & {
+  /**
+   * Number of digests.
+   *
+   * @generated from field: int64 count = 1;
+   */
+  count: bigint;
 };
 
 /**
@@ -2513,8 +2674,8 @@ export declare const Registry: GenService<{
     output: typeof RegistrySettingsSchema;
   },
   /**
-   * Returns the software bill of materials of an image. Not implemented: documents attached to an image are
-   * pulled as its referrers.
+   * Returns the software bill of materials of an image with its packages. Fails with FAILED_PRECONDITION if the
+   * image was not read yet.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetSbom
    */
@@ -2585,8 +2746,8 @@ export declare const Registry: GenService<{
     output: typeof SizeSchema;
   },
   /**
-   * Returns the original software bill of materials of an image. Not implemented: documents attached to an
-   * image are pulled as its referrers.
+   * Returns the software bill of materials of an image as it was given, or in SPDX 2.3 if it was pushed without
+   * one. Fails with FAILED_PRECONDITION if the image was not read yet.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetRawSbom
    */
@@ -2606,7 +2767,7 @@ export declare const Registry: GenService<{
     output: typeof VulnReportSchema;
   },
   /**
-   * Lists the packages of images. Not implemented: this server does not read the contents of images.
+   * Lists the packages of images. Images that were not read yet are left out.
    *
    * @generated from rpc chainguard.platform.registry.Registry.ListManifestMetadata
    */
@@ -2616,7 +2777,7 @@ export declare const Registry: GenService<{
     output: typeof ManifestMetadataListSchema;
   },
   /**
-   * Counts the manifests in a group or repo. Not implemented: the form of its response was never published.
+   * Counts the different digests of manifests in a group or repo.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetManifestDigestCount
    */

@@ -2,8 +2,9 @@
 // @generated from file chainguard/platform/tenant/reports.proto (package chainguard.platform.tenant, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file chainguard/platform/tenant/reports.proto.
@@ -11,11 +12,94 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_chainguard_platform_tenant_reports: GenFile;
 
 /**
- * Software bill of materials of an image. Never returned.
+ * Software bill of materials of an image.
  *
  * @generated from message chainguard.platform.tenant.Sbom2
  */
 export declare type Sbom2 = Message<"chainguard.platform.tenant.Sbom2"> & {
+  /**
+   * Digest of the image.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The document.
+   *
+   * @generated from field: bytes raw_sbom = 2;
+   */
+  rawSbom: Uint8Array;
+
+  /**
+   * Packages.
+   *
+   * @generated from field: chainguard.platform.tenant.ComponentGraph graph = 3;
+   */
+  graph?: ComponentGraph | undefined;
+
+  /**
+   * Time when the image was read.
+   *
+   * @generated from field: google.protobuf.Timestamp last_seen = 4;
+   */
+  lastSeen?: Timestamp | undefined;
+
+  /**
+   * Name of the tool that wrote the document. Empty for documents that were given.
+   *
+   * @generated from field: string tool = 5;
+   */
+  tool: string;
+
+  /**
+   * Format with its version, such as `spdx-2.3`.
+   *
+   * @generated from field: string format = 6;
+   */
+  format: string;
+
+  /**
+   * Time when the document was written. Unset for documents that were given.
+   *
+   * @generated from field: google.protobuf.Timestamp generated_at = 7;
+   */
+  generatedAt?: Timestamp | undefined;
+
+  /**
+   * Authors. Never returned.
+   *
+   * @generated from field: string authors = 8;
+   */
+  authors: string;
+
+  /**
+   * Whether the document was given.
+   *
+   * @generated from field: chainguard.platform.tenant.Sbom2.Source source = 9;
+   */
+  source: Sbom2_Source;
+
+  /**
+   * Name. Never returned.
+   *
+   * @generated from field: string name = 10;
+   */
+  name: string;
+
+  /**
+   * Description. Never returned.
+   *
+   * @generated from field: string description = 11;
+   */
+  description: string;
+
+  /**
+   * Digest of the image.
+   *
+   * @generated from field: optional string digest = 12;
+   */
+  digest?: string | undefined;
 };
 
 /**
@@ -23,6 +107,222 @@ export declare type Sbom2 = Message<"chainguard.platform.tenant.Sbom2"> & {
  * Use `create(Sbom2Schema)` to create a new message.
  */
 export declare const Sbom2Schema: GenMessage<Sbom2>;
+
+/**
+ * Where a document is from.
+ *
+ * @generated from enum chainguard.platform.tenant.Sbom2.Source
+ */
+export enum Sbom2_Source {
+  /**
+   * Unknown.
+   *
+   * @generated from enum value: UNKNOWN = 0;
+   */
+  UNKNOWN = 0,
+
+  /**
+   * It was given.
+   *
+   * @generated from enum value: INGESTED = 1;
+   */
+  INGESTED = 1,
+
+  /**
+   * It was written from the packages that were read.
+   *
+   * @generated from enum value: GENERATED = 2;
+   */
+  GENERATED = 2,
+}
+
+/**
+ * Describes the enum chainguard.platform.tenant.Sbom2.Source.
+ */
+export declare const Sbom2_SourceSchema: GenEnum<Sbom2_Source>;
+
+/**
+ * Packages of an image and their relations.
+ *
+ * @generated from message chainguard.platform.tenant.ComponentGraph
+ */
+export declare type ComponentGraph = Message<"chainguard.platform.tenant.ComponentGraph"> & {
+  /**
+   * Packages.
+   *
+   * @generated from field: repeated chainguard.platform.tenant.ComponentGraph.Node nodes = 1;
+   */
+  nodes: ComponentGraph_Node[];
+
+  /**
+   * Relations. Never returned.
+   *
+   * @generated from field: repeated chainguard.platform.tenant.ComponentGraph.Edge edges = 2;
+   */
+  edges: ComponentGraph_Edge[];
+};
+
+/**
+ * Describes the message chainguard.platform.tenant.ComponentGraph.
+ * Use `create(ComponentGraphSchema)` to create a new message.
+ */
+export declare const ComponentGraphSchema: GenMessage<ComponentGraph>;
+
+/**
+ * Package.
+ *
+ * @generated from message chainguard.platform.tenant.ComponentGraph.Node
+ */
+export declare type ComponentGraph_Node = Message<"chainguard.platform.tenant.ComponentGraph.Node"> & {
+  /**
+   * Package.
+   *
+   * @generated from field: chainguard.platform.tenant.Package2 package = 1;
+   */
+  package?: Package2 | undefined;
+};
+
+/**
+ * Describes the message chainguard.platform.tenant.ComponentGraph.Node.
+ * Use `create(ComponentGraph_NodeSchema)` to create a new message.
+ */
+export declare const ComponentGraph_NodeSchema: GenMessage<ComponentGraph_Node>;
+
+/**
+ * Relation.
+ *
+ * @generated from message chainguard.platform.tenant.ComponentGraph.Edge
+ */
+export declare type ComponentGraph_Edge = Message<"chainguard.platform.tenant.ComponentGraph.Edge"> & {
+  /**
+   * ID of the subject.
+   *
+   * @generated from field: string subject_id = 1;
+   */
+  subjectId: string;
+
+  /**
+   * ID of the predicate.
+   *
+   * @generated from field: string predicate_id = 2;
+   */
+  predicateId: string;
+
+  /**
+   * Type of the relation.
+   *
+   * @generated from field: chainguard.platform.tenant.ComponentGraph.Edge.Type type = 3;
+   */
+  type: ComponentGraph_Edge_Type;
+};
+
+/**
+ * Describes the message chainguard.platform.tenant.ComponentGraph.Edge.
+ * Use `create(ComponentGraph_EdgeSchema)` to create a new message.
+ */
+export declare const ComponentGraph_EdgeSchema: GenMessage<ComponentGraph_Edge>;
+
+/**
+ * Type of a relation.
+ *
+ * @generated from enum chainguard.platform.tenant.ComponentGraph.Edge.Type
+ */
+export enum ComponentGraph_Edge_Type {
+  /**
+   * Unknown.
+   *
+   * @generated from enum value: UNKNOWN = 0;
+   */
+  UNKNOWN = 0,
+
+  /**
+   * The subject describes the predicate.
+   *
+   * @generated from enum value: DESCRIBES = 1;
+   */
+  DESCRIBES = 1,
+
+  /**
+   * The subject contains the predicate.
+   *
+   * @generated from enum value: CONTAINS = 2;
+   */
+  CONTAINS = 2,
+
+  /**
+   * The subject depends on the predicate.
+   *
+   * @generated from enum value: DEPENDS_ON = 3;
+   */
+  DEPENDS_ON = 3,
+
+  /**
+   * The subject was generated from the predicate.
+   *
+   * @generated from enum value: GENERATED_FROM = 4;
+   */
+  GENERATED_FROM = 4,
+}
+
+/**
+ * Describes the enum chainguard.platform.tenant.ComponentGraph.Edge.Type.
+ */
+export declare const ComponentGraph_Edge_TypeSchema: GenEnum<ComponentGraph_Edge_Type>;
+
+/**
+ * Package of an image.
+ *
+ * @generated from message chainguard.platform.tenant.Package2
+ */
+export declare type Package2 = Message<"chainguard.platform.tenant.Package2"> & {
+  /**
+   * Package URL.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Version. Empty if it is unknown.
+   *
+   * @generated from field: string version = 3;
+   */
+  version: string;
+
+  /**
+   * License. Empty if it is unknown.
+   *
+   * @generated from field: string license = 4;
+   */
+  license: string;
+
+  /**
+   * Description. Never returned.
+   *
+   * @generated from field: string description = 5;
+   */
+  description: string;
+
+  /**
+   * Package URL.
+   *
+   * @generated from field: string purl = 6;
+   */
+  purl: string;
+};
+
+/**
+ * Describes the message chainguard.platform.tenant.Package2.
+ * Use `create(Package2Schema)` to create a new message.
+ */
+export declare const Package2Schema: GenMessage<Package2>;
 
 /**
  * Findings of a scanner for an image. Never returned.

@@ -2,13 +2,14 @@
 // @generated from file chainguard/platform/tenant/reports.proto (package chainguard.platform.tenant, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file chainguard/platform/tenant/reports.proto.
  */
 export const file_chainguard_platform_tenant_reports = /*@__PURE__*/
-  fileDesc("CihjaGFpbmd1YXJkL3BsYXRmb3JtL3RlbmFudC9yZXBvcnRzLnByb3RvEhpjaGFpbmd1YXJkLnBsYXRmb3JtLnRlbmFudCIHCgVTYm9tMiIMCgpWdWxuUmVwb3J0YgZwcm90bzM");
+  fileDesc("CihjaGFpbmd1YXJkL3BsYXRmb3JtL3RlbmFudC9yZXBvcnRzLnByb3RvEhpjaGFpbmd1YXJkLnBsYXRmb3JtLnRlbmFudCKhAwoFU2JvbTISCgoCaWQYASABKAkSEAoIcmF3X3Nib20YAiABKAwSOQoFZ3JhcGgYAyABKAsyKi5jaGFpbmd1YXJkLnBsYXRmb3JtLnRlbmFudC5Db21wb25lbnRHcmFwaBItCglsYXN0X3NlZW4YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHRvb2wYBSABKAkSDgoGZm9ybWF0GAYgASgJEjAKDGdlbmVyYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHYXV0aG9ycxgIIAEoCRI4CgZzb3VyY2UYCSABKA4yKC5jaGFpbmd1YXJkLnBsYXRmb3JtLnRlbmFudC5TYm9tMi5Tb3VyY2USDAoEbmFtZRgKIAEoCRITCgtkZXNjcmlwdGlvbhgLIAEoCRITCgZkaWdlc3QYDCABKAlIAIgBASIyCgZTb3VyY2USCwoHVU5LTk9XThAAEgwKCElOR0VTVEVEEAESDQoJR0VORVJBVEVEEAJCCQoHX2RpZ2VzdCKiAwoOQ29tcG9uZW50R3JhcGgSPgoFbm9kZXMYASADKAsyLy5jaGFpbmd1YXJkLnBsYXRmb3JtLnRlbmFudC5Db21wb25lbnRHcmFwaC5Ob2RlEj4KBWVkZ2VzGAIgAygLMi8uY2hhaW5ndWFyZC5wbGF0Zm9ybS50ZW5hbnQuQ29tcG9uZW50R3JhcGguRWRnZRpDCgROb2RlEjUKB3BhY2thZ2UYASABKAsyJC5jaGFpbmd1YXJkLnBsYXRmb3JtLnRlbmFudC5QYWNrYWdlMkoECAIQAxrKAQoERWRnZRISCgpzdWJqZWN0X2lkGAEgASgJEhQKDHByZWRpY2F0ZV9pZBgCIAEoCRJCCgR0eXBlGAMgASgOMjQuY2hhaW5ndWFyZC5wbGF0Zm9ybS50ZW5hbnQuQ29tcG9uZW50R3JhcGguRWRnZS5UeXBlIlQKBFR5cGUSCwoHVU5LTk9XThAAEg0KCURFU0NSSUJFUxABEgwKCENPTlRBSU5TEAISDgoKREVQRU5EU19PThADEhIKDkdFTkVSQVRFRF9GUk9NEAQiaQoIUGFja2FnZTISCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEg8KB2xpY2Vuc2UYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSDAoEcHVybBgGIAEoCSIMCgpWdWxuUmVwb3J0YgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message chainguard.platform.tenant.Sbom2.
@@ -18,9 +19,65 @@ export const Sbom2Schema = /*@__PURE__*/
   messageDesc(file_chainguard_platform_tenant_reports, 0);
 
 /**
+ * Describes the enum chainguard.platform.tenant.Sbom2.Source.
+ */
+export const Sbom2_SourceSchema = /*@__PURE__*/
+  enumDesc(file_chainguard_platform_tenant_reports, 0, 0);
+
+/**
+ * Where a document is from.
+ *
+ * @generated from enum chainguard.platform.tenant.Sbom2.Source
+ */
+export const Sbom2_Source = /*@__PURE__*/
+  tsEnum(Sbom2_SourceSchema);
+
+/**
+ * Describes the message chainguard.platform.tenant.ComponentGraph.
+ * Use `create(ComponentGraphSchema)` to create a new message.
+ */
+export const ComponentGraphSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_tenant_reports, 1);
+
+/**
+ * Describes the message chainguard.platform.tenant.ComponentGraph.Node.
+ * Use `create(ComponentGraph_NodeSchema)` to create a new message.
+ */
+export const ComponentGraph_NodeSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_tenant_reports, 1, 0);
+
+/**
+ * Describes the message chainguard.platform.tenant.ComponentGraph.Edge.
+ * Use `create(ComponentGraph_EdgeSchema)` to create a new message.
+ */
+export const ComponentGraph_EdgeSchema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_tenant_reports, 1, 1);
+
+/**
+ * Describes the enum chainguard.platform.tenant.ComponentGraph.Edge.Type.
+ */
+export const ComponentGraph_Edge_TypeSchema = /*@__PURE__*/
+  enumDesc(file_chainguard_platform_tenant_reports, 1, 1, 0);
+
+/**
+ * Type of a relation.
+ *
+ * @generated from enum chainguard.platform.tenant.ComponentGraph.Edge.Type
+ */
+export const ComponentGraph_Edge_Type = /*@__PURE__*/
+  tsEnum(ComponentGraph_Edge_TypeSchema);
+
+/**
+ * Describes the message chainguard.platform.tenant.Package2.
+ * Use `create(Package2Schema)` to create a new message.
+ */
+export const Package2Schema = /*@__PURE__*/
+  messageDesc(file_chainguard_platform_tenant_reports, 2);
+
+/**
  * Describes the message chainguard.platform.tenant.VulnReport.
  * Use `create(VulnReportSchema)` to create a new message.
  */
 export const VulnReportSchema = /*@__PURE__*/
-  messageDesc(file_chainguard_platform_tenant_reports, 1);
+  messageDesc(file_chainguard_platform_tenant_reports, 3);
 

@@ -626,6 +626,35 @@ export declare type ListIdentitiesRequest = Message<"chainguard.platform.iam.v2b
    * @generated from field: int32 skip = 7;
    */
   skip: number;
+
+  /**
+   * Returns only identities whose name starts with this text. Empty returns all.
+   *
+   * @generated from field: string name_prefix = 1000;
+   */
+  namePrefix: string;
+
+  /**
+   * Returns only identities whose tokens have exactly this issuer. Empty returns all. Rules with an issuer pattern
+   * and AWS principals have none.
+   *
+   * @generated from field: string issuer = 1001;
+   */
+  issuer: string;
+
+  /**
+   * Returns only identities with static keys that expire at this time or later.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_after = 1002;
+   */
+  expiresAfter?: Timestamp | undefined;
+
+  /**
+   * Returns only identities with static keys that expire before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_before = 1003;
+   */
+  expiresBefore?: Timestamp | undefined;
 };
 
 /**
@@ -956,7 +985,7 @@ export declare const IdentitiesService: GenService<{
   },
   /**
    * Lists the identities of the groups in which the caller can read identities. Sort keys: `uid`, `name`,
-   * `created_at`, `updated_at`.
+   * `created_at`, `updated_at`, and `expiration_time` of static keys.
    *
    * @generated from rpc chainguard.platform.iam.v2beta1.IdentitiesService.ListIdentities
    */

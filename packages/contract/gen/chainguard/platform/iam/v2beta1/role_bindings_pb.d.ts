@@ -372,6 +372,13 @@ export declare type ListRoleBindingsRequest = Message<"chainguard.platform.iam.v
    * @generated from field: int32 skip = 8;
    */
   skip: number;
+
+  /**
+   * Returns only bindings of the identities with these UIDs, at most 200. Empty returns all.
+   *
+   * @generated from field: repeated string identities = 1000;
+   */
+  identities: string[];
 };
 
 /**
