@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { createDocumentReader } from './advisories/documents/document-reader.ts'
 import { readLastSuccesses } from './advisories/feeds/feed-job.ts'
@@ -7,6 +8,9 @@ import { createPublishedFeeds } from './advisories/publish/published-feeds.ts'
 import { createAuditRecorder } from './audit/recorder.ts'
 import { ADDRESS_SETTINGS, type Addresses, addressesOf } from './config/addresses.ts'
 import { limits } from './config/limits.ts'
+import { version } from './config/version.ts'
+import { createImageReader } from './contents/reading/image-reader.ts'
+import { vulnerabilityFacts } from './findings/vulnerability-facts.ts'
 import { cloudProbes } from './iam/cloud/probes.ts'
 import { createLastSeen } from './iam/identities/last-seen.ts'
 import type { Config } from './installation/config.ts'
@@ -25,6 +29,9 @@ import { applyGeneralLimits } from './operator/organization-settings.ts'
 import { clientAddressResolver, createTrustedProxyTest } from './pipeline/limits/client-address.ts'
 import { type Counters, createMemoryCounters } from './pipeline/limits/rate-counters.ts'
 import { createReloadableLimits } from './pipeline/limits/reloadable-limits.ts'
+import { createDecisionRecorder } from './policies/pull/decision-recorder.ts'
+import { pullPolicies } from './policies/pull-policies.ts'
+import { syncSystemPolicies } from './policies/system-policy-rows.ts'
 import { createServerBodyBudget } from './port/bodies/body-budget.ts'
 import { createUnreadReplies } from './port/bodies/unread-replies.ts'
 import type { Listener, ListenOptions } from './port/listen.ts'
@@ -40,16 +47,20 @@ import {
   manifestReader,
 } from './registry/manifests/manifest-reader.ts'
 import { readTotalUsage } from './registry/quota/usage.ts'
+import { createStorageRunner } from './registry/runs/storage-runner.ts'
+import { createTransferCounter } from './registry/usage/transfer-counter.ts'
 import type { Log } from './runtime/log.ts'
 import { createOutbound } from './runtime/outbound/outbound.ts'
-import { type JobOverrides, startBackgroundJobs } from './serve/background-jobs.ts'
+import { type JobOverrides, jobKinds, startBackgroundJobs } from './serve/background-jobs.ts'
 import { listenForMetrics, listenPublic } from './serve/listeners.ts'
 import { inStopOrder, type StopStep } from './serve/stop-order.ts'
 import { type BerthServer, createServer } from './server.ts'
+import { signerFacts } from './signatures/signer-facts.ts'
 import { readOperatorProviders } from './signin/providers/operator-provider-file.ts'
 import { type DiskSpace, diskSpace } from './storage/disk-space.ts'
 import { noBallast } from './storage/engines/sqlite/ballast.ts'
 import { readJob, scheduleJob } from './storage/jobs/job-leases.ts'
+import { startNodeHeartbeat } from './storage/jobs/nodes.ts'
 import { createSharedCounters } from './storage/rate-counters.ts'
 import { writeSetting } from './storage/settings.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
@@ -92,6 +103,10 @@ export interface BerthOverrides extends InstallationOverrides, JobOverrides {
   readonly tlsPollMs?: number
   /** How manifests are read. */
   readonly manifests?: ManifestReaderOptions
+  /** Between two writes of counted pulls and pushes. */
+  readonly transferFlushMs?: number
+  /** Between two writes of decisions of policies. */
+  readonly decisionFlushMs?: number
 }
 
 export async function startBerth(
@@ -178,7 +193,20 @@ export async function startBerth(
       ...store,
       onError: (err) => log.error({ err }, 'writing last-seen times failed'),
     })
+    const transfers = createTransferCounter({
+      ...store,
+      flushMs: overrides.transferFlushMs,
+      onError: (err) => log.error({ err }, 'writing counts of pulls and pushes failed'),
+    })
+    const decisions = createDecisionRecorder({
+      ...store,
+      flushMs: overrides.decisionFlushMs,
+      onError: (err) => log.error({ err }, 'writing decisions of policies failed; retrying'),
+      onDropped: (dropped) =>
+        log.warn({ dropped }, 'decisions of policies were not recorded: too many waited'),
+    })
     const documents = createDocumentReader()
+    const imageReader = createImageReader()
     const manifests = manifestReader(overrides.manifests)
     const processes = createFeedBuilder(store.db)
     const audit = createAuditRecorder({
@@ -188,7 +216,25 @@ export async function startBerth(
       onDropped: auditDropReporter(metrics, log),
     })
     const ballastFile = overrides.openDb === undefined ? ballastOf(config) : noBallast
+    const storageRunner = createStorageRunner({
+      store: background,
+      blobs,
+      ballast: ballastFile,
+      onError: (err) => log.error({ err }, 'a run of garbage collection or scrub failed'),
+    })
+    const heartbeat = await startNodeHeartbeat(
+      background,
+      {
+        name: hostname(),
+        version: version(),
+        base_url: addresses.baseUrl,
+        listen_address: `${config.listen.host}:${new URL(port.url).port}`,
+      },
+      (err) => log.warn({ err }, 'writing a sign of life of this node failed; retrying'),
+    )
     stopSteps.push(
+      { name: 'storage runs', run: () => storageRunner.stop(), early: true },
+      { name: 'sign of life', run: () => heartbeat.stop() },
       ...startBackgroundJobs({
         config,
         authUrl: addresses.authUrl,
@@ -198,17 +244,21 @@ export async function startBerth(
         blobs,
         ballast: ballastFile,
         documentReader: documents,
+        imageReader,
         feedOutbound,
         metrics,
         tracer,
         log,
       }),
       { name: 'last-seen times', run: () => lastSeenTimes.stop() },
+      { name: 'pulls and pushes', run: () => transfers.stop() },
+      { name: 'decisions of policies', run: () => decisions.stop() },
       { name: 'audit events', run: () => audit.stop() },
       { name: 'token issuers', run: () => outbound.close() },
       { name: 'clouds', run: () => cloudOutbound.close() },
       { name: 'sign-in providers', run: () => signInOutbound.close() },
       { name: 'advisory publishers', run: () => feedOutbound.close() },
+      { name: 'image readers', run: () => imageReader.close() },
       { name: 'document readers', run: () => documents.close() },
       { name: 'manifest readers', run: () => manifests.close() },
       { name: 'feed processes', run: () => processes.close() },
@@ -221,6 +271,7 @@ export async function startBerth(
     stopSteps.push({ name: 'rate limits', run: () => reloadableRateLimits.close() })
 
     await ballastFile.fill()
+    await syncSystemPolicies(store)
     const firstStart = await isFirstStart(installation)
     if (firstStart) await ensureFirstOrganization(installation)
     await writeSetting(store.db.kysely, ADDRESS_SETTINGS.baseUrl, addresses.baseUrl)
@@ -266,7 +317,20 @@ export async function startBerth(
         warningCheck('storage', async () => [...(await disk.warnings()), ...storageRemarks()]),
       ],
       manifests,
+      transfers,
+      pullPolicies: pullPolicies({
+        ...{ store, blobs, decisions },
+        providers: [
+          vulnerabilityFacts(store),
+          signerFacts({
+            store,
+            onError: (err) => log.warn({ err }, 'an image could not be queued to verify its signatures'),
+          }),
+        ],
+      }),
+      decisions,
       audit,
+      operator: { config, storageRunner, jobKinds },
       openOrganizations: config.openOrganizations,
       ownersManageCatalog: config.ownersManageCatalog,
       blockedEmailDomains: config.blockedEmailDomains,

@@ -1,5 +1,6 @@
 import { PUBLISHED_FEEDS_PATH } from './advisories/publish/published-feed-handler.ts'
 import { AUDIT_EXPORT_PATH } from './audit/export.ts'
+import { OSV_PATH } from './osv/osv-handler.ts'
 import type { HttpHandler, HttpRequest } from './port/http.ts'
 import type { GrpcHandler } from './port/port-context.ts'
 import { isReferencePath } from './reference/handler.ts'
@@ -24,7 +25,7 @@ export interface BerthServer {
 
 export function createServer(deps: ServerDependencies): BerthServer {
   const adapters = createAdapters(deps)
-  const { documents, reference, signIn, registry, auditExport, feeds, rest } = adapters
+  const { documents, reference, signIn, registry, auditExport, feeds, osv, rest } = adapters
 
   /** The first match serves a request. */
   const handlerOf = (path: string, request: HttpRequest): HttpHandler => {
@@ -40,6 +41,7 @@ export function createServer(deps: ServerDependencies): BerthServer {
     if (registryHandler !== undefined) return registryHandler
     if (path === AUDIT_EXPORT_PATH) return auditExport
     if (path.startsWith(PUBLISHED_FEEDS_PATH)) return feeds
+    if (path.startsWith(OSV_PATH)) return osv
     // All methods of the API, by the paths of the schema.
     return rest
   }
@@ -48,6 +50,7 @@ export function createServer(deps: ServerDependencies): BerthServer {
   const fixedRoute = (path: string): string | undefined => {
     if (documents.has(path) || path === AUDIT_EXPORT_PATH || path === '/token') return path
     if (isReferencePath(path)) return path.startsWith('/docs') ? '/docs/*' : path
+    if (path.startsWith(OSV_PATH)) return `${OSV_PATH}*`
     return path.startsWith(PUBLISHED_FEEDS_PATH) ? `${PUBLISHED_FEEDS_PATH}*` : undefined
   }
 

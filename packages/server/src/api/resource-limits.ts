@@ -14,6 +14,7 @@ export const resourceTables = [
   'external_group_role_mappings',
   'advisories',
   'advisory_feeds',
+  'signature_verifiers',
 ] as const
 export type ResourceTable = (typeof resourceTables)[number]
 

@@ -5,17 +5,16 @@ import { parseUid, rootOf } from '../api/uid.ts'
 import { SetupError, UsageError } from '../config/setup-errors.ts'
 import type { Installation } from '../installation/installation.ts'
 import {
-  type Account,
-  accountByEmail,
-  checkAccount,
-  createAccount,
-  deleteAccount,
-  resetPassword,
-  setAccountDisabled,
-} from '../signin/accounts/accounts.ts'
+  AccountExists,
+  addAccount,
+  disableAccount,
+  removeAccount,
+  resetAccount,
+} from '../operator/accounts.ts'
+import { commandActor, type OperatorActor } from '../operator/actor.ts'
+import { type Account, accountByEmail, checkAccount } from '../signin/accounts/accounts.ts'
 import { createPasswordLink, createSetupLink } from '../signin/accounts/one-time-links.ts'
-import { recordEvent } from '../storage/changes/audit-events.ts'
-import { inTransaction, type Tx } from '../storage/db.ts'
+import type { Tx } from '../storage/db.ts'
 import { resolveAddresses } from './addresses.ts'
 import { jsonOption } from './options.ts'
 import { installationList, readConfigOrExit, withExistingInstallation } from './with-installation.ts'
@@ -50,11 +49,9 @@ const setDisabledCommand = (
   examples: [`berth admin accounts ${name} ada@example.com`],
   run: ({ argument, output }) =>
     withExistingInstallation(readConfigOrExit(), async (installation) => {
-      const account = await changeAccount(installation, name, async (tx) => {
-        const account = await requireAccount(tx, argument(0))
-        await setAccountDisabled(installation.store, tx, account, isDisabled)
-        return { ...account, disabled: isDisabled ? 1 : 0 }
-      })
+      const { store } = installation
+      const find = (tx: Tx) => requireAccount(tx, argument(0))
+      const account = await disableAccount(store, actorOf(store, name), find, isDisabled)
       const suffix = account.password_hash === '' ? '; it has no password' : ''
       output.result(accountSummary(account), `${name}d ${account.email}${suffix}\n`)
     }),
@@ -102,10 +99,9 @@ export const accountsGroup: CommandGroup = {
       run: (invocation) =>
         withExistingInstallation(readConfigOrExit(), async (installation) => {
           const { store } = installation
-          const account = await changeAccount(installation, 'reset-password', async (tx) => {
-            const account = await requireAccount(tx, invocation.argument(0))
-            return resetPassword(store, tx, account, { passkeys: invocation.flag('passkeys') })
-          })
+          const find = (tx: Tx) => requireAccount(tx, invocation.argument(0))
+          const passkeys = invocation.flag('passkeys')
+          const account = await resetAccount(store, actorOf(store, 'reset-password'), find, { passkeys })
           await printLink(invocation, installation, account)
         }),
     },
@@ -119,12 +115,9 @@ export const accountsGroup: CommandGroup = {
       notes: 'The identity of the first owner is not deleted; berth admin token acts as this identity.',
       examples: ['berth admin accounts delete ada@example.com'],
       run: ({ argument, output }) =>
-        withExistingInstallation(readConfigOrExit(), async (installation) => {
-          const account = await changeAccount(installation, 'delete', async (tx) => {
-            const account = await requireAccount(tx, argument(0))
-            await deleteAccount(installation.store, tx, account)
-            return account
-          })
+        withExistingInstallation(readConfigOrExit(), async ({ store }) => {
+          const find = (tx: Tx) => requireAccount(tx, argument(0))
+          const account = await removeAccount(store, actorOf(store, 'delete'), find)
           output.result(accountSummary(account), `deleted ${account.email}\n`)
         }),
     },
@@ -140,34 +133,15 @@ async function runCreate(invocation: Invocation, installation: Installation): Pr
   if (problem !== undefined) throw new UsageError(`${problem.field} ${problem.description}`)
   const { authUrl } = await resolveAddresses(readConfigOrExit(), installation)
   const existing = identity === undefined ? undefined : await requireUserIdentity(installation, identity)
-  const account = await changeAccount(installation, 'create', async (tx) => {
-    const fields = { email, name, passwordHash: '' }
-    return createAccount(store, tx, authUrl, fields, existing).catch((error: unknown) => {
-      if (!store.db.rules.isUniqueViolation(error)) throw error
-      throw new SetupError(`${email} or the identity already has an account`)
-    })
+  const fields = { email, name, authUrl, identity: existing }
+  const account = await addAccount(store, actorOf(store, 'create'), fields).catch((error: unknown) => {
+    throw error instanceof AccountExists ? new SetupError(error.message) : error
   })
   await printLink(invocation, installation, account)
 }
 
-/** Changes an account and records the change in one transaction. */
-function changeAccount(
-  { store }: Installation,
-  command: string,
-  work: (tx: Tx) => Promise<Account>,
-): Promise<Account> {
-  return inTransaction(store.db, async (tx) => {
-    const account = await work(tx)
-    await recordEvent(tx, {
-      timeMs: store.clock(),
-      actor: 'system',
-      method: `berth admin accounts ${command}`,
-      uid: account.identity_uid,
-      requestId: '',
-      address: '',
-    })
-    return account
-  })
+function actorOf(store: Installation['store'], command: string): OperatorActor {
+  return commandActor(store, `berth admin accounts ${command}`)
 }
 
 async function requireAccount(tx: Tx, email: string): Promise<Account> {

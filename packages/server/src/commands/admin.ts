@@ -1,10 +1,8 @@
 import type { CommandBody, CommandDeclaration } from '@berth/cli/invocation/command-declaration.ts'
-import { parseResourceLimit, type ResourceKind, resourceKinds } from '../api/resource-limits.ts'
 import { parseUid, rootOf } from '../api/uid.ts'
 import { SetupError, UsageError } from '../config/setup-errors.ts'
 import type { Installation } from '../installation/installation.ts'
 import { bootstrap, ensureFirstOrganization } from '../operator/bootstrap.ts'
-import { organizationSettings, type StatusName, statusNames } from '../operator/organization-settings.ts'
 import { accountsGroup, setupLinkCommand } from './accounts.ts'
 import { resolveAddresses } from './addresses.ts'
 import { adoptStoreCommand } from './adopt-store.ts'
@@ -14,7 +12,10 @@ import { checkCommand } from './check.ts'
 import { collectCommand } from './garbage-collection.ts'
 import { keysGroup } from './keys.ts'
 import { mailGroup } from './mail/mail.ts'
+import { operatorsGroup } from './operators/operators.ts'
 import { jsonOption } from './options.ts'
+import { organizationCommand } from './organizations/organization.ts'
+import { organizationsGroup } from './organizations/organizations.ts'
 import { scrubCommand } from './scrub.ts'
 import { sessionsGroup } from './sessions.ts'
 import { readConfigOrExit, withExistingInstallation, withInstallation } from './with-installation.ts'
@@ -33,7 +34,7 @@ const bootstrapCommand: CommandDeclaration = {
       const { baseUrl, authUrl } = await resolveAddresses(readConfigOrExit(), installation)
       const { token } = await installation
         .tokensFor({ authUrl })
-        .issue({ identity: first.identity.uid, audiences: [baseUrl] })
+        .issue({ identity: first.identity.uid, audiences: [baseUrl], isFromServer: true })
       const { organization, identity } = first
       output.result(
         { ...first, token },
@@ -63,46 +64,8 @@ const tokenCommand: CommandDeclaration = {
           : await requireIdentity(installation, identity)
       const { token } = await installation
         .tokensFor({ authUrl })
-        .issue({ identity: uid, audiences: [optionIfSet('audience') ?? baseUrl] })
+        .issue({ identity: uid, audiences: [optionIfSet('audience') ?? baseUrl], isFromServer: true })
       process.stdout.write(token)
-    }),
-}
-
-const organizationCommand: CommandDeclaration = {
-  name: 'organization',
-  summary: 'Show the status, limits and usage of an organization, and change its status and limits',
-  parameters: [{ name: 'ORGANIZATION', summary: 'uid or name', required: true }],
-  options: [
-    {
-      flags: '--status <status>',
-      summary: 'suspended denies access to all members, ready restores it',
-      choices: statusNames,
-    },
-    {
-      flags: '--limit <kind=n>',
-      summary: 'maximum number of resources of a kind; none removes the limit (repeatable)',
-      repeatable: true,
-    },
-    jsonOption,
-  ],
-  notes: `Kinds: ${resourceKinds.join(', ')}`,
-  examples: [
-    'berth admin organization my-org',
-    'berth admin organization my-org --status suspended',
-    'berth admin organization my-org --limit identities=500 --limit repos=none --json',
-  ],
-  run: ({ argument, optionIfSet, optionValues, output }) =>
-    withExistingInstallation(readConfigOrExit(), async (installation) => {
-      const limits = new Map(optionValues('limit').map(parseLimit))
-      const status = optionIfSet('status') as StatusName | undefined
-      const settings = await organizationSettings(installation, argument(0), { status, limits })
-      const { uid, name, resourceLimits, usage } = settings
-      const limitTexts = Object.entries(resourceLimits).map(([kind, n]) => `${kind}=${n}`)
-      const usageTexts = Object.entries(usage).flatMap(([kind, n]) => (n === 0 ? [] : [`${kind}=${n}`]))
-      output.result(
-        settings,
-        `organization  ${uid}  ${name}\nstatus        ${settings.status}\nlimits        ${limitTexts.join(' ') || 'none'}\nusage         ${usageTexts.join(' ') || 'none'}\n`,
-      )
     }),
 }
 
@@ -114,27 +77,20 @@ export const adminCommands: CommandBody = {
     bootstrapCommand,
     tokenCommand,
     organizationCommand,
+    organizationsGroup,
     adoptStoreCommand,
     checkCommand,
     keysGroup,
     sessionsGroup,
     setupLinkCommand,
     accountsGroup,
+    operatorsGroup,
     mailGroup,
     collectCommand,
     scrubCommand,
     backupCommand,
     restoreCommand,
   ],
-}
-
-function parseLimit(text: string): [kind: ResourceKind, n: number | undefined] {
-  const limit = parseResourceLimit(text)
-  if (limit === undefined)
-    throw new UsageError(
-      `--limit: ${JSON.stringify(text)} must be KIND=NUMBER or KIND=none, where KIND is one of ${resourceKinds.join(', ')}`,
-    )
-  return [limit.kind, limit.n]
 }
 
 async function requireIdentity({ store }: Installation, identity: string): Promise<string> {

@@ -5,16 +5,13 @@ import { formatSize } from '@berth/cli/output/sizes.ts'
 import { parseDurationSeconds } from '@berth/contract/durations.ts'
 import { SetupError, UsageError } from '../config/setup-errors.ts'
 import { ballastOf, type Installation } from '../installation/installation.ts'
-import { collectGarbage } from '../registry/gc/garbage-collection.ts'
+import { type GcKind, type GcOrganizationReport, type GcReport, gcKinds } from '../registry/gc/run.ts'
 import {
-  type GcKind,
-  type GcOptions,
-  type GcOrganizationReport,
-  type GcReport,
-  gcKinds,
-} from '../registry/gc/run.ts'
-import { gcJob } from '../registry/jobs.ts'
-import { acquireJob } from '../storage/jobs/job-leases.ts'
+  collectRecorded,
+  collectUnderLease,
+  type GcRunOptions,
+  leaseGarbageCollection,
+} from '../registry/runs/garbage-collection-run.ts'
 import { dryRunOption, jsonOption } from './options.ts'
 import { interruptSignal } from './progress.ts'
 import { readConfigOrExit, withBlobStore } from './with-installation.ts'
@@ -61,11 +58,13 @@ async function runCollect(invocation: Invocation): Promise<void> {
         process.stderr.write(
           'berth: a backup is running: stored blobs were not deleted; the next garbage collection deletes them\n',
         ),
-    } satisfies Omit<GcOptions, 'signal'>
-    const signal = interruptSignal()
+      actor: 'system',
+      onError: (error: unknown) => void process.stderr.write(`berth: ${String(error)}\n`),
+      signal: interruptSignal(),
+    } satisfies GcRunOptions
     const report = await (dryRun
-      ? collectGarbage({ ...run, signal })
-      : ballastOf(config).run(() => collectExclusively(run, signal)))
+      ? collectRecorded(run)
+      : ballastOf(config).run(() => collectExclusively(run)))
     output.progress('')
     await printReport(output, await withNames(installation, report), { dryRun, graceMs })
   })
@@ -90,23 +89,11 @@ const steps: Readonly<Record<GcKind, string>> = {
 }
 
 /** Runs garbage collection under the lease that allows one process at a time. */
-async function collectExclusively(
-  run: Omit<Parameters<typeof collectGarbage>[0], 'signal'>,
-  signal: AbortSignal,
-): Promise<GcReport> {
-  const { db, clock } = run.store
-  const onError = (error: unknown) => process.stderr.write(`berth: ${String(error)}\n`)
-  const lease = await acquireJob({ db, clock, onError }, gcJob)
+async function collectExclusively(run: GcRunOptions): Promise<GcReport> {
+  const lease = await leaseGarbageCollection(run)
   if (lease === undefined)
     throw new SetupError('another process is collecting garbage; run the command again when it has finished')
-  try {
-    const report = await collectGarbage({ ...run, signal: AbortSignal.any([signal, lease.signal]) })
-    await lease.release({ succeededMs: clock() })
-    return report
-  } catch (error) {
-    await lease.release()
-    throw error
-  }
+  return collectUnderLease(run, lease)
 }
 
 interface NamedReport extends Omit<GcReport, 'organizations'> {

@@ -1,15 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommandDeclaration } from '@berth/cli/invocation/command-declaration.ts'
 import type { Invocation } from '@berth/cli/invocation/invocation.ts'
 import type { Output, View } from '@berth/cli/output/output.ts'
 import { formatSize, parseSize } from '@berth/cli/output/sizes.ts'
-import { limits } from '../config/limits.ts'
 import { SetupError, UsageError } from '../config/setup-errors.ts'
-import { scrubJob } from '../registry/jobs.ts'
+import { leaseScrub, type ScrubRunReport, scrubUnderLease } from '../registry/runs/scrub-run.ts'
 import { type Finding, isFailure } from '../registry/scrub/findings.ts'
-import type { ScrubReport } from '../registry/scrub/run.ts'
-import { scrub } from '../registry/scrub/scrub.ts'
-import { acquireJob } from '../storage/jobs/job-leases.ts'
 import { jsonOption } from './options.ts'
 import { createByteProgress, interruptSignal } from './progress.ts'
 import { EXIT_DAMAGE_FOUND, readConfigOrExit, withBlobStore } from './with-installation.ts'
@@ -47,37 +42,25 @@ async function runScrub(invocation: Invocation): Promise<void> {
   await withBlobStore(readConfigOrExit(), async ({ store }, blobs) => {
     const rate = parseSizeOption('--rate', optionIfSet('rate')?.replace(/\/s$/, ''), 'a rate such as 50MiB/s')
     const bytesMax = parseSizeOption('--limit', optionIfSet('limit'), 'a size such as 500GiB')
-    const { db, clock } = store
-    const lease = await acquireJob({ db, clock, onError: (error) => printError(String(error)) }, scrubJob)
+    const showProgress = createByteProgress(output.progress, () => `, ${damaged} damaged`)
+    let damaged = 0
+    const run = {
+      ...{ store, blobs, bytesMax, bytesPerSecond: rate },
+      ...{ repair: flag('repair'), force: flag('force'), resume: flag('continue') },
+      onProgress(bytes: number, totalBytes: number, damagedNow: number) {
+        damaged = damagedNow
+        showProgress(bytes, totalBytes)
+      },
+      onError: (error: unknown) => printError(String(error)),
+      actor: 'system',
+      signal: interruptSignal(),
+    }
+    const lease = await leaseScrub(run)
     if (lease === undefined)
       throw new SetupError('another process is scrubbing; run the command again when it has finished')
-    const findings = createFindings()
-    const progress = createByteProgress(output.progress, () => `, ${findings.wrong()} damaged`)
-    try {
-      const report = await scrub({
-        store,
-        blobs,
-        repair: flag('repair'),
-        force: flag('force'),
-        throttle: rate === undefined ? undefined : createThrottle(rate),
-        bytesMax,
-        position: flag('continue') ? lease.position : '',
-        savePosition: lease.savePosition,
-        onFinding: findings.add,
-        onProgress: ({ bytes, totalBytes }) => progress(bytes, totalBytes),
-        signal: AbortSignal.any([interruptSignal(), lease.signal]),
-        orphanAgeMs: limits.untrackedBlobAgeMsMin,
-      })
-      output.progress('')
-      const { position } = report
-      await lease.release({ position, ...(position === '' && { succeededMs: clock() }) })
-      await printReport(output, report, findings)
-    } catch (error) {
-      output.progress('')
-      await lease.release()
-      throw error
-    }
-    if (findings.wrong() > 0) process.exitCode = EXIT_DAMAGE_FOUND
+    const report = await scrubUnderLease(run, lease).finally(() => output.progress(''))
+    await printReport(output, report)
+    if (report.damaged > 0) process.exitCode = EXIT_DAMAGE_FOUND
   })
 }
 
@@ -92,56 +75,15 @@ function printError(line: string): void {
   process.stderr.write(`berth: ${line}\n`)
 }
 
-/** Waits until the bytes so far match the rate. */
-function createThrottle(bytesPerSecond: number): (bytes: number) => Promise<void> {
-  let [startMs, sum] = [performance.now(), 0]
-  return async (bytes) => {
-    sum += bytes
-    const aheadMs = (sum / bytesPerSecond) * 1000 - (performance.now() - startMs)
-    if (aheadMs > 1) await sleep(aheadMs)
-    // Time lost by a slow disk is not made up for.
-    else if (aheadMs < -1000) [startMs, sum] = [performance.now(), 0]
-  }
-}
-
-interface Findings {
-  add(finding: Finding): void
-  wrong(): number
-  report(): {
-    readonly counts: Readonly<Record<string, number>>
-    readonly findings: readonly Finding[]
-  }
-}
-
-function createFindings(): Findings {
-  const counts: Record<Finding['kind'], number> = {
-    missing: 0,
-    damaged: 0,
-    unreadable: 0,
-    incomplete: 0,
-    orphan: 0,
-  }
-  const findings: Finding[] = []
-  return {
-    add(finding) {
-      counts[finding.kind]++
-      if (counts[finding.kind] <= limits.scrubFindingsMax) findings.push(finding)
-    },
-    wrong: () => counts.missing + counts.damaged + counts.unreadable,
-    report: () => ({ counts, findings }),
-  }
-}
-
-async function printReport(output: Output, report: ScrubReport, findings: Findings): Promise<void> {
-  const { findings: all } = findings.report()
-  if (all.length > 0 || !output.isForPeople)
-    await output.report({ ...report, ...findings.report() }, all, view)
+async function printReport(output: Output, { damaged, ...report }: ScrubRunReport): Promise<void> {
+  const { findings: all } = report
+  if (all.length > 0 || !output.isForPeople) await output.report(report, all, view)
   if (!output.isForPeople) return
   if (all.length > 0) output.line('')
   const { blobs, bytes, manifests, position } = report
   const end = position === '' ? '' : `; stopped at ${position}, --continue resumes`
   output.line(
-    `${blobs} blobs (${formatSize(bytes)}) and ${manifests} manifests verified, ${findings.wrong()} damaged${end}`,
+    `${blobs} blobs (${formatSize(bytes)}) and ${manifests} manifests verified, ${damaged} damaged${end}`,
   )
   if (all.some((finding) => isFailure(finding) && !finding.repaired))
     output.line(

@@ -1,11 +1,29 @@
 import type { CommandGroup } from '@berth/cli/invocation/command-declaration.ts'
 import type { View } from '@berth/cli/output/output.ts'
+import { parseUid, type Uid } from '../api/uid.ts'
 import { UsageError } from '../config/setup-errors.ts'
 import { listSessions, revokeSessions, type SessionSummary } from '../operator/sessions.ts'
 import { jsonOption } from './options.ts'
 import { installationList, readConfigOrExit, withExistingInstallation } from './with-installation.ts'
 
-const view: View<SessionSummary> = {
+/** How many sessions are listed, the most recently used. */
+const LISTED_SESSIONS_MAX = 1000
+
+type SessionLine = ReturnType<typeof sessionLine>
+
+/** The fields of `--json`. */
+function sessionLine(session: SessionSummary) {
+  const { createdMs, lastUsedMs, expiresMs, userAgent: _, ...rest } = session
+  const time = (ms: number) => new Date(ms).toISOString()
+  return {
+    ...rest,
+    createTime: time(createdMs),
+    lastUsedTime: time(lastUsedMs),
+    expireTime: time(expiresMs),
+  }
+}
+
+const view: View<SessionLine> = {
   columns: [
     { title: 'SESSION', kind: 'name', value: ({ id }) => id },
     { title: 'USER', kind: 'name', value: ({ person }) => person },
@@ -35,7 +53,14 @@ export const sessionsGroup: CommandGroup = {
         examples: ['berth admin sessions list --json'],
         view: () => view,
       },
-      (installation, { optionIfSet }) => listSessions(installation, optionIfSet('identity')),
+      async (installation, { optionIfSet }) => {
+        const identity = optionIfSet('identity')
+        const sessions = await listSessions(installation, {
+          identity: identity === undefined ? undefined : requireUid(identity),
+          max: LISTED_SESSIONS_MAX,
+        })
+        return sessions.map(sessionLine)
+      },
     ),
     {
       name: 'revoke',
@@ -58,6 +83,13 @@ export const sessionsGroup: CommandGroup = {
 
 function sessionSelector(id: string, identity: string | undefined) {
   if (id !== '' && identity === undefined) return { id }
-  if (id === '' && identity !== undefined) return { identity }
+  if (id === '' && identity !== undefined) return { identity: requireUid(identity) }
   throw new UsageError('give either SESSION or --identity')
+}
+
+function requireUid(identity: string): Uid {
+  const uid = parseUid(identity)
+  if (uid === undefined)
+    throw new UsageError('--identity must be a uid: 40 hex digits, then segments of /16 hex digits')
+  return uid
 }

@@ -5,13 +5,53 @@ import { formatLimits } from '@berth/advisory-formats/limits.ts'
 const SECOND_MS = 1000
 export const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
+export const DAY_MS = 24 * HOUR_MS
 const KIB = 1024
 const MIB = 1024 * KIB
 const GIB = 1024 * MIB
 
 export const limits = {
   ...formatLimits,
+
+  // Signatures of images.
+  /** Signatures of one image that are verified; more are counted as truncated. */
+  imageSignaturesMax: 50,
+  /** Manifests with signatures that are read for one image. */
+  signatureManifestsMax: 50,
+  /** Bytes of a manifest with signatures, and of a payload, bundle or envelope. */
+  signatureManifestBytesMax: 512 * KIB,
+  signatureBytesMax: 256 * KIB,
+  /** Levels and values of the JSON of signatures. */
+  signatureJsonDepthMax: 16,
+  signatureJsonElementsMax: 10_000,
+  /** Characters of an annotation with a signature, certificate or timestamp. */
+  signatureAnnotationCharsMax: 64 * KIB,
+  /** Log entries and timestamps of one signature. */
+  signatureTimesMax: 10,
+  /** Certificates of one chain in a signature. */
+  signatureCertificatesMax: 10,
+  /** Verifiers that apply to one repo: those of the outermost groups count first. */
+  appliedVerifiersMax: 100,
+  /** Certificates, keys and chains of a verifier, its identities, and the characters of each PEM text. */
+  verifierCertificatesMax: 10,
+  verifierKeysMax: 10,
+  verifierIdentitiesMax: 20,
+  verifierPemCharsMax: 64 * KIB,
+  verifierIdentityCharsMax: 1024,
+  /** Bits of RSA keys of verifiers and of Notation. */
+  signatureRsaBitsMin: 2048,
+  signatureRsaBitsMax: 8192,
+  /** Verifiers whose keys are kept parsed. */
+  parsedVerifiersMax: 1000,
+  /** Images whose signatures one node verifies at the same time. */
+  signatureChecksMax: 4,
+  /** Between two looks for images whose signatures or verifiers changed, and how many are read at a time. */
+  signaturePollMs: 500,
+  signatureChangesRead: 100,
+  /** Indexes of an image whose signatures count for it in policies. */
+  signedIndexesMax: 10,
+  /** Characters of the reason that a signature is not verified. */
+  signatureReasonCharsMax: 500,
 
   // Lists (the spec, "Limits").
   pageSizeDefault: 50,
@@ -55,6 +95,23 @@ export const limits = {
   cachedQueriesCharsMax: 8 * MIB,
   /** Values of `uidp.ids` in one request. */
   filterIdsMax: 1000,
+  /** Characters of a searched text. */
+  searchCharsMin: 2,
+  searchCharsMax: 1024,
+  /** Results of each kind in a search, and the matches of a kind that are ranked. */
+  searchResultsDefault: 10,
+  searchResultsMax: 50,
+  searchCandidatesMax: 200,
+  /** Names of a kind that a search reads; where there are more, only prefixes of whole names are found. */
+  searchScanRowsMax: 200_000,
+  /** Tags of folders that SQLite reads instead of the names of all tags of the organization. */
+  searchFolderTagsMax: 50_000,
+  /** Parts of the tree in one search. */
+  searchRangesMax: 1000,
+  /** Repositories whose tags are searched for `repository:tag`. */
+  searchReposMax: 20,
+  /** UIDs in one LookupResources. */
+  lookupUidsMax: 400,
   /** Results of a list of version 1, which has no pages. */
   v1ListMax: 50_000,
   /** READMEs and overlays of the repos in one such list. */
@@ -65,6 +122,8 @@ export const limits = {
   v1MetricSeriesMax: 5000,
   /** Latest digests of a tag that are stored. */
   tagHistoryMax: 1000,
+  /** Tags that one request deletes. */
+  tagDeletionsMax: 100,
   /** Helm charts that deploy a repo, and the length of each field that names one. */
   deploymentChartsMax: 100,
   chartFieldCharsMax: 1024,
@@ -117,6 +176,10 @@ export const limits = {
   groupDepthMax: 100,
   /** A UID together with the name or URL of its resource: index keys have both, and PostgreSQL limits them to 2704 bytes. */
   uidAndNameCharsMax: 2600,
+  /** Identities that one search for candidates finds. */
+  candidatesMax: 20,
+  /** Identity providers whose sign-ins one explanation of access decides. */
+  explainedProvidersMax: 20,
   /** Groups whose paths one request finds. */
   groupPathsMax: 200,
   /** Segments of all paths of such a request, counted for each group where a path can begin. */
@@ -279,6 +342,15 @@ export const limits = {
   /** Delay after a failed garbage collection, or its interval if that is shorter. */
   gcRetryMs: HOUR_MS,
   registryRunLeaseMs: MINUTE_MS,
+  /** Between two writes of counted pulls and pushes, and the most repos and days that wait for a database that does not respond. */
+  transferFlushMs: 5 * SECOND_MS,
+  pendingTransfersMax: 10_000,
+  /** Between two records of what organizations store, and the days that are kept. */
+  usageRecordIntervalMs: HOUR_MS,
+  usageHistoryDays: 400,
+  /** Repos with the most pulls that one response lists. */
+  topReposDefault: 10,
+  topReposMax: 100,
   /** Repos that a scrub names for each blob, and findings that it lists of each kind. */
   scrubReposMax: 100,
   scrubFindingsMax: 10_000,
@@ -321,12 +393,37 @@ export const limits = {
   imageConfigBytesMax: 4 * MIB,
   /** Values in all objects and lists of a configuration; one with more is ignored. */
   imageConfigElementsMax: 20_000,
+  /** Texts of a configuration that the API returns. */
+  imageConfigTextBytesMax: 256 * KIB,
+  /** A larger configuration is not read for the platform of an image in a list; platforms that are cached. */
+  listedConfigBytesMax: 256 * KIB,
+  platformsCachedMax: 10_000,
+  /** Manifests that one request examines for filters that no column has, and configurations that it reads at the same time. */
+  manifestsExaminedMax: 1000,
+  configReadsMax: 8,
+  /** Tags of a manifest in a list, and in the response that describes it; indexes that contain it. */
+  listedManifestTagsMax: 20,
+  manifestTagsShownMax: 200,
+  manifestIndexesShownMax: 100,
+  /** Entries of an index whose images are read for their sizes. */
+  indexEntriesMeasuredMax: 200,
+  /** A manifest that the API returns as it was pushed; annotations of a manifest in a list. */
+  manifestTextBytesMax: 256 * KIB,
+  listedAnnotationsBytesMax: 8 * KIB,
+  /** Manifests that are deleted with another one. */
+  manifestDependentsMax: 200,
+  /** Tags that are deleted with a manifest. */
+  manifestTagDeletionsMax: 1000,
   /** Manifests and configurations that one request for an image's size or architectures reads: their number and bytes. */
   imageManifestsMax: 10_000,
   imageBytesMax: 64 * MIB,
+  /** Manifests that the sizes of one page of tags read, and those that they count; an index beyond has no size. */
+  tagManifestsMeasuredMax: 20_000,
 
   /** Name of an architecture in a request for the size of an image. */
   architectureCharsMax: 64,
+  /** Platform in a filter of manifests: operating system, architecture and variant. */
+  platformCharsMax: 200,
   /** An `If-Match` or `If-None-Match` header. */
   etagHeaderCharsMax: 4 * KIB,
   /** An `Idempotency-Key`, and how long its first response is repeated. */
@@ -361,6 +458,40 @@ export const limits = {
   feedBackoffMsMax: 6 * HOUR_MS,
   /** Longest `Retry-After` of a feed's server that is honored. */
   feedRetryAfterMsMax: DAY_MS,
+
+  // Contents of images.
+  /** Images that a node reads at the same time, and of one organization; and images that were there before, one at a time. */
+  contentsConcurrencyMax: 2,
+  contentsConcurrencyPerOrganizationMax: 1,
+  contentsPollMs: 500,
+  contentsBacklogPollMs: 5 * SECOND_MS,
+  contentsLeaseMs: 30 * SECOND_MS,
+  /** Manifests without a row that one round of the search for them adds, and the time between two rounds. */
+  contentsSweepRowsMax: 1000,
+  contentsSweepIntervalMs: 10 * MINUTE_MS,
+  /** Time and memory to read one image. */
+  contentsReadMsMax: 5 * MINUTE_MS,
+  contentsMemoryMib: 1024,
+  /** Attempts to read an image, and the wait after the first one that failed, which doubles with each further one. */
+  contentsAttemptsMax: 5,
+  contentsRetryMs: 5 * SECOND_MS,
+  /** Manifests that are attached to an image, indexes that have it, and documents of both that are read. */
+  contentsArtifactsMax: 100,
+  contentsIndexesMax: 10,
+  contentsDocumentsMax: 50,
+  contentsDocumentBytesMax: 128 * MIB,
+  /** Packages and problems of an image that are stored. */
+  contentsPackagesMax: 50_000,
+  contentsProblemsMax: 200,
+  /** Characters of a name, version, purl or licence. */
+  contentsFieldCharsMax: 1000,
+  /** Bytes of SBOMs in one image that are stored as they are. */
+  contentsFilesBytesMax: 16 * MIB,
+  /** Images whose packages version 1 lists in one response. */
+  contentsMetadataImagesMax: 50,
+  /** Bytes of an SBOM that the API returns. */
+  contentsSbomBytesMax: 32 * MIB,
+
   /**
    * Feeds that one node reads at a time, and those of one organization; interval of checks for due feeds; and the lease after which
    * another node may take over.
@@ -368,6 +499,20 @@ export const limits = {
   feedConcurrencyMax: 3,
   feedConcurrencyPerOrganizationMax: 2,
   feedPollMs: 5 * SECOND_MS,
+  /** Between two looks for packages and advisories to match. */
+  findingsPollMs: 500,
+  /** Findings of an image that is compared with another one. */
+  findingsComparedMax: 20_000,
+  /**
+   * Requests to OSV's API: bytes and queries of one, advisories that are compared for it, IDs in a response, and bytes of records after
+   * which a page ends.
+   */
+  osvRequestBytesMax: MIB,
+  osvQueriesMax: 1000,
+  osvCandidatesMax: 200_000,
+  osvResultsMax: 20_000,
+  osvPageRecordsMax: 1000,
+  osvPageBytesMax: 8 * MIB,
   feedLeaseMs: MINUTE_MS,
   /** Rejected documents whose reasons a feed shows. */
   feedRejectionsMax: 20,
@@ -458,6 +603,21 @@ export const limits = {
   setupLinkSharedMs: 10 * MINUTE_MS,
   /** Maximum age of the sign-in when a user adds or removes a sign-in method. */
   recentSignInMs: 15 * MINUTE_MS,
+  /** Between two signs of life of a node; without one for longer than the second time it counts as offline, and the third deletes it. */
+  nodeHeartbeatMs: 15 * SECOND_MS,
+  nodeOnlineMs: 45 * SECOND_MS,
+  nodeForgottenMs: 10 * MINUTE_MS,
+  /** Between two writes of the progress of a garbage collection or scrub. A run that writes none for the second time has ended. */
+  storageRunProgressMs: 2 * SECOND_MS,
+  storageRunLostMs: MINUTE_MS,
+  /** Runs of each kind that are kept. */
+  storageRunsMax: 50,
+  /** Characters of an error that the operator API shows. */
+  operatorErrorCharsMax: 1000,
+  /** Jobs of a kind that the operator API shows as running. */
+  runningJobsShownMax: 20,
+  /** Owners of an organization that the operator API shows. */
+  ownersShownMax: 5,
   /** Time to use a passkey after its page is shown, and after the password that precedes it. */
   passkeyStepMs: 5 * MINUTE_MS,
   /** Failed guesses in a window: from one address, from one address at one account, and from all addresses at one account. */
@@ -646,6 +806,43 @@ export const limits = {
   undecidedGraceMs: SECOND_MS / 2,
   /** A shutdown ends at the latest this long after the grace time of running requests. */
   stopClosingMs: 10 * SECOND_MS,
+  /** Expressions of policies: their text, levels of brackets and operations, operations and values, and nested loops. */
+  policyExpressionCharsMax: 2 * KIB,
+  policyExpressionDepthMax: 32,
+  policyExpressionNodesMax: 500,
+  policyExpressionLoopsMax: 2,
+  /** Elements of lists and maps that one evaluation visits: some tens of milliseconds. */
+  policyEvaluationStepsMax: 20_000,
+  /** Compiled expressions, and organizations with bindings, that a node caches. */
+  policyExpressionsCachedMax: 1000,
+  policyOrganizationsCachedMax: 1000,
+  /** Problems that ValidatePolicy returns. */
+  policyDiagnosticsMax: 50,
+  /** Parameters of a policy, entries of a list in one, and characters of a text in one. */
+  policyParametersMax: 32,
+  policyParameterValuesMax: 100,
+  policyParameterCharsMax: 512,
+  /** Custom policies, bindings and overrides of an organization. */
+  policiesMax: 1000,
+  policyBindingsMax: 200,
+  policyOverridesMax: 10_000,
+  /** Tags of an image that a policy can evaluate. */
+  policyTagsMax: 1000,
+  /** Packages and findings of an image that a policy can evaluate. */
+  policyPackagesMax: 10_000,
+  policyFindingsMax: 10_000,
+  /** Configurations whose facts a node caches. */
+  policyConfigurationsCachedMax: 10_000,
+  /** How long an allowed pull is not evaluated again, and for how many pulls a node knows that. */
+  policyVerdictMs: 5 * SECOND_MS,
+  policyVerdictsCachedMax: 50_000,
+  /** How long decisions wait in memory and how many, and how many written ones a node knows. */
+  policyDecisionFlushMs: 5 * SECOND_MS,
+  policyDecisionsPendingMax: 10_000,
+  policyDecisionsKnownMax: 50_000,
+  /** Days for which decisions are stored, and characters of the reason. */
+  policyDecisionDays: 90,
+  policyReasonCharsMax: 512,
   /** Unfinished requests that the log names after a shutdown timed out. */
   unfinishedNamesMax: 20,
 } as const satisfies Record<string, number>

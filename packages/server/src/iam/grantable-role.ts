@@ -1,4 +1,5 @@
-import { notFound } from '../api/errors.ts'
+import { intersect, noCapabilities, operatorCapabilities } from '@berth/contract/capabilities.ts'
+import { notFound, permissionDenied } from '../api/errors.ts'
 import { depthOf, isWithin, parentOf, type Uid } from '../api/uid.ts'
 import { authorizationOf, requireGrantable } from '../pipeline/authorization.ts'
 import type { Call } from '../pipeline/call.ts'
@@ -23,6 +24,12 @@ export async function lockGrantableRole(
   const reachable = depthOf(uid) === 0 || isWithin(group, parentOf(uid))
   const row = reachable ? await lockResource(db, tx, 'roles', uid, 'share') : undefined
   if (row === undefined) throw notFound('iam.chainguard.dev/Role', uid)
-  requireGrantable(authorizationOf(call).grants, group, capabilitiesOfRole(row), `grant the role ${row.name}`)
+  const capabilities = capabilitiesOfRole(row)
+  if (intersect(capabilities, operatorCapabilities) !== noCapabilities)
+    throw permissionDenied(
+      `the role ${row.name} cannot be granted in a group. To make a user an operator, run berth admin operators add`,
+      group,
+    )
+  requireGrantable(authorizationOf(call).grants, group, capabilities, `grant the role ${row.name}`)
   return row
 }

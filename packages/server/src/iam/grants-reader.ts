@@ -7,19 +7,21 @@ import {
   intersect,
   isGrantable,
   noCapabilities,
+  operatorCapabilities,
   union,
+  without,
 } from '@berth/contract/capabilities.ts'
 import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
 import { LRUCache } from 'lru-cache'
-import { isWithin, pathOf, rootOf } from '../api/uid.ts'
+import { isWithin, pathOf, rootOf, type Uid } from '../api/uid.ts'
 import { type Grants, isNarrowed, type ReadGrants } from '../pipeline/authorization.ts'
 import type { Caller } from '../pipeline/call.ts'
 import { hasUserAuthority, isBindingEffective, type Voucher } from '../pipeline/vouching.ts'
 import type { Tx } from '../storage/db.ts'
 import { runInTransaction, runText, sqlText } from '../storage/sql-text.ts'
 import type { Store } from '../storage/store.ts'
-import { readVoucher, type VoucherColumns, validSessionSql } from '../tokens/sessions/valid-sessions.ts'
-import { managedRoleByUid, withCatalogOfOwner } from './managed-roles.ts'
+import { currentSessionSql, readVoucher, type VoucherColumns } from '../tokens/sessions/valid-sessions.ts'
+import { managedRoleByUid, operatorRole, withCatalogOfOwner } from './managed-roles.ts'
 
 /**
  * Reads what an identity may do, when it is asked for (R12): a deleted binding, role, identity or session has no effect on any node from
@@ -59,18 +61,19 @@ export interface GrantRules {
 }
 
 /** A suspended organization is closed to its members: bindings in it grant nothing. */
-const organizationIsActive = (root: string) =>
+export const organizationIsActive = (root: string) =>
   `coalesce((select o.status from groups o where o.root = ${root} and o.uid = ${root}), 0) <> ${OrgStatus.SUSPENDED}`
 
 /**
  * One row per role held, and one without a scope that shows that the identity exists; for the token of a session, also that the session
  * exists and has not expired (R12, R16). The roles of a session's groups (R22) belong to the user who signed in, not to an identity that
- * the user has assumed.
+ * the user has assumed. `assumed`: without a session, also the groups of all current sessions through this identity provider,
+ * by their mappings at some scopes.
  */
 function readGrantRows(
   { db, clock }: GrantsStore,
-  { identity, session }: Caller,
-  tx?: Tx,
+  { identity, session }: Pick<Caller, 'identity' | 'session'>,
+  { tx, assumed }: { readonly tx?: Tx; readonly assumed?: AssumedMappings | undefined } = {},
 ): Promise<GrantRow[]> | GrantRow[] {
   const sql = sqlText(db.engine)
   const role = (uid: string) => `left join roles r on r.root = substr(${uid}, 1, 40) and r.uid = ${uid}`
@@ -82,14 +85,20 @@ function readGrantRows(
       from identities i where`
       : `select ${noRole}, i.registered_through, s.expires_ms, s.vouched_by, s.provider_uid, s.vouched_email
       from identities i join sessions s on s.id = ${sql.bind(session)}
-        and s.expires_ms > ${sql.bind(clock())} and ${validSessionSql('s')} where`
+        and ${currentSessionSql(sql, clock())} where`
   const held = `i.root = ${sql.bind(rootOf(identity))} and i.uid = ${sql.bind(identity)}
     union all select b.parent, b.role_uid, r.capabilities, b.accepted_through, ${noCaller}
       from role_bindings b ${role('b.role_uid')}
       where b.identity_uid = ${sql.bind(identity)} and ${organizationIsActive('b.root')}
     union all select '', role_uid, null, '', ${noCaller} from platform_bindings where identity_uid = ${sql.bind(identity)}`
-  const mapped =
+  const ofSession =
     session === undefined
+      ? assumed &&
+        `s.provider_uid = ${sql.bind(assumed.provider)} and ${currentSessionSql(sql, clock())}
+          and m.scope in (${sql.bindAll(assumed.scopes)})`
+      : `s.id = ${sql.bind(session)}`
+  const mapped =
+    ofSession === undefined
       ? ''
       : `union all select m.scope, m.role_uid, r.capabilities, '', ${noCaller}
       from sessions s
@@ -97,7 +106,7 @@ function readGrantRows(
         join external_group_role_mappings m on m.root = substr(s.provider_uid, 1, 40)
           and m.parent = s.provider_uid and m.external_group_id = g.external_group_id
         ${role('m.role_uid')}
-      where s.id = ${sql.bind(session)} and s.identity_uid = ${sql.bind(identity)} and ${organizationIsActive('m.root')}`
+      where ${ofSession} and s.identity_uid = ${sql.bind(identity)} and ${organizationIsActive('m.root')}`
   const text = `${exists} ${held} ${mapped}`
   return tx === undefined ? runText(db, text, sql) : runInTransaction(tx, text, sql)
 }
@@ -143,10 +152,41 @@ export function createGrantsReader(store: GrantsStore, rules: GrantRules): ReadG
 /** Returns what a caller may do as a transaction sees it, including its own changes. Nothing is cached. */
 export function grantsIn(store: GrantsStore, rules: GrantRules): Store['grantsIn'] {
   return async (tx, caller) => {
-    const facts = await readGrantRows(store, caller, tx)
+    const facts = await readGrantRows(store, caller, { tx })
     const found = findCaller(facts, caller)
     return found && narrowToToken(identityGrants(facts, found, rules), caller)
   }
+}
+
+/** Mappings of an identity provider at some scopes, of which there is at least one. */
+interface AssumedMappings {
+  readonly provider: Uid
+  readonly scopes: readonly string[]
+}
+
+/** A sign-in to explain. */
+export interface AssumedSignIn {
+  readonly identity: string
+  readonly voucher: Exclude<Voucher, { kind: 'account' | 'operator' }>
+  /** Whether roles at a scope count; '' is the platform. */
+  readonly counts: (scope: string) => boolean
+  /** Where mappings of external groups count. */
+  readonly mappedScopes: readonly string[]
+}
+
+/** Returns what an identity may do after a sign-in, by the rules for callers; undefined if the identity does not exist. */
+export async function grantsOfSignIn(
+  store: GrantsStore,
+  rules: GrantRules,
+  { identity, voucher, counts, mappedScopes: scopes }: AssumedSignIn,
+): Promise<Grants | undefined> {
+  const assumed =
+    voucher.kind === 'organization' && scopes.length > 0 ? { provider: voucher.provider, scopes } : undefined
+  const facts = await readGrantRows(store, { identity, session: undefined }, { assumed })
+  const found = findCaller(facts, { session: undefined })
+  if (found === undefined) return undefined
+  const counted = facts.filter(({ scope }) => scope === null || counts(scope))
+  return identityGrants(counted, { ...found, voucher }, rules)
 }
 
 interface FoundCaller extends Pick<Grants, 'voucher' | 'hasUserAuthority'> {
@@ -155,7 +195,10 @@ interface FoundCaller extends Pick<Grants, 'voucher' | 'hasUserAuthority'> {
 }
 
 /** Undefined when the identity does not exist, its session has ended, or no voucher is recorded. */
-function findCaller(rows: readonly GrantRow[], { session }: Caller): FoundCaller | undefined {
+function findCaller(
+  rows: readonly GrantRow[],
+  { session }: Pick<Caller, 'session'>,
+): FoundCaller | undefined {
   const fact = rows.find((one) => one.scope === null)
   if (fact === undefined) return undefined
   const { vouched_by, provider_uid, vouched_email, expires_ms, registered_through } = fact
@@ -231,12 +274,16 @@ function narrowToToken(grants: OwnGrants, caller: Caller): Grants {
   return isNarrowed(caller) ? narrow(grants, caller) : grants
 }
 
-function capabilitiesOf(scope: string, roleUid: string, stored: string | null): CapabilitySet {
+/** Returns the capabilities of a role; `stored`: those in its row. */
+export function capabilitiesOf(scope: string, roleUid: string, stored: string | null): CapabilitySet {
   // Administrators of the platform may do anything on it, including what no role of an organization can hold.
-  if (scope === '') return everyCapability
+  if (scope === '') return roleUid === operatorRole.uid ? operatorRole.capabilities : everyCapability
   const managed = managedRoleByUid.get(roleUid)
-  if (managed !== undefined) return managed.capabilities
-  return stored === null ? noCapabilities : capabilitySetOf(JSON.parse(stored) as number[])
+  const held =
+    managed?.capabilities ??
+    (stored === null ? noCapabilities : capabilitySetOf(JSON.parse(stored) as number[]))
+  // Whatever binding or role the database has: groups do not grant the operator API.
+  return without(held, operatorCapabilities)
 }
 
 /** Answers questions about holdings. Pure. */

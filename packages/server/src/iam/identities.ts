@@ -6,13 +6,17 @@ import {
   type ListIdentitiesRequest,
   RelationshipType,
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { create, equals, toBinary } from '@bufbuild/protobuf'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { failedPrecondition, invalidArgument } from '../api/errors.ts'
 import { checkDescription, checkLine, checkName } from '../api/fields.ts'
 import { timestampOf } from '../api/messages.ts'
 import { authorizationOf, requireCapabilities } from '../pipeline/authorization.ts'
 import { type Call, implement } from '../pipeline/call.ts'
 import type { Db, Tx } from '../storage/db.ts'
+import type { ColumnCondition } from '../storage/list/list.ts'
+import { startsWith } from '../storage/list/prefix-condition.ts'
 import { deleteResource, lockResource } from '../storage/resource-rows.ts'
 import {
   type PendingChange,
@@ -26,6 +30,7 @@ import {
   type RelationshipRules,
   relationshipOf,
   relationshipWarnings,
+  staticKeysExpireMs,
 } from '../tokens/trust/relationship.ts'
 import { requireNotServiceBound } from './account-associations.ts'
 import { lockGroup } from './groups/parent-group.ts'
@@ -46,10 +51,14 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
     table: 'identities',
     schema: IdentitySchema,
     toMessages: (rows) => rows.map((row) => toIdentity(row, lastSeen.latest(row))),
-    filter({ name, relationshipType }) {
+    sortFields: { expiration_time: 'keys_expire_ms' },
+    filter({ name, namePrefix, issuer, relationshipType, expiresAfter, expiresBefore }) {
       if (RelationshipType[relationshipType] === undefined)
         throw invalidArgument('relationship_type', `${relationshipType} is not a relationship`)
-      return { equals: { name, relationship: relationshipType || undefined } }
+      return {
+        equals: { name, issuer, relationship: relationshipType || undefined },
+        conditions: [...startsWith('name', namePrefix), ...expiryConditions(expiresAfter, expiresBefore)],
+      }
     },
     lockParent: lockGroup,
     write: {
@@ -79,7 +88,7 @@ export function identitiesService(store: Store, lastSeen: LastSeen, rules: Relat
           description: next.description,
           company: next.company,
           // The identity of a user has an issuer and a subject without a relationship: an update keeps them.
-          ...(isReassigned(change) && relationshipColumns(next)),
+          ...(isReassigned(change) && relationshipColumns(next, existing?.row.created_ms ?? nowMs)),
           ...(existing === undefined && {
             email: '',
             email_unverified: '',
@@ -198,7 +207,19 @@ const relationshipTypes = {
   servicePrincipal: RelationshipType.SERVICE_PRINCIPAL,
 } as const
 
-function relationshipColumns({ relationship }: Identity) {
+/** Conditions on the time when static keys expire, which only identities with static keys meet. */
+function expiryConditions(after: Timestamp | undefined, before: Timestamp | undefined): ColumnCondition[] {
+  if (after === undefined && before === undefined) return []
+  const value = Math.max(after === undefined ? 0 : timestampMs(after), 1)
+  return [
+    { column: 'keys_expire_ms', comparison: '>=', value },
+    ...(before === undefined
+      ? []
+      : [{ column: 'keys_expire_ms', comparison: '<' as const, value: timestampMs(before) }]),
+  ]
+}
+
+function relationshipColumns({ relationship }: Identity, createdMs: number) {
   const exact = { issuer: '', subject: '' }
   if (relationship.case === 'claimMatch') {
     const { iss, sub } = relationship.value
@@ -214,5 +235,7 @@ function relationshipColumns({ relationship }: Identity) {
       relationship.case === undefined ? RelationshipType.UNSPECIFIED : relationshipTypes[relationship.case],
     relationship_data: toBinary(IdentitySchema, create(IdentitySchema, { relationship })),
     ...exact,
+    keys_expire_ms:
+      relationship.case === 'staticKeys' ? staticKeysExpireMs(relationship.value, createdMs) : 0,
   }
 }

@@ -35,6 +35,7 @@ const published: readonly [name: string, size: number, encoded?: string][] = [
   ['advisories.viewer', 1, 'AAAAAAAAAFwAAAAAAAAAAAAAAAAIAAAA'],
   ['advisories.admin', 5],
   ['catalog.admin', 9],
+  ['operator', 0],
   ['argos.osv.reader', 1],
 ]
 
@@ -47,7 +48,18 @@ test('the managed roles are the published ones', () => {
 
 /** Capabilities that the public platform does not have, by role. */
 const own: Readonly<Record<string, readonly Capability[]>> = {
-  owner: [Capability.CAP_REPO_POLICIES_UPDATE],
+  owner: [
+    Capability.CAP_REPO_POLICIES_UPDATE,
+    Capability.CAP_SIGNATURE_VERIFIERS_LIST,
+    Capability.CAP_SIGNATURE_VERIFIERS_CREATE,
+    Capability.CAP_SIGNATURE_VERIFIERS_UPDATE,
+    Capability.CAP_SIGNATURE_VERIFIERS_DELETE,
+  ],
+  editor: [Capability.CAP_SIGNATURE_VERIFIERS_LIST],
+  viewer: [Capability.CAP_SIGNATURE_VERIFIERS_LIST],
+  console_viewer: [Capability.CAP_SIGNATURE_VERIFIERS_LIST],
+  limited_owner: [Capability.CAP_SIGNATURE_VERIFIERS_LIST],
+  operator: [Capability.CAP_OPERATOR_GET, Capability.CAP_OPERATOR_UPDATE],
 }
 
 for (const [name, size, encoded] of published) {
@@ -66,15 +78,18 @@ for (const [name, size, encoded] of published) {
   })
 }
 
-test('every managed role has a uid at the root level, a description, and no capability of the operator except the catalog', () => {
+const ofOperator: Readonly<Record<string, readonly Capability[]>> = {
+  'catalog.admin': [Capability.CAP_REPO_INTERNAL_ADMIN, Capability.CAP_REGISTRY_DEPLOYMENTS_UPDATE],
+  operator: [Capability.CAP_OPERATOR_GET, Capability.CAP_OPERATOR_UPDATE],
+}
+
+test('every managed role has a uid at the root level, a description, and no capability of the operator except the catalog and the operator API', () => {
   for (const role of managedRoles) {
     assert.match(role.uid, /^[0-9a-f]{40}$/)
     assert.notEqual(role.description, '')
     assert.deepEqual(
       capabilitiesIn(role.capabilities).filter((capability) => !isGrantable(capability)),
-      role.name === 'catalog.admin'
-        ? [Capability.CAP_REPO_INTERNAL_ADMIN, Capability.CAP_REGISTRY_DEPLOYMENTS_UPDATE]
-        : [],
+      ofOperator[role.name] ?? [],
       role.name,
     )
   }
@@ -125,6 +140,7 @@ const cannot: readonly [name: string, words: string, capabilities: string][] = [
   ],
   ['advisories.admin', 'read or change anything else', 'groups.list repo.update role_bindings.create'],
   ['catalog.admin', 'pull or push images', 'repo.blobs.get manifest.create'],
+  ['operator', 'read or change anything in organizations', 'groups.list repo.list manifest.create'],
   ['argos.osv.reader', 'read advisories, or change anything', 'advisories.list advisories.update'],
 ]
 

@@ -72,7 +72,8 @@ const consoleViewer = capabilities(`groups.list group_invites.list roles.list ro
   policies.policy.list policies.binding.list policies.decision.list policies.override.list
   packages.entitlements.list guardener.entitlement.list guardener.scan.list guardener.scan.get
   skills.entitlements.list skills.list
-  libraries.policy.list libraries.policy.binding.list libraries.policy.block_event.list actions.list`)
+  libraries.policy.list libraries.policy.binding.list libraries.policy.block_event.list actions.list
+  signature_verifiers.list`)
 
 const viewer = union(
   consoleViewer,
@@ -96,6 +97,7 @@ const owner = union(
     identity.create identity.update identity.delete
     identity_providers.create identity_providers.update identity_providers.delete identity_providers.scim.manage
     manifest.create manifest.update manifest.delete tag.create tag.update tag.delete repo_policies.update
+    signature_verifiers.create signature_verifiers.update signature_verifiers.delete
     apk.create apk.delete vuln_report.create vuln.create
     registry.entitlements.images.add registry.entitlements.images.remove registry.entitlements.images.swap
     libraries.entitlements.create libraries.entitlements.delete
@@ -116,6 +118,9 @@ const owner = union(
 
 const catalogAdmin = capabilities(`groups.list repo.create repo.update repo.list tag.list repo.internal.admin
   registry.deployments.create registry.deployments.update registry.deployments.list`)
+
+/** Held on the platform only (`berth admin operators`): groups cannot grant it. */
+const operator = capabilities('operator.get operator.update')
 
 function role(name: string, description: string, set: CapabilitySet): ManagedRole {
   const uid = createHash('sha256').update(`berth managed role ${name}`).digest('hex').slice(0, 40)
@@ -218,6 +223,11 @@ export const managedRoles: readonly ManagedRole[] = [
     catalogAdmin,
   ),
   role(
+    'operator',
+    'Uses the operator API: manages accounts, organizations, sessions, keys and storage of the server. Only berth admin operators can grant it. Cannot read or change anything in organizations.',
+    operator,
+  ),
+  role(
     'argos.osv.reader',
     'Reads private OSV data. Cannot read advisories, or change anything.',
     capabilities('argos.osv.read'),
@@ -243,6 +253,15 @@ export function suggestRoles(needed: CapabilitySet): string[] {
     )
     .slice(0, SUGGESTED_MAX)
     .map(({ name }) => name)
+}
+
+/** The role of operators who do not administer the platform. */
+export const operatorRole: ManagedRole = requireManagedRole('operator')
+
+function requireManagedRole(name: string): ManagedRole {
+  const found = managedRoles.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`there is no role ${name}`)
+  return found
 }
 
 export const managedRoleByUid: ReadonlyMap<string, ManagedRole> = new Map(managedRoles.map((r) => [r.uid, r]))

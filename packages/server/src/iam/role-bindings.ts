@@ -17,6 +17,7 @@ import { type Call, implement } from '../pipeline/call.ts'
 import type { RecordedProvider } from '../pipeline/vouching.ts'
 import { mutate } from '../storage/changes/mutation.ts'
 import type { Reader, Tx } from '../storage/db.ts'
+import type { ColumnCondition } from '../storage/list/list.ts'
 import { deleteResource, findUid, insertResource, lockResource } from '../storage/resource-rows.ts'
 import { type ResourceDeclaration, resourceMethods } from '../storage/resources/resource-methods.ts'
 import { readRowsByUid } from '../storage/rows-by-uid.ts'
@@ -46,12 +47,13 @@ export function roleBindingsService(store: Store) {
     schema: RoleBindingSchema,
     toMessages: (rows, reader) => hydrateBindings(reader, rows),
     sortFields: timeSortFields,
-    filter: ({ identity, group, role }) => ({
+    filter: ({ identity, identities, group, role }) => ({
       equals: {
         identity_uid: filterUid('identity', identity),
         parent: filterUid('group', group),
         role_uid: filterUid('role', role),
       },
+      conditions: identitiesCondition(identities),
     }),
     lockParent: lockGroup,
     write: {
@@ -300,6 +302,21 @@ export function requireBinding(bindings: readonly RoleBinding[], uid: string): R
   const [binding] = bindings
   if (binding === undefined) throw notFound(TYPE, uid)
   return binding
+}
+
+function identitiesCondition(identities: readonly string[]): ColumnCondition[] {
+  if (identities.length === 0) return []
+  if (identities.length > limits.pageSizeMax)
+    throw invalidArgument('identities', `must have at most ${limits.pageSizeMax} values`)
+  return [
+    {
+      column: 'identity_uid',
+      values: identities.map((uid, at) => {
+        if (parseUid(uid) === undefined) throw invalidArgument(`identities[${at}]`, 'must be a uid')
+        return uid
+      }),
+    },
+  ]
 }
 
 function filterUid(field: string, text: string): string {

@@ -3,7 +3,9 @@ import {
   capabilitiesIn,
   capabilityName,
   capabilitySetOf,
+  includesAll,
   isInternalOnly,
+  operatorCapabilities,
 } from '@berth/contract/capabilities.ts'
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
 import {
@@ -124,6 +126,8 @@ function checkCapabilities(capabilities: readonly Capability[]): (FieldViolation
     const field = `capabilities[${at}]`
     if (capabilityName(capability) === undefined)
       return { field, description: `${capability} is not a capability` }
+    if (includesAll(operatorCapabilities, capabilitySetOf([capability])))
+      return { field, description: `${capabilityName(capability)} cannot be in a custom role` }
     if (isInternalOnly(capability) && !withInternal) {
       return { field, description: `${capabilityName(capability)} is only for roles that also hold internal` }
     }

@@ -12,6 +12,8 @@ export interface IamSettings {
   /** Domains, besides those of public mail providers, that do not show which organization a user belongs to. */
   readonly blockedEmailDomains: readonly string[]
   readonly clouds: CloudSettings
+  /** Whether operators can use the operator API. */
+  readonly operatorApi: boolean
 }
 
 const openOrganizations = booleanSetting('BERTH_OPEN_ORGANIZATIONS', {
@@ -35,6 +37,10 @@ const blockedEmailDomains = listSetting('BERTH_BLOCKED_EMAIL_DOMAINS', {
   help: 'email domains, separated by commas, by which no organization is found, besides those of public mail providers',
   expected: 'a domain such as example.com',
   parse: (item) => (/^[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(item) ? item.toLowerCase() : undefined),
+})
+const operatorApi = booleanSetting('BERTH_OPERATOR_API', {
+  help: '`false`: the [operator API](#operator-api) and its pages are disabled; only `berth admin` administers the server',
+  fallback: true,
 })
 const endpoint = (name: string, help: string, fallback: string) =>
   setting(name, { help, default: `\`${fallback}\``, expected: originExpected, parse: parseOrigin, fallback })
@@ -79,6 +85,7 @@ export const iamSettings: SettingGroup<IamSettings> = {
     googleStsEndpoint,
     googleProvider,
     azureLoginEndpoint,
+    operatorApi,
   ],
   read: ({ read }) => ({
     openOrganizations: read(openOrganizations),
@@ -92,6 +99,7 @@ export const iamSettings: SettingGroup<IamSettings> = {
       ...read(googleProvider),
       azureLoginEndpoint: read(azureLoginEndpoint),
     },
+    operatorApi: read(operatorApi),
   }),
 }
 

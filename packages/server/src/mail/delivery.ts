@@ -109,6 +109,7 @@ export function startMailDelivery({
       if (isLast) return end(row, composed, 'failed', problem)
       return {
         dueMs,
+        failure: problem,
         write: (tx) => updateMail(tx, row, { problem }),
         afterRelease: () => onResult({ kind: row.kind, uid: row.uid, result: 'retried', problem }),
       }

@@ -60,6 +60,7 @@ function findOrCreate(store: Store): Promise<FirstOrganization> {
       issuer: '',
       subject: '',
       registered_through: '',
+      keys_expire_ms: 0,
       last_seen_ms: now,
       created_ms: now,
       updated_ms: now,

@@ -319,6 +319,19 @@ const databaseChecks: Readonly<
 }
 
 /**
+ * Runs every check of a running server with its open database. Messages contain no secrets.
+ */
+export async function checkRunningInstallation(
+  config: Config,
+  db: Db,
+  log: Log,
+): Promise<readonly CheckResult[]> {
+  const results = await runConfigurationChecks(config)
+  results.push({ name: 'database', ...(await checkMigrations(config, db)) })
+  return [...results, ...(await runDatabaseChecks(config, db, log))]
+}
+
+/**
  * Runs every check that can run: without a readable configuration none of the others, without a database those that need none.
  */
 export async function checkInstallation(
@@ -331,26 +344,51 @@ export async function checkInstallation(
       ...fail(message, 'Correct the variable; berth serve --help describes each one.'),
     }))
   const { config } = read
-  const results: CheckResult[] = [{ name: 'configuration', ...ok('every setting is readable') }]
-  for (const [name, check] of Object.entries(configurationChecks)) {
-    const finding = await check(config)
-    if (finding !== undefined) results.push({ name, ...finding })
-  }
-
+  const results = await runConfigurationChecks(config)
   const opened = await openDatabaseForChecks(config, log)
   results.push({ name: 'database', ...opened.finding })
   if (opened.db === undefined) return results
   const { db } = opened
   try {
-    const masterKey = await findMasterKey(config, db).catch(() => undefined)
-    for (const [name, check] of Object.entries(databaseChecks)) {
-      const finding = await check({ config, db, masterKey, log })
-      if (finding !== undefined) results.push({ name, ...finding })
-    }
+    return [...results, ...(await runDatabaseChecks(config, db, log))]
   } finally {
     await db.close()
   }
+}
+
+async function runConfigurationChecks(config: Config): Promise<CheckResult[]> {
+  const results: CheckResult[] = [{ name: 'configuration', ...ok('every setting is readable') }]
+  for (const [name, check] of Object.entries(configurationChecks)) {
+    const finding = await check(config)
+    if (finding !== undefined) results.push({ name, ...finding })
+  }
   return results
+}
+
+async function runDatabaseChecks(config: Config, db: Db, log: Log): Promise<CheckResult[]> {
+  const results: CheckResult[] = []
+  const masterKey = await findMasterKey(config, db).catch(() => undefined)
+  for (const [name, check] of Object.entries(databaseChecks)) {
+    const finding = await check({ config, db, masterKey, log })
+    if (finding !== undefined) results.push({ name, ...finding })
+  }
+  return results
+}
+
+const databasePlace = ({ databaseUrl, dataDir }: Config) =>
+  databaseUrl === undefined ? databaseFile(dataDir) : 'PostgreSQL'
+
+async function checkMigrations(config: Config, db: Db): Promise<CheckOutcome> {
+  const place = databasePlace(config)
+  const { missing, unknown } = await migrationState(db)
+  if (unknown.length > 0)
+    return fail(
+      `${place} has migrations that this version does not know: ${unknown.join(', ')}`,
+      'Use the version of Berth that migrated it, or a newer one.',
+    )
+  return missing.length > 0
+    ? fail(`${place} lacks migrations: ${missing.join(', ')}`, 'Run berth migrate, or start the server.')
+    : ok(`${place} is reachable and migrated`)
 }
 
 /** The database if it is reachable and has a schema that this version can read. */
@@ -358,7 +396,7 @@ async function openDatabaseForChecks(
   config: Config,
   log: Log,
 ): Promise<{ readonly finding: CheckOutcome; readonly db?: Db }> {
-  const place = config.databaseUrl === undefined ? databaseFile(config.dataDir) : 'PostgreSQL'
+  const place = databasePlace(config)
   if (config.databaseUrl === undefined && !existsSync(place))
     return {
       finding: fail(
@@ -369,23 +407,10 @@ async function openDatabaseForChecks(
   let db: Db | undefined
   try {
     db = await openDatabase(config, log)
-    const { missing, unknown } = await migrationState(db)
-    if (unknown.length > 0 || missing.length > 0) {
-      await db.close()
-      return {
-        finding:
-          unknown.length > 0
-            ? fail(
-                `${place} has migrations that this version does not know: ${unknown.join(', ')}`,
-                'Use the version of Berth that migrated it, or a newer one.',
-              )
-            : fail(
-                `${place} lacks migrations: ${missing.join(', ')}`,
-                'Run berth migrate, or start the server.',
-              ),
-      }
-    }
-    return { finding: ok(`${place} is reachable and migrated`), db }
+    const finding = await checkMigrations(config, db)
+    if (finding.result === 'ok') return { finding, db }
+    await db.close()
+    return { finding }
   } catch (error) {
     await db?.close().catch(() => undefined)
     return {

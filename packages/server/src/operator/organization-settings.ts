@@ -5,7 +5,6 @@ import { SetupError } from '../config/setup-errors.ts'
 import { updateOrganization } from '../iam/groups/organization.ts'
 import { createOnce, type Installation } from '../installation/installation.ts'
 import { readUsage } from '../registry/quota/usage.ts'
-import { recordEvent } from '../storage/changes/audit-events.ts'
 import {
   hasDefaultLimits,
   readCounts,
@@ -17,6 +16,7 @@ import { findOrganizationByName } from '../storage/organizations.ts'
 import { lockResource } from '../storage/resource-rows.ts'
 import type { GroupRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
+import { commandActor, type OperatorActor } from './actor.ts'
 
 /** Settings of organizations for the operator, with access to the database and no token. */
 
@@ -48,20 +48,14 @@ export async function organizationSettings(
     /** undefined removes a limit. */
     readonly limits: ReadonlyMap<ResourceKind, number | undefined>
   },
+  actor: OperatorActor = commandActor(store, 'berth admin organization'),
 ): Promise<OrganizationSettings> {
   return inTransaction(store.db, async (tx) => {
     const row = await lockOrganization(store, tx, uidOrName)
     if (changes.status === undefined && changes.limits.size === 0) return describe(store, tx, row)
     const status = changes.status === undefined ? undefined : statuses[changes.status]
     await updateOrganization(store, tx, row, { status, limits: changes.limits })
-    await recordEvent(tx, {
-      timeMs: store.clock(),
-      actor: 'system',
-      method: 'berth admin organization',
-      uid: row.uid,
-      requestId: '',
-      address: '',
-    })
+    await actor.record(tx, row.uid)
     return describe(store, tx, { ...row, status: status ?? row.status })
   })
 }
@@ -76,12 +70,18 @@ export async function applyGeneralLimits(
   await createOnce(db, () => inTransaction(db, (tx) => setDefaultLimits(tx, limits)))
 }
 
+export class OrganizationNotFound extends SetupError {
+  constructor(uidOrName: string) {
+    super(`organization ${uidOrName} does not exist`)
+  }
+}
+
 async function lockOrganization({ db }: Store, tx: Tx, uidOrName: string): Promise<GroupRow> {
   // A uid first: a name may look like one.
   const uid = parseUid(uidOrName) ?? (await findOrganizationByName(tx, uidOrName))
   const row =
     uid === undefined || depthOf(uid) > 0 ? undefined : await lockResource(db, tx, 'groups', uid, 'update')
-  if (row === undefined) throw new SetupError(`organization ${uidOrName} does not exist`)
+  if (row === undefined) throw new OrganizationNotFound(uidOrName)
   return row
 }
 

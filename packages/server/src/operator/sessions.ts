@@ -1,11 +1,11 @@
-import { parseUid } from '../api/uid.ts'
-import { SetupError, UsageError } from '../config/setup-errors.ts'
+import type { Uid } from '../api/uid.ts'
+import { SetupError } from '../config/setup-errors.ts'
 import type { Installation } from '../installation/installation.ts'
 import type { SessionVoucher } from '../pipeline/vouching.ts'
-import { recordEvent } from '../storage/changes/audit-events.ts'
 import { inTransaction } from '../storage/db.ts'
 import { endSessions } from '../tokens/sessions/sessions.ts'
 import { readVoucher, type VoucherColumns } from '../tokens/sessions/valid-sessions.ts'
+import { commandActor, type OperatorActor } from './actor.ts'
 
 /** Active sessions, for the operator to list and end, with access to the database and no token. */
 
@@ -22,19 +22,31 @@ export interface SessionSummary {
   readonly identityProvider: string
   /** What the client calls itself; '' for browsers. */
   readonly client: string
+  readonly userAgent: string
   readonly address: string
-  readonly createTime: string
-  readonly lastUsedTime: string
-  readonly expireTime: string
+  readonly createdMs: number
+  readonly lastUsedMs: number
+  readonly expiresMs: number
 }
 
-/** How many sessions are listed, the most recently used. */
-const LISTED_SESSIONS_MAX = 1000
+/** The session after which a page starts. */
+export interface SessionCursor {
+  readonly lastUsedMs: number
+  readonly id: string
+}
 
-/** Lists the sessions of an identity, or of all users, the most recently used first. */
+/** Lists sessions of an identity, or of all users, the most recently used first. */
 export async function listSessions(
   { store: { db, clock } }: Pick<Installation, 'store'>,
-  identity: string | undefined,
+  {
+    identity,
+    max,
+    after,
+  }: {
+    readonly identity?: Uid | undefined
+    readonly max: number
+    readonly after?: SessionCursor | undefined
+  },
 ): Promise<SessionSummary[]> {
   let query = db.kysely
     .selectFrom('sessions')
@@ -46,13 +58,19 @@ export async function listSessions(
     .selectAll('sessions')
     .select(['identities.email', 'identities.name'])
     .where('sessions.expires_ms', '>', clock())
-  if (identity !== undefined) query = query.where('sessions.identity_uid', '=', requireUid(identity))
+  if (identity !== undefined) query = query.where('sessions.identity_uid', '=', identity)
+  if (after !== undefined)
+    query = query.where((row) =>
+      row.or([
+        row('sessions.last_used_ms', '<', after.lastUsedMs),
+        row.and([row('sessions.last_used_ms', '=', after.lastUsedMs), row('sessions.id', '>', after.id)]),
+      ]),
+    )
   const rows = await query
     .orderBy('sessions.last_used_ms', 'desc')
     .orderBy('sessions.id')
-    .limit(LISTED_SESSIONS_MAX)
+    .limit(max)
     .execute()
-  const time = (ms: number) => new Date(Number(ms)).toISOString()
   return rows.map((row) => ({
     id: row.id,
     kind: row.kind,
@@ -61,10 +79,11 @@ export async function listSessions(
     method: row.method,
     ...vouchedBy(row),
     client: row.client,
+    userAgent: row.user_agent,
     address: row.address,
-    createTime: time(row.created_ms),
-    lastUsedTime: time(row.last_used_ms),
-    expireTime: time(row.expires_ms),
+    createdMs: Number(row.created_ms),
+    lastUsedMs: Number(row.last_used_ms),
+    expiresMs: Number(row.expires_ms),
   }))
 }
 
@@ -76,26 +95,19 @@ function vouchedBy(row: VoucherColumns): Pick<SessionSummary, 'vouchedBy' | 'ide
   }
 }
 
-/** Ends one session, or all of an identity; returns how many. Throws a SetupError if the session does not exist. */
+/** Ends one session, or all of an identity; returns how many. Throws SessionNotFound if the session does not exist. */
 export async function revokeSessions(
-  { store: { db, clock } }: Pick<Installation, 'store'>,
-  which: { readonly id: string } | { readonly identity: string },
+  { store }: Pick<Installation, 'store'>,
+  which: { readonly id: string } | { readonly identity: Uid },
+  actor: OperatorActor = commandActor(store, 'berth admin sessions revoke'),
 ): Promise<number> {
-  return inTransaction(db, async (tx) => {
-    const identity = 'identity' in which ? requireUid(which.identity) : await ownerOf(which.id)
+  return inTransaction(store.db, async (tx) => {
+    const identity = 'identity' in which ? which.identity : await ownerOf(which.id)
     const ended =
       'id' in which
         ? await endSessions(tx, 'id', which.id)
         : await endSessions(tx, 'identity_uid', which.identity)
-    if (ended > 0)
-      await recordEvent(tx, {
-        timeMs: clock(),
-        actor: 'system',
-        method: 'berth admin sessions revoke',
-        uid: identity,
-        requestId: '',
-        address: '',
-      })
+    if (ended > 0) await actor.record(tx, identity)
     return ended
 
     async function ownerOf(id: string): Promise<string> {
@@ -104,15 +116,14 @@ export async function revokeSessions(
         .select('identity_uid')
         .where('id', '=', id)
         .executeTakeFirst()
-      if (row === undefined) throw new SetupError(`there is no session ${id}`)
+      if (row === undefined) throw new SessionNotFound(id)
       return row.identity_uid
     }
   })
 }
 
-function requireUid(identity: string): string {
-  const uid = parseUid(identity)
-  if (uid === undefined)
-    throw new UsageError('--identity must be a uid: 40 hex digits, then segments of /16 hex digits')
-  return uid
+export class SessionNotFound extends SetupError {
+  constructor(id: string) {
+    super(`there is no session ${id}`)
+  }
 }

@@ -1,5 +1,5 @@
 import type { Installation } from '../installation/installation.ts'
-import { recordEvent } from '../storage/changes/audit-events.ts'
+import { commandActor, type OperatorActor } from './actor.ts'
 import { ensureFirstOrganization } from './bootstrap.ts'
 
 /** The signing keys, for the operator to list and replace, with access to the database and no token. */
@@ -29,22 +29,11 @@ export async function listSigningKeys({ keys }: Pick<Installation, 'keys'>): Pro
 
 /** Creates the next key; `now`: withdraws all others immediately. The audit log of the first organization records it. */
 export async function rotateSigningKeys(
-  installation: Installation,
+  installation: Pick<Installation, 'store' | 'keys'>,
   { now }: { readonly now: boolean },
+  actor: OperatorActor = commandActor(installation.store, `berth admin keys rotate${now ? ' --now' : ''}`),
 ): Promise<SigningKeySummary[]> {
   const { organization } = await ensureFirstOrganization(installation)
-  const { clock } = installation.store
-  await installation.keys.rotate({
-    now,
-    with: (tx) =>
-      recordEvent(tx, {
-        timeMs: clock(),
-        actor: 'system',
-        method: `berth admin keys rotate${now ? ' --now' : ''}`,
-        uid: organization.uid,
-        requestId: '',
-        address: '',
-      }),
-  })
+  await installation.keys.rotate({ now, with: (tx) => actor.record(tx, organization.uid) })
   return listSigningKeys(installation)
 }

@@ -82,6 +82,19 @@ export function authorizeVisible(caller: Caller, grants: Grants, needed: Capabil
   return { caller, grants, authorized: undefined, visible: { scopes } as unknown as VisibleScopes }
 }
 
+/**
+ * Authorizes an operator: `needed` on the platform. Throws code 7 for a narrowed token, whatever it grants: a token that is given away must
+ * not administer the server.
+ */
+export function authorizePlatform(caller: Caller, grants: Grants, needed: CapabilitySet): Authorization {
+  if (isNarrowed(caller))
+    throw permissionDenied(
+      'a token with narrowed scopes or capabilities cannot use the operator API; sign in as an operator',
+      '',
+    )
+  return authorizeScope(caller, grants, '', needed)
+}
+
 /** The scope of a group that publishes to anyone. For advisories/publish alone, which has read that it does. */
 export function publishedScope(group: string): AuthorizedScope {
   return { scope: group } as AuthorizedScope

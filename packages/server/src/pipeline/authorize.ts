@@ -1,4 +1,10 @@
-import { type CapabilitySet, capabilitySetOf } from '@berth/contract/capabilities.ts'
+import {
+  type CapabilitySet,
+  capabilitySetOf,
+  intersect,
+  noCapabilities,
+  operatorCapabilities,
+} from '@berth/contract/capabilities.ts'
 import { iam, iam_scope } from '@berth/contract/gen/annotations/auth_pb.js'
 import {
   type DescField,
@@ -11,6 +17,7 @@ import { invalidArgument } from '../api/errors.ts'
 import { parseUid, type Uid } from '../api/uid.ts'
 import {
   type Authorization,
+  authorizePlatform,
   authorizeScope,
   authorizeVisible,
   type Grants,
@@ -22,6 +29,8 @@ import type { Caller } from './call.ts'
 export type AccessRule =
   | { readonly kind: 'open' }
   | { readonly kind: 'unscoped'; readonly capabilities: CapabilitySet }
+  /** For operators: the capabilities on the platform. */
+  | { readonly kind: 'platform'; readonly capabilities: CapabilitySet }
   | {
       readonly kind: 'scoped'
       readonly capabilities: CapabilitySet
@@ -35,7 +44,8 @@ export function accessRuleOf(method: DescMethod): AccessRule {
   if (mode.case === 'disabled') return { kind: 'open' }
   if (mode.case === undefined) throw new Error(`${method} does not say who may call it`)
   const capabilities = capabilitySetOf(mode.value.capabilities)
-  if (mode.value.unscoped) return { kind: 'unscoped', capabilities }
+  const isForOperators = intersect(capabilities, operatorCapabilities) !== noCapabilities
+  if (mode.value.unscoped) return { kind: isForOperators ? 'platform' : 'unscoped', capabilities }
   const path = scopePath(method.input)
   if (path === undefined)
     throw new Error(`${method} is scoped, but no field of its request is marked as the scope`)
@@ -85,9 +95,14 @@ function authorizeWithoutScope(
   caller: Caller,
   grants: Grants,
 ): Authorization {
-  return rule.kind === 'open'
-    ? { caller, grants, authorized: undefined, visible: undefined }
-    : authorizeVisible(caller, grants, rule.capabilities)
+  switch (rule.kind) {
+    case 'open':
+      return { caller, grants, authorized: undefined, visible: undefined }
+    case 'platform':
+      return authorizePlatform(caller, grants, rule.capabilities)
+    case 'unscoped':
+      return authorizeVisible(caller, grants, rule.capabilities)
+  }
 }
 
 /** Returns the uid that a call is authorized at, if its request has a well-formed one. */

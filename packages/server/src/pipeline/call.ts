@@ -51,6 +51,8 @@ export interface Caller {
   readonly capabilities: CapabilitySet | undefined
   /** Id of the client's session that the token belongs to and ends with; undefined for workloads. */
   readonly session: string | undefined
+  /** `berth admin` issued the token on the server. */
+  readonly isFromServer?: true
   /** All that a token of the registry's token endpoint is valid for; undefined for other tokens. */
   readonly registryScopes?: readonly RegistryScope[]
   /** Without a token, or with one that the registry's token endpoint issued without credentials. Not counted, not audited. */

@@ -14,9 +14,10 @@ export class RestCall implements IncomingCall {
   warnings: IncomingCall['warnings'] = undefined
   readonly #request: HttpRequest
 
-  constructor(request: HttpRequest) {
+  /** `authorization`: the header, if the adapter has rewritten it. */
+  constructor(request: HttpRequest, authorization = request.headers.authorization) {
     this.requestId = request.id
-    this.authorizationHeader = request.headers.authorization
+    this.authorizationHeader = authorization
     this.record = request.record
     this.#request = request
   }

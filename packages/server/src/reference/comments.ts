@@ -11,12 +11,23 @@ export interface Comments {
 /** Reads packages/contract/gen/comments.json, which `npm run generate` writes beside the generated code. */
 export function readComments(): Comments {
   const path = fileURLToPath(import.meta.resolve('@berth/contract/gen/comments.json'))
-  const byName: Readonly<Record<string, string>> = JSON.parse(readFileSync(path, 'utf8'))
+  const byName: Readonly<Record<string, string>> = {
+    ...commentsOfOthers,
+    ...JSON.parse(readFileSync(path, 'utf8')),
+  }
   return {
     of: (desc) =>
       joinLines(byName['typeName' in desc ? desc.typeName : `${desc.parent.typeName}.${desc.name}`]),
     ofValue: (value) => joinLines(byName[`${value.parent.typeName}.${value.name}`]),
   }
+}
+
+/** Messages of Google that the schema uses, whose files have comments for other uses. */
+const commentsOfOthers: Readonly<Record<string, string>> = {
+  'google.type.Date': 'Day of the calendar, in UTC.',
+  'google.type.Date.year': 'Year, from 1970 to 9999.',
+  'google.type.Date.month': 'Month, from 1 to 12.',
+  'google.type.Date.day': 'Day of the month, from 1 to 31.',
 }
 
 /** Joins the lines of each paragraph: their line breaks have no meaning. */

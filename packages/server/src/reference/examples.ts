@@ -126,5 +126,6 @@ function singleValue(field: DescField, use: Use, ancestors: readonly DescMessage
 
 function wellKnown({ typeName }: DescMessage): string {
   if (typeName === 'google.protobuf.Timestamp') return TIME
+  if (typeName === 'google.protobuf.Value') return '30'
   return typeName === 'google.protobuf.Duration' ? '86400s' : '*'
 }

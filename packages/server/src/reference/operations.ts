@@ -403,7 +403,7 @@ function errorResponsesOf({ method, httpMethod, body }: Route): Operation['respo
     [400, true],
     [401, !isOpen],
     [403, !isOpen],
-    [404, (!isOpen && kind !== 'list') || method === Auth.method.getHeadlessSession],
+    [404, (!isOpen && !isUnscopedList(method)) || method === Auth.method.getHeadlessSession],
     [408, changes && kind !== 'delete'],
     [409, changes && method !== SecurityTokenService.method.exchange],
     [412, acceptsIfMatch(method) || (isOld && changes)],
@@ -418,6 +418,12 @@ function errorResponsesOf({ method, httpMethod, body }: Route): Operation['respo
   return Object.fromEntries(
     statuses.filter(([, applies]) => applies).map(([status]) => [status, errorResponseRef(status)]),
   )
+}
+
+/** Returns whether the method lists what the caller can see, in no scope that could be missing. */
+function isUnscopedList(method: DescMethod): boolean {
+  const { mode } = getOption(method, iam)
+  return standardMethod(method) === 'list' && mode.case === 'enabled' && mode.value.unscoped
 }
 
 function fieldAt(desc: DescMessage, path: readonly string[]): DescField {

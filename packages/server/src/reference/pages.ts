@@ -4,7 +4,13 @@ import { iconSvg } from '@berth/look/icon.ts'
 import { tokensCss } from '@berth/look/tokens.ts'
 import { errorBody } from '../api/error-body.ts'
 import { ApiError, Code } from '../api/errors.ts'
-import { IMMUTABLE, type StaticFile, sendStaticFile, staticFile } from '../port/documents/static-file.ts'
+import {
+  type Asset,
+  assetFinder,
+  type StaticFile,
+  sendStaticFile,
+  staticFile,
+} from '../port/documents/static-file.ts'
 import type { HttpHandler, HttpReply } from '../port/http.ts'
 import { readComments } from './comments.ts'
 import { GROUP } from './example-values.ts'
@@ -36,11 +42,6 @@ const rendererAt = import.meta.resolve('swagger-ui-dist/package.json')
 const pageAt = new URL('page/', import.meta.url)
 const rendererFile = (name: string) => new URL(name, rendererAt)
 const pageFile = (name: string) => new URL(name, pageAt)
-
-interface Asset {
-  readonly content: () => Promise<string>
-  readonly type: string
-}
 
 /** The renderer's files that the page loads. */
 const rendererAssets: Readonly<Record<string, Asset>> = {
@@ -79,22 +80,22 @@ export async function createReferencePages(options: ReferencePagesOptions): Prom
         'content-security-policy': POLICY,
         'cross-origin-opener-policy': 'same-origin',
       }),
-    ...Object.fromEntries(
-      Object.entries({ ...rendererAssets, ...ownAssets }).map(([name, { content, type }]) => [
+  }
+  const findAsset = assetFinder(
+    Object.fromEntries(
+      Object.entries({ ...rendererAssets, ...ownAssets }).map(([name, asset]) => [
         `/docs/${revision}/${name}`,
-        async () =>
-          staticFile(await content(), {
-            'content-type': `${type}; charset=utf-8`,
-            'cache-control': IMMUTABLE,
-          }),
+        asset,
       ]),
     ),
-  }
+  )
   const files = new Map<string, Promise<StaticFile>>()
 
   return async (request) => {
     const path = request.url.replace(/\?.*$/s, '')
     if (path === '/docs/') return { status: 308, headers: { location: '/docs' }, body: undefined }
+    const asset = findAsset(path)
+    if (asset !== undefined) return sendStaticFile(await asset, request)
     const build = Object.hasOwn(builders, path) ? builders[path] : undefined
     if (build === undefined) return noSuchPath(options.errorDomain)
     const cached = files.get(path) ?? build()

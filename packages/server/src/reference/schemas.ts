@@ -269,6 +269,8 @@ function wellKnown({ typeName }: Pick<DescMessage, 'typeName'>, use: Use): Schem
       return { type: 'string', pattern: DURATION_PATTERN }
     case 'google.protobuf.FieldMask':
       return { type: 'string' }
+    case 'google.protobuf.Value':
+      return {}
     default:
       throw new Error(`${typeName} has no schema`)
   }

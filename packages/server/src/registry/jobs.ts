@@ -17,3 +17,6 @@ export const retentionJob: JobKind = {
   name: 'retention',
   schedule: { table: 'repo_policies', column: 'uid', enabled: 'due_ms > 0' },
 }
+
+/** Records what organizations use. */
+export const usageJob: JobKind = { name: 'usage' }

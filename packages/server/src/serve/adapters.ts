@@ -13,6 +13,7 @@ import { createReflectionMethods } from '../gateway/grpc/reflection.ts'
 import { withCors } from '../gateway/rest/cors.ts'
 import { createRestHandler } from '../gateway/rest/handler.ts'
 import { createGrantsReader } from '../iam/grants-reader.ts'
+import { osvHandler } from '../osv/osv-handler.ts'
 import { createAuthenticator } from '../pipeline/authenticate.ts'
 import type { ReadGrants } from '../pipeline/authorization.ts'
 import { accessRuleOf } from '../pipeline/authorize.ts'
@@ -45,6 +46,7 @@ export interface Adapters {
   readonly registry: (path: string) => HttpHandler | undefined
   readonly auditExport: HttpHandler
   readonly feeds: HttpHandler
+  readonly osv: HttpHandler
   readonly rest: HttpHandler
   readonly grpc: GrpcHandler
   /** Health and all metrics, for the operator's own listener. */
@@ -125,6 +127,7 @@ export function createAdapters(deps: ServerDependencies): Adapters {
     feeds: withConfiguredCors(
       getOnly(publishedFeedHandler({ ...deps, ...addresses, ...methodPipeline, pipeline })),
     ),
+    osv: withConfiguredCors(osvHandler({ ...deps, ...addresses, ...methodPipeline, pipeline })),
     rest: withConfiguredCors(
       createRestHandler({
         ...methodPipeline,

@@ -1,16 +1,27 @@
 import { join } from 'node:path'
 import type { DocumentReader } from '../advisories/documents/document-reader.ts'
 import type { DownloadLimits } from '../advisories/feeds/download.ts'
+import { feedJob } from '../advisories/feeds/feed-job.ts'
 import { startFeedScheduler } from '../advisories/feeds/feed-scheduler.ts'
+import { contentsBacklogJob, contentsJob, contentsSweepJob } from '../contents/contents-job.ts'
+import { startReadingManifests } from '../contents/read-manifests.ts'
+import type { ImageReader } from '../contents/reading/image-reader.ts'
+import { startContentsSweep } from '../contents/sweep.ts'
+import { findingsJob, startFindingJob } from '../findings/finding-job.ts'
 import type { Config } from '../installation/config.ts'
+import { mailJob } from '../mail/outbox.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'
 import { gcScheduler } from '../registry/gc/scheduler.ts'
+import { backupJob, gcJob, retentionJob, scrubJob, usageJob } from '../registry/jobs.ts'
 import { retentionScheduler } from '../registry/retention/scheduler.ts'
+import { startUsageRecorder } from '../registry/usage/usage-recorder.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Outbound } from '../runtime/outbound/outbound.ts'
 import type { Tracer } from '../runtime/tracer.ts'
+import { signaturesJob, startSignatureJob } from '../signatures/signature-job.ts'
 import type { Ballast } from '../storage/engines/sqlite/ballast.ts'
-import { startExpiryJob } from '../storage/jobs/delete-expired.ts'
+import { expiryJob, startExpiryJob } from '../storage/jobs/delete-expired.ts'
+import type { JobKind } from '../storage/jobs/job-leases.ts'
 import type { Store } from '../storage/store.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { SigningKeys } from '../tokens/keys/signing-keys.ts'
@@ -28,6 +39,8 @@ const SECOND_MS = 1000
 export interface JobOverrides {
   /** Between two rounds of deleting expired rows. */
   readonly expiryIntervalMs?: number
+  /** Between two records of what organizations use. */
+  readonly usageIntervalMs?: number
   /** Between two looks for signing keys that another node has changed. */
   readonly keysIntervalMs?: number
   /** How often the node looks for due advisory feeds, and how it reads them. */
@@ -40,8 +53,18 @@ export interface JobOverrides {
   readonly garbageCollection?: { readonly pollMs?: number; readonly leaseMs?: number }
   /** How often the node looks for due retention of repositories. */
   readonly retention?: { readonly pollMs?: number; readonly leaseMs?: number }
+  /** Between two looks for packages and advisories to match. */
+  readonly findingsPollMs?: number
+  /** Between two looks for images whose signatures changed. */
+  readonly signaturesPollMs?: number
   /** How often the node looks for email that is due. */
   readonly mail?: { readonly pollMs?: number }
+  /** How often the node looks for images to read, and for manifests that are not queued. */
+  readonly contents?: {
+    readonly pollMs?: number
+    readonly leaseMs?: number
+    readonly sweepIntervalMs?: number
+  }
 }
 
 export interface BackgroundJobsOptions {
@@ -54,11 +77,29 @@ export interface BackgroundJobsOptions {
   readonly blobs: BlobStore
   readonly ballast: Ballast
   readonly documentReader: DocumentReader
+  readonly imageReader: ImageReader
   readonly feedOutbound: Outbound
   readonly metrics: Metrics
   readonly tracer: Tracer | undefined
   readonly log: Log
 }
+
+/** Every kind of job of a server and of `berth admin`. */
+export const jobKinds: readonly JobKind[] = [
+  feedJob,
+  retentionJob,
+  gcJob,
+  expiryJob,
+  usageJob,
+  mailJob,
+  findingsJob,
+  signaturesJob,
+  contentsJob,
+  contentsBacklogJob,
+  contentsSweepJob,
+  scrubJob,
+  backupJob,
+]
 
 /** Starts the jobs; returns the steps that stop them. */
 export function startBackgroundJobs({
@@ -70,6 +111,7 @@ export function startBackgroundJobs({
   blobs,
   ballast,
   documentReader,
+  imageReader,
   feedOutbound,
   metrics,
   tracer,
@@ -102,7 +144,7 @@ export function startBackgroundJobs({
     },
     onError: (err, repo) => log.error({ err, repo }, 'retention failed; retrying'),
   })
-  const expiryJob = startExpiryJob({
+  const expiry = startExpiryJob({
     ...background,
     tracer,
     auditRetentionMs: config.auditRetentionMs,
@@ -113,6 +155,35 @@ export function startBackgroundJobs({
     },
     onError: (err) => log.error({ err }, 'the job that deletes expired rows could not be leased; retrying'),
     onDone: () => metrics.recordJobRun('expiry', 'succeeded'),
+  })
+  const usage = startUsageRecorder({
+    ...background,
+    tracer,
+    intervalMs: overrides.usageIntervalMs,
+    onRun(outcome, err) {
+      metrics.recordJobRun('usage', outcome)
+      if (outcome === 'failed') log.error({ err }, 'recording usage failed; retrying')
+    },
+    onError: (err) => log.error({ err }, 'the job that records usage could not be leased; retrying'),
+  })
+  const findings = startFindingJob({
+    ...background,
+    pollMs: overrides.findingsPollMs,
+    tracer,
+    onRun(outcome, err) {
+      metrics.recordJobRun('findings', outcome)
+      if (outcome === 'failed') log.error({ err }, 'matching packages with advisories failed; retrying')
+    },
+  })
+  const signatures = startSignatureJob({
+    ...background,
+    blobs,
+    pollMs: overrides.signaturesPollMs,
+    tracer,
+    onRun(outcome, err) {
+      metrics.recordJobRun('image_signatures', outcome)
+      if (outcome === 'failed') log.error({ err }, 'verifying signatures of images failed; retrying')
+    },
   })
   const garbageCollection = gcScheduler({
     ...overrides.garbageCollection,
@@ -138,6 +209,28 @@ export function startBackgroundJobs({
   const mail =
     config.smtp &&
     startMail({ ...overrides.mail, smtp: config.smtp, store: background, authUrl, metrics, tracer, log })
+  const contents = startReadingManifests({
+    ...overrides.contents,
+    store: background,
+    blobs,
+    reader: imageReader,
+    tracer,
+    onRun({ outcome, ...run }) {
+      metrics.recordJobRun(
+        'image_contents',
+        outcome === 'read' || outcome === 'none' ? 'succeeded' : 'failed',
+      )
+      if (outcome === 'failed') log.warn(run, 'an image could not be read')
+      else log.debug({ outcome, ...run }, 'read a manifest')
+    },
+    onError: (err, manifest) => log.error({ err, manifest }, 'reading images failed; retrying'),
+  })
+  const contentsSweep = startContentsSweep({
+    store: background,
+    tracer,
+    intervalMs: overrides.contents?.sweepIntervalMs,
+    onError: (err) => log.error({ err }, 'looking for images to read failed; retrying'),
+  })
   const signingKeysWatcher = keys.watch({
     intervalMs: overrides.keysIntervalMs,
     onError(err) {
@@ -152,7 +245,12 @@ export function startBackgroundJobs({
     { name: 'garbage collection', run: () => garbageCollection.stop(), early: true },
     { name: 'retention', run: () => retention.stop(), early: true },
     { name: 'email', run: () => mail?.stop(), early: true },
-    { name: 'expiry', run: () => expiryJob.stop(), early: true },
+    { name: 'image contents', run: () => contents.stop(), early: true },
+    { name: 'image contents sweep', run: () => contentsSweep.stop(), early: true },
+    { name: 'expiry', run: () => expiry.stop(), early: true },
+    { name: 'findings', run: () => findings.stop(), early: true },
+    { name: 'image signatures', run: () => signatures.stop(), early: true },
+    { name: 'usage', run: () => usage.stop(), early: true },
     { name: 'signing keys', run: () => signingKeysWatcher.stop() },
   ]
 }

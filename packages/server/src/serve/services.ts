@@ -7,11 +7,18 @@ import { advisoriesService } from '../advisories/services/advisories.ts'
 import { advisoryDocumentsService } from '../advisories/services/advisory-documents.ts'
 import { advisoryFeedsService } from '../advisories/services/advisory-feeds.ts'
 import { advisoryPublicationsService } from '../advisories/services/advisory-publications.ts'
+import { advisorySummariesService } from '../advisories/services/advisory-summaries.ts'
 import type { ApiError } from '../api/errors.ts'
 import { fullMethodName } from '../api/method-name.ts'
 import { auditService } from '../audit/events.ts'
 import type { AuditRecorder } from '../audit/recorder.ts'
 import type { Addresses } from '../config/addresses.ts'
+import { createContentsReader } from '../contents/services/contents-reader.ts'
+import { imageContentsService } from '../contents/services/image-contents.ts'
+import { packageImagesService } from '../contents/services/package-images.ts'
+import { findingGroupDependents } from '../findings/group-dependents.ts'
+import { affectedImagesService, findingsService } from '../findings/services/findings.ts'
+import { accessService } from '../iam/access/access-service.ts'
 import { accountAssociationsService } from '../iam/account-associations.ts'
 import type { CloudProbes } from '../iam/cloud/probe.ts'
 import { externalGroupRoleMappingsService } from '../iam/external-group-role-mappings.ts'
@@ -26,6 +33,8 @@ import { identityProvidersService, type PkceSupport } from '../iam/identity-prov
 import { invitationsService } from '../iam/invitations.ts'
 import { roleBindingsService } from '../iam/role-bindings.ts'
 import { rolesService } from '../iam/roles.ts'
+import type { OperatorContext } from '../operator/services/context.ts'
+import { operatorServices } from '../operator/services/services.ts'
 import type { ReadGrants } from '../pipeline/authorization.ts'
 import {
   type Call,
@@ -37,19 +46,37 @@ import type { ClientAddressOf } from '../pipeline/limits/client-address.ts'
 import { limitClassOf } from '../pipeline/limits/limit-class.ts'
 import type { RateLimits } from '../pipeline/limits/rate-limits.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
+import { policyGroupDependents } from '../policies/group-dependents.ts'
+import type { DecisionRecorder } from '../policies/pull/decision-recorder.ts'
+import { bindingsService } from '../policies/services/bindings.ts'
+import { decisionsService } from '../policies/services/decisions.ts'
+import { overridesService } from '../policies/services/overrides.ts'
+import { policiesService } from '../policies/services/policies.ts'
 import type { BodyBudget } from '../port/bodies/body-budget.ts'
 import type { UnreadReplies } from '../port/bodies/unread-replies.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'
 import { registryGroupDependents } from '../registry/group-dependents.ts'
+import { referrersService } from '../registry/inspection/referrers.ts'
 import type { ManifestReader } from '../registry/manifests/manifest-reader.ts'
+import type { PullPolicies } from '../registry/oci/pull-policies.ts'
 import { imageConfigurationReader, imagesService } from '../registry/resources/images.ts'
 import { manifestsService } from '../registry/resources/manifests.ts'
 import { repoPoliciesService } from '../registry/resources/repo-policies.ts'
 import { reposService } from '../registry/resources/repos.ts'
+import { repoTagsService } from '../registry/resources/tags/repo-tags.ts'
+import { tagHistoryService } from '../registry/resources/tags/tag-moves.ts'
 import { tagsService } from '../registry/resources/tags.ts'
+import { repoSummariesService } from '../registry/summaries/repo-summaries.ts'
+import type { TransferCounter } from '../registry/usage/transfer-counter.ts'
+import { usageService } from '../registry/usage/usage-service.ts'
+import { visibilityService } from '../registry/visibility/visibility-service.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Outbound } from '../runtime/outbound/outbound.ts'
 import type { Tracer } from '../runtime/tracer.ts'
+import { searchService } from '../search/search-service.ts'
+import { createImageSignatureReader } from '../signatures/image-signatures.ts'
+import { signaturesService } from '../signatures/signatures-service.ts'
+import { signatureVerifiersService } from '../signatures/verifiers/signature-verifiers.ts'
 import { authService } from '../signin/auth-service/auth-service.ts'
 import type { ClientSetting } from '../signin/oauth/clients.ts'
 import type { OperatorProvider } from '../signin/providers/operator-providers.ts'
@@ -97,6 +124,11 @@ export interface ServerDependencies {
   readonly disk: DiskSpace
   /** Reads manifests and image configurations. */
   readonly manifests: ManifestReader
+  /** Counts pulls and pushes. */
+  readonly transfers: TransferCounter
+  /** Evaluates pulls. */
+  readonly pullPolicies: PullPolicies
+  readonly decisions: DecisionRecorder
   readonly audit: AuditRecorder
   readonly openOrganizations: boolean
   readonly ownersManageCatalog: boolean
@@ -122,6 +154,8 @@ export interface ServerDependencies {
   readonly unread: UnreadReplies
   /** Undefined: version 1 has no end date. */
   readonly deprecation: Deprecation | undefined
+  /** Of the operator API: the configuration, and what runs in the background. */
+  readonly operator: Pick<OperatorContext, 'config' | 'storageRunner' | 'jobKinds'>
   readonly metrics: Metrics
   /** What /readyz and gRPC health check besides the database. */
   readonly readinessChecks?: readonly ReadinessCheck[]
@@ -184,10 +218,20 @@ export function createServices(
     },
     aws: deps.aws,
   }
+  const contents = createContentsReader(store, deps)
   return [
-    groupsService(store, { ...deps, dependents: [registryGroupDependents, advisoryGroupDependents] }),
+    groupsService(store, {
+      ...deps,
+      dependents: [
+        registryGroupDependents,
+        advisoryGroupDependents,
+        findingGroupDependents,
+        policyGroupDependents,
+      ],
+    }),
     identitiesService(store, lastSeen, { ...deps, ownIssuer: addresses.authUrl }),
     groupPathsService(store),
+    accessService({ store, lastSeen, rules: deps, methods }),
     rolesService(store),
     roleBindingsService(store),
     versionOneRoleBindings(store),
@@ -198,15 +242,32 @@ export function createServices(
     accountAssociationsService(store, deps.cloudProbes),
     reposService(store, addresses),
     tagsService(store),
-    registryService(store, addresses, imageConfigurationReader(store, deps.blobs, deps.manifests)),
+    repoTagsService(store),
+    tagHistoryService(store),
+    visibilityService(store),
+    registryService(store, addresses, imageConfigurationReader(store, deps.blobs, deps.manifests), contents),
     subscriptionsService,
     imagesService(store, deps.blobs, deps.manifests),
     repoPoliciesService(store),
-    manifestsService(store),
+    manifestsService(store, deps.blobs, deps.manifests),
+    referrersService(store),
+    imageContentsService(store, contents),
+    packageImagesService(store),
+    signatureVerifiersService(store),
+    signaturesService(store, createImageSignatureReader({ ...store, blobs: deps.blobs })),
+    repoSummariesService(store),
+    usageService(store),
+    policiesService(store),
+    bindingsService(store),
+    overridesService(store),
+    decisionsService(store, deps.decisions),
     advisoriesService(store),
     advisoryDocumentsService(store, deps.documentReader),
     advisoryFeedsService(store, { plainHttp: deps.plainHttpIssuers }),
     advisoryPublicationsService(store),
+    advisorySummariesService(store),
+    findingsService(store, { contents, addresses: deps.addresses }),
+    affectedImagesService(store),
     explainService(assumeOptions),
     securityTokenService({
       ...assumeOptions,
@@ -243,6 +304,8 @@ export function createServices(
       onRefused: auditDenied,
     }),
     auditService(store, methods),
+    searchService(store, addresses),
+    ...operatorServices({ ...deps.operator, store, addresses, keys, disk: deps.disk, log }),
     v1PingService,
     implement(PingService, {
       ping: async () => ({

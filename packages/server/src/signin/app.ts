@@ -1,13 +1,13 @@
 import { Hono } from 'hono'
 import { routePath } from 'hono/route'
-import { sendStaticFile } from '../port/documents/static-file.ts'
+import { assetFinder, sendStaticFile } from '../port/documents/static-file.ts'
 import type { HttpHandler, HttpRequest } from '../port/http.ts'
 import { RestCall } from '../port/rest-call.ts'
 import { accountRoutes } from './accounts/account-routes.ts'
 import { inviteRoutes } from './accounts/invite-routes.ts'
 import { registerRoutes } from './accounts/register-routes.ts'
 import { setupRoutes } from './accounts/setup-routes.ts'
-import { consoleFiles } from './console/console-files.ts'
+import { consoleAssets } from './console/console-files.ts'
 import { consoleRoutes } from './console/console-routes.ts'
 import type { PortBindings, SignInContext, SignInEnv } from './context.ts'
 import type { SignInOptions } from './handler.ts'
@@ -41,14 +41,11 @@ export function createSignInHandler(options: SignInOptions): HttpHandler {
       userAgent: (c.req.header('user-agent') ?? '').slice(0, USER_AGENT_CHARS_MAX),
     }),
   })
-  const assets = [pageAssets(), consoleFiles()]
+  const findAsset = assetFinder({ ...pageAssets(), ...consoleAssets() })
   return async (request) => {
     if (request.method === 'GET') {
-      const path = pathOf(request)
-      for (const find of assets) {
-        const file = find(path)
-        if (file !== undefined) return sendStaticFile(await file, request)
-      }
+      const asset = findAsset(pathOf(request))
+      if (asset !== undefined) return sendStaticFile(await asset, request)
     }
     const response = await app.fetch(toWebRequest(request, options.authUrl), {
       address: request.address,

@@ -7,7 +7,7 @@ import type { SignInContext } from './context.ts'
 /** Whether `signInHandler` serves a request. Only browsers get a page for `/`. */
 export function isSignInRequest(path: string, request: Pick<HttpRequest, 'method' | 'headers'>): boolean {
   if (path === '/') return isBrowserRequest(request)
-  return /^\/(sign-in|sign-out|setup|account|oauth|device|invite|orgcheck|console|console-assets)(\/|$)/.test(
+  return /^\/(sign-in|sign-out|setup|start|account|oauth|device|invite|orgcheck|console|console-assets)(\/|$)/.test(
     path,
   )
 }

@@ -37,24 +37,29 @@ async function insertWith(
   }
 }
 
-/** Adds to the `number` column of rows, and inserts the rows that do not exist. */
+/** Adds to the `numbers` columns of rows, and inserts the rows that do not exist. */
 export async function incrementRows<T extends keyof Tables & string>(
   db: Db,
   tx: Tx,
   table: T,
   rows: readonly Tables[NoInfer<T>][],
-  { key, number }: { readonly key: readonly string[]; readonly number: string },
+  { key, numbers }: { readonly key: readonly string[]; readonly numbers: readonly string[] },
 ): Promise<void> {
-  const end = ` on conflict (${key.join(', ')}) do update set ${number} = ${table}.${number} + excluded.${number}`
+  const sums = numbers.map((column) => `${column} = ${table}.${column} + excluded.${column}`)
+  const end = ` on conflict (${key.join(', ')}) do update set ${sums.join(', ')}`
   await insertWith(db, tx, table, rows, end)
 }
 
-/** Returns the keys that exist in a table; all keys have the same columns. */
+/**
+ * Returns the keys that exist in a table; all keys have the same columns. `lock`: their rows are not deleted before the transaction ends, and
+ * rows that another transaction has locked are left out.
+ */
 export async function existingKeys<T extends keyof Tables & string, K extends keyof Tables[T] & string>(
   db: Db,
   tx: Tx,
   table: T,
   keys: readonly Pick<Tables[T], K>[],
+  { lock = false }: { readonly lock?: boolean } = {},
 ): Promise<Pick<Tables[T], K>[]> {
   const [first] = keys
   if (first === undefined) return []
@@ -63,7 +68,7 @@ export async function existingKeys<T extends keyof Tables & string, K extends ke
   for (const batch of batches(keys, columns.length)) {
     const sql = sqlText(db.engine)
     await yieldToEventLoop()
-    const text = `select ${columns.join(', ')} from ${table} where ${isOneOf(sql, batch, columns)}`
+    const text = `select ${columns.join(', ')} from ${table} where ${isOneOf(sql, batch, columns)}${lock ? db.rules.lockForShareSkipping : ''}`
     found.push(...(await runInTransaction<Pick<Tables[T], K>>(tx, text, sql)))
   }
   return found

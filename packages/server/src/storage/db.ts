@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import {
@@ -47,6 +48,8 @@ export type DbSource =
 
 export interface Db {
   readonly engine: Engine
+  /** Identifies this process among those that use the database: 16 hexadecimal digits (storage/jobs/nodes.ts). */
+  readonly node: string
   /** Undefined for a database in the memory of this process. */
   readonly source: DbSource | undefined
   readonly kysely: Kysely<Tables>
@@ -111,6 +114,12 @@ export function makePrivateDirectory(path: string): void {
   }
 }
 
+const NODE_ID_BYTES = 8
+
+function newNodeId(): string {
+  return randomBytes(NODE_ID_BYTES).toString('hex')
+}
+
 const SQLITE_HEADER = 'SQLite format 3\0'
 
 /** SQLite treats some damaged files as empty databases; such a file must not look like a new installation. */
@@ -145,6 +154,7 @@ export async function openSqliteDb(file: string, meter?: DatabaseMeter, tracer?:
   const readers = readerPool(file)
   const db: Db = {
     engine: 'sqlite',
+    node: newNodeId(),
     source: { engine: 'sqlite', file },
     kysely,
     rules: sqlite.rules,
@@ -195,6 +205,7 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
   const connectionPermits = createPermits(shares.connections)
   const transactionPermits = createPermits(shares.transactions)
   const source = { connections, permits: connectionPermits, meter }
+  const node = newNodeId()
   const openFor = (work: 'request' | 'background') => {
     const dialect = postgres.postgresDialect(source, work)
     const db = postgresLikeDb(
@@ -203,6 +214,7 @@ export async function openPostgresDb(url: string, options: PostgresOptions): Pro
     )
     return {
       ...db,
+      node,
       source: { engine: 'postgres', url },
       transaction: (...change) => withPermit(transactionPermits, () => db.transaction(...change)),
       readOnlyReason: () => connections.readOnlyReason(),
@@ -234,6 +246,7 @@ export function postgresLikeDb(dialect: KyselyDialect, rules: EngineRules): Db {
   const kysely = new Kysely<Tables>({ dialect })
   const db: Db = {
     engine: 'postgres',
+    node: newNodeId(),
     source: undefined,
     kysely,
     rules,

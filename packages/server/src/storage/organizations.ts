@@ -14,8 +14,11 @@ export async function findOrganizationByName(reader: Reader, name: string): Prom
   return row?.uid
 }
 
+/** Tables whose primary key starts with `root`. */
+type TableByRoot = ListedTable | 'usage_days' | 'repo_usage_days'
+
 /** Iterates over the organizations that have rows in a table, in order. */
-export async function* iterateRoots(db: Db, table: ListedTable): AsyncGenerator<string, void> {
+export async function* iterateRoots(db: Db, table: TableByRoot): AsyncGenerator<string, void> {
   for (let after = ''; ; ) {
     const roots = await firstRoots(db, table, ROOTS_PER_BATCH, after)
     yield* roots
@@ -25,7 +28,7 @@ export async function* iterateRoots(db: Db, table: ListedTable): AsyncGenerator<
 }
 
 /** Returns the first organizations that have rows in a table: one index lookup for each, without a scan of their rows. */
-export async function firstRoots(db: Db, table: ListedTable, max: number, after = ''): Promise<string[]> {
+export async function firstRoots(db: Db, table: TableByRoot, max: number, after = ''): Promise<string[]> {
   const sql = sqlText(db.engine)
   const text = `
     with recursive found (root) as (

@@ -75,7 +75,16 @@ const LATENCY_SECONDS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ]
 
-export type MetricJobName = 'advisory_feeds' | 'collection' | 'expiry' | 'retention' | 'signing_keys'
+export type MetricJobName =
+  | 'advisory_feeds'
+  | 'collection'
+  | 'expiry'
+  | 'image_contents'
+  | 'image_signatures'
+  | 'retention'
+  | 'signing_keys'
+  | 'findings'
+  | 'usage'
 
 export function createMetrics(): Metrics {
   const registry = new Registry()

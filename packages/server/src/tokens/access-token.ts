@@ -14,7 +14,7 @@ import type { SigningKeys } from './keys/signing-keys.ts'
 
 /**
  * Access tokens of this server: JWTs of one hour. They identify the caller and narrow its access, but never contain its permissions. `berth`
- * is the only private claim: `{ scopes?: uid[], cap?: encoded set, sid?: id of a session }`.
+ * is the only private claim: `{ scopes?: uid[], cap?: encoded set, sid?: id of a session, adm?: true }`.
  */
 
 export interface AccessTokenRequest {
@@ -27,6 +27,8 @@ export interface AccessTokenRequest {
   readonly capabilities?: CapabilitySet
   /** Id of the session with which the token ends. */
   readonly session?: string
+  /** Marks a token that `berth admin` issues on the server. */
+  readonly isFromServer?: true
   /** The token expires at this time, or earlier at its usual expiry. */
   readonly notAfterMs?: number
   /** Issues a registry token, which is valid only for these scopes. */
@@ -104,7 +106,7 @@ export function accessTokens({
 
   return {
     async issue({ identity, audiences, actor, registryScopes, notAfterMs = Infinity, ...bounds }) {
-      const { scopes, capabilities, session } = bounds
+      const { scopes, capabilities, session, isFromServer } = bounds
       const key = await keys.current()
       const [type, lifetimeMs] =
         registryScopes === undefined
@@ -116,6 +118,7 @@ export function accessTokens({
         ...(scopes === undefined ? {} : { scopes }),
         ...(capabilities === undefined ? {} : { cap: encodeCapabilitySet(capabilities) }),
         ...(session === undefined ? {} : { sid: session }),
+        ...(isFromServer === true && { adm: true }),
       }
       const token = await signJwt(key, type, {
         iss: issuer,
@@ -153,13 +156,18 @@ function isRegistryScope(entry: unknown): entry is RegistryScope {
 export function readBerthClaim(claim: unknown): Omit<Caller, 'identity'> | undefined {
   if (claim === undefined) return { scopes: undefined, capabilities: undefined, session: undefined }
   if (typeof claim !== 'object' || claim === null) return undefined
-  const { scopes, cap, sid } = claim as Readonly<Record<'scopes' | 'cap' | 'sid', unknown>>
+  const { scopes, cap, sid, adm } = claim as Readonly<Record<'scopes' | 'cap' | 'sid' | 'adm', unknown>>
   const list = Array.isArray(scopes) ? scopes : undefined
   if (scopes !== undefined && !list?.every((scope) => typeof scope === 'string')) return undefined
   const capabilities = cap === undefined ? undefined : decodeCapabilitySet(cap)
   if (cap !== undefined && capabilities === undefined) return undefined
   if (sid !== undefined && typeof sid !== 'string') return undefined
-  return { scopes: list as string[] | undefined, capabilities, session: sid }
+  return {
+    scopes: list as string[] | undefined,
+    capabilities,
+    session: sid,
+    ...(adm === true && { isFromServer: true }),
+  }
 }
 
 function refusal(error: unknown) {

@@ -1,6 +1,6 @@
 import type { Format } from '@berth/advisory-formats/advisory-record.ts'
 import { findDocuments } from '@berth/advisory-formats/archives/find-documents.ts'
-import type { ImportSummary } from '@berth/advisory-formats/import-summary.ts'
+import type { ImportSummary } from '@berth/advisory-formats/import/import-summary.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Uid } from '../../api/uid.ts'
 import type { Outbound } from '../../runtime/outbound/outbound.ts'

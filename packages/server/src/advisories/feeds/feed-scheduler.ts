@@ -2,7 +2,7 @@ import {
   type Counts,
   createImportSummary,
   type ImportSummary,
-} from '@berth/advisory-formats/import-summary.ts'
+} from '@berth/advisory-formats/import/import-summary.ts'
 import { ImportCountsSchema } from '@berth/contract/gen/berth/vulnerabilities/v1/feeds_pb.js'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { ApiError } from '../../api/errors.ts'

@@ -7,6 +7,7 @@ import type { Db, Tx } from '../../storage/db.ts'
 import { requireWithinTableLimit } from '../../storage/resource-rows.ts'
 import type { AdvisoryRow, WithdrawnAdvisoryRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
+import { updateAdvisoryPackages } from '../packages/advisory-packages.ts'
 import { countedIndexKeysOf, indexKeysOf } from '../search/facets.ts'
 import { addSearchableTexts } from '../search/suffix-index.ts'
 import { updateTextCounts } from '../search/text-counts.ts'
@@ -142,6 +143,7 @@ async function replaceRows(
   await insertRows(db, tx, 'advisory_postings', addedEntries)
   await updateValueCounts(db, tx, [...countChangesOf(wasLive, -1), ...countChangesOf(live, 1)])
   await updateTextCounts(db, tx, wasLive, live)
+  await updateAdvisoryPackages(db, tx, wasLive, live)
   if (firstRow !== undefined) await addSearchableTexts(db, tx, firstRow.root, live.map(toAdvisory))
 }
 

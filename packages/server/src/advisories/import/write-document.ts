@@ -7,6 +7,7 @@ import type { Db, Tx } from '../../storage/db.ts'
 import type { AdvisoryDocumentRow, AdvisoryScoreRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { type RecordsOf, requireRecords } from '../documents/stored-documents.ts'
+import { queueScoreChanges } from '../packages/advisory-packages.ts'
 import { writeDetailedRecords, writeSecdbRecords } from './advisory-changes.ts'
 import { equalBytes, readInBatches } from './advisory-rows.ts'
 import { mergeRecords, type RecordVersion } from './merge-records.ts'
@@ -303,5 +304,7 @@ async function writeScores(
     dropped.map(({ alias, component }) => ({ root, alias, parent, format, id, component })),
   )
   await insertRows(db, tx, 'advisory_scores', added)
-  return new Set([...added, ...dropped].map(({ alias }) => alias)).size
+  const changed = new Set([...added, ...dropped].map(({ alias }) => alias))
+  await queueScoreChanges(db, tx, parent, [...changed])
+  return changed.size
 }

@@ -18,21 +18,22 @@ export interface AdvisoryBundle {
   readonly advisories: readonly PublishedAdvisory[]
 }
 
-/** By advisory id, with severities, withdrawn advisories included. `id`: only this one. */
+/** By advisory id, with severities, withdrawn advisories included. `ids`: only these. */
 export function readByAdvisoryId(
   reads: DatabaseReader,
   group: Uid,
-  id?: string,
+  ...ids: readonly string[]
 ): AsyncGenerator<AdvisoryBundle> {
+  const only = ids.length === 0 ? undefined : ids
   const rows = (table: Table) =>
-    readPages(reads, group, { table, keys: ['advisory_id'], only: id, extraColumn: 'osv' })
+    readPages(reads, group, { table, keys: ['advisory_id'], only, extraColumn: 'osv' })
   return bundleByName(mergePages(rows('advisories'), rows('withdrawn_advisories')), (all) =>
     addScores(reads, all),
   )
 }
 
 /** Adds severities and when they changed. */
-async function addScores(reads: DatabaseReader, page: readonly PublishedAdvisory[]): Promise<void> {
+export async function addScores(reads: DatabaseReader, page: readonly PublishedAdvisory[]): Promise<void> {
   const advisories = page.map(({ advisory }) => advisory)
   await addSeverities(reads, advisories)
   const own = page.flatMap(({ advisory, osv }) =>
@@ -59,7 +60,13 @@ export function readByArtifact(
   group: Uid,
   name?: string,
 ): AsyncGenerator<AdvisoryBundle> {
-  return bundleByName(readPages(reads, group, { table: 'advisories', keys: ['artifact_name'], only: name }))
+  return bundleByName(
+    readPages(reads, group, {
+      table: 'advisories',
+      keys: ['artifact_name'],
+      only: name === undefined ? undefined : [name],
+    }),
+  )
 }
 
 /** Whether an artifact has an advisory. */
@@ -98,13 +105,13 @@ interface PageOrder {
   readonly startCondition?: string
   /** A column that only this order needs. */
   readonly extraColumn?: 'osv'
-  /** The only value of the first key. */
-  readonly only?: string | undefined
+  /** The only values of the first key. */
+  readonly only?: readonly string[] | undefined
 }
 
 const PAGE_SIZE = 500
 
-const columns = [
+export const publishedColumns = [
   ...[
     'uid',
     'advisory_id',
@@ -116,7 +123,7 @@ const columns = [
     'content',
   ],
   ...['created_ms', 'updated_ms'],
-].join(', ')
+]
 
 async function* readPages(
   reads: DatabaseReader,
@@ -125,11 +132,13 @@ async function* readPages(
 ): AsyncGenerator<KeyedRow[]> {
   const [first] = keys
   const order = [...keys, 'uid']
-  const selected = [columns, also ?? [], table === 'advisories' ? [] : 'deleted_ms'].flat().join(', ')
+  const selected = [...publishedColumns, also ?? [], table === 'advisories' ? [] : 'deleted_ms']
+    .flat()
+    .join(', ')
   for (let last: PublishedRow | undefined; ; ) {
     const sql = sqlText(reads.engine)
     let text = `select ${selected} from ${table} where root = ${sql.bind(rootOf(group))} and ${where}`
-    if (only !== undefined) text += ` and ${first} = ${sql.bind(only)}`
+    if (only !== undefined) text += ` and ${first} in (${sql.bindAll(only)})`
     if (last === undefined) {
       text += ` and ${begin}`
     } else {

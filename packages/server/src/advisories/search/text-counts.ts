@@ -187,5 +187,5 @@ export async function updateTextCounts(
     return n === 0 ? [] : [{ ...row, n }]
   })
   const key = ['root', 'parent', 'part']
-  await incrementRows(db, tx, 'advisory_part_counts', changed, { key, number: 'n' })
+  await incrementRows(db, tx, 'advisory_part_counts', changed, { key, numbers: ['n'] })
 }

@@ -29,7 +29,7 @@ export async function updateValueCounts(db: Db, tx: Tx, changes: readonly ValueC
   const added = changed.map(([, row]) => row)
   await incrementRows(db, tx, 'advisory_posting_counts', added, {
     key: ['root', 'value', 'parent'],
-    number: 'n',
+    numbers: ['n'],
   })
 }
 

@@ -1,5 +1,10 @@
 import type { Score } from '@berth/advisory-formats/advisory-record.ts'
-import type { Advisory } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import {
+  type Advisory,
+  type Severity,
+  SeveritySchema,
+} from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
+import { fromBinary } from '@bufbuild/protobuf'
 import { pathOf, rootOf } from '../../api/uid.ts'
 import type { Db } from '../../storage/db.ts'
 import type { AdvisoryScoreRow } from '../../storage/schema/tables.ts'
@@ -9,6 +14,8 @@ import { runText, sqlText } from '../../storage/sql-text.ts'
  * Severities are found by the aliases of advisories: the scores of a vulnerability in a group's documents apply to the advisories of that
  * group and of its descendants.
  */
+
+export const parseSeverity = (content: Uint8Array): Severity => fromBinary(SeveritySchema, content)
 
 const aliasKey = (root: string, alias: string) => `${root} ${alias}`
 

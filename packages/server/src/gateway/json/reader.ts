@@ -12,6 +12,7 @@ import {
   type MessageShape,
   ScalarType,
 } from '@bufbuild/protobuf'
+import { ListValueSchema, NullValue, type Value, ValueSchema } from '@bufbuild/protobuf/wkt'
 import { invalidArgument, invalidPart } from '../../api/errors.ts'
 import { fieldByName, isLeafMessage } from '../../api/field-mask.ts'
 import { limits } from '../../config/limits.ts'
@@ -272,8 +273,9 @@ function readMessage(
       if (Object.hasOwn(json, other)) throw violationAt(join(at, name), 'is repeated')
     }
     const value = (json as Record<string, unknown>)[name]
-    if (value === null) continue
     const { field } = member
+    // null is a value of google.protobuf.Value; of other types, it is an unset field.
+    if (value === null && (field.fieldKind !== 'message' || field.message !== ValueSchema)) continue
     const read = member.read(value, join(at, name))
     if (field.oneof === undefined) {
       message[field.localName] = read
@@ -442,12 +444,31 @@ function wellKnownReader(desc: DescMessage): ValueReader | undefined {
       }
     case 'google.protobuf.FieldMask':
       return (json, at) => Object.assign(create(desc), { paths: maskPaths(text(json, at), at) })
+    case 'google.protobuf.Value':
+      return readAnyValue
     case 'google.protobuf.Empty':
       return undefined
     default:
       if (desc.typeName.startsWith('google.protobuf.')) throw new Error(`${desc.typeName} has no JSON reader`)
       return undefined
   }
+}
+
+/** Any JSON value. The text was scanned before, so its depth is limited. */
+function readAnyValue(json: unknown, at: string): Value {
+  const value = (kind: Value['kind']): Value => ({ $typeName: 'google.protobuf.Value', kind })
+  if (json === null) return value({ case: 'nullValue', value: NullValue.NULL_VALUE })
+  if (typeof json === 'string') return value({ case: 'stringValue', value: text(json, at) })
+  if (typeof json === 'number') return value({ case: 'numberValue', value: json })
+  if (typeof json === 'boolean') return value({ case: 'boolValue', value: json })
+  if (Array.isArray(json)) {
+    const values = json.map((element, index) => readAnyValue(element, `${at}[${index}]`))
+    return value({ case: 'listValue', value: create(ListValueSchema, { values }) })
+  }
+  const fields: Record<string, Value> = Object.create(null)
+  for (const [name, member] of Object.entries(json as object))
+    fields[text(name, at)] = readAnyValue(member, join(at, name))
+  return value({ case: 'structValue', value: { $typeName: 'google.protobuf.Struct', fields } })
 }
 
 /** The paths of a field mask in JSON, as proto names; an empty text has none. */

@@ -7,7 +7,7 @@ import {
   type MessageShape,
   ScalarType,
 } from '@bufbuild/protobuf'
-import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
+import { FeatureSet_FieldPresence, type Value } from '@bufbuild/protobuf/wkt'
 import { camelCasePath } from '../../api/field-mask.ts'
 
 /**
@@ -46,6 +46,25 @@ const wellKnown: Readonly<Record<string, (message: never) => string>> = {
   'google.protobuf.FieldMask': ({ paths }: { paths: readonly string[] }) =>
     quote(paths.map(camelCasePath).join(',')),
   'google.protobuf.Empty': () => '{}',
+  'google.protobuf.Value': anyValueText,
+}
+
+/** A value without a kind, which only gRPC can send, is null. */
+function anyValueText({ kind }: Value): string {
+  switch (kind.case) {
+    case 'stringValue':
+      return quote(kind.value)
+    case 'numberValue':
+      return numberText(kind.value)
+    case 'boolValue':
+      return String(kind.value)
+    case 'listValue':
+      return list(kind.value.values, anyValueText as Write)
+    case 'structValue':
+      return map(kind.value.fields, anyValueText as Write)
+    default:
+      return 'null'
+  }
 }
 
 function cellOf(desc: DescMessage, dialect: Dialect): Cell {

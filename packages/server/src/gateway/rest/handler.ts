@@ -122,7 +122,7 @@ export function createRestHandler(options: RestOptions): HttpHandler {
 }
 
 /** Returns the reply, or fails with code 4 when it takes too long, which cancels what the handler waits for. */
-export function withDeadline<T extends Message>(reply: Promise<T>, ms: number): Promise<T> {
+export function withDeadline<T>(reply: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       const exceeded = deadlineExceeded()

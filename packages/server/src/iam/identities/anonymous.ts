@@ -37,6 +37,7 @@ export async function ensureAnonymousIdentity({ db, clock }: Pick<Store, 'db' | 
       issuer: '',
       subject: '',
       registered_through: '',
+      keys_expire_ms: 0,
       last_seen_ms: now,
       created_ms: now,
       updated_ms: now,

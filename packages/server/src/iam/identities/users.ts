@@ -86,6 +86,7 @@ export async function registerUser(
     issuer: user.issuer,
     subject: user.subject,
     registered_through: recordedProviderOf(voucher),
+    keys_expire_ms: 0,
     last_seen_ms: now,
     created_ms: now,
     updated_ms: now,

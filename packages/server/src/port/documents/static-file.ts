@@ -13,8 +13,7 @@ const YEAR_SECONDS = 365 * 24 * 3600
 /** Larger saves a few percent, and takes many times as long. */
 const BROTLI_QUALITY = 9
 
-/** For a file whose address contains its revision. */
-export const IMMUTABLE = `public, max-age=${YEAR_SECONDS}, immutable`
+const IMMUTABLE = `public, max-age=${YEAR_SECONDS}, immutable`
 
 /** A file as it is kept: no request compresses or decompresses anything. */
 export interface StaticFile {
@@ -47,6 +46,33 @@ export async function staticFile(
       vary: 'accept-encoding',
     },
     etag,
+  }
+}
+
+/** A file that pages load, at an address that changes with the content. */
+export interface Asset {
+  readonly content: () => string | Uint8Array | Promise<string>
+  /** Without a character set: text is UTF-8. */
+  readonly type: string
+}
+
+/** Returns a look-up by path. Each asset is read and compressed when it is first requested. */
+export function assetFinder(
+  assets: Readonly<Record<string, Asset>>,
+): (path: string) => Promise<StaticFile> | undefined {
+  const files = new Map<string, Promise<StaticFile>>()
+  const load = async ({ content, type }: Asset) =>
+    staticFile(await content(), {
+      'content-type': `${type}; charset=utf-8`,
+      'cache-control': IMMUTABLE,
+      'cross-origin-resource-policy': 'same-origin',
+    })
+  return (path) => {
+    const asset = Object.hasOwn(assets, path) ? assets[path] : undefined
+    if (asset === undefined) return undefined
+    const file = files.get(path) ?? load(asset)
+    files.set(path, file)
+    return file
   }
 }
 

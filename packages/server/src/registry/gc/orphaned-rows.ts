@@ -26,7 +26,7 @@ export async function collectOrphanedRows(run: GcRun): Promise<void> {
 
 /** Images count towards their organization, so they are deleted together with their counts. */
 function isImageTable(table: string): boolean {
-  return ['manifests', 'manifest_references', 'repo_blobs', 'uploads'].includes(table)
+  return ['manifests', 'manifest_references', 'manifest_contents', 'repo_blobs', 'uploads'].includes(table)
 }
 
 function deleteOrphanedRows(

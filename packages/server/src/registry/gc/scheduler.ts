@@ -5,7 +5,7 @@ import { type JobScheduler, startJobScheduler } from '../../storage/jobs/job-sch
 import type { Store } from '../../storage/store.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { gcJob } from '../jobs.ts'
-import { collectGarbage } from './garbage-collection.ts'
+import { collectRecorded } from '../runs/garbage-collection-run.ts'
 import type { GcReport } from './run.ts'
 
 export interface GcSchedulerOptions {
@@ -50,7 +50,13 @@ export function gcScheduler(options: GcSchedulerOptions): JobScheduler {
       async run({ signal }) {
         startMs = performance.now()
         const report = await ballast.run(() =>
-          collectGarbage({ ...options, dryRun: false, requireKnownStore: true, signal }),
+          collectRecorded({
+            ...options,
+            dryRun: false,
+            requireKnownStore: true,
+            actor: 'system',
+            signal,
+          }),
         )
         return {
           succeededMs: clock(),

@@ -78,6 +78,7 @@ async function* pagesOfUntracked(
   const untilMs = nowMs - Math.max(graceMs, limits.untrackedBlobAgeMsMin)
   let [seen, some] = [0, [] as Found[]]
   for await (const stored of blobs.listBlobs()) {
+    run.signal?.throwIfAborted()
     seen++
     const known = parseLocation(stored.location)
     if (known === undefined || Math.max(stored.modifiedMs, known.createdMs) > untilMs) continue

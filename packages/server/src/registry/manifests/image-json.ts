@@ -59,9 +59,10 @@ export function parseImageConfig(bytes: Uint8Array): ImageConfiguration | undefi
   return parsed && { architecture: architectureOf(parsed), config: members(parsed['config']) }
 }
 
-type Members = Readonly<Record<string, unknown>>
+export type Members = Readonly<Record<string, unknown>>
 
-function parseObject(bytes: Uint8Array, bounds: Parameters<typeof scanJson>[1]): Members | undefined {
+/** Returns undefined for content that is not a JSON object, and beyond the limits. */
+export function parseObject(bytes: Uint8Array, bounds: Parameters<typeof scanJson>[1]): Members | undefined {
   if (scanJson(bytes, bounds).exceeded !== undefined) return undefined
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
@@ -71,11 +72,13 @@ function parseObject(bytes: Uint8Array, bounds: Parameters<typeof scanJson>[1]):
   }
 }
 
-function members(value: unknown): Members {
+/** Returns the members of an object; none for any other value. */
+export function members(value: unknown): Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {}
 }
 
-function architectureOf({ architecture, variant }: Members): string | undefined {
+/** Returns `amd64`, or `arm/v7`; undefined if there is none. */
+export function architectureOf({ architecture, variant }: Members): string | undefined {
   if (typeof architecture !== 'string' || architecture === '' || architecture === 'unknown') return undefined
   return typeof variant === 'string' && variant !== '' ? `${architecture}/${variant}` : architecture
 }

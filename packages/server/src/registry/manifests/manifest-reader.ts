@@ -6,6 +6,7 @@ import { transferableBuffers } from '../../runtime/workers/transferable-buffers.
 import { WorkerFailure } from '../../runtime/workers/worker-process.ts'
 import { ociError } from '../oci/errors.ts'
 import { type DigestAlgorithm, digestOf } from './digests.ts'
+import { parseStoredConfiguration, type StoredConfiguration } from './image-configuration.ts'
 import {
   type ImageConfiguration,
   type ImageManifest,
@@ -13,12 +14,19 @@ import {
   parseImageManifest,
 } from './image-json.ts'
 import type { ImageReader } from './image-manifests.ts'
+import { parseStoredManifest, type StoredManifest } from './manifest-content.ts'
 import { type ParsedManifest, parseManifest } from './manifest-parser.ts'
 import type { ManifestJob, ManifestResult, PushedManifest } from './manifest-thread.ts'
 
 /** Parses manifests and image configurations: small ones in place, larger ones in worker threads (ADR 15). */
 
-export interface ManifestReader extends ImageReader {
+/** Reads manifests and configurations with all that people want to see; undefined beyond the limits. */
+export interface ContentReader {
+  content(root: string, bytes: Uint8Array): Promise<StoredManifest | undefined>
+  configuration(root: string, bytes: Uint8Array): Promise<StoredConfiguration | undefined>
+}
+
+export interface ManifestReader extends ImageReader, ContentReader {
   /**
    * Reserves capacity for a large manifest until the returned function is called. Throws code 8 if one of the owners
    * has too many, and code 14 if the server has too many.
@@ -112,6 +120,14 @@ export function manifestReader(options: ManifestReaderOptions = {}): ManifestRea
       isLarge(bytes.length)
         ? readLarge<ImageConfiguration | undefined>(root, { kind: 'config', bytes })
         : parseImageConfig(bytes),
+    content: async (root, bytes) =>
+      isLarge(bytes.length)
+        ? readLarge<StoredManifest | undefined>(root, { kind: 'content', bytes })
+        : parseStoredManifest(bytes),
+    configuration: async (root, bytes) =>
+      isLarge(bytes.length)
+        ? readLarge<StoredConfiguration | undefined>(root, { kind: 'configuration', bytes })
+        : parseStoredConfiguration(bytes),
     counts: threads.counts,
     close: threads.close,
   }

@@ -7,7 +7,9 @@ export async function deleteRepoImages(db: Db, tx: Tx, repo: string): Promise<vo
   await lockRepoParts(db, tx, repo)
   await deleteManifests(db, tx, repo)
   await unlinkBlobs(db, tx, repo)
-  await tx.deleteFrom('uploads').where('root', '=', rootOf(repo)).where('repo', '=', repo).execute()
+  const root = rootOf(repo)
+  await tx.deleteFrom('uploads').where('root', '=', root).where('repo', '=', repo).execute()
+  await tx.deleteFrom('signature_changes').where('root', '=', root).where('scope', '=', repo).execute()
 }
 
 /** Records that a manifest was pushed again or lost a tag, which restarts its retention period. */

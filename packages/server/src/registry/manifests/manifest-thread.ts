@@ -2,12 +2,14 @@ import type { ApiError } from '../../api/errors.ts'
 import { serveThreadRequests } from '../../runtime/workers/serve-thread-requests.ts'
 import { transferableBuffers } from '../../runtime/workers/transferable-buffers.ts'
 import { type DigestAlgorithm, digestOf } from './digests.ts'
+import { parseStoredConfiguration, type StoredConfiguration } from './image-configuration.ts'
 import {
   type ImageConfiguration,
   type ImageManifest,
   parseImageConfig,
   parseImageManifest,
 } from './image-json.ts'
+import { parseStoredManifest, type StoredManifest } from './manifest-content.ts'
 import { type ParsedManifest, parseManifest } from './manifest-parser.ts'
 
 /** A worker thread that parses large manifests and image configurations. */
@@ -19,7 +21,7 @@ export type ManifestJob =
       readonly contentType: string | undefined
       readonly algorithm: DigestAlgorithm
     }
-  | { readonly kind: 'image' | 'config'; readonly bytes: Uint8Array }
+  | { readonly kind: 'image' | 'config' | 'content' | 'configuration'; readonly bytes: Uint8Array }
 
 export interface PushedManifest {
   /** The original bytes: their memory was transferred to the thread. */
@@ -29,7 +31,13 @@ export interface PushedManifest {
   readonly checked: ParsedManifest | { readonly invalid: string }
 }
 
-export type ManifestResult = PushedManifest | ImageManifest | ImageConfiguration | undefined
+export type ManifestResult =
+  | PushedManifest
+  | ImageManifest
+  | ImageConfiguration
+  | StoredManifest
+  | StoredConfiguration
+  | undefined
 
 serveThreadRequests<ManifestJob, ManifestResult>(
   (job) => {
@@ -40,6 +48,10 @@ serveThreadRequests<ManifestJob, ManifestResult>(
         return parseImageManifest(job.bytes)
       case 'config':
         return parseImageConfig(job.bytes)
+      case 'content':
+        return parseStoredManifest(job.bytes)
+      case 'configuration':
+        return parseStoredConfiguration(job.bytes)
       default:
         return job satisfies never
     }

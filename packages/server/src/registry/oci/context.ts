@@ -6,9 +6,11 @@ import type { DiskSpace } from '../../storage/disk-space.ts'
 import type { Store } from '../../storage/store.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { ManifestReader } from '../manifests/manifest-reader.ts'
+import type { TransferCounter } from '../usage/transfer-counter.ts'
 import type { RepoAuthorization } from './access.ts'
 import { ociError } from './errors.ts'
 import type { UploadHashes } from './operations/upload-hashes.ts'
+import type { PullPolicies } from './pull-policies.ts'
 import type { RepoName, RepoReference } from './repo-names.ts'
 
 /** Dependencies of the OCI operations. */
@@ -18,6 +20,8 @@ export interface OciServices {
   readonly disk: Pick<DiskSpace, 'requireSpaceForBlobs' | 'limitToFreeSpace'>
   readonly hashes: UploadHashes
   readonly manifests: ManifestReader
+  readonly transfers: TransferCounter
+  readonly pullPolicies: PullPolicies
 }
 
 /** One authorized request. `A`: what it is authorized for. */

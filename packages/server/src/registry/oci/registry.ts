@@ -8,9 +8,11 @@ import type { Store } from '../../storage/store.ts'
 import type { AccessTokens } from '../../tokens/access-token.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { ManifestReader } from '../manifests/manifest-reader.ts'
+import type { TransferCounter } from '../usage/transfer-counter.ts'
 import { authenticateBearer } from './access.ts'
 import { ociHandler } from './handler.ts'
 import { createUploadHashes } from './operations/upload-hashes.ts'
+import type { PullPolicies } from './pull-policies.ts'
 import { authenticateBasic, type TokenOptions, tokenHandler } from './token.ts'
 
 /** The registry in the server: its paths, and what it shares with the API. */
@@ -21,6 +23,8 @@ export interface RegistryOptions extends Pick<Addresses, 'baseUrl' | 'registryHo
   readonly blobs: BlobStore
   readonly disk: DiskSpace
   readonly manifests: ManifestReader
+  readonly transfers: TransferCounter
+  readonly pullPolicies: PullPolicies
   readonly tokens: AccessTokens
   /** The addresses of the token service: a token for it can be exchanged for one of the registry. */
   readonly issuerForms: readonly string[]
@@ -32,7 +36,19 @@ const TOKEN_PATH = '/token'
 
 /** Returns the handler of a path; undefined if it is not a path of the registry. */
 export function registryHandlers(options: RegistryOptions): (path: string) => HttpHandler | undefined {
-  const { pipeline, store, blobs, disk, manifests, tokens, baseUrl, registryHost, log } = options
+  const {
+    pipeline,
+    store,
+    blobs,
+    disk,
+    manifests,
+    transfers,
+    pullPolicies,
+    tokens,
+    baseUrl,
+    registryHost,
+    log,
+  } = options
   const token: TokenOptions = {
     ...store,
     pipeline,
@@ -47,7 +63,7 @@ export function registryHandlers(options: RegistryOptions): (path: string) => Ht
     [registryHost, baseUrl],
   )
   const distribution = ociHandler({
-    registry: { store, blobs, disk, manifests, hashes: createUploadHashes() },
+    registry: { store, blobs, disk, manifests, transfers, pullPolicies, hashes: createUploadHashes() },
     pipeline,
     authenticate(request) {
       const { authorization } = request.headers

@@ -2,7 +2,7 @@ import type { RepoPolicy } from '@berth/contract/gen/berth/registry/v1/repo_poli
 import { type ApiError, forbiddenByPolicy } from '../../api/errors.ts'
 import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
-import type { Tx } from '../../storage/db.ts'
+import type { Reader, Tx } from '../../storage/db.ts'
 import type { TagRow } from '../../storage/schema/tables.ts'
 import { findPolicy } from './policy-rows.ts'
 import { findMatching, matchesAny } from './tag-patterns.ts'
@@ -25,11 +25,11 @@ export async function requireTagMutable(tx: Tx, { uid, parent, name }: TagRow): 
 }
 
 async function tagImmutableError(
-  tx: Tx,
+  reader: Reader,
   { immutableTags }: ImmutableTagsPolicy,
   { uid, parent, name }: Pick<TagRow, 'uid' | 'parent' | 'name'>,
 ): Promise<ApiError> {
-  const repo = await tx
+  const repo = await reader
     .selectFrom('repos')
     .select('name')
     .where('root', '=', rootOf(parent))
@@ -42,9 +42,16 @@ async function tagImmutableError(
   )
 }
 
-/** Throws code 9 for a manifest with an immutable tag, or one of an index with an immutable tag. The repo is locked. */
-export async function requireManifestMutable(tx: Tx, repo: string, digest: string): Promise<void> {
-  const policy = await findPolicy(tx, repo)
+/**
+ * Throws code 9 for a manifest with an immutable tag, or one of an index with an immutable tag. `policy`: that of the repo, which is locked
+ * for a change.
+ */
+export async function requireManifestMutable(
+  reader: Reader,
+  repo: string,
+  digest: string,
+  policy: ImmutableTagsPolicy | undefined,
+): Promise<void> {
   if ((policy?.immutableTags?.patterns.length ?? 0) === 0) return
   const root = rootOf(repo)
   // Visit each manifest once: nested indexes can have very many paths to it.
@@ -53,7 +60,7 @@ export async function requireManifestMutable(tx: Tx, repo: string, digest: strin
   for (let at = 0; at < queue.length; ) {
     const batch = queue.slice(at, at + limits.retentionBatchRows)
     at += batch.length
-    const tags = await tx
+    const tags = await reader
       .selectFrom('tags')
       .select(['name', 'uid'])
       .where('root', '=', root)
@@ -62,8 +69,8 @@ export async function requireManifestMutable(tx: Tx, repo: string, digest: strin
       .execute()
     const tag = tags.find(({ name }) => policy !== undefined && isImmutable(policy, name))
     if (tag !== undefined && policy !== undefined)
-      throw await tagImmutableError(tx, policy, { ...tag, parent: repo })
-    const parents = await tx
+      throw await tagImmutableError(reader, policy, { ...tag, parent: repo })
+    const parents = await reader
       .selectFrom('manifest_references')
       .select('manifest')
       .where('root', '=', root)

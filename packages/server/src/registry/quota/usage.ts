@@ -4,6 +4,8 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { readKindLimit, readLimits } from '../../storage/counts/resource-limits.ts'
 import type { Db, Reader, Tx } from '../../storage/db.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { deleteContents } from '../manifests/contents-rows.ts'
+import { queueSignedImages } from '../manifests/signature-changes.ts'
 
 /**
  * How much each organization stores: manifests, and bytes of blobs, each counted once however many of its repos have it. The counters
@@ -16,7 +18,7 @@ export interface RegistryUsage {
   readonly bytes: number
 }
 
-const MIB = 1024 * 1024
+export const MIB = 1024 * 1024
 
 /** Where the hex digits of a digest start: `sha256:`, `sha512:`. */
 const HEX_AT = 7
@@ -158,15 +160,23 @@ export async function deleteManifests(
     `${table}.root = ${sql.bind(root)} and ${table}.repo = ${sql.bind(repo)} and ${table}.digest in (${sql.bindAll(digests)})`
   await lockParts(db, tx, root, ['manifests'], which)
   const sql = sqlText(db.engine)
-  const deleted = await runInTransaction<{ digest: string }>(
+  const deleted = await runInTransaction<{ digest: string; subject: string }>(
     tx,
-    `delete from manifests where ${which(sql, 'manifests')} returning digest`,
+    `delete from manifests where ${which(sql, 'manifests')} returning digest, subject`,
     sql,
   )
   const counts = new Map<string, number>()
   for (const { digest } of deleted) counts.set(partOf(digest), (counts.get(partOf(digest)) ?? 0) + 1)
   for (const [part, n] of counts) await addUsage(tx, root, part, { manifests: -n, bytes: 0 })
   await deleteReferences(db, tx, repo, digests)
+  await deleteContents(db, tx, repo, digests)
+  await queueSignedImages(db, tx, repo, { subjects: deleted.map(({ subject }) => subject) })
+  await tx
+    .deleteFrom('image_signatures')
+    .where('root', '=', root)
+    .where('repo', '=', repo)
+    .where('digest', 'in', digests)
+    .execute()
   return deleted.map(({ digest }) => digest)
 }
 
@@ -244,12 +254,27 @@ async function lockParts(
 }
 
 export async function readUsage(reader: Reader, root: string): Promise<RegistryUsage> {
-  const { manifests, bytes } = await reader
+  return (await readUsageOf(reader, [root])).get(root) ?? { manifests: 0, bytes: 0 }
+}
+
+/** Reads the usage of organizations; those that store nothing are left out. */
+export async function readUsageOf(
+  reader: Reader,
+  roots: readonly string[],
+): Promise<ReadonlyMap<string, RegistryUsage>> {
+  if (roots.length === 0) return new Map()
+  const rows = await reader
     .selectFrom('registry_usage')
-    .select((row) => [row.fn.sum('manifests').as('manifests'), row.fn.sum('bytes').as('bytes')])
-    .where('root', '=', root)
-    .executeTakeFirstOrThrow()
-  return { manifests: Number(manifests ?? 0), bytes: Number(bytes ?? 0) }
+    .select((row) => ['root', row.fn.sum('manifests').as('manifests'), row.fn.sum('bytes').as('bytes')])
+    .where('root', 'in', roots)
+    .groupBy('root')
+    .execute()
+  return new Map(
+    rows.map(({ root, manifests, bytes }) => [
+      root,
+      { manifests: Number(manifests ?? 0), bytes: Number(bytes ?? 0) },
+    ]),
+  )
 }
 
 /** Returns the usage of all organizations; bytes that several have are counted for each. */

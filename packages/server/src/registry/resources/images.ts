@@ -17,12 +17,11 @@ import {
   imageSize,
   listImages,
 } from '../manifests/image-manifests.ts'
-import { REPO_TYPE } from './parent-repo.ts'
+import { MANIFEST_TYPE, REPO_TYPE } from './parent-repo.ts'
 import { checkDigest } from './tag-names.ts'
 
 /** Methods that read manifests and configurations of images. */
 
-const MANIFEST_TYPE = 'registry.chainguard.dev/Manifest'
 const DEFAULT_ARCHITECTURE = 'amd64'
 
 interface ImageSource {

@@ -6,6 +6,9 @@ import type { RepoRow } from '../../storage/schema/tables.ts'
 /** The type of repos in errors. */
 export const REPO_TYPE = 'registry.chainguard.dev/Repo'
 
+/** The type of manifests in errors. */
+export const MANIFEST_TYPE = 'registry.chainguard.dev/Manifest'
+
 /**
  * Locks the repo in which a tag is written: its deletion waits, and so do other writes of a tag with the same name. Throws code 5 if there
  * is no such repo.

@@ -6,9 +6,13 @@ import type { Tx } from '../../storage/db.ts'
 export async function deleteRepoDependents(tx: Tx, repo: string): Promise<void> {
   for (const table of ['repo_readmes', 'deployments', 'repo_policies'] as const)
     await tx.deleteFrom(table).where('root', '=', rootOf(repo)).where('uid', '=', repo).execute()
+  for (const table of ['policy_bindings', 'policy_overrides'] as const)
+    await tx.deleteFrom(table).where('root', '=', rootOf(repo)).where('parent', '=', repo).execute()
+  for (const table of ['repo_usage_days', 'image_signatures'] as const)
+    await tx.deleteFrom(table).where('root', '=', rootOf(repo)).where('repo', '=', repo).execute()
 }
 
 export async function deleteRegistrySettings(tx: Tx, organization: string): Promise<void> {
-  for (const table of ['registry_settings', 'registry_usage'] as const)
+  for (const table of ['registry_settings', 'registry_usage', 'usage_days', 'signature_changes'] as const)
     await tx.deleteFrom(table).where('root', '=', organization).execute()
 }

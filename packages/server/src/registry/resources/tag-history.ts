@@ -6,10 +6,13 @@ import type { TagDigestRow } from '../../storage/schema/tables.ts'
 /** The digests that a tag has pointed at: written with the tag, deleted with it. The oldest are dropped beyond a limit. */
 
 /** Records what a tag points at from now on, and deletes entries beyond `tagHistoryMax`. */
-export async function recordDigest(tx: Tx, { uid, since_ms, digest }: Omit<TagDigestRow, 'root'>) {
+export async function recordDigest(
+  tx: Tx,
+  { uid, since_ms, digest, actor }: Omit<TagDigestRow, 'root'>,
+): Promise<void> {
   await tx
     .insertInto('tag_digests')
-    .values({ root: rootOf(uid), uid, since_ms, digest })
+    .values({ root: rootOf(uid), uid, since_ms, digest, actor })
     .execute()
   const newestDeleted = await tx
     .selectFrom('tag_digests')
@@ -37,7 +40,11 @@ export async function deleteHistory(tx: Tx, uid: string): Promise<void> {
 export function listHistory(
   reader: Reader,
   uid: string,
-  { fromMs, beforeMs }: { readonly fromMs: number; readonly beforeMs: number },
+  {
+    fromMs,
+    beforeMs,
+    max = limits.tagHistoryMax,
+  }: { readonly fromMs: number; readonly beforeMs: number; readonly max?: number },
 ): Promise<TagDigestRow[]> {
   return reader
     .selectFrom('tag_digests')
@@ -47,6 +54,6 @@ export function listHistory(
     .where('since_ms', '>=', fromMs)
     .where('since_ms', '<', beforeMs)
     .orderBy('since_ms', 'desc')
-    .limit(limits.tagHistoryMax)
+    .limit(max)
     .execute()
 }

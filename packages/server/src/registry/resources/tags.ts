@@ -9,7 +9,7 @@ import {
 import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { create } from '@bufbuild/protobuf'
 import { EmptySchema, type Timestamp } from '@bufbuild/protobuf/wkt'
-import { type FieldViolation, invalidArgument } from '../../api/errors.ts'
+import { type FieldViolation, invalidArgument, notFound } from '../../api/errors.ts'
 import { requireEtagMatch } from '../../api/etag.ts'
 import { requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
@@ -31,6 +31,7 @@ import {
   lockForChange,
   lockResource,
   nextUpdateMs,
+  readResource,
   updateResource,
 } from '../../storage/resource-rows.ts'
 import {
@@ -41,6 +42,7 @@ import {
 import type { TagRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { touchManifest } from '../manifests/manifest-rows.ts'
+import { queueSignedImages } from '../manifests/signature-changes.ts'
 import { isImmutable, requireTagMutable } from '../policies/immutable-tags.ts'
 import { findPolicy } from '../policies/policy-rows.ts'
 import { checkBundles } from './bundles.ts'
@@ -66,6 +68,9 @@ const tags: ResourceDeclaration<'tags', typeof TagSchema, ListTagsRequest> = {
   }),
 }
 
+/** The declaration of tags that their changes use. */
+export const tagDefinition = definitionOf(tags)
+
 export function tagsService(store: Store) {
   const { db } = store
 
@@ -79,7 +84,7 @@ export function tagsService(store: Store) {
       const { scope } = requireScope(call)
       return mutate(store, call, async (tx) => {
         await lockRepoOfTag(db, tx, scope)
-        const { row } = await lockForChange(db, tx, call, definitionOf(tags), scope)
+        const { row } = await lockForChange(db, tx, call, tagDefinition, scope)
         await removeTag(store, tx, row)
         return { uid: scope, response: create(EmptySchema) }
       })
@@ -103,9 +108,9 @@ export async function putTag(
   // No other method of version 2 moves a tag.
   requireEtagMatch(call, TagSchema, current && toTag(current), current?.uid ?? tag.name)
   const wanted = contentColumns(tag)
-  const { row, unchanged } = await writeTag(store, tx, { repo, name: tag.name, current, wanted }, () =>
-    requireTagUpdate(authorizationOf(call).grants, repo),
-  )
+  const { caller, grants } = authorizationOf(call)
+  const target = { repo, name: tag.name, current, wanted, actor: caller.identity }
+  const { row, unchanged } = await writeTag(store, tx, target, () => requireTagUpdate(grants, repo))
   return { uid: row.uid, response: toTag(row), unchanged }
 }
 
@@ -113,10 +118,12 @@ export async function putTag(
 export function replaceTag(store: Store, call: Call, uid: string, tag: Tag): Promise<Tag> {
   return mutate(store, call, async (tx) => {
     await lockRepoOfTag(store.db, tx, uid)
-    const { row } = await lockForChange(store.db, tx, call, definitionOf(tags), uid)
+    const { row } = await lockForChange(store.db, tx, call, tagDefinition, uid)
     const renamed = { field: 'name', description: 'must be the current name: a tag cannot be renamed' }
     requireValid(tag.name === row.name ? undefined : renamed, ...checkContent(tag, true))
-    const target = { repo: row.parent as Uid, name: row.name, current: row, wanted: contentColumns(tag) }
+    const { identity: actor } = authorizationOf(call).caller
+    const wanted = contentColumns(tag)
+    const target = { repo: row.parent as Uid, name: row.name, current: row, wanted, actor }
     const { row: after, unchanged } = await writeTag(store, tx, target)
     return { uid, response: toTag(after), unchanged }
   })
@@ -128,13 +135,15 @@ export interface TagToWrite {
   readonly name: string
   readonly current: TagRow | undefined
   readonly wanted: Pick<TagRow, 'digest' | 'deprecated' | 'bundles'>
+  /** uid of the identity that writes it. */
+  readonly actor: string
 }
 
 /** Creates a tag, or changes the existing one unless `authorizeChange` throws. */
 export async function writeTag(
   store: Store,
   tx: Tx,
-  { repo, name, current, wanted }: TagToWrite,
+  { repo, name, current, wanted, actor }: TagToWrite,
   authorizeChange: () => void = () => undefined,
 ): Promise<{ readonly row: TagRow; readonly unchanged: boolean }> {
   const { db, clock, uids } = store
@@ -151,7 +160,8 @@ export async function writeTag(
       updated_ms: now,
     }
     await insertResource(db, tx, 'tags', row)
-    await recordDigest(tx, { uid: row.uid, since_ms: now, digest: row.digest })
+    await queueSignedImages(db, tx, repo, { tags: [name] })
+    await recordDigest(tx, { uid: row.uid, since_ms: now, digest: row.digest, actor })
     return { row, unchanged: false }
   }
   if (
@@ -167,8 +177,10 @@ export async function writeTag(
   const changed = { ...wanted, updated_ms: nextUpdateMs(store, current) }
   await updateResource(tx, 'tags', current.uid, changed)
   if (isMoved) {
-    await recordDigest(tx, { uid: current.uid, since_ms: changed.updated_ms, digest: changed.digest })
+    const { digest, updated_ms } = changed
+    await recordDigest(tx, { uid: current.uid, since_ms: updated_ms, digest, actor })
     await touchManifest(tx, repo, current.digest, clock())
+    await queueSignedImages(db, tx, repo, { tags: [name] })
   }
   return { row: { ...current, ...changed }, unchanged: false }
 }
@@ -179,9 +191,10 @@ export async function removeTag(
   tx: Tx,
   tag: TagRow,
 ): Promise<void> {
-  const { uid, parent, digest } = tag
+  const { uid, parent, name, digest } = tag
   await requireTagMutable(tx, tag)
   await touchManifest(tx, parent, digest, clock())
+  await queueSignedImages(db, tx, parent, { tags: [name] })
   await deleteHistory(tx, uid)
   await deleteResource(db, tx, 'tags', uid)
 }
@@ -201,8 +214,15 @@ export function requireTagUpdate(grants: Grants, repo: Uid): void {
   requireCapabilities(grants, repo, updateCapability, 'change an existing tag')
 }
 
+/** Returns a tag. Throws code 5 if it does not exist. */
+export async function requireTag(db: Db, uid: string): Promise<TagRow> {
+  const row = await readResource(db, 'tags', uid)
+  if (row === undefined) throw notFound(TAG_TYPE, uid)
+  return row
+}
+
 /** Locks the repo of a tag, so that its policy does not change meanwhile. */
-async function lockRepoOfTag(db: Db, tx: Tx, tag: string): Promise<void> {
+export async function lockRepoOfTag(db: Db, tx: Tx, tag: string): Promise<void> {
   await lockResource(db, tx, 'repos', parentOf(tag), 'share')
 }
 

@@ -19,6 +19,8 @@ export interface TagVerdict {
   readonly tag: TagCandidate
   readonly deleted: boolean
   readonly reason: string
+  /** Number of the first rule that keeps the tag, from 1. */
+  readonly rule?: number
 }
 
 /** The tags that a rule keeps as the newest. As long as all of them exist, no older tag can be among the newest. */
@@ -31,7 +33,7 @@ export interface NewestTags {
 export interface RetentionRules {
   /** For each rule that keeps the newest tags and has more candidates. */
   readonly newest: readonly NewestTags[]
-  evaluate(tag: TagCandidate): { readonly deleted: boolean; readonly reason: string }
+  evaluate(tag: TagCandidate): Omit<TagVerdict, 'tag'>
 }
 
 export interface RetentionTarget {
@@ -69,7 +71,7 @@ export async function prepareRules(
       const at = retention.rules.findIndex((rule, at) => keeps(rule, at, tag))
       return at < 0
         ? { deleted: true, reason: 'no rule keeps it' }
-        : { deleted: false, reason: `rule ${at + 1} keeps it` }
+        : { deleted: false, reason: `rule ${at + 1} keeps it`, rule: at + 1 }
     },
   }
 }
@@ -136,21 +138,22 @@ export function subjectOfTag(name: string): string | undefined {
   return tagOfManifest.exec(name)?.[1]?.replace('-', ':')
 }
 
-/** Returns the mutable tags that are attached to a manifest. */
+/** Returns the mutable tags that are attached to a manifest. `limit`: of the tags to read. */
 export async function listAttachedTags(
   reader: Reader,
   { repo, immutable }: Pick<RetentionTarget, 'repo' | 'immutable'>,
   digest: string,
+  limit?: number,
 ): Promise<TagRow[]> {
   const prefix = digest.replace(':', '-')
-  const tags = await reader
+  const query = reader
     .selectFrom('tags')
     .selectAll()
     .where('root', '=', rootOf(repo))
     .where('parent', '=', repo)
     .where('name', '>=', prefix)
     .where('name', '<', `${prefix}~`)
-    .execute()
+  const tags = await (limit === undefined ? query : query.limit(limit)).execute()
   return tags.filter(({ name }) => subjectOfTag(name) === digest && !isImmutable(immutable, name))
 }
 

@@ -25,6 +25,9 @@ export interface PreviewPage {
 export interface Preview {
   readonly verdicts: RetentionVerdict[]
   readonly deletedTags: number
+  readonly keptTags: number
+  /** Number of tags that each rule keeps and no earlier rule does. */
+  readonly keptByRule: number[]
   readonly deletedManifests: ReadonlySet<string>
   /** End of the page, if there are more. */
   readonly last: [string, string] | undefined
@@ -38,7 +41,8 @@ export async function previewRetention(
   const now = clock()
   const [kind = 'tag', name = ''] = after ?? []
   const verdicts: RetentionVerdict[] = []
-  let deletedTags = 0
+  let [deletedTags, keptTags] = [0, 0]
+  const keptByRule = target.retention.rules.map(() => 0)
   const { untaggedAfter } = target.retention
   const untilMs = untaggedAfter === undefined ? undefined : now - (durationMs(untaggedAfter) ?? 0)
   const deletedManifests = new Set(
@@ -46,13 +50,22 @@ export async function previewRetention(
   )
   const rules = await prepareRules(db.kysely, target, now)
   for await (const tagVerdicts of evaluateTags(db.kysely, target, rules, deletedManifests))
-    for (const { tag, deleted, reason } of tagVerdicts) {
+    for (const { tag, deleted, reason, rule = 0 } of tagVerdicts) {
       if (deleted) deletedTags++
+      else keptTags++
+      if (rule > 0) keptByRule[rule - 1] = (keptByRule[rule - 1] ?? 0) + 1
       const isShown = kind === 'tag' && tag.name > name && (deleted || !deletedTagsOnly)
       if (!isShown || verdicts.length > size) continue
       const updateTime = timestampOf(tag.updated_ms)
       verdicts.push(
-        create(RetentionVerdictSchema, { tag: tag.name, digest: tag.digest, deleted, reason, updateTime }),
+        create(RetentionVerdictSchema, {
+          tag: tag.name,
+          digest: tag.digest,
+          deleted,
+          reason,
+          updateTime,
+          rule,
+        }),
       )
     }
   if (untilMs !== undefined && verdicts.length <= size) {
@@ -72,6 +85,8 @@ export async function previewRetention(
   return {
     verdicts: shown,
     deletedTags,
+    keptTags,
+    keptByRule,
     deletedManifests,
     last:
       end === undefined || verdicts.length <= size

@@ -1,3 +1,4 @@
+import { isStreamMessage, receiveStreamReply, type StreamReply } from './process-streams.ts'
 import type { WorkerMessage } from './worker-process.ts'
 
 /** Called by the module of a worker process: answers its requests, one after the other, until the process that started it is gone. */
@@ -6,7 +7,9 @@ export function serveProcessRequests<Request, Reply>(
 ): void {
   if (process.send === undefined) throw new Error('this module runs in a worker process only')
   const sendMessage = (message: WorkerMessage<Reply>) => process.send?.(message)
-  process.on('message', async (request: Request) => {
+  process.on('message', async (message: Request | StreamReply) => {
+    if (isStreamMessage(message)) return receiveStreamReply(message)
+    const request = message as Request
     try {
       sendMessage({ reply: await handle(request) })
     } catch (error) {

@@ -1,12 +1,16 @@
 import { type ChildProcess, fork, type Serializable } from 'node:child_process'
+import { isStreamMessage, type OpenStream, serveStreams } from './process-streams.ts'
 
 /**
  * Work in a process of its own, within time and memory. A thread would not do: one that fills its heap may end the whole process with
  * it, server and all.
  */
 export interface WorkerProcess<Request, Reply> {
-  /** One request after the other. Rejects with a WorkerFailure; the next request is met by a new process. */
-  run(request: Request): Promise<Reply>
+  /**
+   * One request after the other. Rejects with a WorkerFailure; the next request is met by a new process. `open`: opens the streams that the
+   * process reads for this request (`readParentStream`).
+   */
+  run(request: Request, open?: OpenStream): Promise<Reply>
   /** Ends the process, and the request that it runs. */
   close(): Promise<void>
 }
@@ -45,12 +49,12 @@ export function createWorkerProcess<Request extends Serializable, Reply>(
   let lastRun: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
-  const runExclusively = async (request: Request): Promise<Reply> => {
+  const runExclusively = async (request: Request, open: OpenStream | undefined): Promise<Reply> => {
     if (isClosed) throw new WorkerFailure('ended', 'the worker process was closed')
     clearTimeout(idle)
     if (running === undefined || running.isOver()) running = startProcess<Request, Reply>(module, memoryMib)
     try {
-      return await running.ask(request, msMax)
+      return await running.ask(request, msMax, open)
     } finally {
       const resting = running
       idle = setTimeout(() => void resting.end(), idleMs).unref()
@@ -58,8 +62,8 @@ export function createWorkerProcess<Request extends Serializable, Reply>(
   }
 
   return {
-    run(request) {
-      const reply = lastRun.then(() => runExclusively(request))
+    run(request, open) {
+      const reply = lastRun.then(() => runExclusively(request, open))
       lastRun = reply.catch(() => undefined)
       return reply
     },
@@ -86,6 +90,7 @@ function startProcess<Request extends Serializable, Reply>(module: URL, memoryMi
 
   child.on('message', (message: WorkerMessage<Reply>) => {
     if (message === 'ready') ready.resolve()
+    else if (isStreamMessage(message)) return
     else if ('reply' in message) current?.resolve(message.reply)
     else current?.reject(new WorkerFailure('failed', message.error))
   })
@@ -111,8 +116,9 @@ function startProcess<Request extends Serializable, Reply>(module: URL, memoryMi
 
   return {
     isOver: () => isOver,
-    async ask(request: Request, msMax: number): Promise<Reply> {
+    async ask(request: Request, msMax: number, open: OpenStream | undefined): Promise<Reply> {
       const reply = Promise.withResolvers<Reply>()
+      const closeStreams = open && serveStreams(child, open)
       current = reply
       keepAlive(child, true)
       let timer: NodeJS.Timeout | undefined
@@ -127,6 +133,7 @@ function startProcess<Request extends Serializable, Reply>(module: URL, memoryMi
         return await reply.promise
       } finally {
         clearTimeout(timer)
+        closeStreams?.()
         keepAlive(child, false)
         current = undefined
       }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
-import { IMMUTABLE, type StaticFile, staticFile } from '../../port/documents/static-file.ts'
+import type { Asset } from '../../port/documents/static-file.ts'
+import { assetPath } from '../pages/assets.ts'
 
 /** The build of packages/console: its page, and the files with content hashes that the page loads. */
 
@@ -9,9 +10,9 @@ const build = new URL('../../../../console/dist/static/', import.meta.url)
 const PREFIX = '/console-assets/'
 
 const types: Readonly<Record<string, string>> = {
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
 }
 
 /** Where the page has the session of its user. */
@@ -20,10 +21,18 @@ const SESSION_PLACE = 'id="session">{}<'
 /** The page without its session; undefined if the console is not built. */
 export function consolePage(): string | undefined {
   try {
-    return readFileSync(new URL('console.html', build), 'utf8')
+    return withIcon(readFileSync(new URL('console.html', build), 'utf8'))
   } catch {
     return undefined
   }
+}
+
+/** Without a link, browsers request `/favicon.ico`, and report that it is missing. */
+function withIcon(page: string): string {
+  return page.replace(
+    '</title>',
+    (end) => `${end}\n    <link rel="icon" href="${assetPath('icon.svg')}" type="image/svg+xml" />`,
+  )
 }
 
 /** Returns the page with what its scripts know of the user: JSON that no content can end early. */
@@ -32,25 +41,15 @@ export function withSession(page: string, session: object): string {
   return page.replace(SESSION_PLACE, () => `id="session">${json}<`)
 }
 
-/** The files of the console by their paths, each compressed when it is first requested. */
-export function consoleFiles(): (path: string) => Promise<StaticFile> | undefined {
-  const names = new Set(listBuild().filter((name) => extname(name) in types))
-  const files = new Map<string, Promise<StaticFile>>()
-  return (path) => {
-    const name = path.startsWith(PREFIX) ? path.slice(PREFIX.length) : ''
-    if (!names.has(name)) return undefined
-    const file = files.get(name) ?? load(name)
-    files.set(name, file)
-    return file
-  }
-}
-
-function load(name: string): Promise<StaticFile> {
-  return staticFile(readFileSync(new URL(name, build)), {
-    'content-type': types[extname(name)] ?? '',
-    'cache-control': IMMUTABLE,
-    'cross-origin-resource-policy': 'same-origin',
+/** The files of the console by their paths. */
+export function consoleAssets(): Readonly<Record<string, Asset>> {
+  const files = listBuild().flatMap((name): [string, Asset][] => {
+    const type = types[extname(name)]
+    return type === undefined
+      ? []
+      : [[`${PREFIX}${name}`, { content: () => readFileSync(new URL(name, build)), type }]]
   })
+  return Object.fromEntries(files)
 }
 
 function listBuild(): string[] {

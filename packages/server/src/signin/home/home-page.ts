@@ -3,7 +3,7 @@ import { type Html, notice, page } from '../pages/layout.ts'
 import type { Browser } from '../sessions/browser.ts'
 import type { Action, UserGroup } from './user-groups.ts'
 
-/** The start page of a signed-in user: what to do next, with the names and addresses to do it. */
+/** First steps of a signed-in user, also without JavaScript: what to do next, with the names and addresses to do it. */
 
 export interface HomePage {
   readonly browser: Browser
@@ -22,7 +22,7 @@ const DEFAULT_API = 'http://127.0.0.1:8080'
 export function homePage(options: HomePage): Html {
   const { browser, name, email, groups, noticeText } = options
   return page(
-    { title: 'Start', browser, wide: true },
+    { title: 'First steps', browser, wide: true },
     html`<h1>Welcome, ${name}</h1>
 ${notice(noticeText)}${email === '' ? '' : html`<p class="muted">Signed in as ${email}.</p>`}
 ${groups.length === 0 ? noAccess() : groupList(groups)}

@@ -1,5 +1,7 @@
+import { signedInUser } from '../accounts/account-access.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
 import { SETUP_PATH } from '../accounts/one-time-links.ts'
+import { consoleResponse } from '../console/console-routes.ts'
 import type { SignInContext } from '../context.ts'
 import { readUserProfile } from '../oauth/id-tokens.ts'
 import { anyBrowser } from '../pages/page-operation.ts'
@@ -18,6 +20,9 @@ export function homeRoutes(context: SignInContext): PageRoutes {
   const [apiUrl = '', registryHost = ''] = context.audiences
   const app = new PageRoutes(context)
 
+  const respondWithConsole = consoleResponse(context)
+
+  // A server without its console still has a page to start from.
   app.get('/', anyBrowser('ShowHome'), async (c, { browser }) => {
     const { session } = browser
     const profile = session && (await readUserProfile(store, session.identity))
@@ -25,12 +30,17 @@ export function homeRoutes(context: SignInContext): PageRoutes {
       const canSignIn = providers.offered.length > 0 || (await hasAccounts(store.db.kysely))
       return c.redirect(canSignIn ? '/sign-in' : SETUP_PATH, 303)
     }
+    return respondWithConsole?.(c, browser, session) ?? c.redirect('/start', 303)
+  })
+
+  app.get('/start', signedInUser('ShowStart'), async (c, { browser, session }) => {
+    const profile = await readUserProfile(store, session.identity)
     const done = c.req.query('done') ?? ''
     return c.html(
       homePage({
         browser,
-        name: profile.name,
-        email: profile.email,
+        name: profile?.name ?? '',
+        email: profile?.email ?? '',
         groups: await readUserGroups(context, session),
         apiUrl,
         registryHost,

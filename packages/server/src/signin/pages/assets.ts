@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { baseCss } from '@berth/look/base.ts'
 import { iconSvg } from '@berth/look/icon.ts'
 import { tokensCss } from '@berth/look/tokens.ts'
-import { IMMUTABLE, type StaticFile, staticFile } from '../../port/documents/static-file.ts'
+import type { Asset } from '../../port/documents/static-file.ts'
 
 /** The stylesheet, scripts and icon of the pages. Their addresses contain a revision, so that browsers can cache them. */
 
@@ -48,20 +48,12 @@ export function assetPath(name: AssetName): string {
   return `${PREFIX}/${revision}/${name}`
 }
 
-/** The files by their paths, each compressed when it is first requested. */
-export function pageAssets(): (path: string) => Promise<StaticFile> | undefined {
-  const byPath = new Map(Object.entries(files).map(([name, file]) => [assetPath(name as AssetName), file]))
-  const ready = new Map<string, Promise<StaticFile>>()
-  return (path) => {
-    const file = byPath.get(path)
-    if (file === undefined) return undefined
-    const headers = {
-      'content-type': `${file.type}; charset=utf-8`,
-      'cache-control': IMMUTABLE,
-      'cross-origin-resource-policy': 'same-origin',
-    }
-    const asset = ready.get(path) ?? staticFile(file.content, headers)
-    ready.set(path, asset)
-    return asset
-  }
+/** The files by their paths. */
+export function pageAssets(): Readonly<Record<string, Asset>> {
+  return Object.fromEntries(
+    Object.entries(files).map(([name, { content, type }]) => [
+      assetPath(name as AssetName),
+      { content: () => content, type },
+    ]),
+  )
 }

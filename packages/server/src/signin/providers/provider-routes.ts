@@ -6,22 +6,32 @@ import { recordEvent } from '../../storage/changes/audit-events.ts'
 import type { Tx } from '../../storage/db.ts'
 import { generateSecret, pendingStore } from '../../storage/pending-store.ts'
 import type { SignedIn } from '../../tokens/sessions/sessions.ts'
+import { signedInUser } from '../accounts/account-access.ts'
 import type { SignInContext } from '../context.ts'
 import { authorizationRequests, pathAfterSignIn, requestSecretOf } from '../oauth/authorization-requests.ts'
 import { authorizationRequestExpired } from '../oauth/browser-binding.ts'
 import { closeWithError } from '../oauth/consent/authorization-response.ts'
 import { continuePage } from '../pages/continue-page.ts'
 import { messagePage } from '../pages/error-page.ts'
-import { anyBrowser } from '../pages/page-operation.ts'
+import { anyBrowser, SignInRequired } from '../pages/page-operation.ts'
 import { PageRoutes } from '../pages/page-routes.ts'
 import { countAttempt } from '../rate-limits/attempts.ts'
-import { hashBrowserSecret, isEqualConstantTime, isSameBrowser, signIn } from '../sessions/browser.ts'
+import {
+  type Browser,
+  hashBrowserSecret,
+  isEqualConstantTime,
+  isSameBrowser,
+  linkToken,
+  signIn,
+} from '../sessions/browser.ts'
 import { readWaitingRequest, renderSignInPage } from '../sessions/render-sign-in-page.ts'
 import type { SignInPage } from '../sessions/sign-in-page.ts'
+import { withProviderErrors } from './provider-errors.ts'
 import { providerPage } from './provider-page.ts'
 import { confirmationToken, confirmedProviderPath } from './provider-paths.ts'
 import { findOrRegisterUser } from './provider-users.ts'
 import { type Provider, voucherOf } from './providers.ts'
+import { completeTest, failedStart, requireTester, testPage } from './test-sign-in.ts'
 import {
   type AuthorizationChecks,
   type Claims,
@@ -47,6 +57,8 @@ interface PendingProviderSignIn extends AuthorizationChecks {
   readonly browser: string
   /** What waits for the sign-in, as for `pathAfterSignIn`. */
   readonly request: string
+  /** No user is signed in: the response is reported. */
+  readonly isTest?: true
 }
 
 const PROVIDER_SIGN_IN_MS = 10 * 60 * 1000
@@ -98,25 +110,54 @@ export function providerRoutes(context: SignInContext): PageRoutes {
         ),
       )
     await countAttempt(store, 'departure', c.env.address)
-    const state = generateSecret()
-    const { url, sent } = await withProviderErrors(context, c.env.requestId, provider, () =>
-      upstream.startSignIn(provider, state),
+    const url = await withProviderErrors(context, c.env.requestId, provider, () =>
+      depart(browser, provider, { request }),
     )
+    return c.redirect(url, 303)
+  })
+
+  app.get('/sign-in/test-provider', signedInUser('TestProvider'), async (c, { browser, session }) => {
+    const id = c.req.query('with') ?? ''
+    await requireTester(context, session, id)
+    const provider = await findProvider(id)
+    if (provider?.kind !== 'organization') throw unknownProvider()
+    const confirmed = linkToken(context, browser, ['provider-test', id])
+    if (!isEqualConstantTime(c.req.query('confirmed') ?? '', confirmed))
+      return c.html(
+        testPage(provider, `/sign-in/test-provider?${new URLSearchParams({ with: id, confirmed })}`),
+      )
+    await countAttempt(store, 'departure', c.env.address)
+    try {
+      return c.redirect(await depart(browser, provider, { request: '', isTest: true }), 303)
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error
+      return c.html(failedStart(provider, error))
+    }
+  })
+
+  /** Stores a sign-in that waits for the response of the provider, and returns the address of the provider for the browser. */
+  async function depart(
+    browser: Browser,
+    provider: Provider,
+    waiting: Pick<PendingProviderSignIn, 'request' | 'isTest'>,
+  ): Promise<string> {
+    const state = generateSecret()
+    const { url, sent } = await upstream.startSignIn(provider, state)
     const { issuer, clientId } = provider
     await pendingSignIns.add(
       {
         ...sent,
+        ...waiting,
         provider: provider.id,
         issuer,
         clientId,
         callback: callbackPathOf(provider),
         browser: hashBrowserSecret(browser.secret),
-        request,
       },
       state,
     )
-    return c.redirect(url, 303)
-  })
+    return url
+  }
 
   async function findProvider(id: string | undefined): Promise<Provider | undefined> {
     return id === undefined ? undefined : providers.byId(id)
@@ -140,6 +181,12 @@ export function providerRoutes(context: SignInContext): PageRoutes {
       const isSame = provider?.issuer === pendingSignIn.issuer && provider.clientId === pendingSignIn.clientId
       if (provider === undefined || !isSame) throw unknownProvider()
       if (callbackPathOf(provider) !== pendingSignIn.callback) throw authorizationRequestExpired()
+      if (pendingSignIn.isTest === true) {
+        if (browser.session === undefined) throw new SignInRequired()
+        await requireTester(context, browser.session, provider.id)
+        const response = { url: callbackUrl(url, authUrl, provider), state, sent: pendingSignIn }
+        return c.html(await completeTest(context, provider, response))
+      }
       await withProviderErrors(context, c.env.requestId, provider, async () =>
         checkResponseIssuer(provider, url),
       )
@@ -234,42 +281,9 @@ async function signInWithProvider(
   }
 }
 
-/** Fields of an error's cause for the log, without the response itself, which can contain tokens. */
-function loggableCause({ cause }: UpstreamError): object {
-  if (!(cause instanceof Error)) return {}
-  const { code, error } = cause as { readonly code?: unknown; readonly error?: unknown }
-  // An OAuth error code, such as invalid_client.
-  const named = typeof error === 'string' && /^[a-z_]{1,60}$/.test(error) ? { error } : {}
-  return { cause: cause.message, ...(typeof code === 'string' ? { code } : {}), ...named }
-}
-
 /** The address of the callback with our own host instead of that of the request (R39). */
 function callbackUrl(url: URL, authUrl: string, provider: Provider): URL {
   return new URL(`${callbackPathOf(provider)}${url.search}`, authUrl)
-}
-
-async function withProviderErrors<T>(
-  { log }: SignInContext,
-  requestId: string,
-  { id, label }: Provider,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error
-    log.warn(
-      { requestId, provider: id, why: error.message, ...loggableCause(error) },
-      'sign-in with a provider failed',
-    )
-    if (error.kind === 'setup') throw new ApiError(Code.FAILED_PRECONDITION, error.message, { cause: error })
-    const code = error.kind === 'unavailable' ? Code.UNAVAILABLE : Code.PERMISSION_DENIED
-    const text =
-      error.kind === 'unavailable'
-        ? 'try again in a minute'
-        : 'the operator of this server can find details in the log'
-    throw new ApiError(code, `${label} cannot sign you in: ${error.message}; ${text}`, { cause: error })
-  }
 }
 
 function unknownProvider(): ApiError {

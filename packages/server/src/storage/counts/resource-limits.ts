@@ -135,19 +135,49 @@ const counted = prepared((db, { root, collection }: { root: string; collection: 
 )
 
 /** Counts the resources of each kind in an organization. */
-export async function readCounts(reader: Reader, root: string): Promise<Map<ResourceKind, number>> {
+export async function readCounts(reader: Reader, root: string): Promise<ReadonlyMap<ResourceKind, number>> {
+  return (await readCountsOf(reader, [root])).get(root) ?? new Map()
+}
+
+/** Counts the resources of each kind in organizations. */
+export async function readCountsOf(
+  reader: Reader,
+  roots: readonly string[],
+): Promise<ReadonlyMap<string, ReadonlyMap<ResourceKind, number>>> {
+  if (roots.length === 0) return new Map()
   const rows = await reader
     .selectFrom('counts')
-    .select((row) => ['collection', row.fn.sum('n').as('n')])
-    .where('root', '=', root)
-    .groupBy('collection')
+    .select((row) => ['root', 'collection', row.fn.sum('n').as('n')])
+    .where('root', 'in', roots)
+    .groupBy(['root', 'collection'])
     .execute()
-  const of = (collection: string) => {
-    const n = Number(rows.find((row) => row.collection === collection)?.n ?? 0)
+  const byKey = new Map(rows.map(({ root, collection, n }) => [`${root} ${collection}`, Number(n)]))
+  const of = (root: string, collection: string) => {
+    const n = byKey.get(`${root} ${collection}`) ?? 0
     // The organization itself does not count as a group in it.
     return collection === 'groups' ? n - 1 : n
   }
-  return new Map(resourceTables.map((table) => [kindOfTable(table), of(table)]))
+  return new Map(
+    roots.map((root) => [
+      root,
+      new Map(resourceTables.map((table) => [kindOfTable(table), of(root, table)])),
+    ]),
+  )
+}
+
+/** Reads the limits that organizations have themselves, and the default limits of the installation under ''. */
+export async function readOwnLimits(
+  reader: Reader,
+  roots: readonly string[],
+): Promise<ReadonlyMap<string, ResourceLimits>> {
+  const all = [DEFAULTS_ROOT, ...roots]
+  const rows = await reader.selectFrom('resource_limits').selectAll().where('root', 'in', all).execute()
+  return new Map(
+    all.map((root) => [
+      root,
+      Object.fromEntries(rows.filter((row) => row.root === root).map(({ kind, n }) => [kind, Number(n)])),
+    ]),
+  )
 }
 
 /** Throws code 8 if the count exceeds `limit`. */

@@ -20,6 +20,8 @@ export interface SqlRules {
   readonly rowListKeyword: string
   /** Ends a SELECT: the row cannot be deleted until the transaction ends; other transactions may lock it the same way. */
   readonly lockForShare: string
+  /** The same; rows that cannot be locked now are left out. */
+  readonly lockForShareSkipping: string
   /** Ends a SELECT: no other transaction can lock or change the row until this one ends. */
   readonly lockForUpdate: string
   /** An expression that is true if a text contains another one. */
@@ -49,6 +51,8 @@ export interface ColumnTypes {
   readonly text: RawBuilder<unknown>
   readonly integer: RawBuilder<unknown>
   readonly bytes: RawBuilder<unknown>
+  /** The end of a table whose rows are all key: they are stored in the order of the key, where the engine can. */
+  readonly keyOnly: RawBuilder<unknown>
 }
 
 /** Differences in behavior. */

@@ -1,4 +1,4 @@
-import { limits } from '../../config/limits.ts'
+import { DAY_MS, limits } from '../../config/limits.ts'
 import type { Tracer } from '../../runtime/tracer.ts'
 import { firstEventId } from '../changes/audit-events.ts'
 import { type Db, inTransaction } from '../db.ts'
@@ -31,11 +31,11 @@ const GUESSES_MAX_AGE_MS = 24 * 60 * 60 * 1000
 /** Longer than the clocks of nodes may differ. */
 const STALE_LEASE_MS = 60 * 60 * 1000
 
-const expiryJob: JobKind = { name: 'expiry' }
+export const expiryJob: JobKind = { name: 'expiry' }
 
 /**
  * Deletes expired rows: audit events past their retention, responses stored for idempotency keys, sessions, pending sign-ins, signing
- * keys, counts of wrong guesses and states of emails. Nothing depends on when it runs, since readers ignore expired rows (R16).
+ * keys, counts of wrong guesses, states of emails and decisions of policies. Nothing depends on when it runs, since readers ignore expired rows (R16).
  */
 export function startExpiryJob({
   db,
@@ -57,6 +57,8 @@ export function startExpiryJob({
     await repeatStep(() => deleteMails(db, now - limits.mailRecordMs))
     await deleteStaleLeases(db, now - STALE_LEASE_MS)
     await inTransaction(db, (tx) => tx.deleteFrom('signing_keys').where('expires_ms', '<=', now).execute())
+    for await (const root of iterateRoots(db, 'policy_decisions'))
+      await repeatStep(() => deleteDecisions(db, root, Math.floor(now / DAY_MS) - limits.policyDecisionDays))
     if (auditRetentionMs !== undefined) {
       const before = firstEventId(now - auditRetentionMs)
       for await (const root of iterateRoots(db, 'audit_events'))
@@ -107,6 +109,24 @@ async function deleteEvents(db: Db, root: string, before: string): Promise<numbe
       tx.deleteFrom('audit_events').where('root', '=', root).where('id', '<=', last.id).execute(),
     )
   return old.length
+}
+
+/** Deletes decisions of an organization of a day and before; returns how many it found. */
+async function deleteDecisions(db: Db, root: string, untilDay: number): Promise<number> {
+  const old = await db.kysely
+    .selectFrom('policy_decisions')
+    .select('uid')
+    .where('root', '=', root)
+    .where('day', '<=', untilDay)
+    .orderBy('day')
+    .limit(ROWS_PER_BATCH)
+    .execute()
+  const uids = old.map(({ uid }) => uid)
+  if (uids.length > 0)
+    await inTransaction(db, (tx) =>
+      tx.deleteFrom('policy_decisions').where('root', '=', root).where('uid', 'in', uids).execute(),
+    )
+  return uids.length
 }
 
 async function deleteIdempotencyKeys(db: Db, untilMs: number): Promise<number> {

@@ -39,6 +39,8 @@ export interface JobOutcome {
   readonly succeededMs?: number
   /** Where the next run continues. Only for kinds without a row for each resource. */
   readonly position?: string
+  /** Why a run that returned did not do its work; it counts as failed for the operator. */
+  readonly failure?: string
   /** Further writes of the transaction that releases the job. */
   readonly write?: (tx: Tx, released: { readonly isRescheduled: boolean }) => Promise<void>
   /** Called after the commit of that transaction, also if the lease was lost. */
@@ -127,6 +129,14 @@ export async function findDueJobs(
   return rows.map(({ job }) => job)
 }
 
+const RUNNER_SEPARATOR = '-'
+
+/** Returns the node of a run; '' for one of an earlier release. */
+export function nodeOfRunner(runner: string): string {
+  const end = runner.indexOf(RUNNER_SEPARATOR)
+  return end < 0 ? '' : runner.slice(0, end)
+}
+
 /** Leases a job; undefined while another run has it, or unless it is due by `dueBy`. */
 export async function acquireJob(
   { db, clock, leaseMs = limits.registryRunLeaseMs, signal, onError }: JobLeaseOptions,
@@ -135,7 +145,7 @@ export async function acquireJob(
 ): Promise<JobLease | undefined> {
   if (kind.schedule?.column !== 'uid' && (await readJob(db, kind, key)) === undefined)
     await scheduleJob(db, kind, Number.MAX_SAFE_INTEGER)
-  const runner = randomBytes(8).toString('hex')
+  const runner = `${db.node}${RUNNER_SEPARATOR}${randomBytes(8).toString('hex')}`
   const now = clock()
   const mirror = await needsMirror(db, kind)
   const row = await inTransaction(db, async (tx) => {
@@ -269,12 +279,13 @@ function leaseOf({
   }
 }
 
-function tableOf({ schedule }: JobKind) {
+/** The table with the due times of a kind. */
+export function tableOf({ schedule }: JobKind) {
   return sql.table(schedule?.table ?? 'jobs')
 }
 
 /** The rows of a table that are jobs of the kind. */
-function isOfKind({ name, schedule }: JobKind) {
+export function isOfKind({ name, schedule }: JobKind) {
   if (schedule === undefined) return sql`kind = ${name}`
   return schedule.column === 'name' ? sql`name = ${name}` : sql.raw(schedule.enabled ?? '1 = 1')
 }

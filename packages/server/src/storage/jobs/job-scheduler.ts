@@ -11,6 +11,7 @@ import {
   type JobOutcome,
   scheduleJob,
 } from './job-leases.ts'
+import { recordJobResult } from './job-results.ts'
 
 /** Runs the jobs of a kind when they are due, each on the node that leases it first, until it is stopped. */
 export interface JobScheduler {
@@ -108,10 +109,14 @@ export function startJobScheduler(context: JobContext, definition: JobDefinition
 
   const runToEnd = async (lease: JobLease) => {
     let outcome: JobOutcome = {}
+    const startedMs = clock()
+    let finished: { readonly error: unknown } | undefined
     try {
       outcome = await traceJob(tracer, definition.span, () => definition.run(lease))
+      finished = { error: undefined }
     } catch (error) {
       const isInterrupted = lease.signal.aborted || error instanceof JobInterrupted
+      if (!isInterrupted) finished = { error }
       try {
         outcome = await definition.onFailure(error, lease, { isInterrupted })
       } catch (failure) {
@@ -124,6 +129,12 @@ export function startJobScheduler(context: JobContext, definition: JobDefinition
         ? { dueMs: jitteredDueMs(clock(), intervalMs) }
         : {}),
       ...outcome,
+      async write(tx, state) {
+        await outcome.write?.(tx, state)
+        if (finished === undefined) return
+        const { error = outcome.failure } = finished
+        await recordJobResult(tx, { kind, key: lease.key, node: db.node, startedMs, endedMs: clock(), error })
+      },
     })
   }
 

@@ -93,6 +93,7 @@ const indexSuffixes: Readonly<Record<string, string>> = {
   artifact_name: 'by_artifact',
   component_name: 'by_component',
   url: 'by_url',
+  keys_expire_ms: 'by_keys_expiry',
 }
 
 /**

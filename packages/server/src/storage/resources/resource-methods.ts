@@ -52,6 +52,8 @@ export interface WriteDeclaration<C extends ResourceTable, M extends DescMessage
   checks(change: PendingChange<C, M>): readonly (FieldViolation | undefined)[]
   /** Authorizes what the change gives away, and locks what it refers to. Runs after the checks. */
   readonly authorize?: (change: PendingChange<C, M>) => Promise<void> | void
+  /** Writes what follows from the change, in its transaction. */
+  readonly afterWrite?: (change: PendingChange<C, M>) => Promise<void>
   /** What the fields are stored as. An update may leave out columns that stay. */
   columns(change: PendingChange<C, M>): Partial<ResourceColumns<C>>
   /** What a client should know about a valid resource that it has just written. */
@@ -187,7 +189,7 @@ function createHandler<C extends ResourceTable, M extends DescMessage>(
   store: Store,
   { table, schema, lockParent }: Pick<ResourceDeclaration<C, M, never>, 'table' | 'schema' | 'lockParent'>,
   { toMessage }: ResourceDefinition<C, M>,
-  { checks, authorize, columns, alreadyExists }: WriteDeclaration<C, M>,
+  { checks, authorize, columns, afterWrite, alreadyExists }: WriteDeclaration<C, M>,
 ): Handler {
   const { db, clock, uids } = store
   return (request, call) => {
@@ -211,6 +213,7 @@ function createHandler<C extends ResourceTable, M extends DescMessage>(
           updated_ms: nowMs,
         } as unknown as Tables[C]
         await insertResource(db, tx, table, row)
+        await afterWrite?.(change)
         return { uid: row.uid, response: await toMessage(row, tx) }
       },
       alreadyExists && (() => alreadyExists(call, parent, next)),
@@ -226,7 +229,7 @@ function updateHandler<C extends ResourceTable, M extends DescMessage>(
     requireChangeable,
   }: Pick<ResourceDeclaration<C, M, never>, 'table' | 'schema' | 'requireChangeable'>,
   definition: ResourceDefinition<C, M>,
-  { checks, authorize, columns, alreadyExists }: WriteDeclaration<C, M>,
+  { checks, authorize, columns, afterWrite, alreadyExists }: WriteDeclaration<C, M>,
 ): Handler {
   const { db, clock } = store
   return (request, call) => {
@@ -248,6 +251,7 @@ function updateHandler<C extends ResourceTable, M extends DescMessage>(
         await authorize?.(change)
         const changed = { ...columns(change), updated_ms: nextUpdateMs(store, row) }
         await updateResource(tx, table, scope, changed as Partial<Tables[C]>)
+        await afterWrite?.(change)
         return { uid: scope, response: await definition.toMessage({ ...row, ...changed }, tx) }
       },
       alreadyExists && (() => alreadyExists(call, parentOf(scope), next)),

@@ -14,6 +14,17 @@ import * as providerCallbacks from '../migrations/0009-provider-callbacks.ts'
 import * as jobs from '../migrations/0010-jobs.ts'
 import * as mail from '../migrations/0011-mail.ts'
 import * as deepGroups from '../migrations/0012-deep-groups.ts'
+import * as usageHistory from '../migrations/0013-usage-history.ts'
+import * as manifestsByPush from '../migrations/0014-manifests-by-push.ts'
+import * as search from '../migrations/0015-search.ts'
+import * as operator from '../migrations/0016-operator.ts'
+import * as tagActors from '../migrations/0017-tag-actors.ts'
+import * as keyExpiry from '../migrations/0019-key-expiry.ts'
+import * as imageContents from '../migrations/0020-image-contents.ts'
+import * as findings from '../migrations/0021-findings.ts'
+import * as policies from '../migrations/0022-policies.ts'
+import * as signatures from '../migrations/0023-signatures.ts'
+import * as signatureChanges from '../migrations/0027-signature-changes.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -29,6 +40,17 @@ export const migrations = {
   '0010-jobs': jobs,
   '0011-mail': mail,
   '0012-deep-groups': deepGroups,
+  '0013-usage-history': usageHistory,
+  '0014-manifests-by-push': manifestsByPush,
+  '0015-search': search,
+  '0016-operator': operator,
+  '0017-tag-actors': tagActors,
+  '0019-key-expiry': keyExpiry,
+  '0020-image-contents': imageContents,
+  '0021-findings': findings,
+  '0022-policies': policies,
+  '0023-signatures': signatures,
+  '0027-signature-changes': signatureChanges,
 }
 
 /**

@@ -39,6 +39,8 @@ export interface IdentityRow extends Resource {
   /** uid of the organization's identity provider through which the user was registered; '' for none on record. */
   registered_through: string
   last_seen_ms: number
+  /** When the static keys expire; 0 for identities without. For lists: whether keys are valid is read from the relationship. */
+  keys_expire_ms: number
 }
 
 export interface RoleRow extends Resource {
@@ -146,6 +148,8 @@ export interface TagDigestRow {
   since_ms: number
   /** '' for none. */
   digest: string
+  /** uid of the identity that moved the tag; '' if it is not recorded. */
+  actor: string
 }
 
 export interface DeploymentRow {
@@ -553,6 +557,37 @@ export interface ManifestRow {
   content: Uint8Array
 }
 
+/** A SignatureVerifier message with the method alone is its `method`. */
+export interface SignatureVerifierRow extends Resource {
+  method: Uint8Array
+}
+
+/** The verified signatures of an image in a repo. */
+export interface ImageSignaturesRow {
+  root: string
+  /** uid. */
+  repo: string
+  /** Of the image. */
+  digest: string
+  /** Hash of what was verified: the manifests with signatures, and the verifiers. Another one means that the row is outdated. */
+  inputs: string
+  /** Time when the result may change without other inputs: a certificate or signature expires. 0: it does not. */
+  until_ms: number
+  /** An ImageSignatures message. */
+  content: Uint8Array
+}
+
+/** Images whose signatures are to be verified. */
+export interface SignatureChangeRow {
+  root: string
+  /** uid of the repo of the image; of a group or repo for all signed images in it. */
+  scope: string
+  /** '' for all signed images. */
+  digest: string
+  /** Number of changes. */
+  revision: number
+}
+
 /** A blob or manifest that a manifest requires in its repo. */
 export interface ManifestReferenceRow {
   root: string
@@ -563,6 +598,159 @@ export interface ManifestReferenceRow {
   manifest: string
   /** `blob` or `manifest`. */
   kind: string
+}
+
+/** What a manifest contains, and the job that reads it (contents/). */
+export interface ManifestContentsRow {
+  root: string
+  /** The key of its job: the organization and `id` as 12 hex digits. */
+  uid: string
+  /** A random number below 2^48, unique in the organization. */
+  id: number
+  /** uid. */
+  repo: string
+  digest: string
+  /** `pending`, `backlog` (pending, and read after others), `read`, `failed`, or `none` for a manifest that is not an image. */
+  state: string
+  /** Continues "could not be read, because" if it failed. */
+  reason: string
+  /** `sbom` (attached to the image), `sbom-file` (in the image) or `layers`; '' before it is first read. */
+  source: string
+  /** Of the SBOM, such as `spdx-2.3`; '' without. */
+  format: string
+  /** As in os-release; '' without. */
+  distribution_id: string
+  distribution_version: string
+  distribution_name: string
+  /** Distinct packages, of the last reading that succeeded, which stays while the manifest is read again. */
+  packages: number
+  problems: number
+  /** Version of the reader. */
+  reader: number
+  /** Readings since it became due that failed. */
+  attempts: number
+  /** When it was last read; 0: never. */
+  read_ms: number
+  due_ms: number
+  runner: string
+  lease_ms: number
+}
+
+/** A package that images of an organization contain. */
+export interface PackageRow {
+  root: string
+  /** A random number below 2^48, unique in the organization. */
+  id: number
+  /** Hash of the other columns. */
+  key: string
+  /** Type, namespace and name as in the package URL. */
+  type: string
+  namespace: string
+  name: string
+  version: string
+  /** The source package; '' if unknown. */
+  origin_name: string
+  origin_version: string
+  purl: string
+  architecture: string
+  license: string
+  /** ID and VERSION_ID of os-release, such as `alpine 3.20.1`, for packages of the distribution; '' for others. */
+  distribution: string
+  /** When it was matched with advisories for the first time; 0: not yet. */
+  matched_ms: number
+}
+
+/** An advisory is about packages of a name. */
+export interface AdvisoryPackageRow {
+  root: string
+  /** Type of the package URL and comparable name, as `apk/openssl`. */
+  name: string
+  /** Of the advisory. */
+  uid: string
+  /** The ecosystem that the advisory has data of, as `Debian:12`; '' for statements about single products. */
+  ecosystem: string
+}
+
+/** A package is looked up by a name: its own, or the one of its source package. */
+export interface PackageNameRow {
+  root: string
+  /** As in `advisory_packages`. */
+  name: string
+  /** `id` of the package. */
+  package: number
+}
+
+/** A vulnerability of a package (findings/). */
+export interface PackageFindingRow {
+  root: string
+  /** `id` of the package. */
+  package: number
+  /** The ID that names it: a CVE ID if it has one. */
+  vulnerability: string
+  /** `affected`, `not-affected`, `pending-upstream`, `under-investigation` or `unknown`. */
+  state: string
+  /** `critical`, `high`, `medium`, `low`, `none` or `unknown`. */
+  severity: string
+  /** Ten times the base score of CVSS; -1: unknown. */
+  score: number
+  /** '' if no fix is known. */
+  fixed_version: string
+  justification: string
+  /** uid of the advisory that decides. */
+  advisory: string
+  /** The other IDs, separated by spaces. */
+  aliases: string
+  /** When the vulnerability was first found in the package. */
+  found_ms: number
+}
+
+/** An ID of a vulnerability. */
+export interface VulnerabilityIdRow {
+  root: string
+  id: string
+  /** The ID that names it in findings. */
+  vulnerability: string
+}
+
+/** Advisories that changed: what they are about is matched again. */
+export interface FindingChangeRow {
+  root: string
+  /** `name apk/openssl`: the packages of a name. `id CVE-2024-1`: the packages with a vulnerability, whose scores changed. */
+  subject: string
+  /** Group of the advisories. */
+  parent: string
+  /** Number of changes. */
+  revision: number
+}
+
+/** A manifest contains a package. */
+export interface ManifestPackageRow {
+  root: string
+  /** `id` of the contents. */
+  contents: number
+  /** `id` of the package. */
+  package: number
+}
+
+/** A document about the contents of a manifest. */
+export interface ManifestDocumentRow {
+  root: string
+  /** `id` of the contents. */
+  contents: number
+  /** 0 for the packages. */
+  position: number
+  /** `packages`: what was read, as JSON; `sbom`, `vex` or `report`: as it was given. */
+  kind: string
+  /** Such as `spdx-2.3`; '' for packages. */
+  format: string
+  /** Digest of the manifest that was attached; '' for documents that are not attached. */
+  manifest: string
+  /** Digest of the blob with the document, or with the attestation that contains it; '' for a file of the image. */
+  blob: string
+  /** In the image; '' for attached documents. */
+  path: string
+  /** Compressed with zstd; empty if the blob is the document. */
+  content: Uint8Array
 }
 
 /** An upload of a blob in several requests. */
@@ -625,6 +813,65 @@ export interface JobRow {
   position: string
 }
 
+/** A server process that uses the database. */
+export interface NodeRow {
+  /** `Db.node`. */
+  id: string
+  /** Host name. */
+  name: string
+  version: string
+  base_url: string
+  listen_address: string
+  started_ms: number
+  /** Last sign of life. */
+  seen_ms: number
+}
+
+/** The last finished run of each kind of job. */
+export interface JobResultRow {
+  kind: string
+  /** uid of the resource that it was for; '' for a kind with a single job. */
+  key: string
+  /** Id of the node. */
+  node: string
+  succeeded: number
+  started_ms: number
+  ended_ms: number
+  /** Reason of the last failed run, and its end; '' and 0 if none failed. */
+  error: string
+  failed_ms: number
+}
+
+/** A run of garbage collection or scrub (registry/runs/). */
+export interface StorageRunRow {
+  id: string
+  /** `collection` or `scrub`. */
+  kind: string
+  /** `running`, `succeeded`, `failed` or `cancelled`. */
+  state: string
+  dry_run: number
+  /** uid of the identity that started it, or `system`. */
+  actor: string
+  /** Id of the node; of a command, an id that `nodes` does not have. */
+  node: string
+  started_ms: number
+  updated_ms: number
+  /** 0 while it runs. */
+  ended_ms: number
+  /** Progress: the step, and how much of it is done; `total` 0: unknown. */
+  step: string
+  done: number
+  total: number
+  /** JSON: counts and bytes by what was counted. */
+  totals: string
+  /** JSON array of the findings of a scrub. */
+  findings: string
+  /** '' unless it failed. */
+  error: string
+  /** 1: it was asked to end. */
+  cancel: number
+}
+
 /** Jobs of the registry as a whole (registry/jobs.ts). */
 export interface RegistryRunRow {
   /** Name of the kind of job. */
@@ -646,6 +893,90 @@ export interface RegistryUsageRow {
   manifests: number
   /** Of blobs, each counted once however many repos have it. */
   bytes: number
+}
+
+/** What an organization used on one day (ADR 44). */
+export interface UsageDayRow {
+  root: string
+  /** Days since 1970, in UTC. */
+  day: number
+  /** Levels; -1 if they were not recorded on this day. */
+  stored_bytes: number
+  manifests: number
+  tags: number
+  repos: number
+  /** Manifests that clients downloaded. */
+  pulls: number
+  /** Manifests that clients uploaded. */
+  pushes: number
+}
+
+/** Pulls and pushes of a repo on one day. */
+export interface RepoUsageDayRow {
+  root: string
+  repo: string
+  day: number
+  pulls: number
+  pushes: number
+}
+
+/** A policy at pull. System policies are at the root, and have their rules in the code. */
+export interface PolicyRow extends Resource {
+  /** CEL; '' for a system policy. */
+  expression: string
+}
+
+/** Its parent is a group or a repo. */
+export interface PolicyBindingRow {
+  root: string
+  uid: string
+  parent: string
+  /** uid. */
+  policy: string
+  /** PolicyMode of the schema. */
+  mode: number
+  /** A JSON object. */
+  parameters: string
+  created_ms: number
+  updated_ms: number
+}
+
+/** Its parent is a group or a repo. */
+export interface PolicyOverrideRow {
+  root: string
+  uid: string
+  parent: string
+  /** uid. */
+  policy: string
+  digest: string
+  reason: string
+  /** uid of an identity. */
+  created_by: string
+  created_ms: number
+}
+
+/** Its uid follows from the other columns, so that equal decisions are one row. */
+export interface PolicyDecisionRow {
+  root: string
+  uid: string
+  /** The repo. */
+  parent: string
+  /** Days since 1970, in UTC. */
+  day: number
+  digest: string
+  /** uid. */
+  policy: string
+  policy_name: string
+  /** PolicyMode and Result of the schema. */
+  mode: number
+  result: number
+  reason: string
+}
+
+/** Changes with every write of the policies, bindings and overrides of an organization. */
+export interface PolicyRevisionRow {
+  root: string
+  revision: number
 }
 
 /** What may become of the tags of a repo: has its uid, and goes with it. */
@@ -722,17 +1053,45 @@ export interface Tables {
   repo_blobs: RepoBlobRow
   manifests: ManifestRow
   manifest_references: ManifestReferenceRow
+  manifest_contents: ManifestContentsRow
+  manifest_packages: ManifestPackageRow
+  manifest_documents: ManifestDocumentRow
+  packages: PackageRow
+  advisory_packages: AdvisoryPackageRow
+  package_names: PackageNameRow
+  package_findings: PackageFindingRow
+  vulnerability_ids: VulnerabilityIdRow
+  finding_changes: FindingChangeRow
   uploads: UploadRow
   jobs: JobRow
   mails: MailRow
+  nodes: NodeRow
+  job_results: JobResultRow
+  storage_runs: StorageRunRow
   registry_runs: RegistryRunRow
   registry_usage: RegistryUsageRow
+  usage_days: UsageDayRow
+  repo_usage_days: RepoUsageDayRow
   repo_policies: RepoPolicyRow
+  policies: PolicyRow
+  policy_bindings: PolicyBindingRow
+  policy_overrides: PolicyOverrideRow
+  policy_decisions: PolicyDecisionRow
+  policy_revisions: PolicyRevisionRow
+  signature_verifiers: SignatureVerifierRow
+  image_signatures: ImageSignaturesRow
+  signature_changes: SignatureChangeRow
   settings: SettingRow
 }
 
 export const resourceTables = tables
 export type ResourceTable = (typeof resourceTables)[number]
 
-/** Tables that can be listed: resources, and audit events, which are too many to be counted on insertion. */
-export type ListedTable = ResourceTable | 'audit_events'
+/** Tables that can be listed: resources, audit events and decisions, which are too many to be counted on insertion, and policies. */
+export type ListedTable =
+  | ResourceTable
+  | 'audit_events'
+  | 'policies'
+  | 'policy_bindings'
+  | 'policy_overrides'
+  | 'policy_decisions'

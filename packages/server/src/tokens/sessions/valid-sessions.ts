@@ -1,6 +1,7 @@
 import { depthOf, parseUid } from '../../api/uid.ts'
 import type { OrganizationVoucher, SessionVoucher } from '../../pipeline/vouching.ts'
 import type { SessionRow } from '../../storage/schema/tables.ts'
+import type { SqlText } from '../../storage/sql-text.ts'
 
 /**
  * Returns the SQL condition under which an unexpired row of sessions is valid: its account is not disabled, its voucher is recorded, and
@@ -14,6 +15,11 @@ export function validSessionSql(table: string): string {
     and (${table}.vouched_by in ('account', 'operator')
       or (${table}.vouched_by = 'organization' and exists (select 1 from identity_providers p
         where p.root = substr(${table}.provider_uid, 1, 40) and p.uid = ${table}.provider_uid)))`
+}
+
+/** The same condition with the expiry, for rows of sessions named `s`. */
+export function currentSessionSql(sql: SqlText, nowMs: number): string {
+  return `s.expires_ms > ${sql.bind(nowMs)} and ${validSessionSql('s')}`
 }
 
 export type VoucherColumns = Pick<SessionRow, 'vouched_by' | 'provider_uid' | 'vouched_email'>

@@ -1,5 +1,6 @@
 import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
 import { notFound, unimplemented } from '../../api/errors.ts'
+import type { ContentsReader } from '../../contents/services/contents-reader.ts'
 import {
   type Handlers,
   implement,
@@ -11,6 +12,7 @@ import type { RepoOptions } from '../../registry/resources/repos.ts'
 import type { Store } from '../../storage/store.ts'
 import { translateService } from '../mapping/translation.ts'
 import { deploymentHandlers } from './deployments.ts'
+import { imageContentsHandlers } from './image-contents.ts'
 import { imageHandlers, imageTranslators, v1ImageFields } from './images.ts'
 import { registrySettingsHandlers } from './registry-settings.ts'
 import { repoHandlers, repoTranslators } from './repos.ts'
@@ -32,6 +34,7 @@ export function registryService(
   store: Store,
   options: RepoOptions,
   images: ReadImageConfiguration,
+  contents: ContentsReader,
 ): ServiceImplementation {
   return implement(Registry, {
     ...repoHandlers(store, options),
@@ -39,6 +42,7 @@ export function registryService(
     ...deploymentHandlers(store),
     ...registrySettingsHandlers(store),
     ...imageHandlers(images),
+    ...imageContentsHandlers(contents),
     ...unsupportedMethods,
 
     // Advisories know fixed versions, but neither all versions nor when they end.
@@ -50,14 +54,8 @@ export function registryService(
 
 /** Why a method is not implemented. */
 const unsupportedReasons = {
-  'this server reads no SBOMs; pull the SBOMs attached to an image as its referrers': [
-    'getSbom',
-    'getRawSbom',
-  ],
   'this server does not read charts': ['getHelm', 'getChart', 'listChartsByImageRepo'],
   'this server scans no images': ['getVulnReport'],
-  'this server does not look for packages in images': ['listManifestMetadata'],
-  'the behavior of this method is not public; lists of tags contain digests': ['getManifestDigestCount'],
   'this server builds no images': ['listBuildReports', 'getBuildStatus'],
   // An empty list would mean that everything is still supported.
   'this server does not know when software reaches its end of life': ['listEolTags'],

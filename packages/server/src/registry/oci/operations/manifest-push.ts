@@ -7,10 +7,12 @@ import { type MutationResult, mutateBy } from '../../../storage/changes/mutation
 import type { Db, Tx } from '../../../storage/db.ts'
 import type { ManifestRow } from '../../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../../storage/sql-text.ts'
+import { queueReading } from '../../manifests/contents-rows.ts'
 import { DEFAULT_ALGORITHM, requireDigest } from '../../manifests/digests.ts'
 import { type Descriptor, dependenciesOf, type ParsedManifest } from '../../manifests/manifest-parser.ts'
 import { isLarge } from '../../manifests/manifest-reader.ts'
 import { touchManifest } from '../../manifests/manifest-rows.ts'
+import { queueSignedImages } from '../../manifests/signature-changes.ts'
 import { countManifest, quotaWarnings } from '../../quota/usage.ts'
 import { lockRepo } from '../../resources/parent-repo.ts'
 import { checkTagName } from '../../resources/tag-names.ts'
@@ -62,6 +64,7 @@ export async function putManifest(
     })
     const repo = await getOrCreateRepo(registry, context)
     await storeManifest(registry, context, { repo, digest, tags, content, checked: parsed })
+    registry.transfers.countPush(repo)
     return await pushedReply(registry, context, { reference, repo, digest, tags, checked: parsed })
   } finally {
     release?.()
@@ -151,7 +154,11 @@ function storeManifest({ store }: OciServices, context: OciContext, pushed: Push
       })),
       { ifAbsent: true },
     )
-    if (isNew) await countManifest(db, tx, repo, digest)
+    if (isNew) {
+      await countManifest(db, tx, repo, digest)
+      await queueReading(tx, { repo, digest }, now)
+      await queueSignedImages(db, tx, repo, { subjects: [parsed.subject] })
+    }
     let uid: string = repo
     let unchanged = !isNew
     for (const name of tags) {
@@ -159,9 +166,8 @@ function storeManifest({ store }: OciServices, context: OciContext, pushed: Push
       const current = await lockTagNamed(db, tx, repo, name)
       const { deprecated = 0, bundles = '[]' } = current ?? {}
       const wanted = { digest, deprecated, bundles }
-      const tag = await writeTag(store, tx, { repo, name, current, wanted }, () =>
-        requireTagUpdate(mutator.grants, repo),
-      )
+      const target = { repo, name, current, wanted, actor: mutator.caller.identity }
+      const tag = await writeTag(store, tx, target, () => requireTagUpdate(mutator.grants, repo))
       if (!tag.unchanged) [uid, unchanged] = [tag.row.uid, false]
     }
     return { uid, response: undefined, unchanged }

@@ -7,6 +7,7 @@ import { preparedRead } from '../../../storage/prepared.ts'
 import { lockResource } from '../../../storage/resource-rows.ts'
 import { type Digest, parseDigest } from '../../manifests/digests.ts'
 import { requireManifestMutable } from '../../policies/immutable-tags.ts'
+import { findPolicy } from '../../policies/policy-rows.ts'
 import { deleteManifests } from '../../quota/usage.ts'
 import { lockRepo } from '../../resources/parent-repo.ts'
 import { checkTagName } from '../../resources/tag-names.ts'
@@ -17,15 +18,16 @@ import { ociError } from '../errors.ts'
 import { withWarnings } from '../warnings.ts'
 import { isNotModified } from './blobs.ts'
 
-/** Manifests of a repo, by digest or by tag: get and delete. A pull reads one row and no file. */
+/** Manifests of a repo, by digest or by tag: get and delete. A pull reads one row and no file, unless policies apply. */
 
 const byDigest = preparedRead((db, { root, repo, digest }: { root: string; repo: string; digest: string }) =>
   db
-    .selectFrom('manifests')
-    .select(['digest', 'media_type', 'content'])
-    .where('root', '=', root)
-    .where('repo', '=', repo)
-    .where('digest', '=', digest),
+    .selectFrom('manifests as m')
+    .leftJoin('policy_revisions as p', 'p.root', 'm.root')
+    .select(['m.digest', 'm.media_type', 'm.artifact_type', 'm.content', 'p.revision'])
+    .where('m.root', '=', root)
+    .where('m.repo', '=', repo)
+    .where('m.digest', '=', digest),
 )
 
 const byTag = preparedRead((db, { root, repo, tag }: { root: string; repo: string; tag: string }) =>
@@ -37,7 +39,8 @@ const byTag = preparedRead((db, { root, repo, tag }: { root: string; repo: strin
         .onRef('m.repo', '=', 'tags.parent')
         .onRef('m.digest', '=', 'tags.digest'),
     )
-    .select(['m.digest', 'm.media_type', 'm.content', 'tags.deprecated'])
+    .leftJoin('policy_revisions as p', 'p.root', 'tags.root')
+    .select(['m.digest', 'm.media_type', 'm.artifact_type', 'm.content', 'p.revision', 'tags.deprecated'])
     .where('tags.root', '=', root)
     .where('tags.parent', '=', repo)
     .where('tags.name', '=', tag),
@@ -53,11 +56,12 @@ export function parseReference(text: string): Reference {
 }
 
 export async function getManifest(
-  { store }: OciServices,
+  { store, transfers, pullPolicies }: OciServices,
   context: OciContext,
   text: string,
 ): Promise<HttpReply> {
   const { db } = store
+  const { name } = context.authorization.repository
   const repo = requireRepo(context.authorization.repository)
   const at = { root: rootOf(repo), repo }
   const reference = parseReference(text)
@@ -68,6 +72,21 @@ export async function getManifest(
         : []
       : await byDigest(db, { ...at, digest: reference.digest.text })
   if (row === undefined) throw manifestUnknown(text)
+  const verdict =
+    row.revision === null
+      ? []
+      : pullPolicies.evaluate({
+          repo,
+          repository: [...name.folders, name.repo].join('/'),
+          requestedName: name.text,
+          digest: row.digest,
+          tag: 'tag' in reference ? reference.tag : '',
+          mediaType: row.media_type,
+          artifactType: row.artifact_type,
+          content: row.content,
+          revision: Number(row.revision),
+        })
+  const remarks = Array.isArray(verdict) ? verdict : await verdict
   const headers = {
     'content-type': row.media_type,
     'docker-content-digest': row.digest,
@@ -76,9 +95,10 @@ export async function getManifest(
     vary: 'authorization',
   }
   const isDeprecated = 'deprecated' in row && row.deprecated === 1
-  const warnings = withWarnings(isDeprecated ? [`tag ${text} is deprecated`] : [])
+  const warnings = withWarnings(isDeprecated ? [`tag ${text} is deprecated`, ...remarks] : remarks)
   if (isNotModified(context.request, row.digest))
     return { status: 304, headers, ...warnings, body: undefined }
+  if (!context.request.isHead) transfers.countPull(repo)
   return { status: 200, headers, ...warnings, body: row.content }
 }
 
@@ -118,7 +138,7 @@ function deleteByDigest(
 ): Promise<void> {
   return mutateBy(store, mutatorOf(context, 'DeleteManifest'), async (tx) => {
     await lockRepo(store.db, tx, repo)
-    await requireManifestMutable(tx, repo, digest)
+    await requireManifestMutable(tx, repo, digest, await findPolicy(tx, repo))
     const deleted = await deleteManifests(store.db, tx, repo, [digest])
     if (deleted.length === 0) throw manifestUnknown(digest)
     const tags = await listTagUids(tx, repo, digest)

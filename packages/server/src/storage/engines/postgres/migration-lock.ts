@@ -25,8 +25,9 @@ export const withMigrationLock: EngineRules['withMigrationLock'] = async ({ kyse
 const MIGRATION_LOCK = 3853314791062309107n
 
 /**
- * Shorter than PostgreSQL's `deadlock_timeout`: requests of running nodes wait for a migration no longer than this, and in a deadlock the
- * migration fails, not the request.
+ * How long a migration waits for a table, while requests that come later wait behind it. Shorter than PostgreSQL's `deadlock_timeout`: in a
+ * deadlock the migration fails, not the request. What it has locked stays locked until all migrations have ended, and a table with a new
+ * column then lets no request read.
  */
 const TABLE_LOCK_MS = 300
 const TABLE_LOCK_ATTEMPTS = 100

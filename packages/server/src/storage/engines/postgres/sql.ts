@@ -6,6 +6,7 @@ export const postgresSql: SqlRules = {
   placeholder: (position) => `$${position}`,
   rowListKeyword: '',
   lockForShare: ' for key share',
+  lockForShareSkipping: ' for key share skip locked',
   lockForUpdate: ' for update',
   contains: (text, part) => `strpos(${text}, ${part}) > 0`,
   jsonTexts: (array, alias) => `jsonb_array_elements_text(${array}::jsonb) as ${alias} (value)`,
@@ -16,7 +17,7 @@ export const postgresSql: SqlRules = {
   }),
   needsPlanHints: false,
   siblingKey: 'right(uid, 16)',
-  columnTypes: { text: sql`text collate "C"`, integer: sql`bigint`, bytes: sql`bytea` },
+  columnTypes: { text: sql`text collate "C"`, integer: sql`bigint`, bytes: sql`bytea`, keyOnly: sql`` },
   // Tables that are not logged are counters, which a crash may lose.
   columnsQuery: `select c.table_name as "table", c.column_name as "column", c.data_type as type
     from information_schema.columns as c

@@ -9,6 +9,7 @@ export const sqliteSql: SqlRules = {
   rowListKeyword: 'values ',
   // There is one writer at a time: a transaction has all rows locked.
   lockForShare: '',
+  lockForShareSkipping: '',
   lockForUpdate: '',
   contains: (text, part) => `instr(${text}, ${part}) > 0`,
   jsonTexts: (array, alias) => `json_each(${array}) as ${alias}`,
@@ -19,7 +20,7 @@ export const sqliteSql: SqlRules = {
   }),
   needsPlanHints: true,
   siblingKey: undefined,
-  columnTypes: { text: sql`text`, integer: sql`integer`, bytes: sql`blob` },
+  columnTypes: { text: sql`text`, integer: sql`integer`, bytes: sql`blob`, keyOnly: sql`without rowid` },
   columnsQuery: `select t.name as "table", c.name as "column", lower(c.type) as type
     from sqlite_schema t, pragma_table_xinfo(t.name) c
     where t.type = 'table' and t.name not like 'sqlite~_%' escape '~' and c.hidden = 0

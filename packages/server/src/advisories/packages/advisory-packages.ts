@@ -1,0 +1,92 @@
+import { rootOf } from '../../api/uid.ts'
+import { deleteRows, incrementRows, insertRows } from '../../storage/bulk-rows.ts'
+import type { Db, Tx } from '../../storage/db.ts'
+import type { AdvisoryPackageRow, AdvisoryRow } from '../../storage/schema/tables.ts'
+import { toAdvisory } from '../storage/stored-advisory.ts'
+import { ecosystemOfAdvisory, packageNamesOf } from './package-names.ts'
+
+/**
+ * The index of advisories by the packages that they are about, and the queue of what is matched again when they change. Both are written
+ * in the transaction of the change.
+ */
+
+/** Returns the index entries of an advisory. */
+export function advisoryPackagesOf(row: AdvisoryRow): AdvisoryPackageRow[] {
+  const { artifactType, componentType } = toAdvisory(row)
+  const named = {
+    key: row.key,
+    artifactName: row.artifact_name,
+    artifactType,
+    componentType,
+    origin: row.origin,
+    product: row.product,
+  }
+  const ecosystem = ecosystemOfAdvisory(named) ?? databaseOf(row.key)
+  return packageNamesOf(named).map((name) => ({ root: row.root, name, uid: row.uid, ecosystem }))
+}
+
+/** The ecosystem of security databases and of documents of Wolfi, which have all packages of a distribution. */
+function databaseOf(key: string): string {
+  if (key.startsWith('wolfi:')) return ROLLING_APK
+  if (!key.startsWith('secdb:')) return ''
+  const release = /^secdb:.*\/alpine\/(v\d+\.\d+|edge)(?:\/|:)/.exec(key)?.[1]
+  return release === undefined ? ROLLING_APK : `Alpine:${release}`
+}
+
+/** Advisories of a rolling distribution of apk packages, which do not name it. */
+export const ROLLING_APK = 'apk'
+
+/** Updates the index for replaced advisories, and queues the packages that they are about. */
+export async function updateAdvisoryPackages(
+  db: Db,
+  tx: Tx,
+  before: readonly AdvisoryRow[],
+  after: readonly AdvisoryRow[],
+): Promise<void> {
+  const previous = entriesOf(before)
+  const current = entriesOf(after)
+  const removed = [...previous].filter(([entry]) => !current.has(entry)).map(([, row]) => row)
+  await deleteRows(db, tx, 'advisory_packages', removed)
+  const added = [...current].filter(([entry]) => !previous.has(entry)).map(([, row]) => row)
+  await insertRows(db, tx, 'advisory_packages', added)
+  const [first] = [...before, ...after]
+  if (first === undefined) return
+  const names = new Set([...previous.values(), ...current.values()].map(({ name }) => `name ${name}`))
+  await queueChanges(db, tx, first.parent, [...names])
+}
+
+/** Queues the packages with vulnerabilities whose scores changed. */
+export async function queueScoreChanges(
+  db: Db,
+  tx: Tx,
+  parent: string,
+  ids: readonly string[],
+): Promise<void> {
+  await queueChanges(
+    db,
+    tx,
+    parent,
+    ids.map((id) => `id ${id}`),
+  )
+}
+
+function entriesOf(rows: readonly AdvisoryRow[]): ReadonlyMap<string, AdvisoryPackageRow> {
+  return new Map(
+    rows
+      .flatMap(advisoryPackagesOf)
+      .map((row) => [`${row.name}\n${row.uid}\n${row.ecosystem}`, row] as const),
+  )
+}
+
+/** Each group has its own rows, so that imports into two groups do not wait for each other. */
+async function queueChanges(db: Db, tx: Tx, group: string, subjects: readonly string[]): Promise<void> {
+  const parent = group.slice(-GROUP_CHARS)
+  const rows = subjects.toSorted().map((subject) => ({ root: rootOf(group), subject, parent, revision: 1 }))
+  await incrementRows(db, tx, 'finding_changes', rows, {
+    key: ['root', 'subject', 'parent'],
+    numbers: ['revision'],
+  })
+}
+
+/** The end of a uid, which is unique: index keys have no room for several uids (ADR 38). */
+const GROUP_CHARS = 40

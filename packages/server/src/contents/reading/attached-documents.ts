@@ -1,0 +1,144 @@
+import {
+  type Attachment,
+  attestationManifests,
+  classifyArtifact,
+  isAboutContents,
+} from '@berth/image-contents/attestations/classify-artifact.ts'
+import { type Attestation, readAttestation } from '@berth/image-contents/attestations/read-attestation.ts'
+import type { ContentsProblem, ImageContents } from '@berth/image-contents/contents.ts'
+import { readSbom } from '@berth/image-contents/sbom/read-sbom.ts'
+import { limits } from '../../config/limits.ts'
+import { formatName, parseManifest, reasonOf } from './manifest-parts.ts'
+import { blobStream, type FoundDocument, manifestStream, type ReadImageRequest } from './reading.ts'
+
+/** Reads the documents that are attached to an image: SBOMs, VEX and reports, plain or as attestations. */
+
+export type Open = (name: string) => AsyncIterable<Uint8Array>
+
+export interface AttachedDocuments {
+  /** The first SBOM that could be read; SBOMs that are attached by themselves are before attestations. */
+  readonly sbom: { readonly format: string; readonly contents: ImageContents } | undefined
+  readonly documents: readonly FoundDocument[]
+  readonly problems: readonly ContentsProblem[]
+}
+
+type Candidate = Attachment & { readonly manifest: string }
+
+export async function readAttachedDocuments(
+  request: ReadImageRequest,
+  open: Open,
+): Promise<AttachedDocuments> {
+  const problems: ContentsProblem[] = []
+  const documents: FoundDocument[] = []
+  let sbom: AttachedDocuments['sbom']
+  let bytesLeft: number = limits.contentsFilesBytesMax
+  for (const candidate of await listCandidates(request, open, problems)) {
+    const { manifest, digest } = candidate
+    try {
+      const found = await readCandidate(request.digest, candidate, open)
+      if (found === undefined) continue
+      const { kind, format, contents, predicate = new Uint8Array() } = found
+      const isStored = predicate.length <= bytesLeft
+      if (isStored) bytesLeft -= predicate.length
+      documents.push({
+        kind,
+        format,
+        manifest,
+        blob: digest,
+        path: '',
+        content: isStored ? predicate : new Uint8Array(),
+      })
+      if (contents !== undefined) sbom ??= { format, contents }
+    } catch (error) {
+      problems.push({ path: '', reason: `the attached document ${digest} is invalid: ${reasonOf(error)}` })
+    }
+  }
+  return { sbom, documents, problems }
+}
+
+async function listCandidates(
+  { digest, artifacts, indexes }: ReadImageRequest,
+  open: Open,
+  problems: ContentsProblem[],
+): Promise<Candidate[]> {
+  const candidates: Candidate[] = []
+  const add = (manifest: string, content: Uint8Array) => {
+    for (const attachment of classifyArtifact(parseManifest(content)))
+      if (isAboutContents(attachment)) candidates.push({ ...attachment, manifest })
+  }
+  for (const artifact of artifacts) add(artifact.digest, artifact.content)
+  for (const index of indexes)
+    for (const attestation of attestationManifests(parseManifest(index))) {
+      if (attestation.subject !== digest) continue
+      if (candidates.some(({ manifest }) => manifest === attestation.digest)) continue
+      try {
+        const name = manifestStream(attestation.digest)
+        add(attestation.digest, await collect(open(name), limits.manifestBytesMax))
+      } catch (error) {
+        const reason = `the attached manifest ${attestation.digest} is invalid: ${reasonOf(error)}`
+        problems.push({ path: '', reason })
+      }
+    }
+  const isAttestation = ({ holds }: Candidate) => (holds === 'attestation' ? 1 : 0)
+  return candidates.sort((a, b) => isAttestation(a) - isAttestation(b)).slice(0, limits.contentsDocumentsMax)
+}
+
+interface ReadDocument {
+  readonly kind: FoundDocument['kind']
+  readonly format: string
+  readonly contents?: ImageContents
+  /** The document that an attestation contains. */
+  readonly predicate?: Uint8Array
+}
+
+/** Returns undefined for a document about something else. */
+async function readCandidate(
+  image: string,
+  { digest, size, holds }: Candidate,
+  open: Open,
+): Promise<ReadDocument | undefined> {
+  if (holds === 'openvex') return { kind: 'vex', format: 'openvex' }
+  if (holds === 'scanner-report') return { kind: 'report', format: '' }
+  if (size > limits.contentsDocumentBytesMax)
+    throw new Error(`it has more than ${limits.contentsDocumentBytesMax} bytes (contentsDocumentBytesMax)`)
+  const bytes = await collect(open(blobStream(digest)), limits.contentsDocumentBytesMax)
+  if (holds !== 'attestation') return readSbomDocument(bytes)
+  const attestation = readAttestation(bytes)
+  return isAbout(attestation, image) ? readPredicate(attestation) : undefined
+}
+
+/** An attestation states itself what it is about: being attached to another image does not change that. */
+function isAbout({ subjects }: Attestation, image: string): boolean {
+  return subjects.some(({ digests }) => digests.includes(image))
+}
+
+function readPredicate({ kind, content }: Attestation): ReadDocument | undefined {
+  switch (kind) {
+    case 'spdx':
+    case 'cyclonedx':
+      return { ...readSbomDocument(content), predicate: content }
+    case 'openvex':
+      return { kind: 'vex', format: 'openvex', predicate: content }
+    case 'vulnerabilities':
+      return { kind: 'report', format: '', predicate: content }
+    default:
+      return undefined
+  }
+}
+
+function readSbomDocument(bytes: Uint8Array): ReadDocument {
+  const { format, version, contents } = readSbom(bytes)
+  return { kind: 'sbom', format: formatName(format, version), contents }
+}
+
+/** Reads a stream to its end. Throws if it has more bytes. */
+export async function collect(source: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of source) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new Error(`it has more than ${bytesMax} bytes`)
+    chunks.push(Uint8Array.from(chunk))
+  }
+  return Buffer.concat(chunks)
+}

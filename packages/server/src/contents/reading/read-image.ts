@@ -1,0 +1,125 @@
+import { isDistributable } from '@berth/contract/image-media-types.ts'
+import type { ArtifactManifest } from '@berth/image-contents/attestations/artifact-manifest.ts'
+import { attestationManifests } from '@berth/image-contents/attestations/classify-artifact.ts'
+import type { ContentsProblem, ImageContents, ImagePackage } from '@berth/image-contents/contents.ts'
+import { readLayers } from '@berth/image-contents/layers/read-layers.ts'
+import { readSbom } from '@berth/image-contents/sbom/read-sbom.ts'
+import { limits } from '../../config/limits.ts'
+import { type AttachedDocuments, type Open, readAttachedDocuments } from './attached-documents.ts'
+import { formatName, isImage, parseManifest, reasonOf } from './manifest-parts.ts'
+import { blobStream, type FoundDocument, type ReadImageRequest, type Reading } from './reading.ts'
+
+/**
+ * Reads what an image contains: by the SBOMs that are attached to it, else by its layers, with the SBOMs among their files. Problems are
+ * part of the result.
+ */
+export async function readImage(request: ReadImageRequest, open: Open): Promise<Reading> {
+  const manifest = parseManifest(request.manifest)
+  if (!isImage(manifest)) return { kind: 'none', subjects: subjectsOf(manifest) }
+  const attached = await readAttachedDocuments(request, open)
+  if (attached.sbom !== undefined) return fromSbom(attached, attached.sbom)
+  return fromLayers(manifest, attached, open)
+}
+
+function subjectsOf(manifest: ArtifactManifest): string[] {
+  const subjects = attestationManifests(manifest).map(({ subject }) => subject)
+  return manifest.subject === undefined ? subjects : [manifest.subject.digest, ...subjects]
+}
+
+function fromSbom(
+  { documents, problems }: AttachedDocuments,
+  sbom: NonNullable<AttachedDocuments['sbom']>,
+): Reading {
+  return {
+    kind: 'image',
+    source: 'sbom',
+    format: sbom.format,
+    contents: bounded({ ...sbom.contents, problems: [...problems, ...sbom.contents.problems] }),
+    documents,
+  }
+}
+
+async function fromLayers(
+  { layers = [] }: ArtifactManifest,
+  attached: AttachedDocuments,
+  open: Open,
+): Promise<Reading> {
+  const { embeddedSboms, ...read } = await readLayers(
+    layers
+      .filter(isDistributable)
+      .map(({ digest, mediaType }) => ({ digest, mediaType, open: () => open(blobStream(digest)) })),
+    { signal: AbortSignal.timeout(limits.contentsReadMsMax) },
+  )
+  const packages = [...read.packages]
+  const omitted = layers
+    .filter((layer) => !isDistributable(layer))
+    .map(({ digest }) => ({
+      path: '',
+      reason: `the layer ${digest} is not distributable: it is not stored here`,
+    }))
+  const problems: ContentsProblem[] = [...attached.problems, ...omitted, ...read.problems]
+  const files: FoundDocument[] = []
+  const known = new Set(packages.map(packageKey))
+  let { distribution } = read
+  let bytesLeft = limits.contentsFilesBytesMax
+  for (const { path, layer, bytes } of embeddedSboms) {
+    try {
+      const { format, version, contents } = readSbom(bytes)
+      distribution ??= contents.distribution
+      problems.push(...contents.problems.map(({ reason }) => ({ path, reason })))
+      for (const found of contents.packages) {
+        if (known.has(packageKey(found))) continue
+        known.add(packageKey(found))
+        packages.push({ ...found, path: found.path || path, layer: found.layer || layer })
+      }
+      const file = { format: formatName(format, version), manifest: '', blob: '', path, content: bytes }
+      if (bytes.length <= bytesLeft && files.length < limits.contentsDocumentsMax) {
+        files.push({ kind: 'sbom', ...file })
+        bytesLeft -= bytes.length
+      }
+    } catch (error) {
+      problems.push({ path, reason: reasonOf(error) })
+    }
+  }
+  return {
+    kind: 'image',
+    source: files.length > 0 ? 'sbom-file' : 'layers',
+    format: files[0]?.format ?? '',
+    contents: bounded({ distribution, packages, problems }),
+    documents: [...attached.documents, ...files],
+  }
+}
+
+/** Databases and SBOMs of one image write the same package with different qualifiers. */
+function packageKey({ type, name, version }: ImagePackage): string {
+  return JSON.stringify([type, name, version])
+}
+
+/** Returns the contents within the limits of what is stored; what is left out is a problem. */
+function bounded({ distribution, packages, problems }: ImageContents): ImageContents {
+  const { contentsPackagesMax, contentsProblemsMax, contentsFieldCharsMax } = limits
+  const fits = (found: ImagePackage) =>
+    [found.purl, found.name, found.namespace, found.version, found.architecture, found.type].every(
+      (text) => text.length <= contentsFieldCharsMax,
+    )
+  const fitting = packages.filter(fits)
+  const omitted: ContentsProblem[] = []
+  if (fitting.length < packages.length)
+    omitted.push({
+      path: '',
+      reason: `${packages.length - fitting.length} packages have names or versions of more than ${contentsFieldCharsMax} characters (contentsFieldCharsMax)`,
+    })
+  if (fitting.length > contentsPackagesMax)
+    omitted.push({
+      path: '',
+      reason: `it has ${fitting.length} packages, at most ${contentsPackagesMax} are stored (contentsPackagesMax)`,
+    })
+  return {
+    distribution,
+    packages: fitting.slice(0, contentsPackagesMax).map((found) => ({
+      ...found,
+      license: found.license.slice(0, contentsFieldCharsMax),
+    })),
+    problems: [...omitted, ...problems].slice(0, contentsProblemsMax),
+  }
+}

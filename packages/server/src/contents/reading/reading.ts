@@ -1,0 +1,48 @@
+import type { ImageContents } from '@berth/image-contents/contents.ts'
+
+/** What the server asks the process that reads images, and its replies. */
+
+export interface ReadImageRequest {
+  readonly digest: string
+  /** Bytes of the manifest. */
+  readonly manifest: Uint8Array
+  /** Manifests that refer to it, by their subject or by a tag. */
+  readonly artifacts: readonly AttachedManifest[]
+  /** Bytes of indexes that contain it. */
+  readonly indexes: readonly Uint8Array[]
+}
+
+export interface AttachedManifest {
+  readonly digest: string
+  readonly content: Uint8Array
+}
+
+export type Reading =
+  /** Not an image. `subjects`: digests of the manifests that it describes. */
+  | { readonly kind: 'none'; readonly subjects: readonly string[] }
+  | {
+      readonly kind: 'image'
+      readonly source: 'sbom' | 'sbom-file' | 'layers'
+      /** Of the SBOM, such as `spdx-2.3`; '' without. */
+      readonly format: string
+      readonly contents: ImageContents
+      readonly documents: readonly FoundDocument[]
+    }
+
+/** A document about an image, as it was given. */
+export interface FoundDocument {
+  readonly kind: 'sbom' | 'vex' | 'report'
+  /** Such as `spdx-2.3`. */
+  readonly format: string
+  /** The attached manifest; '' for a file of the image. */
+  readonly manifest: string
+  /** The blob with it, or with its attestation; '' for a file of the image. */
+  readonly blob: string
+  readonly path: string
+  /** Of a file of the image, and of a document within an attestation; empty for a blob that is the document. */
+  readonly content: Uint8Array
+}
+
+/** Names of the streams that the process opens: blobs and manifests of the repo. */
+export const blobStream = (digest: string) => `blob:${digest}`
+export const manifestStream = (digest: string) => `manifest:${digest}`

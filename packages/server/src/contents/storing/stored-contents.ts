@@ -1,0 +1,82 @@
+import { promisify } from 'node:util'
+import { zstdCompress, zstdDecompress } from 'node:zlib'
+import type { ImageContents } from '@berth/image-contents/contents.ts'
+import { insertRows } from '../../storage/bulk-rows.ts'
+import type { Db, Reader, Tx } from '../../storage/db.ts'
+import type { ManifestContentsRow, ManifestDocumentRow, PackageRow } from '../../storage/schema/tables.ts'
+import type { FoundDocument, Reading } from '../reading/reading.ts'
+import { lockPackages } from './packages.ts'
+
+/** What was read of images, as it is stored: packages by manifest, the whole as a compressed document, and the documents as they were given. */
+
+const compress = promisify(zstdCompress)
+const decompress = promisify(zstdDecompress)
+
+/** Version of the reader: images that an earlier one has read can be read again. */
+export const READER_VERSION = 1
+
+type ImageReading = Extract<Reading, { readonly kind: 'image' }>
+
+/** Compresses what is to be stored of a reading, before the transaction that stores it. */
+export async function documentRows(
+  { root, id }: Pick<ManifestContentsRow, 'root' | 'id'>,
+  { contents, documents }: ImageReading,
+): Promise<ManifestDocumentRow[]> {
+  const whole = await compress(Buffer.from(JSON.stringify(contents)))
+  const given = documents.map(async (document: FoundDocument, index) => ({
+    root,
+    contents: id,
+    position: index + 1,
+    kind: document.kind,
+    format: document.format,
+    manifest: document.manifest,
+    blob: document.blob,
+    path: document.path,
+    content: document.content.length === 0 ? new Uint8Array() : await compress(document.content),
+  }))
+  const none = { format: '', manifest: '', blob: '', path: '' }
+  return [
+    { root, contents: id, position: 0, kind: 'packages', ...none, content: whole },
+    ...(await Promise.all(given)),
+  ]
+}
+
+/** Replaces what is stored about a manifest. */
+export async function replaceContents(
+  db: Db,
+  tx: Tx,
+  { root, id }: Pick<ManifestContentsRow, 'root' | 'id'>,
+  packages: ReadonlyMap<string, PackageRow>,
+  documents: readonly ManifestDocumentRow[],
+): Promise<void> {
+  const ids = await lockPackages(db, tx, packages)
+  for (const table of ['manifest_packages', 'manifest_documents'] as const)
+    await tx.deleteFrom(table).where('root', '=', root).where('contents', '=', id).execute()
+  await insertRows(
+    db,
+    tx,
+    'manifest_packages',
+    ids.map((found) => ({ root, contents: id, package: found })),
+  )
+  await insertRows(db, tx, 'manifest_documents', documents)
+}
+
+/** Reads what a manifest contains; undefined if it was not read. */
+export async function readStoredContents(
+  reader: Reader,
+  { root, id }: Pick<ManifestContentsRow, 'root' | 'id'>,
+): Promise<ImageContents | undefined> {
+  const row = await reader
+    .selectFrom('manifest_documents')
+    .select('content')
+    .where('root', '=', root)
+    .where('contents', '=', id)
+    .where('position', '=', 0)
+    .executeTakeFirst()
+  return row && (JSON.parse((await decompress(row.content)).toString()) as ImageContents)
+}
+
+/** Reads a document of an image that is stored as it was given. */
+export async function readStoredDocument(row: ManifestDocumentRow): Promise<Uint8Array> {
+  return decompress(row.content)
+}

@@ -1,0 +1,228 @@
+import {
+  AffectedImageSchema,
+  AffectedImagesService,
+  type Finding,
+  FindingsService,
+  ImageFindingsDifferenceSchema,
+  ImageReportSchema,
+  ListAffectedImagesResponseSchema,
+  ListImageFindingsResponseSchema,
+  ReportFormat,
+} from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { failedPrecondition, invalidArgument, notFound, quotaExceeded } from '../../api/errors.ts'
+import { checkLine, requireValid } from '../../api/fields.ts'
+import { timestampOf } from '../../api/messages.ts'
+import { effectivePageSize } from '../../api/page-tokens.ts'
+import { rootOf } from '../../api/uid.ts'
+import type { Addresses } from '../../config/addresses.ts'
+import { limits } from '../../config/limits.ts'
+import type { ContentsReader } from '../../contents/services/contents-reader.ts'
+import { requireScope } from '../../pipeline/authorization.ts'
+import { implement } from '../../pipeline/call.ts'
+import { MANIFEST_TYPE, requireRepo } from '../../registry/resources/parent-repo.ts'
+import { checkDigest } from '../../registry/resources/tag-names.ts'
+import type { Db } from '../../storage/db.ts'
+import { callerBinding, readCursor } from '../../storage/list/list.ts'
+import type { Store } from '../../storage/store.ts'
+import { writeImageReport } from '../reports/image-report.ts'
+import { type AffectedImageCursor, readAffectedImages, readTags } from '../storage/affected-images.ts'
+import {
+  countFindings,
+  type FindingCursor,
+  type ImageContentsIds,
+  readAdvisoriesTime,
+  readCoverage,
+  readFindings,
+  readImageContents,
+} from '../storage/image-findings.ts'
+import {
+  type FindingRow,
+  severityNames,
+  severityOf,
+  stateNames,
+  stateOf,
+  toFinding,
+} from './finding-messages.ts'
+
+interface FindingsOptions {
+  readonly contents: Pick<ContentsReader, 'requireContents'>
+  readonly addresses: Pick<Addresses, 'registryHost'>
+}
+
+/** Vulnerabilities of images. */
+export function findingsService(
+  { db, clock, pageTokens }: Pick<Store, 'db' | 'clock' | 'pageTokens'>,
+  { contents: reader, addresses }: FindingsOptions,
+) {
+  return implement(FindingsService, {
+    async listImageFindings(request, call) {
+      const { scope: repo } = requireScope(call)
+      const { pageSize, pageToken, tag, vulnerability } = request
+      const states = stateNames(request.states)
+      const severities = severityNames(request.severities)
+      requirePageSize(pageSize)
+      if ((request.digest === '') === (tag === ''))
+        throw invalidArgument('digest', 'or tag must be set, not both')
+      requireValid(
+        tag === '' ? checkDigest(request.digest) : checkLine(tag, 'tag'),
+        checkLine(vulnerability, 'vulnerability'),
+      )
+      await requireRepo(db, repo)
+      const digest = tag === '' ? request.digest : await readTag(db, repo, tag)
+      const contents = await requireContents(db, repo, digest)
+      const root = rootOf(repo)
+      const filters = { states, severities, vulnerability }
+      const listKey = JSON.stringify([...callerBinding(call), repo, digest, filters])
+      const after = readCursor(pageTokens, pageToken, listKey)?.after as FindingCursor | undefined
+      const size = effectivePageSize(pageSize)
+      const [rows, counts, matching, { coverage, unmatched }, advisoriesMs] = await Promise.all([
+        readFindings(db, root, contents.ids, filters, { after, size: size + 1 }),
+        countFindings(db, root, contents.ids, {}),
+        countFindings(db, root, contents.ids, filters),
+        readCoverage(db, root, contents.ids),
+        readAdvisoriesTime(db, root),
+      ])
+      const page = rows.slice(0, size)
+      const last = page.at(-1)
+      return create(ListImageFindingsResponseSchema, {
+        findings: page.map(toFinding),
+        nextPageToken:
+          rows.length <= size || last === undefined
+            ? ''
+            : pageTokens.issue(
+                { after: [last.vulnerability, Number(last.package)], skip: 0, skipped: 0 },
+                listKey,
+              ),
+        totalCount: BigInt(matching.reduce((sum, { n }) => sum + n, 0)),
+        counts: counts.map(({ state, severity, n }) => ({
+          state: stateOf(state),
+          severity: severityOf(severity),
+          count: BigInt(n),
+        })),
+        coverage: coverage.map(({ ecosystem, packages, isCovered }) => ({
+          ecosystem,
+          packageCount: BigInt(packages),
+          covered: isCovered,
+        })),
+        digest,
+        contentsState: contents.state,
+        matched: contents.state === 'read' && unmatched === 0,
+        ...(advisoriesMs > 0 && { advisoriesTime: timestampOf(advisoriesMs) }),
+      })
+    },
+
+    async compareImageFindings({ baseDigest, digest }, call) {
+      const { scope: repo } = requireScope(call)
+      requireValid(checkDigest(baseDigest, 'base_digest'), checkDigest(digest))
+      await requireRepo(db, repo)
+      const before = await readAll(db, repo, baseDigest)
+      const after = await readAll(db, repo, digest)
+      return create(ImageFindingsDifferenceSchema, {
+        added: [...after].filter(([key]) => !before.has(key)).map(([, finding]) => finding),
+        removed: [...before].filter(([key]) => !after.has(key)).map(([, finding]) => finding),
+        changed: [...after].flatMap(([key, finding]) => {
+          const previous = before.get(key)
+          return previous === undefined || !hasChanged(previous, finding) ? [] : [finding]
+        }),
+      })
+    },
+
+    async getImageReport({ reference, platform, format }, call) {
+      const { scope: repo } = requireScope(call)
+      switch (format) {
+        case ReportFormat.SARIF:
+        case ReportFormat.CYCLONEDX: {
+          const row = await reader.requireContents({ repo, reference, platform })
+          const text = await writeImageReport({ db, clock }, row, addresses.registryHost, format)
+          return create(ImageReportSchema, { digest: row.digest, ...text })
+        }
+        default:
+          throw invalidArgument('format', 'must be a format of reports')
+      }
+    },
+  })
+}
+
+/** Images of a vulnerability. */
+export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pageTokens'>) {
+  return implement(AffectedImagesService, {
+    async listAffectedImages(request, call) {
+      const { scope } = requireScope(call)
+      const { vulnerability, pageSize, pageToken } = request
+      const states = stateNames(request.states)
+      requirePageSize(pageSize)
+      if (vulnerability === '') throw invalidArgument('vulnerability', 'must be set')
+      requireValid(checkLine(vulnerability, 'vulnerability'))
+      const listKey = JSON.stringify([...callerBinding(call), scope, vulnerability, states])
+      const after = readCursor(pageTokens, pageToken, listKey)?.after as AffectedImageCursor | undefined
+      const size = effectivePageSize(pageSize)
+      const rows = await readAffectedImages(db, { scope, vulnerability, states, after, size: size + 1 })
+      const page = rows.slice(0, size)
+      const tags = await readTags(db, rootOf(scope), page)
+      const last = page.at(-1)
+      const end: AffectedImageCursor | undefined = last && [
+        Number(last.package),
+        last.vulnerability,
+        Number(last.contents),
+      ]
+      return create(ListAffectedImagesResponseSchema, {
+        affectedImages: page.map((row) =>
+          create(AffectedImageSchema, {
+            repoUid: row.repo,
+            digest: row.digest,
+            tags: [...(tags.get(`${row.repo} ${row.digest}`) ?? [])],
+            finding: toFinding(row),
+          }),
+        ),
+        nextPageToken:
+          rows.length <= size || end === undefined
+            ? ''
+            : pageTokens.issue({ after: end, skip: 0, skipped: 0 }, listKey),
+      })
+    },
+  })
+}
+
+function requirePageSize(pageSize: number): void {
+  if (pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
+}
+
+/** Returns the digest of a tag. Throws NOT_FOUND if the repo does not have it. */
+async function readTag(db: Db, repo: string, name: string): Promise<string> {
+  const row = await db.kysely
+    .selectFrom('tags')
+    .select('digest')
+    .where('root', '=', rootOf(repo))
+    .where('parent', '=', repo)
+    .where('name', '=', name)
+    .executeTakeFirst()
+  if (row === undefined || row.digest === '') throw notFound(MANIFEST_TYPE, `${repo}:${name}`)
+  return row.digest
+}
+
+async function requireContents(db: Db, repo: string, digest: string): Promise<ImageContentsIds> {
+  const contents = await readImageContents(db, repo, digest)
+  if (contents === undefined) throw notFound(MANIFEST_TYPE, `${repo}@${digest}`)
+  return contents
+}
+
+/** Returns all findings of an image, by vulnerability and package without its version. */
+async function readAll(db: Db, repo: string, digest: string): Promise<ReadonlyMap<string, Finding>> {
+  const { findingsComparedMax: max } = limits
+  const { ids, state } = await requireContents(db, repo, digest)
+  // Without its packages, an image would look as if all vulnerabilities of the other were fixed in it.
+  if (state !== 'read')
+    throw failedPrecondition('IMAGE_NOT_READ', `the contents of ${digest} are not known: ${state}`, repo)
+  const rows = await readFindings(db, rootOf(repo), ids, {}, { size: max + 1 })
+  if (rows.length > max) throw quotaExceeded(repo, `has more than ${max} findings in ${digest}`)
+  return new Map(rows.map((row) => [`${row.vulnerability} ${nameOf(row)}`, toFinding(row)]))
+}
+
+function nameOf({ purl }: FindingRow): string {
+  return purl.split(/[?#]/)[0]?.replace(/@[^/@]*$/, '') ?? purl
+}
+
+function hasChanged(a: Finding, b: Finding): boolean {
+  return a.version !== b.version || a.state !== b.state || a.fixedVersion !== b.fixedVersion
+}

@@ -1,0 +1,61 @@
+import { type Member, MemberKind } from '@berth/contract/gen/berth/iam/v1/access_pb.js'
+import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
+import { normalizeEmail } from '../../api/fields.ts'
+import { subtreeRange, type Uid } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
+import { authorizationOf } from '../../pipeline/authorization.ts'
+import type { Call } from '../../pipeline/call.ts'
+import { runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import type { Store } from '../../storage/store.ts'
+import type { LastSeen } from '../identities/last-seen.ts'
+import { containsSql, type MemberRow } from './member-rows.ts'
+import { identityMember } from './members.ts'
+import { scopesIn } from './readable-path.ts'
+
+/**
+ * Finds identities by a part of their name or email address, in the parts of an organization that the caller can read: workloads as the
+ * list of identities shows them, and users as role bindings show them. Users belong to no organization and are not listed otherwise.
+ */
+export async function findCandidates(
+  { db }: Pick<Store, 'db'>,
+  lastSeen: LastSeen,
+  call: Call,
+  { root, query }: { readonly root: Uid; readonly query: string },
+): Promise<{ readonly identities: Member[]; readonly more: boolean }> {
+  const { grants } = authorizationOf(call)
+  const sql = sqlText(db.engine)
+  const text = normalizeEmail(query.trim())
+  const matching = (columns: readonly string[]) =>
+    text === '' ? '' : `and ${containsSql(sql, columns, text)}`
+  const select = (kind: MemberKind) =>
+    `select i.uid as member, ${kind} as kind, i.name as name, i.email as email, i.last_seen_ms as last_seen_ms from`
+  const inScopes = (column: string, scopes: readonly string[]) => rangesSql(sql, column, scopes)
+  const parts: string[] = []
+  const ofUsers = scopesIn(grants, root, [Capability.CAP_IAM_ROLE_BINDINGS_LIST])
+  if (ofUsers.length > 0)
+    parts.push(`${select(MemberKind.USER)} role_bindings b
+        join identities i on i.root = b.identity_uid and i.uid = b.identity_uid
+      where b.root = ${sql.bind(root)} and ${inScopes('b.uid', ofUsers)} ${matching(['i.name', 'i.email'])}`)
+  const ofWorkloads = scopesIn(grants, root, [Capability.CAP_IAM_IDENTITY_LIST])
+  if (ofWorkloads.length > 0)
+    parts.push(`${select(MemberKind.WORKLOAD)} identities i
+      where i.root = ${sql.bind(root)} and ${inScopes('i.uid', ofWorkloads)} ${matching(['i.name'])}`)
+  const max = limits.candidatesMax
+  const rows = await runLongText<Omit<MemberRow, 'role_uid'>>(
+    db,
+    `${parts.join(' union ')} order by name, member limit ${sql.bind(max + 1)}`,
+    sql,
+  )
+  return {
+    identities: rows.slice(0, max).map((row) => identityMember(lastSeen, call, { root }, row)),
+    more: rows.length > max,
+  }
+}
+
+function rangesSql(sql: SqlText, column: string, scopes: readonly string[]): string {
+  const ranges = scopes.map((scope) => {
+    const { from, to } = subtreeRange(scope)
+    return `${column} >= ${sql.bind(from)} and ${column} < ${sql.bind(to)}`
+  })
+  return `(${ranges.join(' or ')})`
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { rootOf } from '../../api/uid.ts'
+import { DAY_MS, limits } from '../../config/limits.ts'
+import { runShared } from '../../pipeline/request/request-context.ts'
+import { insertRows } from '../../storage/bulk-rows.ts'
+import { type Db, inTransaction } from '../../storage/db.ts'
+import type { PolicyDecisionRow } from '../../storage/schema/tables.ts'
+
+/** A decision about a pull. */
+export type Decision = Pick<
+  PolicyDecisionRow,
+  'digest' | 'policy' | 'policy_name' | 'mode' | 'result' | 'reason'
+> & { readonly repo: string }
+
+/**
+ * Records decisions. A pull must not wait for a write, so decisions wait in memory for a few seconds and are written together. Equal ones of a
+ * day (repo, digest, policy, mode and result) are one row: its uid follows from them. A crash loses the waiting ones, and a database that
+ * accepts no writes for long the newest.
+ */
+export interface DecisionRecorder {
+  record(decision: Decision): void
+  /** Writes what waits, for a list that follows. */
+  flush(): Promise<void>
+  /** Writes what waits, and stops. */
+  stop(): Promise<void>
+}
+
+export interface DecisionRecorderOptions {
+  readonly db: Db
+  readonly clock: () => number
+  readonly flushMs?: number | undefined
+  readonly onError: (error: unknown) => void
+  /** Receives the number of decisions that were lost because too many waited. */
+  readonly onDropped: (decisions: number) => void
+}
+
+export function createDecisionRecorder(options: DecisionRecorderOptions): DecisionRecorder {
+  const { db, clock, flushMs = limits.policyDecisionFlushMs, onError, onDropped } = options
+  /** Keys of decisions that were written or wait. */
+  const known = new LRUCache<string, true>({ max: limits.policyDecisionsKnownMax })
+  let pending = new Map<string, PolicyDecisionRow>()
+  let dropped = 0
+  let running: Promise<void> | undefined
+
+  const write = async () => {
+    const rows = pending
+    pending = new Map()
+    if (dropped > 0) onDropped(dropped)
+    dropped = 0
+    try {
+      // In the order of keys: nodes that write the same rows do not wait for each other in a circle.
+      const sorted = [...rows.values()].sort((a, b) => (a.uid < b.uid ? -1 : 1))
+      await inTransaction(db, (tx) => insertRows(db, tx, 'policy_decisions', sorted, { ifAbsent: true }))
+    } catch (error) {
+      pending = new Map([...rows, ...pending])
+      onError(error)
+    }
+  }
+  const flush = async () => {
+    while (running !== undefined) await running
+    if (pending.size === 0 && dropped === 0) return
+    running = runShared(write).finally(() => {
+      running = undefined
+    })
+    await running
+  }
+  const timer = setInterval(() => void flush(), flushMs)
+  timer.unref()
+
+  return {
+    record({ repo, ...decision }) {
+      const day = Math.floor(clock() / DAY_MS)
+      const key = [repo, day, decision.digest, decision.policy, decision.mode, decision.result].join(' ')
+      if (known.has(key)) return
+      if (pending.size >= limits.policyDecisionsPendingMax) {
+        dropped++
+        return
+      }
+      known.set(key, true)
+      const uid = `${repo}/${createHash('sha256').update(key).digest('hex').slice(0, 16)}`
+      const reason = decision.reason.toWellFormed().slice(0, limits.policyReasonCharsMax).toWellFormed()
+      pending.set(uid, { root: rootOf(repo), uid, parent: repo, day, ...decision, reason })
+    },
+    flush,
+    async stop() {
+      clearInterval(timer)
+      await flush()
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import { randomInt } from 'node:crypto'
+import { rootOf } from '../../api/uid.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import type { Db, Tx } from '../../storage/db.ts'
+import type { ManifestContentsRow } from '../../storage/schema/tables.ts'
+import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
+
+/**
+ * Rows about the contents of manifests. They are created and deleted with their manifest; the room `contents` reads the images and writes
+ * the rest (ADR 53).
+ */
+
+/** Of short keys. A conflict is improbable (1 in 140 million with 2 million rows); its transaction fails and is retried. */
+const ID_MAX = 2 ** 48 - 1
+
+export function newShortId(): number {
+  return randomInt(ID_MAX)
+}
+
+interface ManifestKey {
+  readonly repo: string
+  readonly digest: string
+}
+
+/** The row of a manifest that was not read yet. */
+export function unreadContents(
+  { repo, digest }: ManifestKey,
+  state: 'pending' | 'backlog',
+  nowMs: number,
+): ManifestContentsRow {
+  const [root, id] = [rootOf(repo), newShortId()]
+  return {
+    root,
+    uid: `${root}/${id.toString(16).padStart(12, '0')}`,
+    id,
+    repo,
+    digest,
+    state,
+    reason: '',
+    source: '',
+    format: '',
+    distribution_id: '',
+    distribution_version: '',
+    distribution_name: '',
+    packages: 0,
+    problems: 0,
+    reader: 0,
+    attempts: 0,
+    read_ms: 0,
+    due_ms: nowMs,
+    runner: '',
+    lease_ms: 0,
+  }
+}
+
+/** Makes a new manifest due to be read. */
+export async function queueReading(tx: Tx, manifest: ManifestKey, nowMs: number): Promise<void> {
+  await tx
+    .insertInto('manifest_contents')
+    .values(unreadContents(manifest, 'pending', nowMs))
+    .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doNothing())
+    .execute()
+}
+
+/** Tables whose rows belong to the contents of a manifest, by its `id` in their column `contents`. */
+const contentsTables = ['manifest_packages', 'manifest_documents'] as const
+
+/** Deletes what is known about the contents of manifests. Manifests that the deleted ones described are read again. */
+export async function deleteContents(
+  db: Db,
+  tx: Tx,
+  repo: string,
+  digests: readonly string[],
+): Promise<void> {
+  const root = rootOf(repo)
+  const sql = sqlText(db.engine)
+  const text = `delete from manifest_contents where root = ${sql.bind(root)} and repo = ${sql.bind(repo)}
+    and digest in (${sql.bindAll(digests)}) returning id`
+  for (const { id } of await runInTransaction<{ id: number }>(tx, text, sql)) {
+    await yieldToEventLoop()
+    for (const table of contentsTables)
+      await tx.deleteFrom(table).where('root', '=', root).where('contents', '=', id).execute()
+  }
+  await tx
+    .updateTable('manifest_contents')
+    .set((row) => ({ state: 'pending', attempts: 0, due_ms: row('due_ms', '+', 1) }))
+    .where('root', '=', root)
+    .where('repo', '=', repo)
+    .where('state', 'in', ['read', 'failed'])
+    .where('id', 'in', (documents) =>
+      documents
+        .selectFrom('manifest_documents')
+        .select('contents')
+        .where('root', '=', root)
+        .where('manifest', 'in', digests),
+    )
+    .execute()
+}

@@ -1,0 +1,96 @@
+import { RepoPolicySchema } from '@berth/contract/gen/berth/registry/v1/repo_policies_pb.js'
+import { fromBinary } from '@bufbuild/protobuf'
+import { rootOf } from '../../api/uid.ts'
+import type { Db } from '../../storage/db.ts'
+import { runLongText, sqlText } from '../../storage/sql-text.ts'
+
+/** Counts what repos contain, with one statement for each kind of content. */
+
+export interface RepoTotals {
+  readonly tagCount?: bigint
+  readonly manifestCount?: bigint
+  readonly storedBytes?: bigint
+  readonly lastPushMs?: number
+}
+
+/** `tags`, `manifests`: the repos whose tags and manifests are counted. */
+export async function readRepoTotals(
+  db: Db,
+  { tags, manifests }: { readonly tags: readonly string[]; readonly manifests: readonly string[] },
+): Promise<ReadonlyMap<string, RepoTotals>> {
+  const [tagsOf, manifestsOf, blobsOf] = await Promise.all([
+    totalsOf(db, tags, { table: 'tags', column: 'parent', n: 'count(*)' }),
+    totalsOf(db, manifests, { table: 'manifests', column: 'repo', n: 'count(*)', latest: 'max(created_ms)' }),
+    totalsOf(db, manifests, { table: 'repo_blobs', column: 'repo', n: 'sum(size)' }),
+  ])
+  const totals = new Map<string, RepoTotals>()
+  for (const repo of tags) totals.set(repo, { tagCount: BigInt(tagsOf.get(repo)?.n ?? 0) })
+  for (const repo of manifests) {
+    const { n = 0, latest = null } = manifestsOf.get(repo) ?? {}
+    totals.set(repo, {
+      ...totals.get(repo),
+      manifestCount: BigInt(n),
+      storedBytes: BigInt(blobsOf.get(repo)?.n ?? 0),
+      ...(latest !== null && { lastPushMs: Number(latest) }),
+    })
+  }
+  return totals
+}
+
+interface Counted {
+  readonly table: 'tags' | 'manifests' | 'repo_blobs'
+  /** The column with the uid of the repo. */
+  readonly column: 'parent' | 'repo'
+  readonly n: string
+  readonly latest?: string
+}
+
+interface Total {
+  readonly n: number | string
+  readonly latest: number | string | null
+}
+
+/** Empty repos are left out. */
+async function totalsOf(
+  db: Db,
+  repos: readonly string[],
+  { table, column, n, latest = 'null' }: Counted,
+): Promise<ReadonlyMap<string, Total>> {
+  if (repos.length === 0) return new Map()
+  const sql = sqlText(db.engine)
+  // Without statistics SQLite would read each row of a manifest for the time of its push.
+  const hint = sql.rules.needsPlanHints && table === 'manifests' ? ' indexed by manifests_by_push' : ''
+  const text = `select ${column} as repo, ${n} as n, ${latest} as latest from ${table}${hint}
+    where root in (${sql.bindAll([...new Set(repos.map(rootOf))])}) and ${column} in (${sql.bindAll(repos)})
+    group by ${column}`
+  const rows = await runLongText<Total & { readonly repo: string }>(db, text, sql)
+  return new Map(rows.map((row) => [row.repo, row]))
+}
+
+export interface PolicyFlags {
+  readonly immutableTags: boolean
+  readonly retentionEnabled: boolean
+}
+
+export async function readPolicyFlags(
+  { kysely }: Db,
+  repos: readonly string[],
+): Promise<ReadonlyMap<string, PolicyFlags>> {
+  if (repos.length === 0) return new Map()
+  const rows = await kysely
+    .selectFrom('repo_policies')
+    .select(['uid', 'policy'])
+    .where('root', 'in', [...new Set(repos.map(rootOf))])
+    .where('uid', 'in', repos)
+    .execute()
+  return new Map(
+    rows.map(({ uid, policy }) => {
+      const { immutableTags, retention } = fromBinary(RepoPolicySchema, policy)
+      const flags = {
+        immutableTags: (immutableTags?.patterns.length ?? 0) > 0,
+        retentionEnabled: retention?.enabled === true,
+      }
+      return [uid, flags]
+    }),
+  )
+}

@@ -1,0 +1,153 @@
+import {
+  type ImageSignatures,
+  ImageSignaturesSchema,
+  SignatureState as State,
+} from '@berth/contract/gen/berth/registry/v1/signatures_pb.js'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { timestampOf } from '../api/messages.ts'
+import { rootOf } from '../api/uid.ts'
+import { limits } from '../config/limits.ts'
+import type { BlobStore } from '../registry/blobs/blob-store.ts'
+import { createFairSemaphore } from '../runtime/fair-semaphore.ts'
+import { inTransaction } from '../storage/db.ts'
+import type { Store } from '../storage/store.ts'
+import { readSignatures } from './found-signatures.ts'
+import { hashInputs, readSignatureInputs } from './signature-inputs.ts'
+import { type VerifiedSignature, verifySignature } from './verification/verify-signature.ts'
+import { readAppliedVerifiers, readTrust } from './verifiers/applied-verifiers.ts'
+
+/**
+ * The verified signatures of images. A result is stored with a hash of all that it depends on: a read compares the hash, so that a stored
+ * result is never older than the signatures and the verifiers, whichever node or command changed them.
+ */
+export interface ImageSignatureReader {
+  /** Verifies the signatures, unless the stored result is current. `image`: digest of an image in the repo. */
+  read(repo: string, image: string): Promise<ImageSignatures>
+}
+
+/** Returns the current result without verifying anything; undefined if the signatures or verifiers changed since they were verified. */
+export type ReadVerifiedSignatures = (repo: string, image: string) => Promise<VerifiedSignatures | undefined>
+export type VerifiedSignatures = Pick<ImageSignatures, 'state' | 'signatures'>
+
+export function createVerifiedSignatureReader(
+  sources: Pick<Sources, 'db' | 'clock'>,
+): ReadVerifiedSignatures {
+  return async (repo, image) => {
+    const { inputs, current } = await readCurrent(sources, repo, image)
+    return inputs.manifests.length === 0 ? { state: State.UNSIGNED, signatures: [] } : current
+  }
+}
+
+/** A check is shared by callers, so that it does not end with one of them. */
+const neverAborted = new AbortController().signal
+
+type Sources = Pick<Store, 'db' | 'clock'> & { readonly blobs: Pick<BlobStore, 'read'> }
+
+export function createImageSignatureReader(sources: Sources): ImageSignatureReader {
+  const { db, clock } = sources
+  const checks = createFairSemaphore(limits.signatureChecksMax)
+  const running = new Map<string, Promise<ImageSignatures>>()
+
+  /** Callers who ask for the same result wait for one check. */
+  const checkOnce = (key: string, check: () => Promise<ImageSignatures>): Promise<ImageSignatures> => {
+    const known = running.get(key)
+    if (known !== undefined) return known
+    const promise = check().finally(() => running.delete(key))
+    running.set(key, promise)
+    return promise
+  }
+
+  return {
+    async read(repo, image) {
+      const { inputs, applied, hash, current } = await readCurrent(sources, repo, image)
+      if (current !== undefined) return current
+      return checkOnce(`${repo} ${image} ${hash}`, async () => {
+        const release = await checks.acquire(neverAborted, rootOf(repo))
+        try {
+          const verifiers = await readTrust(db.kysely, rootOf(repo), applied)
+          const read = await readSignatures(sources, { repo, image }, inputs.manifests)
+          const nowMs = clock()
+          const verified: VerifiedSignature[] = []
+          for (const one of read.found) verified.push(await verifySignature(one, verifiers, nowMs))
+          const result = create(ImageSignaturesSchema, {
+            uid: repo,
+            digest: image,
+            state: stateOf(verified),
+            signatures: verified.map(({ signature }) => signature),
+            truncated: inputs.truncated || read.truncated,
+            verifierCount: applied.length,
+            checkTime: timestampOf(nowMs),
+          })
+          const ends = verified.flatMap(({ untilMs }) => (untilMs === undefined ? [] : [untilMs]))
+          const isComplete = !read.incomplete && verifiers.length === applied.length
+          // An unsigned image needs no row: finding no signatures is as cheap as reading one.
+          if (isComplete && result.state !== State.UNSIGNED)
+            await writeStored(sources, result, {
+              inputs: hash,
+              untilMs: ends.length === 0 ? 0 : Math.min(...ends),
+            })
+          return result
+        } finally {
+          release()
+        }
+      })
+    },
+  }
+}
+
+/** Reads what a result depends on, and the stored one if it is current. */
+async function readCurrent(sources: Pick<Sources, 'db' | 'clock'>, repo: string, image: string) {
+  const { db, clock } = sources
+  const [inputs, applied, stored] = await Promise.all([
+    readSignatureInputs(db, repo, image),
+    readAppliedVerifiers(db.kysely, repo),
+    readStored(sources, repo, image),
+  ])
+  const hash = hashInputs(inputs, applied)
+  const isCurrent = stored?.inputs === hash && (stored.untilMs === 0 || stored.untilMs > clock())
+  const current = isCurrent ? fromBinary(ImageSignaturesSchema, stored.content) : undefined
+  return { inputs, applied, hash, current }
+}
+
+function stateOf(verified: readonly VerifiedSignature[]): State {
+  const states = new Set(verified.map(({ signature }) => signature.state))
+  if (states.size === 0) return State.UNSIGNED
+  return [State.VERIFIED, State.UNTRUSTED].find((state) => states.has(state)) ?? State.INVALID
+}
+
+interface StoredResult {
+  readonly inputs: string
+  readonly untilMs: number
+  readonly content: Uint8Array
+}
+
+async function readStored(
+  { db }: Pick<Sources, 'db'>,
+  repo: string,
+  digest: string,
+): Promise<StoredResult | undefined> {
+  const row = await db.kysely
+    .selectFrom('image_signatures')
+    .select(['inputs', 'until_ms', 'content'])
+    .where('root', '=', rootOf(repo))
+    .where('repo', '=', repo)
+    .where('digest', '=', digest)
+    .executeTakeFirst()
+  return row && { inputs: row.inputs, untilMs: Number(row.until_ms), content: row.content }
+}
+
+function writeStored(
+  { db }: Sources,
+  result: ImageSignatures,
+  { inputs, untilMs }: Omit<StoredResult, 'content'>,
+): Promise<unknown> {
+  const { uid: repo, digest } = result
+  const changed = { inputs, until_ms: untilMs, content: toBinary(ImageSignaturesSchema, result) }
+  return inTransaction(db, (tx) =>
+    tx
+      .insertInto('image_signatures')
+      .values({ root: rootOf(repo), repo, digest, ...changed })
+      .onConflict((conflict) => conflict.columns(['root', 'repo', 'digest']).doUpdateSet(changed))
+      .execute(),
+  )
+}
