@@ -43,13 +43,24 @@ const commands: readonly TopLevelCommand[] = [
     load: async () => (await import('./commands/advisories/commands.ts')).advisoriesCommands,
   },
   {
+    name: 'search',
+    summary: 'Find resources by name, tag, digest, CVE ID or uid',
+    load: async () => (await import('./commands/search.ts')).searchCommand,
+  },
+  {
+    name: 'policies',
+    aliases: ['policy'],
+    summary: 'Decide which images may be pulled',
+    load: async () => (await import('./commands/policies/commands.ts')).policiesCommands,
+  },
+  {
     name: 'audit',
     summary: 'Show the audit log: changes, denied calls and issued tokens',
     load: async () => (await import('./commands/audit/commands.ts')).auditCommands,
   },
   {
     name: 'usage',
-    summary: 'Show the number of resources of organizations, and their limits',
+    summary: 'Show resources and stored bytes of organizations, and their limits',
     load: async () => (await import('./commands/usage.ts')).usageCommand,
   },
   {

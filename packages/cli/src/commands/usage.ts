@@ -1,4 +1,4 @@
-import type { BerthClient, Group, UIDPFilter } from '@berth/client/berth.ts'
+import type { BerthClient, Group } from '@berth/client/berth.ts'
 import { toArray } from '../invocation/async-iterables.ts'
 import type { CommandBody } from '../invocation/command-declaration.ts'
 import { type ListDeclaration, listCommand } from '../invocation/list-command.ts'
@@ -6,8 +6,9 @@ import { resolveGroupUid } from '../invocation/resource-lookup.ts'
 import type { ResourceNames } from '../invocation/resource-names.ts'
 import { parentUid } from '../invocation/resource-uids.ts'
 import type { View } from '../output/output.ts'
+import { formatSize } from '../output/sizes.ts'
 
-/** Resources of an organization or folder, and the limits of the organization. */
+/** Resources and stored bytes of an organization or folder, and the limits of the organization. */
 
 interface UsageRow {
   readonly uid: string
@@ -18,59 +19,22 @@ interface UsageRow {
   readonly limit: number | undefined
 }
 
-interface CountRequest {
-  readonly uidp: UIDPFilter
-  readonly pageSize: number
-}
+/** The row of stored bytes. */
+const BYTES = 'stored_bytes'
 
-type Count = (
+async function* readUsage(
   client: BerthClient,
-  request: CountRequest,
-) => Promise<{ readonly totalCount?: string | number }>
-
-const everyTag = { includeDates: true, includeEpochs: true, includeReferrers: true }
-
-/** By the name of the limit. */
-const counts: Readonly<Record<string, Count>> = {
-  groups: (client, request) => client.groups.list(request),
-  repos: (client, request) => client.repos.list(request),
-  tags: (client, request) => client.tags.list({ ...request, ...everyTag }),
-  identities: (client, request) => client.identities.list(request),
-  roles: (client, request) => client.roles.list(request),
-  role_bindings: (client, request) => client.roleBindings.list(request),
-  idps: (client, request) => client.identityProviders.list(request),
-  group_invites: (client, request) => client.groupInvites.list(request),
-  account_associations: (client, request) => client.accountAssociations.list(request),
-  external_group_role_mappings: (client, request) => client.externalGroupRoleMappings.list(request),
-  advisories: (client, request) => client.advisories.list(request),
-  advisory_feeds: (client, request) => client.advisoryFeeds.list(request),
-}
-
-const PERMISSION_DENIED = 7
-
-async function* countResources(client: BerthClient, uid: string): AsyncGenerator<UsageRow> {
-  const limits: Record<string, number> = await readLimits(client, uid.split('/')[0] ?? uid)
-  for (const [kind, count] of Object.entries(counts)) {
-    const used = await count(client, { uidp: { descendantsOf: uid }, pageSize: 1 }).then(
-      ({ totalCount = 0 }) => Number(totalCount),
-      (error: { readonly code?: unknown }) => {
-        if (error.code !== PERMISSION_DENIED) throw error
-        return undefined
-      },
-    )
-    yield { uid, kind, used, limit: limits[kind] }
-    delete limits[kind]
+  groups: readonly Pick<Group, 'uid'>[],
+): AsyncGenerator<UsageRow> {
+  for (const { uid } of groups) {
+    const { resources, storedBytes, storedBytesLimit } = await client.usage.getUsage({ uid })
+    for (const { kind, used, limit } of resources)
+      yield { uid, kind, used: numberOf(used), limit: numberOf(limit) }
+    yield { uid, kind: BYTES, used: numberOf(storedBytes), limit: numberOf(storedBytesLimit) }
   }
-  // The API does not report how much of these is used.
-  for (const [kind, limit] of Object.entries(limits)) yield { uid, kind, used: undefined, limit }
 }
 
-/** Empty for a caller who cannot see the organization. */
-async function readLimits(client: BerthClient, organization: string): Promise<Record<string, number>> {
-  for await (const { resourceLimits } of client.groups.all({ uidp: { ids: [organization] } }))
-    return { ...resourceLimits }
-  return {}
-}
+const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text))
 
 const usageView = (names: ResourceNames): View<UsageRow> => ({
   columns: [
@@ -92,7 +56,11 @@ const usageView = (names: ResourceNames): View<UsageRow> => ({
 function numberColumn(title: string, read: (row: UsageRow) => number | undefined, missing: string) {
   return {
     title,
-    value: (row: UsageRow) => String(read(row) ?? missing),
+    value: (row: UsageRow) => {
+      const value = read(row)
+      if (value === undefined) return missing
+      return row.kind === BYTES ? formatSize(value) : String(value)
+    },
     sortValue: (row: UsageRow) => read(row) ?? -1,
   }
 }
@@ -108,26 +76,21 @@ async function listTopmostGroups(client: BerthClient): Promise<Group[]> {
   return groups.filter(({ uid }) => !visible.has(parentUid(uid)))
 }
 
-async function* listUsage(
-  client: BerthClient,
-  groups: readonly Pick<Group, 'uid'>[],
-): AsyncGenerator<UsageRow> {
-  for (const { uid } of groups) yield* countResources(client, uid)
-}
-
 const list: ListDeclaration<UsageRow> = {
   name: 'usage',
   aliases: [],
-  summary: 'Show the number of resources of an organization or folder, and the limits of the organization',
+  summary: 'Show resources and stored bytes of an organization or folder, and the limits of the organization',
   parameters: [{ name: 'GROUP', summary: 'organization or folder (default: everything visible to you)' }],
-  notes: 'Operators see stored bytes and manifests with berth admin organization.',
   examples: ['berth usage', 'berth usage my-org', 'berth usage --sort "share desc" --limit 5'],
   view: ({ names }) => usageView(names),
   async items(invocation) {
     const client = await invocation.client()
     const word = invocation.argument(0)
-    if (word === '') return listUsage(client, await listTopmostGroups(client))
-    return countResources(client, await resolveGroupUid(invocation, word, 'GROUP'))
+    const groups =
+      word === ''
+        ? await listTopmostGroups(client)
+        : [{ uid: await resolveGroupUid(invocation, word, 'GROUP') }]
+    return readUsage(client, groups)
   },
 }
 

@@ -1,3 +1,4 @@
+import { currentState, newestFirst } from '@berth/advisory-formats/history/advisory-states.ts'
 import type { Advisory, BerthClient } from '@berth/client/berth.ts'
 import { toArray } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
@@ -7,7 +8,6 @@ import { readScope } from '../../invocation/resource-lookup.ts'
 import { isUid } from '../../invocation/resource-uids.ts'
 import { sanitizeText, truncate } from '../../output/text-width.ts'
 import { listSources, printSource } from './documents.ts'
-import { currentState, newestFirst } from './states.ts'
 import { detailView, eventView } from './views.ts'
 
 export const describeCommand: CommandDeclaration = {

@@ -1,7 +1,7 @@
+import { eventTypeFilter, states } from '@berth/advisory-formats/history/advisory-states.ts'
 import type { ListAdvisoriesRequest, ReviewState } from '@berth/client/berth.ts'
 import type { OptionDeclaration } from '../../invocation/command-declaration.ts'
 import type { Invocation } from '../../invocation/invocation.ts'
-import { eventTypeFilter, states } from './states.ts'
 
 /** Filters of advisory lists: a flag for each filter of the API. */
 

@@ -1,8 +1,13 @@
+import {
+  currentState,
+  eventState,
+  lastFixedVersion,
+} from '@berth/advisory-formats/history/advisory-states.ts'
+import { severityRater } from '@berth/advisory-formats/severity/severity-rater.ts'
 import type { Advisory, AdvisoryEvent } from '@berth/client/berth.ts'
 import { idColumn } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
-import { worstRating } from './severity.ts'
-import { currentState, eventState, eventSummary, lastFixedVersion } from './states.ts'
+import { eventSummary } from './event-summary.ts'
 
 /** Views of advisories and their events. */
 
@@ -21,7 +26,11 @@ export const advisoryView: View<Advisory> = {
     { title: 'FIXED IN', value: lastFixedVersion },
     { title: 'AGE', kind: 'name', value: ({ createTime = '' }) => formatAge(createTime) },
     { title: 'ALIASES', kind: 'long', value: ({ aliases }) => aliases.join(', '), wide: true },
-    { title: 'VECTOR', value: ({ severities }) => worstRating(severities)?.vector ?? '', wide: true },
+    {
+      title: 'VECTOR',
+      value: ({ severities }) => severityRater.worstRating(severities)?.vector ?? '',
+      wide: true,
+    },
     { title: 'TYPE', value: ({ artifactType }) => artifactType, wide: true },
     { title: 'ARCHITECTURE', value: ({ artifactArchitecture }) => artifactArchitecture, wide: true },
     { title: 'COMPONENT TYPE', value: ({ componentType }) => componentType, wide: true },
@@ -71,7 +80,7 @@ function primaryAlias({ aliases }: Advisory): string {
 
 /** `9.8 critical`. */
 function formatSeverity({ severities }: Advisory): string {
-  const worst = worstRating(severities)
+  const worst = severityRater.worstRating(severities)
   return worst === undefined ? '' : `${worst.score.toFixed(1)} ${worst.label}`
 }
 

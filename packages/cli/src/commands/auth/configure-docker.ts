@@ -23,9 +23,9 @@ export const configureDockerCommand: CommandDeclaration = {
         `this configures Docker for ${env['USER'] || 'root'}; to configure it for ${env['SUDO_USER']}, run the command without sudo`,
       )
     if (invocation.flag('pullToken')) {
-      const { createPullToken } = await import('./create-pull-token.ts')
+      const { runPullTokenCreation } = await import('./create-pull-token.ts')
       const { savePullToken } = await import('../../session/credentials/docker-config.ts')
-      const created = await createPullToken(invocation as AuthInvocation)
+      const created = await runPullTokenCreation(invocation as AuthInvocation)
       savePullToken(env, settings.registry, created.identity, created.token)
     } else {
       const { configureHelper } = await import('../../session/credentials/docker-config.ts')

@@ -1,5 +1,7 @@
 import type { Identity } from '@berth/client/berth.ts'
+import { dockerLogin } from '@berth/workloads/pull-secret.ts'
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
+import { parseDurationOption } from '../../invocation/durations.ts'
 import type { AuthInvocation } from '../../invocation/invoke.ts'
 import { listCommand, nameSort } from '../../invocation/list-command.ts'
 import { descriptionOption, scopeOptions } from '../../invocation/options.ts'
@@ -25,8 +27,8 @@ const create: CommandDeclaration = {
   ],
   async run(invocation) {
     const { settings, env, output } = invocation as AuthInvocation
-    const { createPullToken } = await import('./create-pull-token.ts')
-    const created = await createPullToken(invocation as AuthInvocation)
+    const { runPullTokenCreation } = await import('./create-pull-token.ts')
+    const created = await runPullTokenCreation(invocation as AuthInvocation)
     if (invocation.flag('save')) {
       const { savePullToken } = await import('../../session/credentials/docker-config.ts')
       savePullToken(env, settings.registry, created.identity, created.token)
@@ -53,13 +55,20 @@ const create: CommandDeclaration = {
 The password expires at ${formatTime(created.expires)} and is not shown again. On the other machine, sign in with this command, paste the
 password, and press Enter and Ctrl-D:
 
-  docker login ${registry} --username ${created.identity} --password-stdin
+  ${dockerLogin(registry, created.identity)}
 
 In a script, use -o env and keep the password out of the command line:
 
   printenv BERTH_IDENTITY_TOKEN | docker login ${registry} --username "$BERTH_IDENTITY_ID" --password-stdin`,
     )
   },
+}
+
+/** The filter of the API for keys that expire from now on and within some seconds. */
+function expiryFilter(seconds: number) {
+  const now = Date.now()
+  const at = (ms: number) => new Date(ms).toISOString()
+  return { expiresAfter: at(now), expiresBefore: at(now + seconds * 1000) }
 }
 
 /** Without a subcommand it creates a pull token. */
@@ -72,8 +81,16 @@ export const pullTokenCommand: CommandDeclaration = {
     create,
     listCommand<Identity>({
       summary: 'List pull tokens',
-      options: [...scopeOptions, { flags: '--expired', summary: 'only expired pull tokens' }],
-      examples: ['berth auth pull-token list --parent my-org', 'berth auth pull-token list --sort last-seen'],
+      options: [
+        ...scopeOptions,
+        { flags: '--expired', summary: 'only expired pull tokens', conflicts: ['expiresWithin'] },
+        { flags: '--expires-within <duration>', summary: 'only pull tokens that expire in this time' },
+      ],
+      examples: [
+        'berth auth pull-token list --parent my-org',
+        'berth auth pull-token list --expires-within 14d',
+        'berth auth pull-token list --sort last-seen',
+      ],
       serverSort: nameSort,
       async view(invocation) {
         const { viewWithRoles } = await import('../iam/identity-list.ts')
@@ -85,7 +102,10 @@ export const pullTokenCommand: CommandDeclaration = {
       async items(invocation, request) {
         const { listIdentities } = await import('../iam/identity-list.ts')
         const only = { type: 'pull_token', expired: invocation.flag('expired'), name: '' }
-        return listIdentities(invocation, only, request)
+        const within = invocation.optionIfSet('expiresWithin')
+        if (within === undefined) return listIdentities(invocation, only, request)
+        const seconds = parseDurationOption('--expires-within', within)
+        return listIdentities(invocation, only, { ...request, ...expiryFilter(seconds) })
       },
     }),
   ],

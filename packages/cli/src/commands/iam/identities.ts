@@ -1,4 +1,7 @@
 import type { Identity, IdentityInput } from '@berth/client/berth.ts'
+import { deleteIdentityWithBindings } from '@berth/workloads/creation.ts'
+import { relationshipTypes } from '@berth/workloads/identity-kinds.ts'
+import { type SnippetSystem, snippets } from '@berth/workloads/snippets.ts'
 import { toArray } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration, CommandGroup } from '../../invocation/command-declaration.ts'
 import type { Invocation } from '../../invocation/invocation.ts'
@@ -19,10 +22,9 @@ import {
   resourceList,
 } from '../../invocation/resource-commands.ts'
 import { resolveIdentityUid } from '../../invocation/resource-lookup.ts'
-import { createSnippet, type SnippetSystem, snippets } from './ci-snippets.ts'
-import { deleteIdentityWithBindings } from './create-identity.ts'
+import { snippetOf } from './ci-snippets.ts'
 import { createCommands } from './identity-creation.ts'
-import { identityView, listIdentities, relationshipTypes, viewWithRoles } from './identity-list.ts'
+import { identityView, listIdentities, viewWithRoles } from './identity-list.ts'
 import { matchingOptions, readRelationship } from './identity-matching.ts'
 
 /** Identities, and the tokens that may assume them. */
@@ -41,6 +43,7 @@ const identityResource: Resource<Identity> = {
         type: invocation.option('relationship'),
         expired: invocation.flag('expired'),
         name: invocation.option('name'),
+        namePrefix: invocation.option('namePrefix'),
       },
       request,
     ),
@@ -60,6 +63,7 @@ const commands: readonly (CommandDeclaration | CommandGroup)[] = [
     options: [
       ...scopeOptions,
       { flags: '--name <name>', summary: 'name' },
+      { flags: '--name-prefix <text>', summary: 'start of the name' },
       {
         flags: '--type, --relationship <type>',
         summary: 'identity type',
@@ -143,7 +147,7 @@ async function printSnippetOf(invocation: Invocation): Promise<void> {
   const client = await invocation.client()
   const identity = await client.identities.get(await identityResource.resolveUid(invocation))
   const system = invocation.option('snippet') as SnippetSystem
-  process.stdout.write(await createSnippet(invocation as AuthInvocation, system, identity))
+  process.stdout.write(await snippetOf(invocation as AuthInvocation, system, identity))
 }
 
 export const identitiesGroup: CommandGroup = {

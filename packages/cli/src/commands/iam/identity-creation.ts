@@ -1,9 +1,7 @@
-import type { IdentityInput } from '@berth/client/berth.ts'
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
 import { UsageError } from '../../invocation/invocation.ts'
-import { requireOption } from '../../invocation/options.ts'
 import { ciCommands } from './ci-identities.ts'
-import { creationOptions, escapePattern, nameParameter, runCreation } from './create-identity.ts'
+import { creationOptions, nameParameter, readRule, runCreation } from './create-identity.ts'
 import { matchingOptions, readRelationship } from './identity-matching.ts'
 
 /** `berth iam identities create …`: a command for each kind of token. */
@@ -60,20 +58,7 @@ export const createCommands: readonly CommandDeclaration[] = [
         `berth iam identities create aws-${kind} build --aws-account-id 123456789012 --aws-${kind}-name build --aws-${kind}-id ${kind === 'role' ? 'AROAEXAMPLEID' : 'AIDAEXAMPLEID'} --parent my-org`,
       ],
       async run(invocation) {
-        const awsAccount = requireOption(invocation, 'awsAccountId', '--aws-account-id')
-        const isRole = kind === 'role'
-        const name = requireOption(invocation, isRole ? 'awsRoleName' : 'awsUserName', `--aws-${kind}-name`)
-        const id = requireOption(invocation, isRole ? 'awsRoleId' : 'awsUserId', `--aws-${kind}-id`)
-        const partition = invocation.option('awsPartition')
-        await runCreation(invocation, {
-          awsIdentity: isRole
-            ? {
-                awsAccount,
-                arnPattern: `arn:${partition}:sts::${awsAccount}:assumed-role/${escapePattern(name)}/(.+)`,
-                userIdPattern: `${escapePattern(id)}:(.+)`,
-              }
-            : { awsAccount, arn: `arn:${partition}:iam::${awsAccount}:user/${name}`, userId: id },
-        } as Partial<IdentityInput>)
+        await runCreation(invocation, readRule(invocation, `aws-${kind}`))
       },
     }),
   ),

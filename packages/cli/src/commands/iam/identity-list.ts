@@ -1,4 +1,10 @@
-import type { Identity, RelationshipType } from '@berth/client/berth.ts'
+import type { Identity, ListIdentitiesRequest } from '@berth/client/berth.ts'
+import {
+  identityKind,
+  lastUse,
+  PULL_TOKEN_ISSUER,
+  relationshipTypes,
+} from '@berth/workloads/identity-kinds.ts'
 import { filterItems, toArray } from '../../invocation/async-iterables.ts'
 import type { Invocation } from '../../invocation/invocation.ts'
 import type { ListRequest } from '../../invocation/list-command.ts'
@@ -7,17 +13,8 @@ import { formatPerson, type ResourceNames } from '../../invocation/resource-name
 import { parentUid } from '../../invocation/resource-uids.ts'
 import { createdColumn, descriptionColumn, groupColumn, idColumn, loadGroups } from '../../output/columns.ts'
 import type { Column, View } from '../../output/output.ts'
-import { PULL_TOKEN_ISSUER } from '../auth/pull-token-issuer.ts'
 
 /** Lists identities, including pull tokens, with their types and roles. */
-
-function identityType(identity: Identity): string {
-  if (identity.claimMatch !== undefined) return 'claim_match'
-  if (identity.staticKeys !== undefined)
-    return identity.staticKeys.issuer === PULL_TOKEN_ISSUER ? 'pull_token' : 'static'
-  if (identity.awsIdentity !== undefined) return 'aws'
-  return identity.servicePrincipal === undefined ? 'user' : 'service_principal'
-}
 
 const expiryOf = ({ staticKeys }: Identity) => staticKeys?.expirationTime ?? ''
 
@@ -39,18 +36,11 @@ function formatClaims({ claimMatch }: Identity): string {
     .join(', ')
 }
 
-/** The API sets the time when an identity is created; users are created when they sign in. */
-function lastSeen(identity: Identity): string {
-  const { lastSeenTime = '', createTime } = identity
-  const isUnused = lastSeenTime === '' || (lastSeenTime === createTime && identityType(identity) !== 'user')
-  return isUnused ? 'never' : lastSeenTime
-}
-
 const identityColumns = (names: ResourceNames): readonly Column<Identity>[] => [
   { title: 'NAME', kind: 'name', value: formatPerson },
   idColumn,
   groupColumn(names),
-  { title: 'TYPE', kind: 'name', value: identityType },
+  { title: 'TYPE', kind: 'name', value: identityKind },
   { title: 'ISSUER', value: issuerOf, wide: true },
   { title: 'SUBJECT', value: subjectOf, wide: true },
   {
@@ -61,7 +51,7 @@ const identityColumns = (names: ResourceNames): readonly Column<Identity>[] => [
   },
   { title: 'CLAIMS', value: formatClaims, wide: true },
   { title: 'EXPIRES', kind: 'time', value: expiryOf },
-  { title: 'LAST SEEN', kind: 'time', value: lastSeen },
+  { title: 'LAST SEEN', kind: 'time', value: (identity) => lastUse(identity) ?? 'never' },
   { ...descriptionColumn, wide: true },
   createdColumn,
 ]
@@ -106,15 +96,6 @@ async function rolesOfIdentities(invocation: Invocation): Promise<ReadonlyMap<st
   return roles
 }
 
-/** The values of `--type`. */
-export const relationshipTypes: Readonly<Record<string, RelationshipType>> = {
-  claim_match: 'RELATIONSHIP_TYPE_CLAIM_MATCH',
-  static: 'RELATIONSHIP_TYPE_STATIC',
-  pull_token: 'RELATIONSHIP_TYPE_STATIC',
-  aws: 'RELATIONSHIP_TYPE_AWS_IDENTITY',
-  service_principal: 'RELATIONSHIP_TYPE_SERVICE_PRINCIPAL',
-}
-
 const isExpired = (identity: Identity) => {
   const until = expiryOf(identity)
   return until !== '' && Date.parse(until) <= Date.now()
@@ -122,8 +103,13 @@ const isExpired = (identity: Identity) => {
 
 export async function* listIdentities(
   invocation: Invocation,
-  only: { readonly type: string; readonly expired: boolean; readonly name: string },
-  request: ListRequest = {},
+  only: {
+    readonly type: string
+    readonly expired: boolean
+    readonly name: string
+    readonly namePrefix?: string
+  },
+  request: ListRequest & Pick<ListIdentitiesRequest, 'expiresAfter' | 'expiresBefore'> = {},
 ): AsyncGenerator<Identity> {
   const client = await invocation.client()
   const relationshipType = relationshipTypes[only.type]
@@ -132,11 +118,13 @@ export async function* listIdentities(
     ...request,
     ...(await readScope(invocation)),
     ...(only.name === '' ? {} : { name: only.name }),
+    ...(only.namePrefix && { namePrefix: only.namePrefix }),
+    ...(only.type === 'pull_token' && { issuer: PULL_TOKEN_ISSUER }),
     ...(relationshipType === undefined ? {} : { relationshipType }),
   })
   yield* filterItems(
     all,
     (identity) =>
-      (only.type === '' || identityType(identity) === only.type) && (!only.expired || isExpired(identity)),
+      (only.type === '' || identityKind(identity) === only.type) && (!only.expired || isExpired(identity)),
   )
 }

@@ -1,18 +1,27 @@
+import { eventTypeFilter } from '@berth/advisory-formats/history/advisory-states.ts'
 import type { Advisory } from '@berth/client/berth.ts'
 import type { CommandBody } from '../../invocation/command-declaration.ts'
 import type { Invocation } from '../../invocation/invocation.ts'
 import { listCommand } from '../../invocation/list-command.ts'
 import { stateOption } from '../advisories/filters.ts'
-import { eventTypeFilter } from '../advisories/states.ts'
 import { advisoryView } from '../advisories/views.ts'
+import { contentsCommands } from './contents.ts'
 import { inspectCommands } from './inspect.ts'
-import { policyGroup } from './policy.ts'
+import { manifestCommands } from './manifests.ts'
 import { referrersCommand } from './referrers.ts'
-import { repoCommands, repoParameters, resolveRepo } from './repos.ts'
-import { deleteCommand, deleteTagCommand, setTagCommand } from './tag-changes.ts'
-import { resolveTagCommand, tagHistoryCommand, tagListCommand } from './tags.ts'
+import { policyGroup } from './repos/policy.ts'
+import { readmeCommands } from './repos/readme.ts'
+import { repoSummaryCommand } from './repos/repo-summaries.ts'
+import { repoCommands, repoParameters, resolveRepo } from './repos/repos.ts'
+import { deleteUntaggedCommand } from './repos/untagged.ts'
+import { visibilityCommands } from './repos/visibility.ts'
+import { signaturesCommand } from './signatures.ts'
+import { deleteCommand, deleteTagCommand, setTagCommand } from './tags/tag-changes.ts'
+import { deprecateTagCommand, restoreTagCommand, tagHistoryCommand } from './tags/tag-history.ts'
+import { resolveTagCommand, tagListCommand } from './tags/tags.ts'
 import { transferCommands } from './transfer.ts'
-import { deleteUntaggedCommand } from './untagged.ts'
+import { verifiersGroup } from './verifiers.ts'
+import { vulnsCommand } from './vulns.ts'
 
 /** Commands for images, repositories and their tags. */
 
@@ -47,6 +56,9 @@ export const imagesCommands: CommandBody = {
     ...transferCommands,
     ...inspectCommands,
     referrersCommand,
+    ...contentsCommands,
+    signaturesCommand,
+    vulnsCommand,
     deleteCommand,
     listCommand({
       name: 'advisories',
@@ -65,7 +77,13 @@ export const imagesCommands: CommandBody = {
       name: 'repos',
       aliases: ['repo'],
       summary: 'Manage repositories',
-      commands: [...repoCommands, deleteUntaggedCommand],
+      commands: [
+        ...repoCommands,
+        repoSummaryCommand,
+        ...readmeCommands,
+        deleteUntaggedCommand,
+        ...visibilityCommands,
+      ],
     },
     {
       name: 'tags',
@@ -82,9 +100,17 @@ export const imagesCommands: CommandBody = {
         setTagCommand,
         deleteTagCommand,
         tagHistoryCommand,
+        restoreTagCommand,
+        deprecateTagCommand,
         resolveTagCommand,
       ],
     },
+    {
+      name: 'manifests',
+      summary: 'Inspect and delete manifests by digest',
+      commands: manifestCommands,
+    },
     policyGroup,
+    verifiersGroup,
   ],
 }

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { formats } from '@berth/advisory-formats/advisory-record.ts'
-import { documentsInFile } from '@berth/advisory-formats/archives/archive.ts'
 import { findDocuments, totalBytes } from '@berth/advisory-formats/archives/find-documents.ts'
 import {
   type FoundFile,
@@ -9,10 +10,17 @@ import {
   rejectedFile,
   tooLargeReason,
 } from '@berth/advisory-formats/archives/found-file.ts'
+import { documentsInFile } from '@berth/advisory-formats/archives/node-archives.ts'
 import { createUnpackBudget } from '@berth/advisory-formats/archives/unpack-budget.ts'
-import { createImportSummary, type ImportSummary } from '@berth/advisory-formats/import-summary.ts'
+import {
+  type Batch,
+  batchDocuments,
+  COMPRESSED_BYTES_MIN,
+  sendBatch,
+} from '@berth/advisory-formats/import/document-batches.ts'
+import { createImportSummary, type ImportSummary } from '@berth/advisory-formats/import/import-summary.ts'
 import { formatLimits } from '@berth/advisory-formats/limits.ts'
-import type { BerthClient, ImportedDocument } from '@berth/client/berth.ts'
+import type { BerthClient } from '@berth/client/berth.ts'
 import { cacheDirectory } from '../../../config/user-directories.ts'
 import type { CommandDeclaration } from '../../../invocation/command-declaration.ts'
 import { UsageError } from '../../../invocation/invocation.ts'
@@ -21,7 +29,6 @@ import { parentOption } from '../../../invocation/options.ts'
 import { resolveGroupUid } from '../../../invocation/resource-lookup.ts'
 import { type DownloadedFile, type FileFetcher, loadServerModule } from '../../../server-package.ts'
 import { CommandFailed } from '../../../session/access-token.ts'
-import { type Batch, batchDocuments } from './batches.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { printReport, toImportReport } from './report.ts'
 
@@ -232,44 +239,34 @@ async function importDocuments(found: AsyncIterable<FoundFile>, importing: Impor
   const { format, summary, signal, progress } = importing
   const batches = batchDocuments(found, {
     format,
+    encode: encodeContent,
     onSkipped: () => summary.skip(),
     onRejected: (name, reason) => summary.reject({ name, format: '', line: 0, reason }),
   })
   for await (const batch of batches) {
     signal.throwIfAborted()
     progress.show()
-    await sendBatch(batch, importing)
+    await send(batch, importing)
     progress.show()
   }
 }
 
-const DEADLINE_EXCEEDED = 4
+async function send(batch: Batch, { client, parent, dryRun, summary }: ImportContext): Promise<void> {
+  const sendSome = async (documents: Batch) => {
+    const imported = await client.advisoryDocuments.importAdvisoryDocuments({ parent, documents, dryRun })
+    for (const document of imported.documents) {
+      if (document.accepted) summary.accept(document)
+      else summary.reject(document)
+    }
+  }
+  await sendBatch(batch, sendSome, ({ name, format }, reason) =>
+    summary.reject({ name, format, line: 0, reason }),
+  )
+}
 
-/** Splits a batch that exceeds the deadline of a request. */
-async function sendBatch(batch: Batch, importing: ImportContext): Promise<void> {
-  const { client, parent, dryRun, summary } = importing
-  let documents: readonly ImportedDocument[]
-  try {
-    const reply = await client.advisoryDocuments.importAdvisoryDocuments({ parent, documents: batch, dryRun })
-    documents = reply.documents
-  } catch (error) {
-    if ((error as { readonly code?: unknown }).code !== DEADLINE_EXCEEDED) throw error
-    const [only] = batch
-    if (batch.length > 1) {
-      const middle = Math.ceil(batch.length / 2)
-      await sendBatch(batch.slice(0, middle), importing)
-      await sendBatch(batch.slice(middle), importing)
-    } else if (only !== undefined)
-      summary.reject({
-        name: only.name ?? '',
-        format: only.format ?? '',
-        line: 0,
-        reason: 'exceeds the deadline of the server; it may have been imported nevertheless',
-      })
-    return
-  }
-  for (const document of documents) {
-    if (document.accepted) summary.accept(document)
-    else summary.reject(document)
-  }
+const gzipAsync = promisify(gzip)
+
+async function encodeContent(content: Uint8Array): Promise<string> {
+  const bytes = content.byteLength > COMPRESSED_BYTES_MIN ? await gzipAsync(content) : content
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 }

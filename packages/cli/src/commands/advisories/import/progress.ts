@@ -1,4 +1,4 @@
-import type { ImportSummary } from '@berth/advisory-formats/import-summary.ts'
+import type { ImportSummary } from '@berth/advisory-formats/import/import-summary.ts'
 import type { Output } from '../../../output/output.ts'
 import { formatProgressBar } from '../../../output/progress-bar.ts'
 

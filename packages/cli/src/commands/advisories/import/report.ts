@@ -1,4 +1,4 @@
-import type { FormatSummary, ImportSummary } from '@berth/advisory-formats/import-summary.ts'
+import type { FormatSummary, ImportSummary } from '@berth/advisory-formats/import/import-summary.ts'
 import type { Output, View } from '../../../output/output.ts'
 
 /** The report of an import: tables for people, one object for programs. */

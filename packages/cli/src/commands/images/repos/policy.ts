@@ -3,15 +3,15 @@ import type {
   CommandDeclaration,
   CommandGroup,
   OptionDeclaration,
-} from '../../invocation/command-declaration.ts'
-import { formatDuration, parseDurationOption } from '../../invocation/durations.ts'
-import { type Invocation, UsageError } from '../../invocation/invocation.ts'
-import { listCommand } from '../../invocation/list-command.ts'
-import { requireChange, yesOption } from '../../invocation/options.ts'
-import type { ResourceNames } from '../../invocation/resource-names.ts'
-import { idColumn } from '../../output/columns.ts'
-import type { View } from '../../output/output.ts'
-import { CommandFailed } from '../../session/access-token.ts'
+} from '../../../invocation/command-declaration.ts'
+import { formatDuration, parseDurationOption } from '../../../invocation/durations.ts'
+import { type Invocation, UsageError } from '../../../invocation/invocation.ts'
+import { listCommand } from '../../../invocation/list-command.ts'
+import { requireChange, yesOption } from '../../../invocation/options.ts'
+import type { ResourceNames } from '../../../invocation/resource-names.ts'
+import { idColumn } from '../../../output/columns.ts'
+import type { View } from '../../../output/output.ts'
+import { CommandFailed } from '../../../session/access-token.ts'
 import { repoParameters, resolveRepo } from './repos.ts'
 
 /** Policies of repositories: immutable tags and retention. */

@@ -3,27 +3,33 @@ import type {
   CommandDeclaration,
   CommandGroup,
   OptionDeclaration,
-} from '../../invocation/command-declaration.ts'
-import type { Invocation } from '../../invocation/invocation.ts'
-import { nameSort } from '../../invocation/list-command.ts'
+} from '../../../invocation/command-declaration.ts'
+import type { Invocation } from '../../../invocation/invocation.ts'
+import { nameSort } from '../../../invocation/list-command.ts'
 import {
   descriptionOption,
   newNameOption,
   readOptions,
   requireChange,
   requireOption,
-} from '../../invocation/options.ts'
-import { type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
+} from '../../../invocation/options.ts'
+import { type Resource, resourceCommands } from '../../../invocation/resource-commands.ts'
 import {
   readScope,
   resolveOrganizationUid,
   resolveRoleUid,
   resolveUid,
-} from '../../invocation/resource-lookup.ts'
-import type { ResourceNames } from '../../invocation/resource-names.ts'
-import { parentUid } from '../../invocation/resource-uids.ts'
-import { createdColumn, descriptionColumn, groupColumn, idColumn, nameColumn } from '../../output/columns.ts'
-import type { View } from '../../output/output.ts'
+} from '../../../invocation/resource-lookup.ts'
+import type { ResourceNames } from '../../../invocation/resource-names.ts'
+import { parentUid } from '../../../invocation/resource-uids.ts'
+import {
+  createdColumn,
+  descriptionColumn,
+  groupColumn,
+  idColumn,
+  nameColumn,
+} from '../../../output/columns.ts'
+import type { View } from '../../../output/output.ts'
 
 /** Identity providers that the users of an organization sign in with. */
 

@@ -1,19 +1,15 @@
 import type { Tag } from '@berth/client/berth.ts'
-import type { CommandDeclaration, OptionDeclaration } from '../../invocation/command-declaration.ts'
-import { parseDurationOption } from '../../invocation/durations.ts'
-import { type Invocation, UsageError } from '../../invocation/invocation.ts'
-import type { AuthInvocation } from '../../invocation/invoke.ts'
-import { type ListDeclaration, listCommand, printList } from '../../invocation/list-command.ts'
-import { parentFilterOption, scopeOptions } from '../../invocation/options.ts'
-import { resolveRepoUid } from '../../invocation/resource-lookup.ts'
-import { isUid } from '../../invocation/resource-uids.ts'
-import { loadGroups } from '../../output/columns.ts'
-import type { View } from '../../output/output.ts'
-import { CommandFailed, stripStatusPrefix } from '../../session/access-token.ts'
-import { getAccessToken } from '../../session/current-token.ts'
-import { request } from '../../session/http.ts'
-import { type ImageLocation, isExternalImage, tokenHostOption, withImageResolver } from './image-location.ts'
-import { listRepos, REPO_FORMS, repoOption } from './repos.ts'
+import type { CommandDeclaration, OptionDeclaration } from '../../../invocation/command-declaration.ts'
+import { parseDurationOption } from '../../../invocation/durations.ts'
+import { type Invocation, UsageError } from '../../../invocation/invocation.ts'
+import { type ListDeclaration, listCommand, printList } from '../../../invocation/list-command.ts'
+import { parentFilterOption, scopeOptions } from '../../../invocation/options.ts'
+import { resolveRepoUid } from '../../../invocation/resource-lookup.ts'
+import { isUid } from '../../../invocation/resource-uids.ts'
+import { loadGroups } from '../../../output/columns.ts'
+import type { View } from '../../../output/output.ts'
+import { type ImageLocation, isExternalImage, tokenHostOption, withImageResolver } from '../image-location.ts'
+import { listRepos, REPO_FORMS, repoOption } from '../repos/repos.ts'
 
 /** Tags, of the platform's registry and of others. */
 
@@ -23,7 +19,7 @@ interface NamedTag extends Partial<Tag> {
   readonly name: string
 }
 
-const tagView: View<NamedTag> = {
+export const tagView: View<NamedTag> = {
   columns: [
     { title: 'REPO', kind: 'path', value: ({ repo }) => repo },
     { title: 'TAG', kind: 'name', value: ({ name }) => name },
@@ -43,6 +39,7 @@ const registryTagView: View<NamedTag> = {
 }
 
 const tagFilters: readonly OptionDeclaration[] = [
+  { flags: '--name-prefix <text>', summary: 'start of the tag' },
   { flags: '--updated-within <duration>', summary: 'only tags updated within this time, such as 24h or 7d' },
   { flags: '--show-dates', summary: 'include tags that are dates' },
   { flags: '--show-epochs', summary: 'include tags that end in a revision' },
@@ -52,6 +49,7 @@ const tagFilters: readonly OptionDeclaration[] = [
 async function* listRepoTags(invocation: Invocation): AsyncGenerator<NamedTag> {
   const client = await invocation.client()
   const within = invocation.option('updatedWithin')
+  const namePrefix = invocation.option('namePrefix')
   const filter = {
     ...(within === ''
       ? {}
@@ -68,7 +66,7 @@ async function* listRepoTags(invocation: Invocation): AsyncGenerator<NamedTag> {
     await loadGroups(invocation.names)([repo])
     const path = invocation.names.path(repo)
     for await (const tag of client.tags.all({ ...filter, orderBy: 'name', uidp: { childrenOf: repo.uid } }))
-      yield { ...tag, repo: path }
+      if (tag.name.startsWith(namePrefix)) yield { ...tag, repo: path }
   }
 }
 
@@ -119,7 +117,10 @@ function parseTagReference(text: string): { readonly repo: string; readonly tag:
 }
 
 /** Finds a tag of the platform's registry by `repo:tag`. */
-async function findTag(invocation: Invocation, word: string): Promise<NamedTag & { readonly uid: string }> {
+export async function findTag(
+  invocation: Invocation,
+  word: string,
+): Promise<Tag & { readonly repo: string }> {
   const { repo, tag } = parseTagReference(word)
   const parent = invocation.option('parent') || invocation.property('default.group')
   const path = repo.includes('/') || parent === '' ? repo : `${parent}/${repo}`
@@ -133,33 +134,9 @@ async function findTag(invocation: Invocation, word: string): Promise<NamedTag &
   throw new UsageError(`tag '${tag}' not found in ${name}`)
 }
 
-const referenceParameters = [
+export const referenceParameters = [
   { name: 'REF', summary: 'repo:tag or my-org/team/repo:tag', required: true },
 ] as const
-
-interface TagDigest {
-  readonly digest: string
-  readonly since: string
-}
-
-export const tagHistoryCommand = listCommand<TagDigest>({
-  name: 'history',
-  summary: 'Show the digests of a tag over time, newest first',
-  parameters: referenceParameters,
-  options: [parentFilterOption],
-  examples: ['berth images tags history my-org/nginx:1.27'],
-  view: () => ({
-    id: ({ digest }) => digest,
-    columns: [
-      { title: 'DIGEST', value: ({ digest }) => digest },
-      { title: 'SINCE', kind: 'time', value: ({ since }) => since },
-    ],
-  }),
-  async items(invocation) {
-    const { uid } = await findTag(invocation, invocation.argument(0))
-    return fetchTagHistory(invocation as AuthInvocation, uid)
-  },
-})
 
 export const resolveTagCommand: CommandDeclaration = {
   name: 'resolve',
@@ -171,25 +148,4 @@ export const resolveTagCommand: CommandDeclaration = {
     const only = await findTag(invocation, invocation.argument(0))
     await invocation.output.item(only, { ...tagView, id: ({ digest = '' }) => digest })
   },
-}
-
-/** Only version 1 of the API has the history. */
-async function fetchTagHistory(invocation: AuthInvocation, uid: string): Promise<TagDigest[]> {
-  const { settings } = invocation
-  const token = await getAccessToken(invocation)
-  const reply = await request(`${settings.api}/registry/v1/tags/${uid}/history`, {
-    headers: { authorization: `Bearer ${token}` },
-  })
-  const body = (await reply.json()) as {
-    readonly message?: string
-    readonly items?: readonly { readonly updateTimestamp?: string; readonly digest?: string }[]
-  }
-  if (!reply.ok)
-    throw new CommandFailed(
-      stripStatusPrefix(body.message ?? `cannot read the history: status ${reply.status}`),
-    )
-  return (body.items ?? []).map(({ updateTimestamp = '', digest = '' }) => ({
-    digest,
-    since: updateTimestamp,
-  }))
 }

@@ -1,15 +1,15 @@
-import type { CommandDeclaration, OptionDeclaration } from '../../invocation/command-declaration.ts'
-import { type Invocation, UsageError } from '../../invocation/invocation.ts'
-import { yesOption } from '../../invocation/options.ts'
-import { isTag } from '../../oci-client/image-name.ts'
-import { RegistryRepository } from '../../oci-client/registry/repository.ts'
+import type { CommandDeclaration, OptionDeclaration } from '../../../invocation/command-declaration.ts'
+import { type Invocation, UsageError } from '../../../invocation/invocation.ts'
+import { yesOption } from '../../../invocation/options.ts'
+import { isTag } from '../../../oci-client/image-name.ts'
+import { RegistryRepository } from '../../../oci-client/registry/repository.ts'
 import {
   type ImageLocation,
   imageOptions,
   imageParameter,
   referenceOrLatest,
   withImageResolver,
-} from './image-location.ts'
+} from '../image-location.ts'
 
 /** Commands that set and delete tags and delete images. */
 

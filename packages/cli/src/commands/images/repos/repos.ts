@@ -1,8 +1,8 @@
 import type { BerthClient, CatalogTier, Repo, RepoInput } from '@berth/client/berth.ts'
-import type { CommandDeclaration, OptionDeclaration } from '../../invocation/command-declaration.ts'
-import { type Invocation, UsageError } from '../../invocation/invocation.ts'
-import type { AuthInvocation } from '../../invocation/invoke.ts'
-import { type ListRequest, nameSort } from '../../invocation/list-command.ts'
+import type { CommandDeclaration, OptionDeclaration } from '../../../invocation/command-declaration.ts'
+import { type Invocation, UsageError } from '../../../invocation/invocation.ts'
+import type { AuthInvocation } from '../../../invocation/invoke.ts'
+import { type ListRequest, nameSort } from '../../../invocation/list-command.ts'
 import {
   newNameOption,
   parentOption,
@@ -10,13 +10,18 @@ import {
   requireChange,
   scopeOptions,
   yesOption,
-} from '../../invocation/options.ts'
-import { deleteResource, type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
-import { isNotFound, readScope, resolveGroupUid, resolveRepoUid } from '../../invocation/resource-lookup.ts'
-import type { ResourceNames } from '../../invocation/resource-names.ts'
-import { isUid, parentUid } from '../../invocation/resource-uids.ts'
-import { createdColumn, descriptionColumn, idColumn, pathColumn } from '../../output/columns.ts'
-import type { View } from '../../output/output.ts'
+} from '../../../invocation/options.ts'
+import { deleteResource, type Resource, resourceCommands } from '../../../invocation/resource-commands.ts'
+import {
+  isNotFound,
+  readScope,
+  resolveGroupUid,
+  resolveRepoUid,
+} from '../../../invocation/resource-lookup.ts'
+import type { ResourceNames } from '../../../invocation/resource-names.ts'
+import { isUid, parentUid } from '../../../invocation/resource-uids.ts'
+import { createdColumn, descriptionColumn, idColumn, pathColumn } from '../../../output/columns.ts'
+import type { View } from '../../../output/output.ts'
 
 /** Repositories. */
 

@@ -1,0 +1,229 @@
+import type {
+  CompareImagePackagesResponse,
+  ImageContents,
+  ImagePackage,
+  SbomFormat,
+} from '@berth/client/berth.ts'
+import type { CommandDeclaration, OptionDeclaration } from '../../invocation/command-declaration.ts'
+import { type Invocation, UsageError } from '../../invocation/invocation.ts'
+import type { AuthInvocation } from '../../invocation/invoke.ts'
+import { type ListDeclaration, listCommand } from '../../invocation/list-command.ts'
+import { resolveRepoUid } from '../../invocation/resource-lookup.ts'
+import { parseImageName } from '../../oci-client/image-name.ts'
+import type { View } from '../../output/output.ts'
+import { CommandFailed } from '../../session/access-token.ts'
+import { platformOption } from './image-location.ts'
+
+/** What images contain, as the server read them. */
+
+interface ImageRequest {
+  readonly uid: string
+  readonly reference: string
+  readonly platform: string
+}
+
+export const storedImageParameter = {
+  name: 'IMAGE',
+  summary: 'my-org/app:1.0, or my-org/app@sha256:…',
+  required: true,
+} as const
+
+export const waitOption: OptionDeclaration = {
+  flags: '--wait',
+  summary: 'wait up to 5 minutes until the server has read the image',
+}
+const WAIT_MS_MAX = 5 * 60_000
+const POLL_MS = 500
+
+/** Returns the repo and the reference of an image in the registry of the server. */
+async function resolveImage(invocation: Invocation, word: string): Promise<ImageRequest> {
+  const name = parseImageName(word)
+  if (typeof name === 'string') throw new UsageError(`${JSON.stringify(word)} ${name}`)
+  const { registry } = (invocation as AuthInvocation).settings
+  if (name.host !== '' && name.host !== registry)
+    throw new UsageError(
+      `${word} is in the registry ${name.host}; the server reads images of ${registry} only`,
+    )
+  const uid = await resolveRepoUid(invocation, name.repository)
+  const platform = invocation.option('platform')
+  return { uid, reference: name.digest ?? name.tag ?? 'latest', platform }
+}
+
+/** Waits, with `--wait`, until the image was read. Fails if it could not be read, or not in time. */
+export async function resolveReadImage(invocation: Invocation, word: string): Promise<ImageRequest> {
+  const image = await resolveImage(invocation, word)
+  if (!invocation.flag('wait')) return image
+  const client = await invocation.client()
+  const end = Date.now() + WAIT_MS_MAX
+  for (;;) {
+    const { state, reason } = await client.imageContents.getImageContents(image)
+    if (state === 'CONTENTS_STATE_FAILED')
+      throw new CommandFailed(`${word} could not be read, because ${reason}`)
+    if (state !== 'CONTENTS_STATE_PENDING') break
+    if (Date.now() > end) throw new CommandFailed(`${word} was not read within 5 minutes`)
+    invocation.output.progress(`waiting until ${word} is read`)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+  invocation.output.progress('')
+  return image
+}
+
+const packageView: View<ImagePackage> = {
+  id: ({ purl }) => purl,
+  columns: [
+    { title: 'NAME', kind: 'name', value: ({ name }) => name },
+    { title: 'VERSION', value: ({ version }) => version },
+    { title: 'TYPE', value: ({ type }) => type },
+    { title: 'LICENSE', value: ({ license }) => license },
+    { title: 'ORIGIN', value: ({ originName }) => originName, wide: true },
+    { title: 'PURL', value: ({ purl }) => purl, wide: true },
+    { title: 'PATH', value: ({ path }) => path, wide: true },
+    { title: 'LAYER', kind: 'uid', value: ({ layer }) => layer, wide: true },
+  ],
+  empty: 'the image has no such packages',
+}
+
+const packageList: ListDeclaration<ImagePackage> = {
+  name: 'packages',
+  summary: 'List the packages that an image contains',
+  parameters: [storedImageParameter],
+  options: [
+    platformOption,
+    { flags: '--type <type>', summary: 'type of package, such as apk or npm' },
+    { flags: '--name-prefix <text>', summary: 'start of the name' },
+    { flags: '--license <text>', summary: 'part of the license, in any case' },
+    waitOption,
+  ],
+  notes:
+    'The server reads each image after it is pushed: the SBOMs that are attached to it, else its layers. What could not be read is reported on standard error.',
+  examples: [
+    'berth images packages my-org/app:1.0',
+    'berth images packages my-org/app:1.0 --type npm --license gpl --wait',
+    'berth images packages my-org/app:1.0 --platform linux/arm64 -o json',
+  ],
+  view: () => packageView,
+  items: listPackages,
+}
+
+async function* listPackages(invocation: Invocation): AsyncGenerator<ImagePackage> {
+  const client = await invocation.client()
+  const image = await resolveReadImage(invocation, invocation.argument(0))
+  reportProblems(invocation, await client.imageContents.getImageContents(image))
+  yield* client.imageContents.all({
+    ...image,
+    type: invocation.option('type'),
+    namePrefix: invocation.option('namePrefix'),
+    license: invocation.option('license'),
+  })
+}
+
+function reportProblems({ output }: Invocation, { problems, state }: ImageContents): void {
+  if (state === 'CONTENTS_STATE_PENDING') output.notice('the image is to be read again')
+  for (const { path, reason } of problems)
+    output.notice(`${path === '' ? 'the image' : path} could not be read, because ${reason}`)
+}
+
+const formats = { spdx: 'SBOM_FORMAT_SPDX', cyclonedx: 'SBOM_FORMAT_CYCLONEDX', original: undefined } as const
+
+const sbomCommand: CommandDeclaration = {
+  name: 'sbom',
+  summary: 'Print an SBOM of an image',
+  parameters: [storedImageParameter],
+  options: [
+    platformOption,
+    {
+      flags: '--format <format>',
+      summary: 'spdx (2.3), cyclonedx (1.6), or original: as it was attached',
+      choices: Object.keys(formats),
+      default: 'spdx',
+    },
+    waitOption,
+  ],
+  examples: [
+    'berth images sbom my-org/app:1.0 > app.spdx.json',
+    'berth images sbom my-org/app:1.0 --format cyclonedx --wait',
+    'berth images sbom my-org/app@sha256:… --format original',
+  ],
+  async run(invocation) {
+    const client = await invocation.client()
+    const image = await resolveReadImage(invocation, invocation.argument(0))
+    const format: SbomFormat | undefined = formats[invocation.option('format') as keyof typeof formats]
+    const sbom = await client.imageContents.getImageSbom({
+      ...image,
+      ...(format === undefined ? {} : { format }),
+    })
+    invocation.output.result(sbom, `${sbom.sbom.trimEnd()}\n`)
+  },
+}
+
+interface Difference {
+  readonly change: 'added' | 'removed' | 'changed'
+  readonly type: string
+  readonly namespace: string
+  readonly name: string
+  readonly version: string
+  readonly otherVersion: string
+}
+
+const differenceView: View<Difference> = {
+  id: ({ type, namespace, name }) => [type, namespace, name].filter((text) => text !== '').join('/'),
+  columns: [
+    { title: 'CHANGE', value: ({ change }) => change },
+    { title: 'NAME', kind: 'name', value: ({ name }) => name },
+    { title: 'TYPE', value: ({ type }) => type },
+    { title: 'FROM', value: ({ version }) => version },
+    { title: 'TO', value: ({ otherVersion }) => otherVersion },
+    { title: 'NAMESPACE', value: ({ namespace }) => namespace, wide: true },
+  ],
+  empty: 'both images contain the same packages',
+}
+
+const differenceList: ListDeclaration<Difference> = {
+  name: 'diff',
+  summary: 'Compare the packages of two images',
+  parameters: [
+    { name: 'FROM', summary: 'first image: my-org/app:1.0', required: true },
+    { name: 'TO', summary: 'second image: my-org/app:1.1', required: true },
+  ],
+  options: [platformOption, waitOption],
+  examples: [
+    'berth images diff my-org/app:1.0 my-org/app:1.1',
+    'berth images diff my-org/app:1.0 my-org/app-next:1.0 --wait -o json',
+  ],
+  view: () => differenceView,
+  items: listDifferences,
+}
+
+async function* listDifferences(invocation: Invocation): AsyncGenerator<Difference> {
+  const client = await invocation.client()
+  const from = await resolveReadImage(invocation, invocation.argument(0))
+  const to = await resolveReadImage(invocation, invocation.argument(1))
+  const compared = await client.imageContents.compareImagePackages({
+    ...from,
+    otherUid: to.uid,
+    otherReference: to.reference,
+  })
+  yield* differencesOf(compared)
+}
+
+function* differencesOf({ added, removed, changed }: CompareImagePackagesResponse): Generator<Difference> {
+  for (const { type, namespace, name, version } of added)
+    yield { change: 'added', type, namespace, name, version: '', otherVersion: version }
+  for (const { type, namespace, name, version } of removed)
+    yield { change: 'removed', type, namespace, name, version, otherVersion: '' }
+  for (const { type, namespace, name, versions, otherVersions } of changed)
+    yield {
+      change: 'changed',
+      type,
+      namespace,
+      name,
+      version: versions.join(', '),
+      otherVersion: otherVersions.join(', '),
+    }
+}
+
+export const contentsCommands: readonly CommandDeclaration[] = [
+  listCommand(packageList),
+  sbomCommand,
+  listCommand(differenceList),
+]
