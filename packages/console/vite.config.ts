@@ -1,14 +1,20 @@
 import { join } from 'node:path'
+import locales from '@react-aria/optimize-locales-plugin'
 import { defineConfig } from 'vite'
 import { switchableTokensCss } from '../look/src/tokens.ts'
 
 const TOKENS = 'virtual:tokens.css'
+
+/** Modules that so many lazy parts of the console use are in one chunk. */
+const SHARED_BY_PAGES = 12
 
 /** The build of the console: content-hashed files, which the server caches for a year. */
 export const config = defineConfig({
   root: import.meta.dirname,
   base: '/console-assets/',
   plugins: [
+    // The console is written in English: the words that React Aria adds for screen readers are too.
+    locales.vite({ locales: ['en-US'] }),
     {
       name: 'tokens of @berth/look',
       resolveId: (id) => (id === TOKENS ? id : undefined),
@@ -28,6 +34,12 @@ export const config = defineConfig({
     rolldownOptions: {
       input: join(import.meta.dirname, 'console.html'),
       checks: { moduleLevelDirective: false },
+      output: {
+        codeSplitting: {
+          // One chunk of what most pages need: a page of fifty small chunks costs more in requests than in bytes.
+          groups: [{ name: 'shared', minShareCount: SHARED_BY_PAGES }],
+        },
+      },
     },
   },
 })

@@ -15,6 +15,8 @@ const light = {
   'bad-back': '#fdeceb',
   good: '#12603a',
   'good-back': '#e7f5ed',
+  warn: '#7a4d00',
+  'warn-back': '#fdf2dc',
   shadow: '0 1px 2px rgb(16 24 40 / 6%), 0 8px 24px rgb(16 24 40 / 6%)',
 } as const
 
@@ -33,6 +35,8 @@ const dark: Readonly<Record<keyof typeof light, string>> = {
   'bad-back': '#3a1714',
   good: '#8fdcae',
   'good-back': '#12301f',
+  warn: '#f3c778',
+  'warn-back': '#33260d',
   shadow: 'none',
 }
 

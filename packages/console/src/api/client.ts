@@ -1,4 +1,5 @@
 import { createBerthClient } from '@berth/client'
+import { conditional } from './conditional.ts'
 import { queryClient } from './query-client.ts'
 import { session } from './session.ts'
 
@@ -8,13 +9,15 @@ export const SESSION_ENDED = ['session-ended'] as const
 const RETRIES = 1
 const UNAUTHENTICATED = 401
 
+const conditionalFetch = conditional((url, init) => fetch(url, init))
+
 /** The published client, with the session of the browser as its credential: no page has a token (ADR 42). */
 export const api = createBerthClient({
   baseUrl: location.origin,
   retries: RETRIES,
   fetch: async (url, init) => {
     const headers = { ...(init.headers as Record<string, string>), 'x-berth-csrf': session.csrfToken }
-    const response = await fetch(url, {
+    const response = await conditionalFetch(url, {
       ...init,
       headers,
       credentials: 'same-origin',

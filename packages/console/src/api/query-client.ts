@@ -1,15 +1,29 @@
 import { BerthError } from '@berth/client'
-import { QueryClient } from '@tanstack/react-query'
+import { type Query, QueryClient } from '@tanstack/react-query'
 
 const FRESH_MS = 5000
+/** How often a visible page asks for changes. */
+const CURRENT_MS = 30_000
 
 export const queryClient = new QueryClient({
   defaultOptions: {
-    // The client retries what is useful to retry, and reports a server that does not respond.
-    queries: { retry: false, staleTime: FRESH_MS, refetchOnWindowFocus: 'always', networkMode: 'always' },
+    queries: {
+      // The client retries what is useful to retry, and reports a server that does not respond.
+      retry: false,
+      networkMode: 'always',
+      staleTime: FRESH_MS,
+      refetchOnWindowFocus: 'always',
+      refetchInterval: intervalOf,
+    },
     mutations: { retry: false, networkMode: 'always' },
   },
 })
+
+/** A long list that the user has loaded page by page stays as it is until the user returns to the page; a failure stays until they retry. */
+function intervalOf({ state: { data, status } }: Query): number | false {
+  const isLong = (data as { readonly pages?: readonly unknown[] } | undefined)?.pages?.[1] !== undefined
+  return isLong || status === 'error' ? false : CURRENT_MS
+}
 
 const NO_RESPONSE =
   'The server does not respond. Check your connection; the page tries again when you return to it.'
@@ -18,15 +32,55 @@ const NO_RESPONSE =
 export function messageOf(failure: unknown): string {
   if (!(failure instanceof BerthError)) return failure instanceof Error ? failure.message : String(failure)
   if (failure.status === 0) return NO_RESPONSE
-  const text = failure.message.replace(/^[A-Z][a-z ]+: +/, '')
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+  return messageText(failure.message)
 }
 
-/** Returns the violation of a form field, if the failure has one. */
-export function violationOf(failure: unknown, field: string): string | undefined {
-  if (!(failure instanceof BerthError)) return undefined
-  return failure.fieldViolations.find((violation) => violation.field.split('.').at(-1) === field)?.description
+/** A message of the API as users read it. */
+export function messageText(message: string): string {
+  const text = message.replace(/^[A-Z][a-z ]+: +/, '')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 }
 
 export const hasStatus = (failure: unknown, status: number): boolean =>
   failure instanceof BerthError && failure.status === status
+
+type Violation = BerthError['fieldViolations'][number]
+
+/** Violations that a field has asked for, and shows. */
+const shown = new WeakSet<Violation>()
+
+/** Returns the violations of a form field or of its entries, if the failure has any. The field shows them: the alert of the form lists only the others. */
+export function violationOf(failure: unknown, name: string): string | undefined {
+  if (!(failure instanceof BerthError)) return undefined
+  const found = failure.fieldViolations.filter(({ field }) => fieldName(field) === name)
+  for (const violation of found) shown.add(violation)
+  return found.length === 0 ? undefined : found.map(textOf).join('; ')
+}
+
+/** Returns the violations that no field of the form has asked for, each with the name of its field. */
+export function otherViolations(failure: unknown): readonly string[] {
+  if (!(failure instanceof BerthError)) return []
+  return failure.fieldViolations
+    .filter((violation) => !shown.has(violation))
+    .map((violation) => {
+      const words = fieldName(violation.field).replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+      return messageText(`${words === '' ? '' : `${words}: `}${textOf(violation)}`)
+    })
+}
+
+/** The name of the field that a path ends in, as forms write it: `oidc.client_id` and `limits[0].clientId` are `clientId`. */
+function fieldName(path: string): string {
+  const last =
+    path
+      .replaceAll(/\[[^\]]*\]/g, '')
+      .split('.')
+      .at(-1) ?? ''
+  return last.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** Entries of a list are counted from one. */
+function textOf({ field, description }: Violation): string {
+  const [, key] = /\[([^\]]*)\]$/.exec(field) ?? []
+  if (key === undefined) return description
+  return `${/^\d+$/.test(key) ? `Entry ${Number(key) + 1}` : key} ${description}`.trim()
+}

@@ -1,29 +1,52 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { ancestorsQuery } from '../api/queries.ts'
+import { ancestorNamesQuery } from '../api/queries/paths.ts'
 
-/** The folders above a page. Those that the user cannot see are not shown. */
-export function Breadcrumbs({ uid, name }: { readonly uid: string; readonly name: string }) {
-  const { data: ancestors = [] } = useQuery(ancestorsQuery(uid))
+/** The folders above a page. Those that the user cannot open are names without a link. */
+export function Breadcrumbs({
+  uid,
+  name,
+  repo,
+}: {
+  readonly uid: string
+  readonly name: string
+  /** The repository that the page is in. */
+  readonly repo?: { readonly uid: string; readonly name: string } | undefined
+}) {
+  const { data: ancestors = [] } = useQuery(ancestorNamesQuery(uid))
   return (
     <nav className="breadcrumbs" aria-label="Breadcrumbs">
       <ol>
         {ancestors.map((folder) => (
           <li key={folder.uid}>
-            <Link to="/folders/$" params={{ _splat: folder.uid }}>
-              {folder.name}
-            </Link>
+            {folder.isReadable ? (
+              <Link to="/folders/$" params={{ _splat: folder.uid }}>
+                {folder.name}
+              </Link>
+            ) : (
+              folder.name
+            )}
           </li>
         ))}
+        {repo !== undefined && (
+          <li>
+            <Link to="/repos/$" params={{ _splat: repo.uid }}>
+              {repo.name}
+            </Link>
+          </li>
+        )}
         <li aria-current="page">{name}</li>
       </ol>
     </nav>
   )
 }
 
-/** The path of a resource, as the command line has it: the uid if a folder above is not visible. */
+/** The path of a resource, as the command line has it: the uid if no folder above is known. */
 export function usePath(uid: string, name: string): string {
-  const { data: ancestors = [] } = useQuery(ancestorsQuery(uid))
+  const { data: ancestors = [] } = useQuery(ancestorNamesQuery(uid))
   const isComplete = ancestors.length === uid.split('/').length - 1
   return isComplete ? [...ancestors.map((folder) => folder.name), name].join('/') : uid
 }
+
+/** The folder of a resource, from its path or uid. */
+export const folderPathOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))

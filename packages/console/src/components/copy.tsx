@@ -6,7 +6,7 @@ import { Button } from 'react-aria-components'
 
 const CONFIRMED_MS = 2000
 
-function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
+export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
   const copy = () => {
     const show = (next: 'copied' | 'failed') => {

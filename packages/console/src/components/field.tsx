@@ -1,6 +1,8 @@
-import { ChevronDown } from 'lucide-react'
+import { Check, ChevronDown } from 'lucide-react'
+import type { ReactNode } from 'react'
 import {
   Button,
+  Checkbox,
   FieldError,
   Input,
   Label,
@@ -9,7 +11,9 @@ import {
   Popover,
   Select,
   SelectValue,
+  Switch,
   Text,
+  TextArea,
   TextField,
 } from 'react-aria-components'
 
@@ -22,7 +26,9 @@ interface FieldProps {
   readonly hint?: string
   /** Why the server rejected the value. */
   readonly problem?: string | undefined
-  readonly type?: 'text' | 'email'
+  readonly type?: 'text' | 'email' | 'url' | 'password' | 'datetime-local'
+  /** The keyboard of phones: digits only. */
+  readonly inputMode?: 'text' | 'numeric'
   readonly isRequired?: boolean
   /** The first field of a dialog has the focus. */
   readonly isFirst?: boolean
@@ -39,13 +45,71 @@ export function Field({ label, hint, problem, isFirst, ...props }: FieldProps) {
     >
       <Label>{label}</Label>
       <Input />
-      {hint && (
-        <Text slot="description" className="hint">
-          {hint}
-        </Text>
-      )}
+      <Hint text={hint} />
       <FieldError className="error">{problem}</FieldError>
     </TextField>
+  )
+}
+
+interface TextAreaFieldProps extends FieldProps {
+  readonly rows?: number
+  /** Code, keys and tokens. */
+  readonly isMonospace?: boolean
+}
+
+export function TextAreaField(props: TextAreaFieldProps) {
+  const { label, hint, problem, isFirst, rows = 5, isMonospace = false, ...rest } = props
+  return (
+    <TextField
+      className="field"
+      {...rest}
+      isInvalid={problem !== undefined}
+      autoFocus={isFirst === true}
+      autoComplete="off"
+    >
+      <Label>{label}</Label>
+      <TextArea rows={rows} spellCheck={!isMonospace} className={isMonospace ? 'monospace' : ''} />
+      <Hint text={hint} />
+      <FieldError className="error">{problem}</FieldError>
+    </TextField>
+  )
+}
+
+function Hint({ text }: { readonly text: string | undefined }) {
+  if (!text) return null
+  return (
+    <Text slot="description" className="hint">
+      {text}
+    </Text>
+  )
+}
+
+interface ToggleProps {
+  readonly isSelected: boolean
+  readonly onChange: (isSelected: boolean) => void
+  readonly isDisabled?: boolean
+  readonly children: ReactNode
+}
+
+/** A choice that applies when its form is sent. */
+export function CheckboxField({ children, ...props }: ToggleProps) {
+  return (
+    <Checkbox className="checkbox" {...props}>
+      <span className="checkbox-box" aria-hidden>
+        <Check size={14} />
+      </span>
+      {children}
+    </Checkbox>
+  )
+}
+
+/** A setting that is on or off. */
+export function SwitchField({ children, ...props }: ToggleProps) {
+  return (
+    <Switch className="switch" {...props}>
+      <span className="switch-track" aria-hidden />
+      {children}
+    </Switch>
   )
 }
 
@@ -60,10 +124,20 @@ interface SelectFieldProps {
   readonly choices: readonly Choice[]
   readonly value: string
   readonly onChange: (id: string) => void
+  readonly hint?: string
   readonly problem?: string | undefined
+  readonly isDisabled?: boolean
 }
 
-export function SelectField({ label, choices, value, onChange, problem }: SelectFieldProps) {
+export function SelectField({
+  label,
+  choices,
+  value,
+  onChange,
+  hint,
+  problem,
+  isDisabled,
+}: SelectFieldProps) {
   return (
     <Select
       className="field"
@@ -71,12 +145,14 @@ export function SelectField({ label, choices, value, onChange, problem }: Select
       value={value === '' ? null : value}
       onChange={(id) => onChange(String(id ?? ''))}
       isInvalid={problem !== undefined}
+      isDisabled={isDisabled === true}
     >
       <Label>{label}</Label>
       <Button className="select">
         <SelectValue />
         <ChevronDown aria-hidden size={16} />
       </Button>
+      <Hint text={hint} />
       <FieldError className="error">{problem}</FieldError>
       <Popover className="popover">
         <ListBox items={choices} className="choices">

@@ -1,9 +1,10 @@
-import { BerthError } from '@berth/client'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from 'react-aria-components'
-import { hasStatus, messageOf } from '../api/query-client.ts'
+import { hasStatus } from '../api/query-client.ts'
+import { Failure } from './failure.tsx'
 import { Field } from './field.tsx'
+import { useFocusReturn } from './focus-return.ts'
 
 /** Dialogs with a form. Each opens from a button or a menu, and shows what the server rejects. */
 
@@ -13,6 +14,8 @@ interface FormDialogProps {
   readonly title: string
   readonly action: string
   readonly isDangerous?: boolean
+  /** For text that needs the width of the page. */
+  readonly isWide?: boolean
   /** The action is not possible yet, for example because nothing is typed. */
   readonly isDisabled?: boolean
   readonly onClose: () => void
@@ -25,7 +28,8 @@ interface FormDialogProps {
 }
 
 export function FormDialog(props: FormDialogProps) {
-  const { title, action, isDangerous, isDisabled, onClose, submit, reload, children } = props
+  const { title, action, isDangerous, isWide, isDisabled, onClose, submit, reload, children } = props
+  useFocusReturn()
   const { mutate, error, isPending, reset } = useMutation({ mutationFn: submit, onSuccess: onClose })
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
@@ -34,7 +38,7 @@ export function FormDialog(props: FormDialogProps) {
   const isConflict = hasStatus(error, PRECONDITION_FAILED)
   return (
     <ModalOverlay className="overlay" isOpen onOpenChange={(isOpen) => isOpen || onClose()} isDismissable>
-      <Modal className="modal">
+      <Modal className={isWide ? 'modal wide' : 'modal'}>
         <Dialog className="dialog">
           <Heading slot="title" level={2}>
             {title}
@@ -66,7 +70,8 @@ export function FormDialog(props: FormDialogProps) {
               <Button
                 type="submit"
                 className={isDangerous ? 'button danger' : 'button'}
-                isDisabled={isDisabled === true || isPending}
+                isDisabled={isDisabled === true}
+                isPending={isPending}
               >
                 {isPending ? 'Working…' : action}
               </Button>
@@ -75,25 +80,6 @@ export function FormDialog(props: FormDialogProps) {
         </Dialog>
       </Modal>
     </ModalOverlay>
-  )
-}
-
-/** What the server rejected, except for violations that a field shows. */
-function Failure({ failure }: { readonly failure: unknown }) {
-  if (failure === null) return null
-  if (failure instanceof BerthError && failure.fieldViolations.length > 0) return null
-  const blocking = failure instanceof BerthError ? failure.preconditionViolations : []
-  return (
-    <div className="alert" role="alert">
-      <p>{messageOf(failure)}</p>
-      {blocking.length > 0 && (
-        <ul>
-          {blocking.map(({ type, subject, description }) => (
-            <li key={`${type} ${subject} ${description}`}>{description}</li>
-          ))}
-        </ul>
-      )}
-    </div>
   )
 }
 

@@ -5,18 +5,45 @@ import {
   type UseInfiniteQueryOptions,
   useInfiniteQuery,
 } from '@tanstack/react-query'
+import { Check } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { Button, Cell, Column, Row, Table, TableBody, TableHeader } from 'react-aria-components'
-import type { Page } from '../api/queries.ts'
+import {
+  Button,
+  Cell,
+  Checkbox,
+  Column,
+  Row,
+  type Selection,
+  type SortDescriptor,
+  Table,
+  TableBody,
+  TableHeader,
+} from 'react-aria-components'
+import type { Page } from '../api/queries/pages.ts'
 import { hasStatus, messageOf } from '../api/query-client.ts'
+import { NoPermission } from './no-permission.tsx'
 import { Problem } from './problem.tsx'
+import { formatNumber } from './quantity.tsx'
 
 /** A list that is read page by page, as a table. */
 
 export interface ColumnOf<T> {
   readonly id: string
   readonly title: string
+  /** Sort key of the API, if the list can be sorted by this column. */
+  readonly sortKey?: string
   cell(item: T): ReactNode
+}
+
+/** The order of a list, as the API has it: `name` or `created_at desc`. */
+export interface ListOrder {
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+export interface ListSelection {
+  readonly keys: ReadonlySet<string>
+  readonly onChange: (keys: ReadonlySet<string>) => void
 }
 
 interface PageListProps<T, K extends QueryKey> {
@@ -28,13 +55,16 @@ interface PageListProps<T, K extends QueryKey> {
   readonly empty: ReactNode
   /** Which permission the user lacks to read the list. */
   readonly missing?: string | undefined
+  readonly order?: ListOrder
+  /** Rows that the user selected, for actions on several. */
+  readonly selection?: ListSelection
   keyOf(item: T): string
 }
 
 const FORBIDDEN = 403
 
 export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
-  const { label, query, columns, empty, missing, keyOf } = props
+  const { label, query, columns, empty, missing, order, selection, keyOf } = props
   const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } =
     useInfiniteQuery(query)
   if (missing !== undefined) return <NoPermission label={label} reason={missing} />
@@ -62,10 +92,25 @@ export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
       ) : (
         <>
           <div className="scroll">
-            <Table aria-label={label} className="table">
+            <Table
+              aria-label={label}
+              className="table"
+              {...(order !== undefined && sortingOf(order, columns))}
+              {...(selection !== undefined && selectionOf(selection, items.map(keyOf)))}
+            >
               <TableHeader>
-                {columns.map(({ id, title }, index) => (
-                  <Column key={id} id={id} isRowHeader={index === 0}>
+                {selection !== undefined && (
+                  <Column className="select-cell">
+                    <SelectBox />
+                  </Column>
+                )}
+                {columns.map(({ id, title, sortKey }, at) => (
+                  <Column
+                    key={id}
+                    id={id}
+                    isRowHeader={at === 0}
+                    allowsSorting={order !== undefined && sortKey !== undefined}
+                  >
                     {title}
                   </Column>
                 ))}
@@ -73,6 +118,11 @@ export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
               <TableBody>
                 {items.map((item) => (
                   <Row key={keyOf(item)} id={keyOf(item)}>
+                    {selection !== undefined && (
+                      <Cell className="select-cell">
+                        <SelectBox />
+                      </Cell>
+                    )}
                     {columns.map(({ id, cell }) => (
                       <Cell key={id}>{cell(item)}</Cell>
                     ))}
@@ -83,8 +133,8 @@ export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
           </div>
           <div className="more">
             <span className="muted" role="status">
-              {items.length}
-              {total === undefined ? '' : ` of ${total}`}
+              {formatNumber(items.length)}{' '}
+              {total !== undefined ? `of ${formatNumber(total)}` : hasNextPage ? 'shown' : 'in total'}
             </span>
             {hasNextPage && (
               <Button
@@ -102,11 +152,39 @@ export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
   )
 }
 
-function NoPermission({ label, reason }: { readonly label: string; readonly reason: string }) {
+function SelectBox() {
   return (
-    <div className="empty">
-      <p>You have no permission to see {label.toLowerCase()} here.</p>
-      <p className="muted">{reason}</p>
-    </div>
+    <Checkbox slot="selection" className="checkbox">
+      <span className="checkbox-box" aria-hidden>
+        <Check size={14} />
+      </span>
+    </Checkbox>
   )
+}
+
+function sortingOf<T>({ value, onChange }: ListOrder, columns: readonly ColumnOf<T>[]) {
+  const [key, direction] = value.split(' ')
+  const column = columns.find(({ sortKey }) => sortKey === key)
+  return {
+    ...(column !== undefined && {
+      sortDescriptor: {
+        column: column.id,
+        direction: direction === 'desc' ? ('descending' as const) : ('ascending' as const),
+      },
+    }),
+    onSortChange: (next: SortDescriptor) => {
+      const sortKey = columns.find(({ id }) => id === next.column)?.sortKey ?? ''
+      onChange(next.direction === 'descending' ? `${sortKey} desc` : sortKey)
+    },
+  }
+}
+
+/** Only rows that are shown can be selected. */
+function selectionOf({ keys, onChange }: ListSelection, shown: readonly string[]) {
+  return {
+    selectionMode: 'multiple' as const,
+    selectedKeys: keys,
+    onSelectionChange: (selected: Selection) =>
+      onChange(new Set(selected === 'all' ? shown : [...selected].map(String))),
+  }
 }

@@ -3,7 +3,8 @@ import { useNavigate, useParams } from '@tanstack/react-router'
 import { ChevronRight } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Button, Tree, TreeItem, TreeItemContent } from 'react-aria-components'
-import { foldersQuery } from '../api/queries.ts'
+import { foldersQuery } from '../api/queries/groups.ts'
+import { ancestorsOf } from '../uid.ts'
 
 /** The folders of an organization. Each level is read when it is opened. */
 export function FolderTree({ organization, name }: { readonly organization: string; readonly name: string }) {
@@ -12,7 +13,7 @@ export function FolderTree({ organization, name }: { readonly organization: stri
   const [expanded, setExpanded] = useState<ReadonlySet<string | number>>(new Set([organization]))
   // The folder of the page is in view.
   useEffect(() => {
-    if (current !== undefined) setExpanded((before) => new Set([...before, ...foldersAbove(current)]))
+    if (current !== undefined) setExpanded((before) => new Set([...before, ...ancestorsOf(current)]))
   }, [current])
   return (
     <Tree
@@ -26,11 +27,6 @@ export function FolderTree({ organization, name }: { readonly organization: stri
       <Folder uid={organization} name={name} expanded={expanded} current={current} />
     </Tree>
   )
-}
-
-function foldersAbove(uid: string): string[] {
-  const segments = uid.split('/')
-  return segments.slice(0, -1).map((_, index) => segments.slice(0, index + 1).join('/'))
 }
 
 interface FolderProps {
@@ -50,7 +46,9 @@ function Folder({ uid, name, expanded, current }: FolderProps) {
         <Button slot="chevron" className="chevron">
           <ChevronRight aria-hidden size={14} />
         </Button>
-        <span className={uid === current ? 'current' : ''}>{name}</span>
+        <span className={uid === current ? 'current' : ''} title={name}>
+          {name}
+        </span>
       </TreeItemContent>
       {isExpanded &&
         children.map((child) => (

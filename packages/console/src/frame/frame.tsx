@@ -2,20 +2,23 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useParams, useRouter } from '@tanstack/react-router'
 import { ChevronDown } from 'lucide-react'
 import { Button, Menu, MenuItem, MenuTrigger, Popover, RouterProvider } from 'react-aria-components'
+import { useAddressState } from '../address-state.ts'
 import { SESSION_ENDED } from '../api/client.ts'
-import { foldersQuery, organizationOf } from '../api/queries.ts'
-import { FolderTree } from './folder-tree.tsx'
+import { ancestorsQuery, foldersQuery, organizationOf } from '../api/queries/groups.ts'
+import { uidIn } from '../uid.ts'
+import { Navigation } from './navigation.tsx'
 import { Search } from './search.tsx'
 import { UserMenu } from './user-menu.tsx'
 
 /** What surrounds each page: the header, and the folders of the organization. */
 export function Frame() {
   const router = useRouter()
-  const { _splat: uid } = useParams({ strict: false })
-  const organization = uid === undefined ? undefined : organizationOf(uid)
+  const uid = uidIn(useParams({ strict: false })._splat ?? '')
   const organizations = useInfiniteQuery(foldersQuery('/'))
   const known = organizations.data?.pages.flatMap((page) => page.items) ?? []
-  const current = known.find((one) => one.uid === organization)
+  const { data: ancestors = [] } = useQuery({ ...ancestorsQuery(uid), enabled: uid !== '' })
+  // The user may see a folder, and nothing above it.
+  const current = known.find((one) => one.uid === organizationOf(uid)) ?? ancestors[0]
   // Other pages of the server, such as the account, are documents of their own.
   return (
     <RouterProvider
@@ -38,12 +41,9 @@ export function Frame() {
         <UserMenu />
       </header>
       <SessionNotice />
+      <SetupNotice />
       <div className="below">
-        {current !== undefined && (
-          <nav className="side" aria-label="Folders">
-            <FolderTree key={current.uid} organization={current.uid} name={current.name} />
-          </nav>
-        )}
+        <Navigation organization={current} />
         <main id="content" tabIndex={-1}>
           <Outlet />
         </main>
@@ -92,6 +92,18 @@ function OrganizationSwitcher({ organizations, current, hasMore, onMore }: Switc
   )
 }
 
+/** After the first account was created. */
+function SetupNotice() {
+  const [{ done }] = useAddressState()
+  if (done !== 'setup') return null
+  return (
+    <p className="notice" role="status">
+      Account created. You own the first organization and administer this server. The{' '}
+      <a href="/start">first steps</a> have the commands to push an image, invite a colleague and connect CI.
+    </p>
+  )
+}
+
 /** The page stays as it is, so that nothing typed is lost. */
 function SessionNotice() {
   const { data: hasEnded } = useQuery({
@@ -102,7 +114,7 @@ function SessionNotice() {
   })
   if (hasEnded !== true) return null
   return (
-    <p className="alert session-ended" role="alert">
+    <p className="alert" role="alert">
       You are no longer signed in. <a href={location.pathname + location.search}>Sign in again</a>
     </p>
   )

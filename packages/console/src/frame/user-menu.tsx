@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { CircleUser } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from 'react-aria-components'
-import { whoAmI } from '../api/queries.ts'
+import { whoAmI } from '../api/queries/groups.ts'
 import { session } from '../api/session.ts'
 import { applyColorScheme, type ColorScheme, colorSchemes, storedColorScheme } from './color-scheme.ts'
 
@@ -34,6 +34,9 @@ export function UserMenu() {
               </Header>
               <MenuItem className="menu-item" href="/account">
                 Account
+              </MenuItem>
+              <MenuItem className="menu-item" href="/start">
+                First steps
               </MenuItem>
               <MenuItem className="menu-item" href="/docs">
                 API reference

@@ -3,10 +3,10 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
-import { folderQuery, parentOf, type Versioned } from '../../api/queries.ts'
-import { violationOf } from '../../api/query-client.ts'
-import { Field } from '../../components/field.tsx'
+import { folderQuery, parentOf } from '../../api/queries/groups.ts'
+import type { Versioned } from '../../api/queries/pages.ts'
 import { DeleteDialog, FormDialog } from '../../components/form-dialog.tsx'
+import { NameFields, type Naming } from '../../components/name-fields.tsx'
 
 /** Dialogs that create, change and delete folders and organizations. */
 
@@ -22,44 +22,28 @@ export function CreateFolderDialog({
 }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
-  const [name, setName] = useState('')
-  const [description, setDescription] = useState('')
+  const [naming, setNaming] = useState({ name: '', description: '' })
   const kind = parent === '' ? 'organization' : 'folder'
   return (
     <FormDialog
       title={`Create ${parent === '' ? 'an organization' : 'a folder'}`}
       action={`Create the ${kind}`}
-      isDisabled={name === ''}
+      isDisabled={naming.name === ''}
       onClose={onClose}
       submit={async () => {
-        const { uid } = await api.groups.create(parent, { name, description })
+        const { uid } = await api.groups.create(parent, naming)
         await queries.invalidateQueries({ queryKey: ['folders', parent || '/'] })
         // The creator of an organization has a new role.
         await queries.invalidateQueries({ queryKey: ['who-am-i'] })
         await navigate({ to: '/folders/$', params: { _splat: uid } })
       }}
     >
-      {(failure) => (
-        <>
-          <Field
-            label="Name"
-            value={name}
-            onChange={setName}
-            hint={NAME_HINT}
-            problem={violationOf(failure, 'name')}
-            isFirst
-          />
-          <Field
-            label="Description (optional)"
-            value={description}
-            onChange={setDescription}
-            problem={violationOf(failure, 'description')}
-          />
-        </>
-      )}
+      {(failure) => <NameFields value={naming} onChange={setNaming} hint={NAME_HINT} failure={failure} />}
     </FormDialog>
   )
 }
+
+const namingOf = ({ name, description }: Group): Naming => ({ name, description })
 
 interface FolderDialogProps {
   readonly folder: Versioned<Group>
@@ -72,43 +56,24 @@ export function EditFolderDialog({ folder, kind, onClose }: FolderDialogProps) {
   const { uid } = folder.value
   // The version that the user edits: a conflict must not go unnoticed because the page was refreshed meanwhile.
   const [edited, setEdited] = useState(folder)
-  const [name, setName] = useState(folder.value.name)
-  const [description, setDescription] = useState(folder.value.description)
+  const [naming, setNaming] = useState(namingOf(folder.value))
   return (
     <FormDialog
       title={`Edit the ${kind}`}
       action="Save"
-      isDisabled={name === ''}
+      isDisabled={naming.name === ''}
       onClose={onClose}
       submit={async () => {
-        await api.groups.update(uid, { name, description }, { ifMatch: edited.etag })
+        await api.groups.update(uid, naming, { ifMatch: edited.etag })
         await invalidateFolder(queries, uid)
       }}
       reload={async () => {
         const current = await queries.fetchQuery({ ...folderQuery(uid), staleTime: 0 })
         setEdited(current)
-        setName(current.value.name)
-        setDescription(current.value.description)
+        setNaming(namingOf(current.value))
       }}
     >
-      {(failure) => (
-        <>
-          <Field
-            label="Name"
-            value={name}
-            onChange={setName}
-            hint={NAME_HINT}
-            problem={violationOf(failure, 'name')}
-            isFirst
-          />
-          <Field
-            label="Description (optional)"
-            value={description}
-            onChange={setDescription}
-            problem={violationOf(failure, 'description')}
-          />
-        </>
-      )}
+      {(failure) => <NameFields value={naming} onChange={setNaming} hint={NAME_HINT} failure={failure} />}
     </FormDialog>
   )
 }

@@ -3,12 +3,13 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
-import { parentOf, repoQuery, type Versioned } from '../../api/queries.ts'
-import { violationOf } from '../../api/query-client.ts'
-import { Field } from '../../components/field.tsx'
-import { DeleteDialog, FormDialog } from '../../components/form-dialog.tsx'
+import { parentOf } from '../../api/queries/groups.ts'
+import type { Versioned } from '../../api/queries/pages.ts'
+import { repoQuery } from '../../api/queries/registry/repos.ts'
+import { FormDialog } from '../../components/form-dialog.tsx'
+import { NameFields } from '../../components/name-fields.tsx'
 
-/** Dialogs that create, change and delete repositories. */
+/** Dialogs that create and change repositories. */
 
 const NAME_HINT = 'Lowercase letters, digits, and . _ -'
 
@@ -21,41 +22,25 @@ export function CreateRepoDialog({
 }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
-  const [name, setName] = useState('')
-  const [description, setDescription] = useState('')
+  const [naming, setNaming] = useState({ name: '', description: '' })
   return (
     <FormDialog
       title="Create a repository"
       action="Create the repository"
-      isDisabled={name === ''}
+      isDisabled={naming.name === ''}
       onClose={onClose}
       submit={async () => {
-        const { uid } = await api.repos.create(parent, { name, description })
+        const { uid } = await api.repos.create(parent, naming)
         await queries.invalidateQueries({ queryKey: ['repos', parent] })
         await navigate({ to: '/repos/$', params: { _splat: uid } })
       }}
     >
-      {(failure) => (
-        <>
-          <Field
-            label="Name"
-            value={name}
-            onChange={setName}
-            hint={NAME_HINT}
-            problem={violationOf(failure, 'name')}
-            isFirst
-          />
-          <Field
-            label="Description (optional)"
-            value={description}
-            onChange={setDescription}
-            problem={violationOf(failure, 'description')}
-          />
-        </>
-      )}
+      {(failure) => <NameFields value={naming} onChange={setNaming} hint={NAME_HINT} failure={failure} />}
     </FormDialog>
   )
 }
+
+const namingOf = ({ name, description }: Repo) => ({ name, description })
 
 interface RepoDialogProps {
   readonly repo: Versioned<Repo>
@@ -66,54 +51,33 @@ export function EditRepoDialog({ repo, onClose }: RepoDialogProps) {
   const queries = useQueryClient()
   const { uid } = repo.value
   const [edited, setEdited] = useState(repo)
-  const [description, setDescription] = useState(repo.value.description)
+  const [naming, setNaming] = useState(namingOf(repo.value))
   return (
     <FormDialog
       title="Edit the repository"
       action="Save"
       onClose={onClose}
       submit={async () => {
-        await api.repos.update(uid, { description }, { ifMatch: edited.etag })
+        await api.repos.update(uid, naming, { ifMatch: edited.etag })
         await queries.invalidateQueries({ queryKey: ['repo', uid] })
         await queries.invalidateQueries({ queryKey: ['repos', parentOf(uid)] })
       }}
       reload={async () => {
         const current = await queries.fetchQuery({ ...repoQuery(uid), staleTime: 0 })
         setEdited(current)
-        setDescription(current.value.description)
+        setNaming(namingOf(current.value))
       }}
     >
       {(failure) => (
-        <Field
-          label="Description"
-          value={description}
-          onChange={setDescription}
-          problem={violationOf(failure, 'description')}
-          isFirst
-        />
+        <>
+          <NameFields value={naming} onChange={setNaming} hint={NAME_HINT} failure={failure} />
+          {naming.name !== edited.value.name && (
+            <p className="hint">
+              The image name changes with it: pulls and pushes with the old name fail from then on.
+            </p>
+          )}
+        </>
       )}
     </FormDialog>
-  )
-}
-
-export function DeleteRepoDialog({ repo, onClose }: RepoDialogProps) {
-  const queries = useQueryClient()
-  const navigate = useNavigate()
-  const { uid, name } = repo.value
-  const parent = parentOf(uid)
-  return (
-    <DeleteDialog
-      kind="repository"
-      name={name}
-      onClose={onClose}
-      submit={async () => {
-        await api.repos.delete(uid)
-        await navigate({ to: '/folders/$', params: { _splat: parent }, search: { tab: 'repositories' } })
-        await queries.invalidateQueries({ queryKey: ['repos', parent] })
-        queries.removeQueries({ queryKey: ['repo', uid] })
-      }}
-    >
-      This deletes its tags and images, and cannot be undone.
-    </DeleteDialog>
   )
 }

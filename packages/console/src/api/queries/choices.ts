@@ -1,0 +1,88 @@
+import type { Resource, ResourceKind } from '@berth/client'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { api } from '../client.ts'
+import { PAGE_SIZE } from './pages.ts'
+
+/** Folders and roles to choose from: the first ones, or those that the server finds by their names. */
+
+export const CHOICE_CHARS_MIN = 2
+
+export interface FoundChoice {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+}
+
+export interface FoundChoices {
+  readonly choices: readonly FoundChoice[]
+  /** There are more than these. */
+  readonly hasMore: boolean
+}
+
+const shared = { placeholderData: keepPreviousData, refetchInterval: false } as const
+
+/** Folders with their paths. `organization`: '' for those of all organizations. */
+export const folderChoices = (organization: string, text: string) =>
+  queryOptions({
+    ...shared,
+    queryKey: ['folder-choices', organization, text],
+    queryFn: ({ signal }) =>
+      text.length < CHOICE_CHARS_MIN
+        ? firstFolders(organization, signal)
+        : search(['RESOURCE_KIND_ORGANIZATION', 'RESOURCE_KIND_FOLDER'], organization, text, signal),
+  })
+
+/** Managed roles, and those of the organization. */
+export const roleChoices = (organization: string, text: string) =>
+  queryOptions({
+    ...shared,
+    queryKey: ['role-choices', organization, text],
+    queryFn: ({ signal }) =>
+      text.length < CHOICE_CHARS_MIN
+        ? firstRoles(organization, signal)
+        : search(['RESOURCE_KIND_ROLE'], organization, text, signal),
+  })
+
+async function firstFolders(organization: string, signal: AbortSignal): Promise<FoundChoices> {
+  const within = organization === '' ? {} : { uidp: { descendantsOf: organization } }
+  const { groups, nextPageToken } = await api.groups.list(
+    { ...within, orderBy: 'uid', pageSize: PAGE_SIZE },
+    { signal },
+  )
+  const uids = groups.map(({ uid }) => uid)
+  if (organization !== '') uids.unshift(organization)
+  if (uids.length === 0) return { choices: [], hasMore: false }
+  const found = await api.groupPaths.findGroupPaths({ uids: [...new Set(uids)] }, { signal })
+  const choices = found.groups.map(({ uid, path }) => ({ id: uid, name: path, description: '' }))
+  return { choices, hasMore: nextPageToken !== '' }
+}
+
+async function firstRoles(organization: string, signal: AbortSignal): Promise<FoundChoices> {
+  const read = (uidp: object) => api.roles.list({ uidp, orderBy: 'name', pageSize: PAGE_SIZE }, { signal })
+  const lists = await Promise.all([read({ descendantsOf: organization }), read({ inRoot: true })])
+  const roles = lists.flatMap((list) => list.roles)
+  return {
+    choices: roles.map(({ uid, name, description }) => ({ id: uid, name, description })),
+    hasMore: lists.some(({ nextPageToken }) => nextPageToken !== ''),
+  }
+}
+
+async function search(
+  kinds: ResourceKind[],
+  organization: string,
+  text: string,
+  signal: AbortSignal,
+): Promise<FoundChoices> {
+  const { resources, incompleteKinds } = await api.search.searchResources(
+    { text, kinds, organization, maxResults: PAGE_SIZE },
+    { signal },
+  )
+  return { choices: resources.map(choiceOf), hasMore: incompleteKinds.length > 0 }
+}
+
+/** A role of an organization has a path too, but is known by its name. */
+export function choiceOf({ kind, uid, name, path, detail }: Resource): FoundChoice {
+  return kind === 'RESOURCE_KIND_ROLE'
+    ? { id: uid, name, description: detail }
+    : { id: uid, name: path || name, description: '' }
+}

@@ -1,0 +1,37 @@
+import type { Resource } from '@berth/client'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { isUid } from '../../uid.ts'
+import { api } from '../client.ts'
+
+/** Search over all resources, and the names of known uids. */
+
+const SEARCH_CHARS_MIN = 2
+const RESULTS_OF_KIND = 8
+/** Values of one lookup. */
+const LOOKUP_MAX = 400
+
+export const searchQuery = (text: string) =>
+  queryOptions({
+    queryKey: ['search', text],
+    queryFn: ({ signal }) => api.search.searchResources({ text, maxResults: RESULTS_OF_KIND }, { signal }),
+    enabled: text.length >= SEARCH_CHARS_MIN,
+    placeholderData: keepPreviousData,
+    refetchInterval: false,
+  })
+
+export type ResourceNames = ReadonlyMap<string, Resource>
+
+/** The resources with these uids that exist and that the user can see, in one request. */
+export const resourcesQuery = (uids: readonly string[]) => {
+  const wanted = [...new Set(uids)].filter(isUid).sort().slice(0, LOOKUP_MAX)
+  return queryOptions({
+    queryKey: ['resources', wanted],
+    queryFn: async ({ signal }): Promise<ResourceNames> => {
+      const { resources } = await api.search.lookupResources({ uids: wanted }, { signal })
+      return new Map(resources.map((resource) => [resource.uid, resource]))
+    },
+    enabled: wanted.length > 0,
+    placeholderData: keepPreviousData,
+    refetchInterval: false,
+  })
+}

@@ -1,0 +1,17 @@
+import type { ReactNode } from 'react'
+import { FormDialog } from './form-dialog.tsx'
+
+interface ConfirmDialogProps {
+  readonly title: string
+  readonly action: string
+  readonly isDangerous?: boolean
+  readonly onClose: () => void
+  readonly submit: () => Promise<unknown>
+  /** What happens. */
+  readonly children: ReactNode
+}
+
+/** Asks before something is done. For what cannot be restored, `DeleteDialog` asks for the name. */
+export function ConfirmDialog({ children, ...props }: ConfirmDialogProps) {
+  return <FormDialog {...props}>{() => <div className="dialog-text">{children}</div>}</FormDialog>
+}

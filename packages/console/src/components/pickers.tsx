@@ -1,0 +1,202 @@
+import { type DefaultError, type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/react-query'
+import { ChevronDown } from 'lucide-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import {
+  Button,
+  ComboBox,
+  FieldError,
+  Input,
+  Label,
+  ListBox,
+  ListBoxItem,
+  Popover,
+  Text,
+} from 'react-aria-components'
+import { CHOICE_CHARS_MIN, choiceOf, folderChoices, roleChoices } from '../api/queries/choices.ts'
+import { resourcesQuery } from '../api/queries/resources.ts'
+import { messageOf } from '../api/query-client.ts'
+import { useLate } from '../use-late.ts'
+import type { Choice } from './field.tsx'
+
+/** Fields that choose a resource by its name: typing narrows the list. */
+
+const PAUSE_MS = 200
+
+interface PickerProps {
+  readonly label: string
+  /** uid; '' if nothing is chosen. */
+  readonly value: string
+  readonly onChange: (uid: string) => void
+  readonly hint?: string
+  readonly problem?: string | undefined
+}
+
+interface ChoiceBoxProps extends Omit<PickerProps, 'onChange'> {
+  readonly items: readonly Choice[]
+  readonly text: string
+  readonly onText: (text: string) => void
+  readonly onChoose: (choice: Choice) => void
+  readonly placeholder: string
+  /** Shown in place of the list. */
+  readonly empty: string
+  /** Shown below the list. */
+  readonly note?: ReactNode
+}
+
+/** What all pickers look like. */
+export function ChoiceBox(props: ChoiceBoxProps) {
+  const { label, value, hint, problem, items, text, onText, onChoose, placeholder, empty, note } = props
+  return (
+    <ComboBox
+      className="field"
+      items={items}
+      inputValue={text}
+      onInputChange={onText}
+      selectedKey={value === '' ? null : value}
+      onSelectionChange={(id) => {
+        const choice = items.find((item) => item.id === id)
+        if (choice !== undefined) onChoose(choice)
+      }}
+      isInvalid={problem !== undefined}
+      allowsEmptyCollection
+      menuTrigger="focus"
+    >
+      <Label>{label}</Label>
+      <div className="combobox">
+        <Input placeholder={placeholder} />
+        <Button className="icon-button">
+          <ChevronDown aria-hidden size={16} />
+        </Button>
+      </div>
+      {hint && (
+        <Text slot="description" className="hint">
+          {hint}
+        </Text>
+      )}
+      <FieldError className="error">{problem}</FieldError>
+      <Popover className="popover">
+        <ListBox<Choice>
+          className="choices"
+          renderEmptyState={() => <p className="muted choice-item">{empty}</p>}
+        >
+          {({ id, name, description }) => (
+            <ListBoxItem id={id} textValue={name} className="choice-item">
+              <span>{name}</span>
+              {description && <span className="hint">{description}</span>}
+            </ListBoxItem>
+          )}
+        </ListBox>
+        {note}
+      </Popover>
+    </ComboBox>
+  )
+}
+
+interface ChoicePickerProps<T, K extends QueryKey> extends PickerProps {
+  readonly query: UseQueryOptions<T, DefaultError, readonly Choice[], K>
+}
+
+/** A combobox over choices that the page has all of. */
+export function ChoicePicker<T, K extends QueryKey>(props: ChoicePickerProps<T, K>) {
+  const { query, onChange, ...box } = props
+  const { data: choices = [], isPending } = useQuery(query)
+  const chosen = choices.find(({ id }) => id === props.value)?.name ?? ''
+  const [text, setText] = useState(chosen)
+  useEffect(() => setText(chosen), [chosen])
+  return (
+    <ChoiceBox
+      {...box}
+      items={text === chosen ? choices : choices.filter((choice) => matches(choice, text))}
+      text={text}
+      onText={setText}
+      onChoose={({ id, name }) => {
+        // Immediately: a text that changes later opens the list again.
+        setText(name)
+        onChange(id)
+      }}
+      placeholder={isPending ? 'Loading…' : 'Type to search'}
+      empty="Nothing found"
+    />
+  )
+}
+
+const matches = ({ name, description = '' }: Choice, text: string): boolean =>
+  `${name} ${description}`.toLowerCase().includes(text.trim().toLowerCase())
+
+interface SearchPickerProps extends PickerProps {
+  /** `text`: what to find; '' for the first choices. */
+  readonly query: (text: string) => ReturnType<typeof folderChoices>
+}
+
+/** A combobox over choices that the server finds. */
+function SearchPicker({ query, onChange, value, problem, ...box }: SearchPickerProps) {
+  const [picked, setPicked] = useState<Choice>()
+  const named = resourcesQuery([value])
+  const { data: names } = useQuery({ ...named, enabled: named.enabled !== false && picked?.id !== value })
+  const resource = names?.get(value)
+  const known = picked?.id === value ? picked : resource && choiceOf(resource)
+  const chosen = known?.name ?? ''
+  const [text, setText] = useState(chosen)
+  useEffect(() => {
+    if (chosen !== '') setText(chosen)
+  }, [chosen])
+  // Another value than the last one from here, for example after "Remove all filters".
+  const own = useRef(value)
+  useEffect(() => {
+    if (value === '' && own.current !== '') setText('')
+    own.current = value
+  }, [value])
+  const typed = text === chosen ? '' : text.trim()
+  const late = useLate(typed, PAUSE_MS)
+  const { data, error, isFetching } = useQuery(query(late.length < CHOICE_CHARS_MIN ? '' : late))
+  const isCurrent = late === typed && !isFetching
+  const found = data?.choices ?? []
+  // The first choices are narrowed here: while the server searches, and by one character.
+  const isNarrowed = !isCurrent || typed.length < CHOICE_CHARS_MIN
+  const shown = isNarrowed ? found.filter((choice) => matches(choice, typed)) : found
+  const items = typed === '' && known && !shown.some(({ id }) => id === value) ? [known, ...shown] : shown
+  return (
+    <ChoiceBox
+      {...box}
+      value={value}
+      problem={problem ?? (error === null ? undefined : messageOf(error))}
+      items={items}
+      text={text}
+      onText={(next) => {
+        setText(next)
+        // What is in the field is what is chosen.
+        if (value === '' || next === text) return
+        own.current = ''
+        onChange('')
+      }}
+      onChoose={(choice) => {
+        setPicked(choice)
+        setText(choice.name)
+        onChange(choice.id)
+      }}
+      placeholder={data === undefined ? 'Loading…' : 'Type to search'}
+      empty={emptyText()}
+      note={
+        data?.hasMore === true &&
+        items.length > 0 && (
+          <p className="muted choice-item">These are the first {items.length}. Type more of the name.</p>
+        )
+      }
+    />
+  )
+
+  function emptyText(): string {
+    if (!isCurrent) return 'Searching…'
+    return typed.length === 1 && data?.hasMore === true ? 'Type at least 2 characters' : 'Nothing found'
+  }
+}
+
+/** A folder of an organization, by its path; of any organization for ''. */
+export function FolderPicker({ organization, ...props }: PickerProps & { readonly organization: string }) {
+  return <SearchPicker {...props} query={(text) => folderChoices(organization, text)} />
+}
+
+/** A role that can be granted in an organization. */
+export function RolePicker({ organization, ...props }: PickerProps & { readonly organization: string }) {
+  return <SearchPicker {...props} query={(text) => roleChoices(organization, text)} />
+}

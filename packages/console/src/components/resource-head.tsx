@@ -1,0 +1,22 @@
+import { ActionButton } from './action-button.tsx'
+import { Title } from './title.tsx'
+
+interface ResourceHeadProps {
+  readonly name: string
+  /** Capability that the user lacks for the action; undefined if it is permitted. */
+  readonly missing: { readonly edit: string | undefined; readonly delete: string | undefined }
+  readonly onAction: (action: 'edit' | 'delete') => void
+}
+
+/** The title of the page of a resource, with its actions. */
+export function ResourceHead({ name, missing, onAction }: ResourceHeadProps) {
+  return (
+    <div className="page-head">
+      <Title text={name} />
+      <div className="page-actions">
+        <ActionButton label="Edit" isQuiet missing={missing.edit} onPress={() => onAction('edit')} />
+        <ActionButton label="Delete" isQuiet missing={missing.delete} onPress={() => onAction('delete')} />
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,122 @@
+import type { Finding, FindingSeverity, FindingState } from '@berth/client'
+import { Link } from '@tanstack/react-router'
+import { Badge, type Tone } from '../../components/badge.tsx'
+import { severityName, toneOfSeverity } from '../../components/severity.ts'
+
+/** Findings as users read them. */
+
+interface StateText {
+  /** In the address. */
+  readonly id: string
+  readonly name: string
+  readonly meaning: string
+  readonly tone: Tone
+}
+
+export const stateTexts: Readonly<Record<FindingState, StateText>> = {
+  STATE_AFFECTED: { id: 'affected', name: 'Affected', meaning: 'The package is affected', tone: 'bad' },
+  STATE_PENDING_UPSTREAM: {
+    id: 'pending-upstream',
+    name: 'Waits for upstream',
+    meaning: 'Affected; a fix must come from the authors of the package',
+    tone: 'warn',
+  },
+  STATE_UNDER_INVESTIGATION: {
+    id: 'under-investigation',
+    name: 'Under investigation',
+    meaning: 'Whether the package is affected is not decided',
+    tone: 'warn',
+  },
+  STATE_UNKNOWN: {
+    id: 'unknown',
+    name: 'Unknown',
+    meaning: 'The advisory has no versions that can be compared',
+    tone: 'warn',
+  },
+  STATE_NOT_AFFECTED: {
+    id: 'not-affected',
+    name: 'Not affected',
+    meaning: 'An analysis states that the package is not affected',
+    tone: 'good',
+  },
+  STATE_UNSPECIFIED: { id: 'unspecified', name: 'Unspecified', meaning: '', tone: 'plain' },
+}
+
+/** States that a finding can have, the most urgent first. */
+export const findingStates = (Object.keys(stateTexts) as FindingState[]).filter(
+  (state) => state !== 'STATE_UNSPECIFIED',
+)
+
+export const affectingStates = findingStates.filter((state) => state !== 'STATE_NOT_AFFECTED')
+
+export function FindingStateBadge({ state }: { readonly state: FindingState }) {
+  const { name, meaning, tone } = stateTexts[state]
+  return (
+    <Badge tone={tone} title={meaning}>
+      {name}
+    </Badge>
+  )
+}
+
+export function FindingSeverityBadge({
+  severity,
+  score,
+}: {
+  readonly severity: FindingSeverity
+  readonly score?: Finding['score'] | undefined
+}) {
+  const name = severityName(severity)
+  return (
+    <Badge tone={toneOfSeverity(name)} title={name === 'unknown' ? 'No advisory has a score' : undefined}>
+      {typeof score === 'number' ? `${score.toFixed(1)} ` : ''}
+      {name}
+    </Badge>
+  )
+}
+
+/** The vulnerability of a finding, with a link to the advisory that decides its state. */
+export function FindingId({ finding }: { readonly finding: Finding }) {
+  const { vulnerability, aliases, advisoryUid } = finding
+  return (
+    <>
+      {advisoryUid === '' ? (
+        <bdi>{vulnerability}</bdi>
+      ) : (
+        <Link to="/advisories/$" params={{ _splat: advisoryUid }} className="package-name">
+          {vulnerability}
+        </Link>
+      )}
+      {aliases.length > 0 && <bdi className="second">{aliases.join(', ')}</bdi>}
+    </>
+  )
+}
+
+const VERSION = /@[^@?]*(\?.*)?$/
+
+/** A package URL without its version and qualifiers, which are shown elsewhere. */
+const packageOf = (purl: string): string => purl.replace(VERSION, '').replace(/^pkg:/, '')
+
+export function FindingPackage({ finding: { purl, version } }: { readonly finding: Finding }) {
+  return (
+    <>
+      <bdi className="package-name" title={purl}>
+        {decoded(packageOf(purl))}
+      </bdi>
+      <bdi className="second">{version === '' ? 'version unknown' : version}</bdi>
+    </>
+  )
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+export function FixedVersion({ finding: { state, fixedVersion } }: { readonly finding: Finding }) {
+  if (fixedVersion !== '') return <bdi className="package-name">{fixedVersion}</bdi>
+  if (state === 'STATE_NOT_AFFECTED') return <span className="muted">not needed</span>
+  return <span className="muted">no fix known</span>
+}

@@ -1,0 +1,107 @@
+import type { Identity } from '@berth/client'
+import { createIdentityWithRoles } from '@berth/workloads/creation.ts'
+import { describeTrust } from '@berth/workloads/trust.ts'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { Button, Form } from 'react-aria-components'
+import { useAccess } from '../../api/access.ts'
+import { refreshAccess } from '../../api/access-changes.ts'
+import { api } from '../../api/client.ts'
+import { organizationOf } from '../../api/queries/groups.ts'
+import { rolesQuery } from '../../api/queries/iam/access.ts'
+import { violationOf } from '../../api/query-client.ts'
+import { usePath } from '../../components/breadcrumbs.tsx'
+import { Equivalent } from '../../components/copy.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { NameFields } from '../../components/name-fields.tsx'
+import { RolePicker } from '../../components/pickers.tsx'
+import type { StepProps } from './create-identity.tsx'
+import { commandOf, proposedName, ruleOf } from './wizard.ts'
+
+/** What each platform does most often. */
+const PUSH_ROLE = 'registry.push'
+const PULL_ROLE = 'registry.pull'
+
+/** The last step: the name and the role, and the creation of both or neither. */
+export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
+  const navigate = useNavigate()
+  const organization = organizationOf(folder.uid)
+  const path = usePath(folder.uid, folder.name)
+  const missing = useAccess().missing(folder.uid, 'role_bindings.create')
+  const { data: roles = [] } = useQuery(rolesQuery(organization))
+  const proposal = state.platform === 'kubernetes' ? PULL_ROLE : PUSH_ROLE
+  const proposed = missing === undefined ? roles.find(({ name }) => name === proposal)?.uid : ''
+  const role = state.role ?? proposed ?? ''
+  const [typedName, setTypedName] = useState(state.name !== '')
+  const name = typedName ? state.name : state.name || proposedName(state)
+  const [isWorking, setWorking] = useState(false)
+  const [failure, setFailure] = useState<unknown>(null)
+  const read = ruleOf(state)
+  const create = async (event: FormEvent) => {
+    event.preventDefault()
+    if (isWorking || name === '') return
+    if ('problems' in read) return goTo('details')
+    setWorking(true)
+    setFailure(null)
+    try {
+      const input = { name, description: state.description, ...read.rule }
+      const { uid } = await createIdentityWithRoles(api, folder.uid, input, role === '' ? [] : [role])
+      await refreshAccess()
+      // "Back" does not return to a form that would create it again.
+      await navigate({
+        to: '/identities/$',
+        params: { _splat: uid },
+        search: { tab: 'workflow', created: 'yes' },
+        replace: true,
+      })
+    } catch (error) {
+      setFailure(error)
+      setWorking(false)
+    }
+  }
+  return (
+    <Form className="page-form" onSubmit={(event) => void create(event)} validationBehavior="aria">
+      {'rule' in read && (
+        <p>
+          The identity trusts <strong>{trustOf(read.rule)}</strong>.
+        </p>
+      )}
+      <Failure failure={failure} />
+      <NameFields
+        value={{ name, description: state.description }}
+        onChange={(next) => {
+          setTypedName(true)
+          onChange(next)
+        }}
+        hint="Lowercase letters, digits, spaces, and . _ -"
+        failure={failure}
+      />
+      <RolePicker
+        label="Role (optional)"
+        hint={
+          missing === undefined
+            ? `In ${folder.name} and everything below. registry.push permits pushing images; registry.pull permits pulling.`
+            : `You cannot grant roles here. ${missing}`
+        }
+        organization={organization}
+        value={role}
+        onChange={(uid) => onChange({ role: uid })}
+        problem={violationOf(failure, 'roleUid')}
+      />
+      <div className="actions">
+        <Button className="button quiet" onPress={() => goTo('details')}>
+          Back
+        </Button>
+        <Button type="submit" className="button" isDisabled={isWorking || name === ''}>
+          {isWorking ? 'Working…' : 'Create the identity'}
+        </Button>
+      </div>
+      <Equivalent
+        command={commandOf({ ...state, name }, path, roles.find(({ uid }) => uid === role)?.name ?? '')}
+      />
+    </Form>
+  )
+}
+
+const trustOf = (rule: object) => describeTrust(rule as Identity).words.join(', ')

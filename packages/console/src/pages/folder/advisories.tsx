@@ -1,0 +1,41 @@
+import type { ComponentType } from 'react'
+import { useAddressState } from '../../address-state.ts'
+import { useAccess } from '../../api/access.ts'
+import { lazyPart } from '../../components/lazy-part.tsx'
+import { NoPermission } from '../../components/no-permission.tsx'
+import { Sections } from '../../components/sections.tsx'
+import { AdvisoryOverview } from './advisories/overview.tsx'
+import type { FolderTabProps } from './folder.tsx'
+import '../../styles/pages/advisories.css'
+
+const sections: readonly (readonly [id: string, title: string, part: ComponentType<FolderTabProps>])[] = [
+  ['overview', 'Overview', AdvisoryOverview],
+  ['documents', 'Documents', lazyPart(async () => (await import('./advisories/documents.tsx')).Documents)],
+  ['import', 'Import', lazyPart(async () => (await import('./advisories/import.tsx')).Import)],
+  ['feeds', 'Feeds', lazyPart(async () => (await import('./advisories/feeds.tsx')).Feeds)],
+  [
+    'publication',
+    'Publication',
+    lazyPart(async () => (await import('./advisories/publication.tsx')).Publication),
+  ],
+]
+
+/** The advisories of a folder: counts, documents, import, feeds and publication. */
+export function Advisories(props: FolderTabProps) {
+  const [{ section }] = useAddressState()
+  const missing = useAccess().missing(props.uid, 'advisories.list')
+  if (missing !== undefined) return <NoPermission label="Advisories" reason={missing} />
+  const [current, , Part] = sections.find(([id]) => id === section) ?? sections[0] ?? []
+  if (Part === undefined) return null
+  return (
+    <>
+      <Sections
+        label="Advisories of this folder"
+        tab="advisories"
+        sections={sections}
+        current={current ?? ''}
+      />
+      <Part {...props} />
+    </>
+  )
+}

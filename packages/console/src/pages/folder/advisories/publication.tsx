@@ -1,0 +1,171 @@
+import type { AdvisoryPublication } from '@berth/client'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useAccess } from '../../../api/access.ts'
+import { api } from '../../../api/client.ts'
+import { groupPathsQuery, publicationQuery } from '../../../api/queries/advisories.ts'
+import type { Versioned } from '../../../api/queries/pages.ts'
+import { session } from '../../../api/session.ts'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { Badge } from '../../../components/badge.tsx'
+import { usePath } from '../../../components/breadcrumbs.tsx'
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { Command, Equivalent, quoted } from '../../../components/copy.tsx'
+import { Facts } from '../../../components/facts.tsx'
+import { Problem } from '../../../components/problem.tsx'
+import { Time } from '../../../components/time.tsx'
+import type { FolderTabProps } from '../folder.tsx'
+import { PublicationDialog } from './publication-dialog.tsx'
+import { ScannerSnippets } from './scanner-snippets.tsx'
+
+/** What a folder publishes for scanners, and to whom. */
+export function Publication({ uid, name }: FolderTabProps) {
+  const path = usePath(uid, name)
+  const { data, error, refetch } = useQuery(publicationQuery(uid))
+  return (
+    <>
+      {data === undefined && error === null && (
+        <p className="muted" role="status">
+          Loading the publication…
+        </p>
+      )}
+      {data === undefined && error !== null && (
+        <Problem title="Publication not available" failure={error} onRetry={() => void refetch()} />
+      )}
+      {data !== undefined && <PublicationDetails publication={data} name={name} />}
+      <Equivalent command={`berth advisories publication describe --parent ${quoted(path)}`} />
+    </>
+  )
+}
+
+const files = [
+  ['OSV, all advisories', 'osv/all.zip'],
+  ['OSV, list of changes', 'osv/modified_id.csv'],
+  ['Security database', 'secdb/security.json'],
+  ['OpenVEX, all documents', 'openvex/all.zip'],
+  ['OpenVEX, index of documents', 'openvex/index.json'],
+] as const
+
+function PublicationDetails({
+  publication,
+  name,
+}: {
+  readonly publication: Versioned<AdvisoryPublication>
+  readonly name: string
+}) {
+  const { uid, public: isPublic, publicThrough, changeTime } = publication.value
+  const { securityDatabase: database, distribution } = publication.value
+  const missing = useAccess().missing(uid, 'advisories.update')
+  const [dialog, setDialog] = useState<'public' | 'private' | 'settings' | undefined>()
+  const close = () => setDialog(undefined)
+  const base = `${session.apiUrl}/vulnerabilities/feeds/${uid}`
+  const text = (value: string | undefined) => (value ? <bdi>{value}</bdi> : undefined)
+  return (
+    <>
+      <div className="tab-actions">
+        <ActionButton
+          label={isPublic ? 'Make private' : 'Make public'}
+          isQuiet
+          missing={missing}
+          onPress={() => setDialog(isPublic ? 'private' : 'public')}
+        />
+        <ActionButton label="Edit settings" isQuiet missing={missing} onPress={() => setDialog('settings')} />
+      </div>
+      <Audience uid={uid} publicThrough={publicThrough} />
+      <Facts
+        facts={[
+          ['Last change', <Time key="change" value={changeTime} isRelative />],
+          ['Distribution in OSV', text(distribution?.ecosystem) ?? 'Wolfi'],
+          ['Namespace of package URLs', text(distribution?.namespace) ?? 'wolfi'],
+          ['Repository', text(database?.reponame)],
+          ['URL of the repositories', text(database?.urlprefix)],
+          ['URL of a package', text(database?.apkurl)],
+          ['Architectures', text(database?.archs.join(', '))],
+          ['Version of the distribution', text(database?.distroversion)],
+        ]}
+      />
+      <section>
+        <h2>Files</h2>
+        <p className="muted">
+          All formats are generated from the advisories of this folder and of the folders in it, and follow
+          every change.
+        </p>
+        {files.map(([title, file]) => (
+          <div key={file}>
+            <p className="note">{title}</p>
+            <Command text={`${base}/${file}`} label={`the URL: ${title}`} />
+          </div>
+        ))}
+      </section>
+      <ScannerSnippets base={base} name={name} isPublic={publicThrough !== ''} />
+      {dialog === 'settings' && <PublicationDialog publication={publication} onClose={close} />}
+      {(dialog === 'public' || dialog === 'private') && (
+        <AudienceDialog publication={publication} name={name} onClose={close} />
+      )}
+    </>
+  )
+}
+
+function Audience({ uid, publicThrough }: { readonly uid: string; readonly publicThrough: string }) {
+  const { data: paths } = useQuery({
+    ...groupPathsQuery([publicThrough]),
+    enabled: publicThrough !== '' && publicThrough !== uid,
+  })
+  if (publicThrough === '')
+    return (
+      <p>
+        <Badge tone="good">Private</Badge> Everyone who can list the advisories of this folder can read the
+        files with a token.
+      </p>
+    )
+  return (
+    <p>
+      <Badge tone="warn">Public</Badge> Everyone can read the files without a token
+      {publicThrough === uid ? (
+        '.'
+      ) : (
+        <>
+          , because{' '}
+          <Link
+            to="/folders/$"
+            params={{ _splat: publicThrough }}
+            search={{ tab: 'advisories', section: 'publication' }}
+          >
+            {paths?.get(publicThrough) ?? 'a folder above'}
+          </Link>{' '}
+          is public.
+        </>
+      )}
+    </p>
+  )
+}
+
+interface AudienceDialogProps {
+  readonly publication: Versioned<AdvisoryPublication>
+  readonly name: string
+  readonly onClose: () => void
+}
+
+function AudienceDialog({ publication, name, onClose }: AudienceDialogProps) {
+  const queries = useQueryClient()
+  const { uid, public: isPublic } = publication.value
+  return (
+    <ConfirmDialog
+      title={isPublic ? 'Make the publication private' : 'Make the publication public'}
+      action={isPublic ? 'Make private' : 'Make public'}
+      isDangerous={!isPublic}
+      onClose={onClose}
+      submit={async () => {
+        await api.advisoryPublications.updateAdvisoryPublication(uid, { public: !isPublic })
+        await queries.invalidateQueries({ queryKey: ['advisory-publication'] })
+      }}
+    >
+      <p>
+        {isPublic
+          ? 'Caches can keep the files for one minute. If a folder above is public, this one stays public.'
+          : `Everyone can then read all advisories of ${name} and of all folders in it, now and later, without signing in. A folder in it cannot opt out.`}
+      </p>
+    </ConfirmDialog>
+  )
+}

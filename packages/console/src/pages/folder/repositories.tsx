@@ -1,0 +1,142 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useAddressState } from '../../address-state.ts'
+import { useAccess } from '../../api/access.ts'
+import { type ListedRepo, repoSummariesQuery } from '../../api/queries/registry/manifests.ts'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Badge } from '../../components/badge.tsx'
+import { usePath } from '../../components/breadcrumbs.tsx'
+import { Equivalent, quoted } from '../../components/copy.tsx'
+import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
+import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { Bytes, formatNumber } from '../../components/quantity.tsx'
+import { Time } from '../../components/time.tsx'
+import { CreateRepoDialog } from '../repo/repo-dialogs.tsx'
+import type { FolderTabProps } from './folder.tsx'
+
+/** The repositories of a folder, with what is in them. */
+export function Repositories({ uid, name }: FolderTabProps) {
+  const [isCreating, setCreating] = useState(false)
+  const [{ name: start = '', where, order = 'name' }, change] = useAddressState()
+  const isBelow = where === BELOW
+  const path = usePath(uid, name)
+  const access = useAccess()
+  return (
+    <>
+      <div className="tab-actions">
+        <ActionButton
+          label="Create a repository"
+          missing={access.missing(uid, 'repo.create')}
+          onPress={() => setCreating(true)}
+        />
+      </div>
+      <FilterBar>
+        <TextFilter label="Name" name="name" placeholder="Start of the name" />
+        <SelectFilter
+          label="In"
+          name="where"
+          anyLabel="This folder"
+          choices={[{ id: BELOW, name: 'This folder and all below' }]}
+        />
+      </FilterBar>
+      <FilterChips
+        set={[
+          ...(start === '' ? [] : [['name', `Name starts with ${start}`] as const]),
+          ...(isBelow ? [['where', 'All folders below'] as const] : []),
+        ]}
+      />
+      <PageList
+        label="Repositories"
+        query={repoSummariesQuery(uid, { namePrefix: start, isBelow, orderBy: order })}
+        missing={access.missing(uid, 'repo.list')}
+        keyOf={({ repo }) => repo.uid}
+        order={{ value: order, onChange: (value) => change({ order: value === 'name' ? '' : value }) }}
+        columns={columns}
+        empty={
+          start === '' ? (
+            <p>There are no repositories yet. Create one, and push an image to it.</p>
+          ) : (
+            <p>
+              The name of no repository {isBelow ? 'in these folders' : 'in this folder'} starts with this.
+            </p>
+          )
+        }
+      />
+      <Equivalent
+        command={[
+          `berth images repos summary --parent ${quoted(path)}`,
+          ...(isBelow ? [] : ['--no-recursive']),
+          ...(start === '' ? [] : [`--name-prefix ${quoted(start)}`]),
+        ].join(' ')}
+      />
+      {isCreating && <CreateRepoDialog parent={uid} onClose={() => setCreating(false)} />}
+    </>
+  )
+}
+
+/** The value of the filter for the folders below. */
+const BELOW = 'below'
+
+const count = (value: string | undefined) =>
+  value === undefined ? <span className="muted">no permission</span> : formatNumber(value)
+
+const columns: readonly ColumnOf<ListedRepo>[] = [
+  {
+    id: 'name',
+    title: 'Name',
+    sortKey: 'name',
+    cell: ({ repo: { uid, description }, path }) => (
+      <>
+        <Link to="/repos/$" params={{ _splat: uid }}>
+          {path}
+        </Link>
+        {description !== '' && <span className="second">{description}</span>}
+      </>
+    ),
+  },
+  {
+    id: 'size',
+    title: 'Size',
+    cell: ({ repo: { storedBytes } }) =>
+      storedBytes === undefined ? count(undefined) : <Bytes value={storedBytes} />,
+  },
+  { id: 'tags', title: 'Tags', cell: ({ repo: { tagCount } }) => count(tagCount) },
+  {
+    id: 'pushed',
+    title: 'Last push',
+    cell: ({ repo: { lastPushTime, manifestCount } }) =>
+      manifestCount === undefined ? count(undefined) : <Time value={lastPushTime} isRelative />,
+  },
+  {
+    id: 'visibility',
+    title: 'Visibility',
+    cell: ({ repo, publicFrom }) =>
+      repo.public ? (
+        <Badge
+          tone="warn"
+          title={`Anyone can pull: a role in ${publicFrom || 'a folder above'} is granted to anonymous users`}
+        >
+          public
+        </Badge>
+      ) : (
+        'private'
+      ),
+  },
+  {
+    id: 'policy',
+    title: 'Policy',
+    cell: ({ repo: { immutableTags, retentionEnabled } }) => (
+      <>
+        {immutableTags && <Badge>immutable tags</Badge>}
+        {retentionEnabled && <Badge>retention</Badge>}
+        {!immutableTags && !retentionEnabled && <span className="muted">none</span>}
+      </>
+    ),
+  },
+  {
+    id: 'created',
+    title: 'Created',
+    sortKey: 'created_at',
+    cell: ({ repo: { createTime } }) => <Time value={createTime} />,
+  },
+]

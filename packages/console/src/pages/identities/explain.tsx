@@ -1,0 +1,165 @@
+import type { ExchangeCondition, ExplainExchangeResponse, Identity } from '@berth/client'
+import { CircleCheck, CircleHelp, CircleX } from 'lucide-react'
+import { type FormEvent, useState } from 'react'
+import { Button, Cell, Column, Form, Row, Table, TableBody, TableHeader } from 'react-aria-components'
+import { api } from '../../api/client.ts'
+import { messageOf, violationOf } from '../../api/query-client.ts'
+import { session } from '../../api/session.ts'
+import { Equivalent } from '../../components/copy.tsx'
+import { FileDrop } from '../../components/drop-zone.tsx'
+import { SelectField, TextAreaField } from '../../components/field.tsx'
+
+const FILE_BYTES_MAX = 65_536
+
+/**
+ * Tests whether a token can assume the identity. The token is in the state of this component only: not in the address and not in the cache
+ * of queries, and it is gone when the user leaves or clears it.
+ */
+export function Explain({ identity }: { readonly identity: Identity }) {
+  const [token, setToken] = useState('')
+  const [audience, setAudience] = useState(session.apiUrl)
+  const [isWorking, setWorking] = useState(false)
+  const [result, setResult] = useState<ExplainExchangeResponse | undefined>()
+  const [failure, setFailure] = useState<unknown>()
+  const test = async (event: FormEvent) => {
+    event.preventDefault()
+    if (isWorking || token.trim() === '') return
+    setWorking(true)
+    setFailure(undefined)
+    setResult(undefined)
+    try {
+      setResult(await api.explain.explainExchange({ identity: identity.uid, token: token.trim(), audience }))
+    } catch (error) {
+      setFailure(error)
+    } finally {
+      setWorking(false)
+    }
+  }
+  const clear = () => {
+    setToken('')
+    setResult(undefined)
+    setFailure(undefined)
+  }
+  const readFile = async ([file]: readonly File[]) => {
+    if (file === undefined) return
+    if (file.size > FILE_BYTES_MAX) setFailure(new Error('The file is too large for a token.'))
+    else setToken((await file.text()).trim())
+  }
+  const problem = violationOf(failure, 'token')
+  return (
+    <>
+      <p className="muted">
+        The server compares the token with each condition, as an exchange would. The token is not stored, and
+        nothing signs in with it.
+      </p>
+      <Form className="page-form note" onSubmit={(event) => void test(event)} validationBehavior="aria">
+        <TextAreaField
+          label="Token"
+          hint="The token that the platform gives to the workload, usually a JWT that starts with eyJ"
+          value={token}
+          onChange={setToken}
+          problem={problem}
+          isMonospace
+        />
+        <FileDrop
+          label="Or a file with the token"
+          accepted={['.jwt', '.txt', 'text/plain', 'application/jwt']}
+          onFiles={(files) => void readFile(files)}
+        />
+        <SelectField
+          label="Audience to request"
+          choices={[
+            { id: session.apiUrl, name: `The API (${session.apiUrl})` },
+            { id: session.registryHost, name: `The registry (${session.registryHost})` },
+          ]}
+          value={audience}
+          onChange={setAudience}
+          problem={violationOf(failure, 'audience')}
+        />
+        <div className="actions">
+          <Button className="button quiet" onPress={clear}>
+            Clear
+          </Button>
+          <Button type="submit" className="button" isDisabled={isWorking || token.trim() === ''}>
+            {isWorking ? 'Testing…' : 'Test the token'}
+          </Button>
+        </div>
+      </Form>
+      {failure !== undefined && problem === undefined && (
+        <p className="alert" role="alert">
+          {messageOf(failure)}
+        </p>
+      )}
+      {result !== undefined && <Result result={result} />}
+      <Equivalent
+        command={`berth auth explain --identity ${identity.uid} --identity-token token.jwt --target-audience ${audience}`}
+      />
+    </>
+  )
+}
+
+function Result({ result }: { readonly result: ExplainExchangeResponse }) {
+  return (
+    <section aria-label="Result">
+      <p className={result.accepted ? 'notice' : 'alert'} role="status">
+        {result.accepted
+          ? 'The token is accepted: an exchange would succeed now.'
+          : 'The token is not accepted. The list ends with the first condition that is not met.'}
+      </p>
+      <div className="scroll note">
+        <Table aria-label="Conditions" className="table">
+          <TableHeader>
+            <Column isRowHeader>Condition</Column>
+            <Column>Result</Column>
+            <Column>Expected</Column>
+            <Column>In the token</Column>
+          </TableHeader>
+          <TableBody>
+            {result.conditions.map((condition) => (
+              <Row key={condition.name}>
+                <Cell>{titleOf(condition.name)}</Cell>
+                <Cell>
+                  <Outcome outcome={condition.outcome} />
+                </Cell>
+                <Cell>
+                  <code>{condition.expected}</code>
+                  {condition.hint !== '' && <span className="second">{condition.hint}</span>}
+                </Cell>
+                <Cell>
+                  <code>{condition.actual}</code>
+                </Cell>
+              </Row>
+            ))}
+          </TableBody>
+        </Table>
+      </div>
+    </section>
+  )
+}
+
+/** `claims.ref` is the claim ref, `keys_expiration` is Keys expiration. */
+function titleOf(name: string): string {
+  if (name.startsWith('claims.')) return `Claim ${name.slice('claims.'.length)}`
+  const words = name.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+function Outcome({ outcome }: { readonly outcome: ExchangeCondition['outcome'] }) {
+  if (outcome === 'OUTCOME_OK')
+    return (
+      <span className="outcome good">
+        <CircleCheck aria-hidden size={16} /> Met
+      </span>
+    )
+  if (outcome === 'OUTCOME_FAILED')
+    return (
+      <span className="outcome bad">
+        <CircleX aria-hidden size={16} /> Not met
+      </span>
+    )
+  return (
+    <span className="outcome">
+      <CircleHelp aria-hidden size={16} /> Not tested
+    </span>
+  )
+}

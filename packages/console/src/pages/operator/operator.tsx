@@ -1,0 +1,53 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ComponentType } from 'react'
+import { useAccess } from '../../api/access.ts'
+import { whoAmI } from '../../api/queries/groups.ts'
+import { lazyPart } from '../../components/lazy-part.tsx'
+import { NoPermission } from '../../components/no-permission.tsx'
+import { PageTabs } from '../../components/page-tabs.tsx'
+import { Title } from '../../components/title.tsx'
+import { Accounts } from './accounts.tsx'
+
+/** The installation as a whole, for operators. */
+
+/** Tabs other than the first are loaded when they are opened. */
+const tabs: readonly (readonly [id: string, title: string, tab: ComponentType])[] = [
+  ['accounts', 'Accounts', Accounts],
+  [
+    'organizations',
+    'Organizations',
+    lazyPart(async () => (await import('./organizations.tsx')).Organizations),
+  ],
+  ['sessions', 'Sessions', lazyPart(async () => (await import('./sessions.tsx')).Sessions)],
+  ['keys', 'Keys', lazyPart(async () => (await import('./keys.tsx')).Keys)],
+  ['storage', 'Storage', lazyPart(async () => (await import('./storage.tsx')).Storage)],
+  ['jobs', 'Jobs', lazyPart(async () => (await import('./jobs.tsx')).Jobs)],
+  ['nodes', 'Nodes', lazyPart(async () => (await import('./nodes.tsx')).Nodes)],
+  ['check', 'Check', lazyPart(async () => (await import('./check.tsx')).Check)],
+]
+
+export function OperatorPage() {
+  const access = useAccess()
+  const { data } = useQuery(whoAmI)
+  const missing = access.missing('', 'operator.get')
+  return (
+    <>
+      <Title text="Operator" />
+      {missing !== undefined ? (
+        <NoPermission
+          label="The installation"
+          reason={`${missing}, which berth admin operators add grants`}
+        />
+      ) : data === undefined ? (
+        <p className="muted" role="status">
+          Loading…
+        </p>
+      ) : (
+        <PageTabs
+          label="Operator"
+          tabs={tabs.map(([id, title, Tab]) => ({ id, title, content: () => <Tab /> }))}
+        />
+      )}
+    </>
+  )
+}

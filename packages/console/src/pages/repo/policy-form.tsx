@@ -1,0 +1,249 @@
+import type { RepoPolicy } from '@berth/client'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { X } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { Button } from 'react-aria-components'
+import { useAccess } from '../../api/access.ts'
+import { api } from '../../api/client.ts'
+import type { Versioned } from '../../api/queries/pages.ts'
+import { type PolicyRules, policyQuery, retentionPreviewQuery } from '../../api/queries/registry/policies.ts'
+import { Field, SwitchField } from '../../components/field.tsx'
+import { FormDialog } from '../../components/form-dialog.tsx'
+import { plural } from '../../components/quantity.tsx'
+import { useLate } from '../../use-late.ts'
+import { DURATION_HINT } from './duration.ts'
+import {
+  type DraftProblems,
+  draftOf,
+  isSameDraft,
+  newRule,
+  type PolicyDraft,
+  type RuleDraft,
+  readDraft,
+} from './policy-draft.ts'
+import { PolicyPreview, type PreviewCounts, previewCounts } from './policy-preview.tsx'
+
+/** Edits a policy, and shows meanwhile what it would delete. */
+
+const PAUSE_MS = 400
+const PATTERN_HINT = 'Separated by spaces. * stands for any characters, ? for one.'
+
+export function PolicyForm({
+  repo,
+  policy,
+}: {
+  readonly repo: string
+  readonly policy: Versioned<RepoPolicy>
+}) {
+  const [base, setBase] = useState({ etag: policy.etag, draft: draftOf(policy.value) })
+  const [draft, setDraft] = useState(base.draft)
+  const [isSaving, setSaving] = useState(false)
+  const isChanged = !isSameDraft(draft, base.draft)
+  // Another user's change is shown immediately if nothing would be lost.
+  useEffect(() => {
+    if (isChanged || isSaving || policy.etag === base.etag) return
+    const current = { etag: policy.etag, draft: draftOf(policy.value) }
+    setBase(current)
+    setDraft(current.draft)
+  }, [policy, base.etag, isChanged, isSaving])
+  const { rules, problems } = readDraft(draft)
+  const settled = useLate(rules, PAUSE_MS, JSON.stringify(rules))
+  const { data } = useInfiniteQuery(retentionPreviewQuery(repo, settled, true))
+  const counts = previewCounts(data)
+  const hasProblems = Object.keys(problems).length > 0
+  const change = (part: Partial<PolicyDraft>) => setDraft({ ...draft, ...part })
+  return (
+    <>
+      <section className="page-form">
+        <h2>Immutable tags</h2>
+        <p className="muted">These tags can be created, but no user can move or delete them.</p>
+        <Field
+          label="Patterns"
+          value={draft.immutable}
+          onChange={(immutable) => change({ immutable })}
+          hint={PATTERN_HINT}
+        />
+        <Field
+          label="Except"
+          value={draft.exceptions}
+          onChange={(exceptions) => change({ exceptions })}
+          hint="Tags that match the patterns above and can still be moved and deleted"
+        />
+      </section>
+      <section className="page-form">
+        <h2>Retention</h2>
+        <SwitchField isSelected={draft.enabled} onChange={(enabled) => change({ enabled })}>
+          Delete the tags that no rule keeps, every six hours
+        </SwitchField>
+        <Rules
+          rules={draft.rules}
+          problems={problems}
+          kept={counts?.keptByRule}
+          onChange={(next) => change({ rules: next })}
+        />
+        <Field
+          label="Delete untagged manifests after"
+          value={draft.untaggedAfter}
+          onChange={(untaggedAfter) => change({ untaggedAfter })}
+          hint={`${DURATION_HINT}, at least 1h. Empty: untagged manifests are kept.`}
+          problem={problems['untaggedAfter']}
+        />
+        <div className="tab-actions">
+          <Button className="button" isDisabled={!isChanged || hasProblems} onPress={() => setSaving(true)}>
+            Save the policy
+          </Button>
+          <Button className="button quiet" isDisabled={!isChanged} onPress={() => setDraft(base.draft)}>
+            Discard the changes
+          </Button>
+        </div>
+      </section>
+      <PolicyPreview repo={repo} rules={settled} />
+      {isSaving && (
+        <SavePolicyDialog
+          repo={repo}
+          rules={rules}
+          etag={base.etag}
+          wasEnabled={base.draft.enabled}
+          counts={counts}
+          onClose={() => setSaving(false)}
+          onVersion={(current) => setBase({ etag: current.etag, draft: draftOf(current.value) })}
+          onLoaded={(current) => setDraft(draftOf(current.value))}
+        />
+      )}
+    </>
+  )
+}
+
+interface RulesProps {
+  readonly rules: readonly RuleDraft[]
+  readonly problems: DraftProblems
+  /** The number of tags that each rule keeps, once it is known. */
+  readonly kept: readonly number[] | undefined
+  readonly onChange: (rules: readonly RuleDraft[]) => void
+}
+
+function Rules({ rules, problems, kept, onChange }: RulesProps) {
+  const change = (key: number, part: Partial<RuleDraft>) =>
+    onChange(rules.map((rule) => (rule.key === key ? { ...rule, ...part } : rule)))
+  const add = useRef<HTMLButtonElement>(null)
+  const remove = (removed: number) => {
+    onChange(rules.filter(({ key }) => key !== removed))
+    add.current?.focus()
+  }
+  return (
+    <>
+      {rules.length === 0 && <p className="muted">There are no rules: all tags are kept.</p>}
+      <ol className="rules">
+        {rules.map((rule, at) => (
+          <li key={rule.key}>
+            <fieldset>
+              <legend>
+                Rule {at + 1}
+                {kept?.[at] !== undefined && <span className="hint"> keeps {plural(kept[at], 'tag')}</span>}
+              </legend>
+              <Field
+                label="Tags"
+                value={rule.patterns}
+                onChange={(patterns) => change(rule.key, { patterns })}
+                hint="Patterns, or empty for all"
+                problem={problems[`rules.${at}.patterns`]}
+              />
+              <Field
+                label="Newest"
+                value={rule.newest}
+                inputMode="numeric"
+                onChange={(newest) => change(rule.key, { newest })}
+                hint="Number, or empty"
+                problem={problems[`rules.${at}.newest`]}
+              />
+              <Field
+                label="Younger than"
+                value={rule.youngerThan}
+                onChange={(youngerThan) => change(rule.key, { youngerThan })}
+                hint={DURATION_HINT}
+                problem={problems[`rules.${at}.youngerThan`]}
+              />
+              <Button
+                className="icon-button"
+                aria-label={`Remove rule ${at + 1}`}
+                onPress={() => remove(rule.key)}
+              >
+                <X aria-hidden size={16} />
+              </Button>
+            </fieldset>
+          </li>
+        ))}
+      </ol>
+      <Button ref={add} className="button quiet" onPress={() => onChange([...rules, newRule()])}>
+        Add a rule
+      </Button>
+      <p className="hint">A tag is kept if one rule matches it with all its conditions.</p>
+    </>
+  )
+}
+
+interface SavePolicyDialogProps {
+  readonly repo: string
+  readonly rules: PolicyRules
+  readonly etag: string | undefined
+  readonly wasEnabled: boolean
+  readonly counts: PreviewCounts | undefined
+  readonly onClose: () => void
+  readonly onVersion: (policy: Versioned<RepoPolicy>) => void
+  readonly onLoaded: (policy: Versioned<RepoPolicy>) => void
+}
+
+function SavePolicyDialog(props: SavePolicyDialogProps) {
+  const { repo, rules, etag, wasEnabled, counts, onClose, onVersion, onLoaded } = props
+  const queries = useQueryClient()
+  const access = useAccess()
+  const isEnabled = rules.retention.enabled === true
+  const missing = isEnabled
+    ? (access.missing(repo, 'tag.delete') ?? access.missing(repo, 'manifest.delete'))
+    : undefined
+  return (
+    <FormDialog
+      title={isEnabled && !wasEnabled ? 'Enable retention' : 'Save the policy'}
+      action={isEnabled && !wasEnabled ? 'Enable retention' : 'Save'}
+      isDangerous={isEnabled}
+      isDisabled={missing !== undefined}
+      onClose={onClose}
+      submit={async () => {
+        const { immutableTags, retention } = rules
+        const options = { ifMatch: etag, updateMask: ['immutableTags', 'retention'] }
+        const saved = await api.repoPolicies
+          .updateRepoPolicy(repo, { immutableTags, retention }, options)
+          .withResponse()
+        queries.setQueryData(policyQuery(repo).queryKey, { value: saved.value, etag: saved.etag })
+        onVersion(saved)
+        onLoaded(saved)
+        await queries.invalidateQueries({ queryKey: ['tags', repo] })
+      }}
+      reload={async () => {
+        const current = await queries.fetchQuery({ ...policyQuery(repo), staleTime: 0 })
+        onVersion(current)
+        onLoaded(current)
+        onClose()
+      }}
+    >
+      {() => (
+        <div className="dialog-text">
+          {isEnabled ? (
+            <>
+              <p>
+                {counts === undefined
+                  ? 'Finding out what it deletes…'
+                  : `The next run starts within a minute. Now it would delete ${plural(counts.deletedTags, 'tag')} and ${plural(counts.deletedManifests, 'manifest')}, and keep ${plural(counts.keptTags, 'tag')}.`}
+              </p>
+              <p>Deleted tags cannot be restored, except by pushing them again.</p>
+            </>
+          ) : (
+            <p>Retention is not enabled: nothing is deleted.</p>
+          )}
+          <p>Immutable tags apply immediately.</p>
+          {missing !== undefined && <p className="error">{missing}</p>}
+        </div>
+      )}
+    </FormDialog>
+  )
+}

@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query'
+import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
+import { ancestorNamesQuery } from '../../api/queries/paths.ts'
+import { session } from '../../api/session.ts'
+import { Command } from '../../components/copy.tsx'
+
+/** Commands with the real host and path; container tools cannot address a repository by its uid. */
+
+export interface ImageCommand {
+  /** For the copy button: "the pull command". */
+  readonly label: string
+  readonly text: string
+}
+
+interface UsageProps {
+  /** uid of the repository. */
+  readonly uid: string
+  readonly path: string
+  /** Commands of a tool, for the image name with its host and for the path. */
+  readonly commands: (tool: Tool, image: string) => readonly ImageCommand[]
+}
+
+export const tools = ['docker', 'podman', 'berth'] as const
+export type Tool = (typeof tools)[number]
+
+export function Usage({ uid, path, commands }: UsageProps) {
+  const { isPending } = useQuery(ancestorNamesQuery(uid))
+  if (isPending) return null
+  const isAddressable = path !== uid && /^[a-z0-9]+(?:[._/-]+[a-z0-9]+)*$/.test(path)
+  if (!isAddressable)
+    return (
+      <p className="muted">
+        {path === uid
+          ? 'You do not see all folders above this repository, so its image name is unknown. Ask an administrator for it.'
+          : `Container tools cannot use the name ${path}: each part starts and ends with a letter or digit, and has no spaces.`}
+      </p>
+    )
+  return (
+    <Tabs>
+      <TabList className="tabs" aria-label="Tools">
+        {tools.map((tool) => (
+          <Tab key={tool} id={tool} className="tab">
+            {tool}
+          </Tab>
+        ))}
+      </TabList>
+      {tools.map((tool) => (
+        <TabPanel key={tool} id={tool}>
+          {commands(tool, tool === 'berth' ? path : `${session.registryHost}/${path}`).map(
+            ({ label, text }) => (
+              <Command key={text} text={text} label={label} />
+            ),
+          )}
+        </TabPanel>
+      ))}
+    </Tabs>
+  )
+}
+
+/** Signs a tool in; docker gets a helper that always has a current token. */
+const login: Readonly<Record<Tool, string>> = {
+  docker: 'berth auth configure-docker',
+  podman: `berth auth token --audience ${session.registryHost} | podman login ${session.registryHost} --username _token --password-stdin`,
+  berth: 'berth auth login',
+}
+
+export function repoCommands(tool: Tool, image: string): readonly ImageCommand[] {
+  const isBerth = tool === 'berth'
+  return [
+    { label: 'the login command', text: login[tool] },
+    {
+      label: 'the pull command',
+      text: isBerth ? `berth images pull ${image}:latest ./image` : `${tool} pull ${image}:latest`,
+    },
+    {
+      label: 'the push command',
+      text: isBerth ? `berth images push ./image ${image}:latest` : `${tool} push ${image}:latest`,
+    },
+  ]
+}
