@@ -32,6 +32,7 @@ export interface Bench extends Meter {
     readonly small: DataSet
     readonly large: DataSet
     readonly advised: DataSet
+    readonly contained: DataSet
   }
   /** A directory of its own that goes when the run ends. */
   scratch(): string
@@ -84,6 +85,12 @@ export function createBench(options: Options): Bench {
       small: { groups: 1000, shape },
       large: { groups: quick ? 20_000 : 1_000_000, shape },
       advised: { groups: 1, shape: 'flat', advisories: quick ? 5000 : 500_000 },
+      contained: {
+        groups: 1,
+        shape: 'flat',
+        advisories: quick ? 2000 : 175_000,
+        images: quick ? 1000 : 100_000,
+      },
     },
     say,
     scratch,
@@ -132,6 +139,7 @@ export function createBench(options: Options): Bench {
   }
 }
 
-function nameOf({ groups, shape, advisories }: DataSet): string {
+function nameOf({ groups, shape, advisories, images }: DataSet): string {
+  if (images !== undefined) return `images-${images}`
   return advisories === undefined ? `${shape}-${groups}` : `advisories-${advisories}`
 }

@@ -6,13 +6,16 @@ export interface DataSet {
   readonly shape: Shape
   /** At least so many advisories, all in the first parent; documents are whole. */
   readonly advisories?: number
+  /** So many images, whose packages the advisories are about. */
+  readonly images?: number
 }
 
 export const ORGANIZATION = 'b0'.repeat(20)
 /** Owns the organization and nothing else. */
 export const CALLER = 'ca'.repeat(20)
 
-export function whatIsIn({ groups, shape, advisories }: DataSet): string {
+export function whatIsIn({ groups, shape, advisories, images }: DataSet): string {
+  if (images !== undefined) return `${images} images and ${advisories} advisories`
   return advisories === undefined ? `${groups} groups (${shape})` : `${advisories} advisories`
 }
 

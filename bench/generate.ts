@@ -7,6 +7,8 @@ import Database from 'better-sqlite3'
 import { type Kysely, sql } from 'kysely'
 import { documentsFor, loadDocuments } from './advisories/load.ts'
 import { configurationOf, log, type Place } from './configuration.ts'
+import { loadImages } from './contents/load.ts'
+import { imageModelOf } from './contents/model.ts'
 import { CALLER, type DataSet, groupUid, ORGANIZATION, parentsOf, whatIsIn } from './dataset.ts'
 
 /** Fills an empty database with a data set, past the API: rows straight into the tables, indexes and counters afterwards. */
@@ -49,6 +51,7 @@ export async function generate(place: Place, set: DataSet, say: (text: string) =
       const [group] = parentsOf(set)
       await loadDocuments(installation.store, group as Uid, documentsFor(set.advisories), say)
     }
+    if (set.images !== undefined) await loadImages(installation.store, imageModelOf(set.images), say)
     if (db.engine === 'postgres') await sql`vacuum analyze`.execute(db.kysely)
   } finally {
     await installation.close()
@@ -77,6 +80,7 @@ async function insertOwner({ store }: Installation, roles: readonly string[]): P
       issuer: '',
       subject: '',
       registered_through: '',
+      keys_expire_ms: 0,
       last_seen_ms: EPOCH_MS,
       ...times,
     })

@@ -15,6 +15,7 @@ export const workNames = [
   'postgres',
   'start',
   'advisories',
+  'contents',
   'registry',
   'traced',
   'json',
@@ -46,6 +47,9 @@ export const goals = {
   start: { unit: 's', atLeast: 1, stretch: 0.4 },
   /** The first page of a filter of advisories, to a Get. */
   query: { unit: 'times', atLeast: 20, stretch: 10 },
+  /** The findings or packages of an image, and the images of a vulnerability, among 100,000. */
+  findings: { unit: 'ms', atLeast: 20, stretch: 10 },
+  affected: { unit: 'ms', atLeast: 100, stretch: 20 },
   /** Rates, to those of another registry. */
   registry: { unit: 'share', atLeast: 1, stretch: 1.5 },
   memory: { unit: 'MB', atLeast: 150, stretch: 100 },

@@ -9,6 +9,7 @@ import { tableOf } from './report.ts'
 import { measureAdvisories } from './works/advisories.ts'
 import { measureAws } from './works/aws.ts'
 import { measureJson } from './works/codecs.ts'
+import { measureContents } from './works/contents.ts'
 import { measureCreate } from './works/create.ts'
 import { measureDepth } from './works/depth.ts'
 import { measureExchange } from './works/exchange.ts'
@@ -39,6 +40,7 @@ const works: Readonly<Record<WorkName, (bench: Bench) => Promise<Result[]>>> = {
   postgres: measurePostgres,
   start: measureStart,
   advisories: measureAdvisories,
+  contents: measureContents,
   registry: measureRegistry,
   traced: measureTraced,
   json: measureJson,

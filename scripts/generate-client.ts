@@ -1,9 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { capabilityName, isGrantable } from '@berth/contract/capabilities.ts'
 import { mcp } from '@berth/contract/gen/annotations/mcp_pb.js'
+import { CapabilitySchema } from '@berth/contract/gen/capabilities/capabilities_pb.js'
 import { FieldBehavior, field_behavior } from '@berth/contract/gen/google/api/field_behavior_pb.js'
 import { currentFiles } from '@berth/contract/schema-files.ts'
-import { standardMethod } from '@berth/server/api/standard-methods.ts'
+import { isCreate, standardMethod } from '@berth/server/api/standard-methods.ts'
 import { type Route, routesOf } from '@berth/server/gateway/rest/routes.ts'
 import {
   type DescField,
@@ -17,7 +19,7 @@ import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 
 /**
  * `node scripts/generate-client.ts [directory]`: generates packages/client/src/generated/ from the schema: types.ts, the messages in their JSON
- * form, and operations.ts, the table of methods with the types of their arguments.
+ * form, operations.ts, the table of methods with the types of their arguments, and capabilities.ts, what roles can have.
  */
 
 const [, , directory = 'packages/client/src/generated'] = process.argv
@@ -35,6 +37,17 @@ const routes = routesOf(services)
 const comments = new Map<string, string>(
   Object.entries(JSON.parse(readFileSync('packages/contract/gen/comments.json', 'utf8'))),
 )
+/** Values of any type: google.protobuf.Value. */
+const jsonValueSource = `/** Any JSON value. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue }
+`
+
 const usesOf = { request: new Set<DescMessage>(), response: new Set<DescMessage>() }
 for (const { input, output } of services.flatMap((service) => service.methods)) {
   collect('request', input)
@@ -43,6 +56,7 @@ for (const { input, output } of services.flatMap((service) => service.methods)) 
 mkdirSync(directory, { recursive: true })
 writeFileSync(join(directory, 'types.ts'), typesSource())
 writeFileSync(join(directory, 'operations.ts'), operationsSource())
+writeFileSync(join(directory, 'capabilities.ts'), capabilitiesSource())
 
 // Messages and fields
 
@@ -69,6 +83,7 @@ function typesSource(): string {
     if (blocks.has(name)) throw new Error(`two types of the client have the name ${name}`)
     blocks.set(name, source)
   }
+  add('JsonValue', jsonValueSource)
   const enums = new Set<NonNullable<DescField['enum']>>()
   for (const direction of ['request', 'response'] as const) {
     for (const message of usesOf[direction]) {
@@ -130,6 +145,7 @@ function valueType(direction: Direction, field: DescField): string {
     if (!typeName.startsWith('google.protobuf.')) return nameIn(direction, field.message)
     const text = ['Timestamp', 'Duration', 'FieldMask'].map((name) => `google.protobuf.${name}`)
     if (text.includes(typeName)) return 'string'
+    if (typeName === 'google.protobuf.Value') return 'JsonValue'
     throw new Error(`the client has no type for ${typeName}`)
   }
   if (field.enum !== undefined) return localName(field.enum)
@@ -197,15 +213,16 @@ function shortName(method: DescMethod): string {
 
 function kindOf(method: DescMethod): 'get' | 'list' | 'create' | 'update' | 'delete' | 'request' {
   const kind = standardMethod(method)
-  return kind === 'custom' || kind === 'batchCreate' ? 'request' : kind
+  if (kind === 'batchCreate') return 'request'
+  // Messages of policies are not marked as resources.
+  if (kind === 'custom') return isCreate(method) && method.input.fields.length === 2 ? 'create' : 'request'
+  return kind
 }
 
 function repeatOf(method: DescMethod): string {
   const verbs = routes.filter((route) => route.method === method).map((route) => route.httpMethod)
+  if (isCreate(method)) return 'with-key'
   switch (standardMethod(method)) {
-    case 'create':
-    case 'batchCreate':
-      return 'with-key'
     case 'update':
       return 'with-match'
     default:
@@ -214,6 +231,20 @@ function repeatOf(method: DescMethod): string {
         ? 'always'
         : 'never'
   }
+}
+
+/** Returns the options of a method that has no standard arguments. Methods that change a resource can require its version. */
+function optionsOf(method: DescMethod): string {
+  if (repeatOf(method) === 'with-key') return 'CreateOptions'
+  return getOption(method, mcp).readOnly ? 'CallOptions' : 'ChangeOptions'
+}
+
+/** The argument that fills the path, if it does not have the name of the field: policies have `id` and `parent_id`. */
+function argumentOf(method: DescMethod): string | undefined {
+  if (standardMethod(method) !== 'delete' && kindOf(method) !== 'create') return undefined
+  const names: Readonly<Record<string, string>> = { id: 'uid', parent_id: 'parent' }
+  const [scope] = method.input.fields
+  return scope && names[scope.name]
 }
 
 /** Returns the first binding, with the JSON names of the variables: `{uid}`, `{parent?}`. */
@@ -229,7 +260,7 @@ function pathOf({ method, template }: Route): string {
     if (last === undefined) throw new Error(`${method} has no field ${fieldPath.join('.')}`)
     const sure = inner !== undefined || behaves(last, FieldBehavior.REQUIRED)
     const pattern = new RegExp(`\\{${fieldPath.join('\\.')}(=[^}]*)?\\}`)
-    text = text.replace(pattern, `{${last.jsonName}${sure ? '' : '?'}}`)
+    text = text.replace(pattern, `{${argumentOf(method) ?? last.jsonName}${sure ? '' : '?'}}`)
   }
   return text
 }
@@ -244,7 +275,7 @@ function operationsSource(): string {
     return `${doc(comments.get(service.typeName), '  ')}  readonly ${memberOf(service)}: {\n${members.join('')}  }\n`
   })
   return `${head}
-import type { CallOptions, CreateOptions, DeleteOptions, Operation, Reply, UpdateOptions } from '../operation.ts'
+import type { CallOptions, ChangeOptions, CreateOptions, Operation, Reply, UpdateOptions } from '../operation.ts'
 import type * as types from './types.ts'
 
 export const operations = {
@@ -293,7 +324,7 @@ function signatureSource(method: DescMethod): string {
     case 'get':
       return line('uid: string, options?: CallOptions')
     case 'delete':
-      return line('uid: string, options?: DeleteOptions')
+      return line('uid: string, options?: ChangeOptions')
     case 'create':
       return line(`parent: string, ${body().name}: ${body().type}, options?: CreateOptions`)
     case 'update':
@@ -308,10 +339,30 @@ function signatureSource(method: DescMethod): string {
       )
     }
     case 'request': {
-      const options = repeatOf(method) === 'with-key' ? 'CreateOptions' : 'CallOptions'
+      const options = optionsOf(method)
       return line(`request${optional}: ${request}, options?: ${options}`)
     }
   }
+}
+
+// Capabilities
+
+/** Capabilities that roles of organizations can have and that have an effect, in the order of the schema. */
+function capabilitiesSource(): string {
+  const entries = CapabilitySchema.values
+    .filter((value) => isGrantable(value.number) && !value.deprecated)
+    .map((value) => {
+      const description = comments.get(`${CapabilitySchema.typeName}.${value.name}`)?.trim() ?? ''
+      const fields = { wire: value.name, name: capabilityName(value.number) ?? '', description }
+      return `  {\n${Object.entries(fields)
+        .map(([key, text]) => `    ${key}: '${text.replaceAll("'", "\\'").replaceAll('\n', ' ')}',\n`)
+        .join('')}  },\n`
+    })
+  return `${head}
+/** Capabilities that a role can have: the value in messages, the short name, and what it permits. */
+export const capabilities = [
+${entries.join('')}] as const
+`
 }
 
 // Comments

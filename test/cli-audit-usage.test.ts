@@ -7,10 +7,10 @@ import { bearerOf, ociClient, pushImage, testImage } from './support/registry/re
 import { cleanups } from './support/server/process.ts'
 import { startTestBerth, type TestBerth } from './support/server/test-berth.ts'
 
-/** `berth audit`, `berth usage` and `berth open`. */
+/** `berth search`, `berth audit`, `berth usage` and `berth open`. */
 
 for (const database of anyDatabase)
-  describe(`audit, usage and open on ${database.name}`, () => {
+  describe(`search, audit, usage and open on ${database.name}`, () => {
     const cleanup = cleanups()
     let berth: TestBerth
     let cli: CommandLine
@@ -31,6 +31,20 @@ for (const database of anyDatabase)
     })
     const audit = (...args: string[]) =>
       cli.ok(['audit', 'list', '--parent', 'acme', '--no-headers', ...args])
+
+    test('search finds resources of all kinds by name, and says what it does not print', async () => {
+      const search = (...args: string[]) => cli.ok(['search', ...args])
+      assert.match(await search('team', '--no-headers'), /^folder +acme\/team /)
+      assert.match(
+        await search('acme', '--kind', 'organization', '-o', 'csv', '--no-headers'),
+        /^organization,acme,/,
+      )
+      assert.match(await search('read', '--parent', 'acme', '--kind', 'identity'), /acme\/reader/)
+      assert.equal(await search('none-has-this', '-o', 'id'), '')
+      const short = await cli.run(['search', 'x'])
+      assert.equal(short.code, 2)
+      assert.match(short.stderr, /TEXT must have at least 2 characters/)
+    })
 
     test('audit lists events with names, newest first, by actor, method and result', async () => {
       assert.match(
@@ -122,6 +136,8 @@ for (const database of anyDatabase)
       assert.match(usage, /^GROUP +RESOURCE +USED +LIMIT +SHARE\n/)
       assert.match(usage, /^acme +groups +\d+ +4 +\d+ %$/m)
       assert.match(usage, /^acme +repos +\d+ +none *$/m)
+      assert.match(usage, /^acme +manifests +1 +none *$/m)
+      assert.match(usage, /^acme +stored_bytes +\d+ B +none *$/m)
       const { items } = JSON.parse(
         await cli.ok(['usage', 'acme/team', '--filter', 'resource=groups', '--json']),
       )

@@ -315,7 +315,10 @@ describe('commands', () => {
       await ok(...roles('update', 'tagger', '--capabilities', 'tag.list')),
       /^CAPABILITIES +tag\.list$/m,
     )
-    assert.match(await ok(...roles('describe', 'viewer')), /^CAPABILITIES +groups\.list, .*actions\.list$/m)
+    assert.match(
+      await ok(...roles('describe', 'viewer')),
+      /^CAPABILITIES +groups\.list, .*actions\.list, signature_verifiers\.list$/m,
+    )
     for (const change of [
       ['update', 'viewer', '-d', 'x'],
       ['delete', 'viewer', '--yes'],
@@ -470,6 +473,19 @@ describe('commands', () => {
       (await json(...providers('describe', 'seven/okta'))).oidc.correlationRule,
       'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID',
     )
+
+    const mappings = (...args: string[]) => ['iam', 'group-mappings', ...args]
+    const group = ['--provider', 'okta', '--external-group', 'platform engineers', '--role', 'editor']
+    const mapping = await json(...mappings('create', ...group))
+    assert.deepEqual([mapping.identityProviderUid, mapping.externalGroupId], [uid, 'platform engineers'])
+    assert.equal(
+      await ok(...mappings('list', '--provider', 'okta')),
+      'EXTERNAL GROUP      ROLE    ORGANIZATION\nplatform engineers  editor  seven\n',
+    )
+    await refused(2, /--external-group is required/, ...mappings('create', '--provider', 'okta'))
+    await refused(2, /"x" is not a uid; list them with/, ...mappings('describe', 'x'))
+    await ok(...mappings('delete', mapping.uid, '--yes'))
+    assert.deepEqual((await json(...mappings('list', '--parent', 'seven'))).items, [])
     assert.equal((await json(...providers('update', 'okta', '--callback', 'own'))).callback, 'CALLBACK_OWN')
     await refused(2, /--callback/, ...providers('update', 'okta', '--callback', 'shared'))
     await refused(

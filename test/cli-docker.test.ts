@@ -232,13 +232,13 @@ for (const database of anyDatabase)
           owner,
         ),
       )
-      assert.equal(decodeProtectedHeader(made.token).alg, 'RS256')
+      assert.equal(decodeProtectedHeader(made.token).alg, 'ES256')
       const identity = await fetch(`${berth.url}/iam/v2beta1/identities/${made.identity}`, {
         headers: { authorization: `Bearer ${berth.token}` },
       })
       const { staticKeys } = (await identity.json()) as { staticKeys: { issuerKeys: string } }
       assert.deepEqual(Object.keys(JSON.parse(staticKeys.issuerKeys).keys[0]).sort(), [
-        ...['alg', 'e', 'kid', 'kty', 'n', 'use'],
+        ...['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'],
       ])
       const parameters = { aud: registry, identity: made.identity }
       assert.equal((await exchange(berth.url, made.token, parameters)).status, 200)
@@ -250,6 +250,19 @@ for (const database of anyDatabase)
         listed.items.map(({ uid }: { uid: string }) => uid),
         [made.identity],
       )
+      const expiring = async (within: string) => {
+        const list = [
+          'auth',
+          'pull-token',
+          'list',
+          '--parent',
+          berth.organization,
+          '--expires-within',
+          within,
+        ]
+        return JSON.parse(await cli.ok([...list, '-o', 'json'], owner)).items.length
+      }
+      assert.deepEqual([await expiring('31d'), await expiring('29d')], [1, 0])
       const table = await cli.ok(['auth', 'pull-token', 'ls', '--parent', berth.organization], owner)
       assert.match(table.split('\n')[0] ?? '', /^NAME +GROUP +ROLES +EXPIRES +LAST SEEN$/)
       assert.match(table, /default: registry\.pull/)

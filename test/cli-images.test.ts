@@ -100,6 +100,23 @@ describe('berth images', () => {
     await refused(2, /--platform must have a form such as/, 'digest', `${repo}:1`, '--platform', 'Linux')
   })
 
+  test('a folder is published with its repos, and unpublished', async () => {
+    const repo = name()
+    const image = await pushImage(client, repo, testImage(), '1.0')
+    const folder = repo.slice(0, repo.lastIndexOf('/'))
+    const pull = async () => (await fetch(`${berth.url}/v2/${repo}/manifests/${image.digest}`)).status
+    assert.equal(await pull(), 401)
+    assert.equal((await json('repos', 'visibility', repo)).public, false)
+    const publish = await cli.run(['images', 'repos', 'publish', folder, '--yes'])
+    assert.match(publish.stderr, /anyone can pull without a token/)
+    assert.equal(await pull(), 200)
+    assert.match((await cli.run(['images', 'repos', 'publish', folder, '--yes'])).stderr, /is public/)
+    assert.match(await images('repos', 'visibility', repo), /public[\s\S]*registry.pull in /)
+    const unpublish = await cli.run(['images', 'repos', 'unpublish', folder, '--yes'])
+    assert.match(unpublish.stderr, /is private/)
+    assert.equal(await pull(), 401)
+  })
+
   test('tags are set, moved, listed, looked back on and deleted', async () => {
     const repo = name()
     const [first, second] = [testImage(), testImage()]
@@ -117,7 +134,27 @@ describe('berth images', () => {
       await images('tags', 'history', `${repo}:stable`, '-o', 'id'),
       `${second.digest}\n${first.digest}\n`,
     )
-    assert.match(await images('tags', 'history', `${repo}:stable`), /^DIGEST +SINCE\nsha256:/)
+    assert.match(
+      await images('tags', 'history', `${repo}:stable`),
+      /^DIGEST +SINCE +BY +AVAILABLE\nsha256:.* yes\n/,
+    )
+    const restored = await json('tags', 'restore', `${repo}:stable`, '--yes')
+    assert.equal(restored.digest, first.digest)
+    const again = await json('tags', 'restore', `${repo}:stable`, '--digest', second.digest, '--yes')
+    assert.equal(again.digest, second.digest)
+    await refused(
+      1,
+      /no manifest sha256:0/,
+      'tags',
+      'restore',
+      `${repo}:stable`,
+      '--digest',
+      `sha256:${'0'.repeat(64)}`,
+      '--yes',
+    )
+    await refused(2, /no earlier digest/, 'tags', 'restore', `${repo}:1.0`, '--yes')
+    assert.equal((await json('tags', 'deprecate', `${repo}:1.0`)).deprecated, true)
+    assert.equal((await json('tags', 'deprecate', `${repo}:1.0`, '--undo')).deprecated, false)
     const names = async (...args: string[]) =>
       (await json(...args)).items.map(({ name }: { name: string }) => name)
     assert.deepEqual(await names('list', repo), ['1.0', '1.1', 'latest', 'stable'])

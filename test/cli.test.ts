@@ -357,6 +357,13 @@ test('admin organization shows and changes the settings of an organization, imme
     'roles=0',
     '--json',
   )
+  const list = await runBerth(
+    t,
+    ['admin', 'organizations', 'list', '--filter', 'status=suspended', '--json'],
+    env,
+  )
+  const [listed] = JSON.parse(list.stdout).items
+  assert.deepEqual([listed.uid, listed.name, listed.usage.identities], [uid, 'acme', 1])
   const { usage, ...rest } = JSON.parse(changed.stdout)
   assert.deepEqual([usage.identities, usage.repos, usage.manifests, usage.storage_mib], [1, 0, 0, 0])
   assert.deepEqual(rest, {

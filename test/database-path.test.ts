@@ -165,7 +165,8 @@ describe('a server whose database fails', { skip: withoutPostgres }, () => {
     const { code, signal } = await node.serving.finished
     t.diagnostic(`ended after ${Math.round(performance.now() - startMs)} ms`)
     assert.equal(signal, null)
-    assert.ok(code === 0 || code === 1)
+    // 124: requests that wait for the database may not finish before the deadline of the shutdown.
+    assert.ok(code === 0 || code === 1 || code === 124, `exit code ${code}`)
     await Promise.all(running)
   })
 })

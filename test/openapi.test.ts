@@ -298,7 +298,11 @@ describe('/openapi.json', () => {
   })
 
   test('every list can be sorted by the keys that its description names', async () => {
-    const lists = operations.filter(({ operation }) => /^List(?!Advisories)/.test(operation.operationId))
+    // Lists of one resource have tests of their own, and lists of the operator API have one order.
+    const lists = operations.filter(
+      ({ path, operation }) =>
+        /^List(?!Advisories)/.test(operation.operationId) && !/^\/operator\/|\{/.test(path),
+    )
     for (const { path, operation } of lists) {
       const named = operation.parameters?.flatMap((one) =>
         'name' in one && one.name === 'order_by' ? [one.description] : [],

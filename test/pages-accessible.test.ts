@@ -82,6 +82,11 @@ describe('accessibility of the pages', { skip: withoutBrowser }, () => {
       await guest.waitForURL(/\?done=setup/)
       await guest.context().clearCookies()
       await open(owner, '/?done=setup')
+      await owner.getByText('You own the first organization').waitFor()
+      return owner
+    },
+    async '/start'() {
+      await open(owner, '/start?done=setup')
       return owner
     },
     async '/sign-in'() {
@@ -110,6 +115,11 @@ describe('accessibility of the pages', { skip: withoutBrowser }, () => {
       await open(guest, withQuery('/sign-in/provider', { with: provider['uid'] as string }))
       assert.match((await guest.textContent('h1')) ?? '', /Sign in to default/)
       return guest
+    },
+    async '/sign-in/test-provider'() {
+      const { body } = await apiOf(berth, berth.token).get('iam/identityProviders', { name: 'sso' })
+      await open(owner, withQuery('/sign-in/test-provider', { with: body.identityProviders[0].uid }))
+      return owner
     },
     async '/sign-in/choose-password'() {
       await open(guest, await passwordPath(berth, await newLocalAccount(berth, 'grace@example.com')))

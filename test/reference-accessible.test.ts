@@ -43,7 +43,7 @@ describe('the API reference', { skip: withoutBrowser }, () => {
       await page.locator('.is-open .try-out__btn').click()
       await page.locator('.is-open .execute').click()
       await page.waitForSelector('.live-responses-table tbody .response-col_status')
-      await assertAccessible(page, `docs ${operation}`)
+      await assertAccessible(page, `docs ${operation}`, '.is-open')
     })
 
   test('its examples are for the group that the signed-in user chooses, except those of deletions', async () => {

@@ -11,7 +11,10 @@ import {
 } from './support/api/api-fixture.ts'
 import { derivedResources } from './support/api/derived-resources.ts'
 import { describeServedApi } from './support/api/openapi.ts'
+import { newAccount } from './support/api/operator.ts'
 import { call } from './support/api/rest.ts'
+import { bearerOf, ociClient, pushImage, testImage } from './support/registry/registry.ts'
+import type { TestBerth } from './support/server/test-berth.ts'
 
 /** The examples of the reference, sent to a server as its readers would send them. */
 
@@ -37,6 +40,9 @@ function answerOf({ responses }: Described): Record<string, unknown> | undefined
   return content?.['application/json']?.example as Record<string, unknown> | undefined
 }
 
+const bodyOf = ({ requestBody }: Described) =>
+  requestBody?.content['application/json']?.example as Record<string, unknown> | undefined
+
 /** Operations whose example cannot be answered with what it asks for here. */
 const exceptions: Readonly<Record<string, string>> = {
   GenerateScimToken: 'not implemented',
@@ -58,16 +64,30 @@ const operatorsOnly = new Set([
 ])
 
 const sent = operations.filter(
-  ({ operationId, requestBody, method }) =>
-    (method === 'post' || method === 'patch') &&
-    requestBody?.content['application/json']?.example !== undefined &&
-    exceptions[operationId] === undefined,
+  (operation) =>
+    (operation.method === 'post' || operation.method === 'patch') &&
+    bodyOf(operation) !== undefined &&
+    exceptions[operation.operationId] === undefined,
 )
 
 /** Makes what the examples speak of: what they call it by, with what that is here. */
-async function stage({ uid: root, owner: { api } }: Organization, admin: Api, operationId: string) {
+async function stage(berth: TestBerth, organization: Organization, admin: Api, operation: Described) {
+  const { operationId } = operation
+  const {
+    uid: root,
+    owner: { api },
+  } = organization
   const stands: [there: string, here: string][] = []
-  /** Kinds that exist; tags need a manifest, which no example names. */
+  if (/^(ResetAccountPassword|EndIdentitySessions)$/.test(operationId))
+    stands.push([uidOfExample(operation), (await newAccount(berth)).account.identity_uid])
+  if (operationId === 'SetOrganizationLimits') stands.push([uidOfExample(operation), root])
+  if (operationId === 'MoveTag') {
+    const { uid, digest } = await pushTag(berth, organization)
+    stands.push([uidOfExample(operation), uid], [String(bodyOf(operation)?.['digest']), digest])
+  }
+  if (operationId === 'ReadImageAgain')
+    stands.push([uidOfExample(operation), parentOf((await pushTag(berth, organization)).uid)])
+  /** Kinds that exist; tags need a manifest, which only MoveTag names. */
   const stood = new Set(['Tag', 'AdvisoryFeed', 'AccountAssociation'])
   const stand = async (kind: string, path: string, body: object, caller = api) => {
     stood.add(kind)
@@ -112,18 +132,33 @@ async function stage({ uid: root, owner: { api } }: Organization, admin: Api, op
   return stands.sort(([a], [b]) => b.length - a.length)
 }
 
+/** The identity, organization or tag that the example of an operation is about. */
+function uidOfExample(operation: Described): string {
+  return variablesOf(operation)['uid'] ?? String(bodyOf(operation)?.['identityUid'])
+}
+
+/** A tag of an organization: its uid, and the digest of its manifest. */
+async function pushTag(berth: TestBerth, { uid: root, owner }: Organization) {
+  const client = ociClient(berth, await bearerOf(berth, owner.uid))
+  const { digest } = await pushImage(client, `${root}/${newName('repo')}`, testImage(), 'latest')
+  const { body } = await owner.api.get('registry/tags', { 'uidp.descendants_of': root })
+  return { uid: body.tags[0].uid as string, digest }
+}
+
 onEveryDatabase('the examples of requests', (cast) => {
   for (const operation of sent) {
-    const { operationId, method, path, requestBody } = operation
+    const { operationId, method, path } = operation
     test(`${operationId} accepts its example`, async () => {
       const { berth, admin } = cast()
       const organization = await cast().organization()
-      const stands = await stage(organization, admin, operationId)
+      const stands = await stage(berth, organization, admin, operation)
       const here = (text: string) => stands.reduce((at, [from, to]) => at.replaceAll(from, to), text)
       const variables = variablesOf(operation)
       const address = path.replace(/\{(\w+)\}/g, (_, name: string) => here(variables[name]!))
-      const body = here(JSON.stringify(requestBody?.content['application/json']?.example))
-      const { token } = operatorsOnly.has(operationId) ? admin : organization.owner.api
+      const body = here(JSON.stringify(bodyOf(operation)))
+      const token = path.startsWith('/operator/')
+        ? berth.token
+        : (operatorsOnly.has(operationId) ? admin : organization.owner.api).token
       const reply = await call(method.toUpperCase(), berth.url + address, { token, body })
       assert.equal(reply.status, 200, reply.text)
     })
@@ -144,7 +179,7 @@ describe('the examples of answers', () => {
 
   test('repeat what the request of the same operation set', () => {
     for (const operation of sent.filter(({ operationId }) => /^(Create|Update)/.test(operationId))) {
-      const request = operation.requestBody?.content['application/json']?.example as Record<string, unknown>
+      const request = bodyOf(operation) ?? {}
       const answer = answerOf(operation) ?? {}
       for (const [name, value] of Object.entries(request))
         if (name in answer && typeof value === 'string')

@@ -36,7 +36,7 @@ for (const database of databases) {
       assert.equal(page.path, '/')
       assert.equal((await browser.open('/sign-in')).path, '/')
       const secret = browser.cookies.get('berth') ?? ''
-      const token = /name="form_token" value="([^"]+)"/.exec(page.html)?.[1]
+      const token = /name="form_token" value="([^"]+)"/.exec((await browser.open('/start')).html)?.[1]
       const out = await browser.post('/sign-out', { form_token: token })
       assert.match(out.text, /You are signed out/)
       assert.equal(await isSignedIn(browser), false)

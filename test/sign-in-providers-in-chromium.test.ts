@@ -52,7 +52,10 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
     own.person = { sub: 'ada', email: 'ada@example.com', email_verified: true }
     const page = await chromium.newPage()
     const problems: string[] = []
-    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+    page.on(
+      'console',
+      (message) => message.type() === 'error' && problems.push(`${message.text()} ${message.location().url}`),
+    )
     await page.goto(`${berth.url}/sign-in`)
     await page.click('summary')
     await verifyOrganization(berth, berth.organization)
@@ -60,6 +63,7 @@ describe('providers in Chromium', { skip: withoutBrowser }, () => {
     await page.click('details button')
     await page.getByRole('link', { name: 'Continue' }).click()
     await page.waitForURL(`${berth.url}/`)
+    await page.goto(`${berth.url}/account`)
     assert.match(await page.innerText('main'), /ada@example\.com/)
 
     // A client requests this provider, and the user wants to sign in there as another user.

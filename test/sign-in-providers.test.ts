@@ -127,6 +127,32 @@ for (const database of databases) {
       assert.equal((await identityOf(uid)).email, shared.person.email)
     })
 
+    test('only a user who may change a provider tests it, and after a confirmation in the same browser', async () => {
+      const { uid } = await makeProvider({ name: 'tested' })
+      const path = withQuery('/sign-in/test-provider', { with: uid })
+      const stranger = await createSignedInBrowser(berth, await createPerson(berth))
+      const refused = await stranger.open(path)
+      assert.deepEqual([refused.status, refused.redirectedTo], [403, undefined])
+      assert.match(refused.text, /identity_providers\.update/)
+
+      const owner = await createSignedInBrowser(berth, berth.owner)
+      const asked = await owner.open(path)
+      assert.deepEqual([asked.status, asked.redirectedTo], [200, undefined])
+      const href = linkOf(asked, /<a class="button" href="([^"]*)">Continue</) ?? ''
+      const elsewhere = await createSignedInBrowser(berth, berth.owner)
+      assert.equal((await elsewhere.open(href)).redirectedTo, undefined)
+      assert.equal((await stranger.open(href)).status, 403)
+      own.person = newPerson()
+      const left = await away(own, await owner.open(href))
+      owner.cookies.clear()
+      for (const [name, value] of (await createSignedInBrowser(berth, berth.owner)).cookies)
+        owner.cookies.set(name, value)
+      assert.notEqual((await owner.open(left.href)).status, 200, 'the response is for the browser that left')
+      const other = await createSignedInBrowser(berth, berth.owner)
+      const back = await away(own, await confirm(other, await other.open(path)))
+      assert.match((await other.open(back.href)).text, /Sign-in with .* works/)
+    })
+
     async function identityOf(uid: string) {
       const { store } = berth.berth.installation
       const row = await store.db.kysely

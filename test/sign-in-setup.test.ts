@@ -91,7 +91,7 @@ for (const database of databases) {
       const { browser, page, answer } = await setup(await setupPath(berth), { organization: 'acme' })
       assert.equal(page.forms[0]?.fields['organization'], 'default')
       assert.equal(answer.path, '/?done=setup')
-      assert.match(answer.text, /Welcome, Ada Lovelace .*ada@example\.com/)
+      assert.match((await browser.open('/start')).text, /Welcome, Ada Lovelace .*ada@example\.com/)
       assert.ok((await browser.open('/account')).text.includes(berth.owner))
 
       const owner = await call('GET', `${berth.url}/iam/v2beta1/identities/${berth.owner}`, {

@@ -35,7 +35,7 @@ for (const database of databases)
       const identity = await createPerson(berth, { email: `${newName('user')}@example.com` })
       const roleUid = managedRoleByName.get(role)?.uid
       await apiOf(berth, berth.token).create(`iam/roleBindings/${group}`, { identityUid: identity, roleUid })
-      return (await createSignedInBrowser(berth, identity)).open('/')
+      return (await createSignedInBrowser(berth, identity)).open('/start')
     }
 
     test('without an account, describes how to get the link; with one, leads to the sign-in', async () => {
@@ -49,7 +49,7 @@ for (const database of databases)
     })
 
     test('shows an owner commands with the address and the organization, which work', async () => {
-      const page = await (await createSignedInBrowser(berth, berth.owner)).open('/')
+      const page = await (await createSignedInBrowser(berth, berth.owner)).open('/start')
       const commands = commandsOf(page)
       for (const command of [
         `berth config set api ${berth.url}`,
@@ -77,7 +77,7 @@ for (const database of databases)
       assert.match(viewer.text, new RegExp(`docker pull ${host()}/default/NAME:TAG`))
       assert.doesNotMatch(viewer.text, /docker push|Create a folder|Invite a colleague|Connect CI/)
       const stranger = await createPerson(berth)
-      const page = await (await createSignedInBrowser(berth, stranger)).open('/')
+      const page = await (await createSignedInBrowser(berth, stranger)).open('/start')
       assert.match(page.text, /You have no role in an organization yet/)
       assert.doesNotMatch(page.text, /default/)
     })
@@ -193,7 +193,7 @@ for (const database of databases)
       assert.equal(await nameOf(), 'ada obrien')
       await browser.submit(account, { name: '李明' }, which)
       assert.match(String(await nameOf()), /^ada-/, 'a name in another script')
-      for (const path of ['/', '/account', withQuery('/oauth/authorize', codeFlow().parameters)])
+      for (const path of ['/start', '/account', withQuery('/oauth/authorize', codeFlow().parameters)])
         assert.match((await browser.open(path)).text, /李明/, path)
     })
   })

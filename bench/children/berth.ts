@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises'
 import { startBerth } from '@berth/server/main.ts'
 import { issueClientTokens } from '@berth/server/tokens/sessions/client-session.ts'
 import Database from 'better-sqlite3'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { configurationOf, log, type Place } from '../configuration.ts'
 import { CALLER } from '../dataset.ts'
@@ -67,6 +68,50 @@ serveParent(
     /** Refresh tokens of so many sessions of the identity. */
     refreshTokens: (count: number) =>
       Promise.all(Array.from({ length: count }, async () => (await newClient()).refreshToken ?? '')),
+    /** Packages and changes of advisories that are to be matched. */
+    async unmatched() {
+      const { rows } = await sql<{
+        n: number
+      }>`select (select count(*) from packages where matched_ms = 0) + (select count(*) from finding_changes) as n`.execute(
+        installation.store.db.kysely,
+      )
+      return Number(rows[0]?.n)
+    },
+    async changeAllAdvisories() {
+      await sql`insert into finding_changes (root, subject, parent, revision) select distinct root, 'name ' || name, 'bench', 1 from advisory_packages`.execute(
+        installation.store.db.kysely,
+      )
+    },
+    async databaseMb() {
+      const { engine, kysely } = installation.store.db
+      const { rows } = await (engine === 'sqlite'
+        ? sql<{ n: number }>`select page_count * page_size as n from pragma_page_count(), pragma_page_size()`
+        : sql<{ n: number }>`select pg_database_size(current_database()) as n`
+      ).execute(kysely)
+      return Number(rows[0]?.n) / 1024 ** 2
+    },
+    /** Vulnerabilities of very many, many, some and few packages, with how many packages and images have them. */
+    async spreadOfVulnerabilities() {
+      const { kysely } = installation.store.db
+      const { rows: all } = await sql<{
+        vulnerability: string
+        n: number
+      }>`select vulnerability, count(*) as n from package_findings group by vulnerability order by n desc, vulnerability`.execute(
+        kysely,
+      )
+      const chosen = [0, 0.01, 0.1, 0.5].map((share) => all[Math.floor(all.length * share)])
+      return Promise.all(
+        chosen.map(async (one) => {
+          const vulnerability = one?.vulnerability ?? ''
+          const { rows } = await sql<{
+            n: number
+          }>`select count(distinct l.contents) as n from package_findings f join manifest_packages l on l.root = f.root and l.package = f.package where f.vulnerability = ${vulnerability}`.execute(
+            kysely,
+          )
+          return { vulnerability, packages: Number(one?.n), images: Number(rows[0]?.n) }
+        }),
+      )
+    },
     recorded() {
       pg.Client.prototype.query = query
       return recorded

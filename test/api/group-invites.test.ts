@@ -369,8 +369,8 @@ onEveryDatabase('group invites', (cast) => {
     const path = `iam/groupInvites/${made.uid}`
     const reader = await organization.member('viewer')
     const lead = await organization.member('owner', team.uid)
-    const nobody = await owner.api.create(`iam/identities/${root}`, { name: 'nobody', claimMatch })
-    const unprivilegedApi = apiOf(cast().berth, await cast().berth.tokenOf(nobody.uid))
+    const unprivileged = await owner.api.create(`iam/identities/${root}`, { name: 'nobody', claimMatch })
+    const unprivilegedApi = apiOf(cast().berth, await cast().berth.tokenOf(unprivileged.uid))
     await cast().writesNothing(async () => {
       for (const api of [reader.api, unprivilegedApi]) {
         assertError(await api.post(`iam/groupInvites/${root}`, offer), permissionDeniedError)

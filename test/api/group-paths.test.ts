@@ -74,8 +74,8 @@ onEveryDatabase('paths of groups', (cast) => {
       assert.deepEqual(await find(member, { paths }), [], paths)
     for (const uids of [root, sibling, other.root, other.team, `${root}/0123456789abcdef`])
       assert.deepEqual(await find(member, { uids }), [], uids)
-    const nobody = (await cast().organization()).owner.api
-    assert.deepEqual(await find(nobody, { paths: `${name}/team` }), [])
+    const stranger = (await cast().organization()).owner.api
+    assert.deepEqual(await find(stranger, { paths: `${name}/team` }), [])
     const list = await member.get('iam/groups', {})
     assert.ok(!list.text.includes(name), 'the list has no more than before')
     assert.equal((await member.get(`iam/groups/${root}`)).status, 403)

@@ -9,6 +9,7 @@ import {
 } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/identities_pb.js'
 import { limits } from '@berth/server/config/limits.ts'
 import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import {
   assertError,
   claimMatch,
@@ -109,6 +110,87 @@ onEveryDatabase('identities', (cast) => {
     assert.deepEqual([updated.name, updated.relationship], ['renamed', created.relationship])
     await grpc.call(deleteIdentity, { uid: created.uid }, { token })
     await assert.rejects(grpc.call(getIdentity, { uid: created.uid }, { token }), { code: 5 })
+  })
+
+  test('identities are listed by the start of their name, and by their issuer', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { grpc } = cast()
+    const add = async (name: string, issuer: string) => {
+      const { uid } = await owner.api.create(`iam/identities/${root}`, {
+        name,
+        claimMatch: { issuer, subject: 's' },
+      })
+      return uid as string
+    }
+    const build = await add('ci build', 'https://a.example')
+    const deploy = await add('ci_deploy', 'https://b.example')
+    const other = await add('c', 'https://a.example')
+    const list = async (query: Record<string, string>) => {
+      const { body } = await owner.api.get('iam/identities', {
+        'uidp.children_of': root,
+        order_by: 'name',
+        ...query,
+      })
+      assert.equal(body.totalCount, String(body.identities.length))
+      return body.identities.map(({ uid }: { uid: string }) => uid)
+    }
+    assert.deepEqual(await list({ name_prefix: 'c' }), [other, build, deploy])
+    assert.deepEqual(await list({ name_prefix: 'ci' }), [build, deploy])
+    assert.deepEqual(await list({ name_prefix: 'ci_' }), [deploy])
+    assert.deepEqual(await list({ name_prefix: '%' }), [])
+    assert.deepEqual(await list({ issuer: 'https://a.example' }), [other, build])
+    assert.deepEqual(await list({ issuer: 'https://a.example', name_prefix: 'ci' }), [build])
+    assert.deepEqual(await list({ issuer: 'https://A.example' }), [])
+    const { identities } = await grpc.call(
+      IdentitiesService.method.listIdentities,
+      { issuer: 'https://b.example', namePrefix: 'ci' },
+      { token: owner.api.token },
+    )
+    assert.deepEqual(
+      identities.map(({ uid }) => uid),
+      [deploy],
+    )
+  })
+
+  test('identities with static keys are listed by the time when the keys expire', async () => {
+    const { owner, uid: root } = await cast().organization()
+    const { grpc } = cast()
+    const now = Date.now()
+    const hour = (hours: number) => new Date(now + hours * 3_600_000).toISOString()
+    const add = async (name: string, expirationTime?: string) => {
+      const staticKeys = { ...relationships.staticKeys, expirationTime }
+      const { uid } = await owner.api.create(`iam/identities/${root}`, { name, staticKeys })
+      return uid as string
+    }
+    const late = await add('late', hour(48))
+    const soon = await add('soon', hour(2))
+    const unset = await add('unset')
+    await owner.api.create(`iam/identities/${root}`, { name: 'other', claimMatch: relationships.claimMatch })
+    const list = async (query: Record<string, string>) =>
+      (
+        await owner.api.get('iam/identities', {
+          'uidp.children_of': root,
+          order_by: 'expiration_time',
+          ...query,
+        })
+      ).body.identities.map(({ uid }: { uid: string }) => uid)
+    assert.deepEqual(await list({ expires_after: hour(0) }), [soon, late, unset])
+    assert.deepEqual(await list({ expires_before: hour(49) }), [soon, late])
+    assert.deepEqual(await list({ expires_after: hour(3), expires_before: hour(49) }), [late])
+    assert.equal((await list({ order_by: 'expiration_time desc' }))[0], unset)
+    await owner.api.patch(`iam/identities/${soon}`, { staticKeys: { expirationTime: hour(72) } })
+    assert.deepEqual(await list({ expires_before: hour(100) }), [late, soon])
+    await owner.api.patch(`iam/identities/${late}`, { claimMatch: relationships.claimMatch })
+    const { identities } = await grpc.call(
+      IdentitiesService.method.listIdentities,
+      { expiresBefore: timestampFromMs(now + 100 * 3_600_000) },
+      { token: owner.api.token },
+    )
+    assert.deepEqual(
+      identities.map(({ uid }) => uid),
+      [soon],
+    )
+    assert.equal((await owner.api.get('iam/identities', { expires_after: 'x' })).status, 400)
   })
 
   test('each relationship is returned unchanged, and can be listed by its type', async () => {

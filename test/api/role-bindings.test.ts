@@ -101,7 +101,7 @@ onEveryDatabase('role bindings', (cast) => {
     const atRoot = await bind(organization.uid, a, 'viewer')
     const inTeam = await bind(group.uid, a, 'editor')
     const others = await bind(group.uid, b, 'viewer')
-    const list = async (query: Record<string, string>) => {
+    const list = async (query: Record<string, string | string[]>) => {
       const { body } = await api.get('iam/roleBindings', query)
       return body.roleBindings.map(({ uid }: { uid: string }) => uid).sort()
     }
@@ -110,6 +110,25 @@ onEveryDatabase('role bindings', (cast) => {
     assert.deepEqual(await list({ identity: a, group: group.uid }), [inTeam])
     assert.deepEqual(await list({ role: managedRole('viewer'), group: group.uid }), [others])
     assert.deepEqual(await list({ role: managedRole('apk.pull') }), [])
+    assert.deepEqual(await list({ identities: [a, b] }), [atRoot, inTeam, others].sort())
+    assert.deepEqual(await list({ identities: [b, `${organization.uid}/0123456789abcdef`] }), [others])
+    const byGrpc = await cast().grpc.call(
+      RoleBindingsService.method.listRoleBindings,
+      { identities: [a], group: group.uid },
+      { token: api.token },
+    )
+    assert.deepEqual(
+      byGrpc.roleBindings.map(({ uid }) => uid),
+      [inTeam],
+    )
+    assertError(
+      await api.get('iam/roleBindings', { identities: [a, 'x'] }),
+      invalidFieldError('identities[1]'),
+    )
+    assertError(
+      await api.get('iam/roleBindings', { identities: Array(201).fill(organization.uid.slice(0, 40)) }),
+      invalidFieldError('identities'),
+    )
     for (const field of ['identity', 'group', 'role'])
       assertError(await api.get('iam/roleBindings', { [field]: 'x' }), invalidFieldError(field))
     assertError(await api.get('iam/roleBindings', { order_by: 'name' }), invalidFieldError('order_by'))

@@ -103,6 +103,7 @@ onEveryDatabase('a suspended organization', (cast) => {
         issuer: '',
         subject: '',
         registered_through: '',
+        keys_expire_ms: 0,
         last_seen_ms: now,
         created_ms: now,
         updated_ms: now,

@@ -41,6 +41,7 @@ onEveryDatabase('the uid of a user', (cast) => {
         issuer,
         subject,
         registered_through: '',
+        keys_expire_ms: 0,
         last_seen_ms: now,
         created_ms: now,
         updated_ms: now,

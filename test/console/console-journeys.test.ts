@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { apiOf, newName } from '../support/api/api-fixture.ts'
 import { waitUntil } from '../support/browser/chromium.ts'
-import { openConsole } from '../support/console/console-page.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { bearerOf, hostOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
-import { createPerson } from '../support/signin/accounts.ts'
 
 /** What users do in the console, by the roles and labels that assistive technology reads. */
 
@@ -36,13 +33,14 @@ consoleSuite('the console', (cast) => {
       .getByRole('link', { name: organization.name })
       .waitFor()
 
-    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('crew')
     await page.getByRole('textbox', { name: 'Description' }).fill('Builds the images')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { level: 1, name: 'crew' }).waitFor()
     await page.getByRole('treegrid').getByRole('row', { name: 'crew' }).waitFor()
-    await page.getByText(`berth iam folders list ${organization.name}/crew`).waitFor()
+    await page.getByText(`berth iam folders describe ${organization.name}/crew`).waitFor()
 
     await page.getByRole('tab', { name: 'Repositories' }).click()
     await page.getByText('There are no repositories yet').waitFor()
@@ -56,7 +54,8 @@ consoleSuite('the console', (cast) => {
       .waitFor()
 
     await page.getByRole('link', { name: 'crew' }).click()
-    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
     const confirm = page.getByRole('button', { name: 'Delete the folder' })
     assert.equal(await confirm.isDisabled(), true)
     await page.getByRole('textbox', { name: 'Type crew to confirm' }).fill('crew')
@@ -69,68 +68,17 @@ consoleSuite('the console', (cast) => {
     await page.keyboard.press('Escape')
 
     await page.goto(repoAddress)
-    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByRole('textbox', { name: 'Type nginx to confirm' }).fill('nginx')
     await page.getByRole('button', { name: 'Delete the repository' }).click()
     await page.getByText('There are no repositories yet').waitFor()
-    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByRole('textbox', { name: 'Type crew to confirm' }).fill('crew')
     await page.getByRole('button', { name: 'Delete the folder' }).click()
     await page.getByRole('heading', { level: 1, name: organization.name }).waitFor()
     await page.getByText('There are no folders yet').waitFor()
-    assert.deepEqual(problems, [])
-  })
-
-  test('an owner invites a colleague by a link, who accepts it, and revokes the role', async () => {
-    const organization = await cast().organization()
-    const { page, problems, open } = await cast().signIn('owner', organization.uid)
-    await open(`/folders/${organization.uid}?tab=people`, organization.name)
-    await page.getByRole('button', { name: 'Invite', exact: true }).click()
-    await page.getByRole('button', { name: /Role/ }).click()
-    await page.getByRole('option', { name: /^viewer / }).click()
-    await page.getByRole('button', { name: 'Create the invite' }).click()
-    const link = (await page.getByText(/\/invite#/).textContent()) ?? ''
-    await page.getByRole('grid', { name: 'Invites' }).getByText('anyone with the link').waitFor()
-
-    const colleague = await createPerson(cast().berth)
-    const guest = await openConsole(cast().chromium, cast().berth, colleague)
-    await guest.page.goto(link)
-    await guest.page.getByRole('main').getByText(organization.name).first().waitFor()
-    assert.deepEqual(guest.problems, [])
-    const token = await cast().berth.tokenOf(colleague)
-    const code = new URL(link).hash.slice(1)
-    assert.equal((await apiOf(cast().berth, token).post('iam/groupInvites:accept', { code })).status, 200)
-
-    await page.reload()
-    const revoke = page.getByRole('grid', { name: 'Roles' }).getByRole('row').filter({ hasText: 'viewer' })
-    await revoke.getByRole('button', { name: /^Revoke/ }).click()
-    await page.getByRole('button', { name: 'Revoke the role', exact: true }).click()
-    await revoke.waitFor({ state: 'detached' })
-    assert.equal((await apiOf(cast().berth, token).get(`iam/groups/${organization.uid}`)).status, 403)
-    assert.deepEqual(problems, [])
-  })
-
-  test('an owner grants a role to an identity, and withdraws an invite', async () => {
-    const organization = await cast().organization()
-    const identity = await createPerson(cast().berth, { email: 'grace@example.com' })
-    const { page, problems, open } = await cast().signIn('owner', organization.uid)
-    await open(`/folders/${organization.uid}?tab=people`, organization.name)
-    await page.getByRole('button', { name: 'Grant a role' }).click()
-    await page.getByRole('textbox', { name: 'Uid of the identity' }).fill(identity)
-    await page.getByRole('button', { name: /Role/ }).click()
-    await page.getByRole('option', { name: /^editor / }).click()
-    await page.getByRole('button', { name: 'Grant the role' }).click()
-    await page.getByRole('row').filter({ hasText: 'grace@example.com' }).getByText('editor').waitFor()
-
-    await cast().admin.create(`iam/groupInvites/${organization.uid}`, {
-      roleUid: (await cast().admin.get('iam/roles', { name: 'viewer' })).body.roles[0].uid,
-      email: 'ada@example.com',
-      ttl: '3600s',
-    })
-    await page.reload()
-    await page.getByRole('button', { name: 'Revoke the invite for ada@example.com' }).click()
-    await page.getByRole('button', { name: 'Revoke the invite', exact: true }).click()
-    await page.getByText('There are no invites').waitFor()
     assert.deepEqual(problems, [])
   })
 
@@ -151,7 +99,8 @@ consoleSuite('the console', (cast) => {
     assert.equal(await tags.getByRole('row').count(), 51)
     await page.getByRole('button', { name: 'Load more' }).click()
     await page.getByText('60 of 60').waitFor()
-    await tags.getByText(image.digest).first().waitFor()
+    await tags.getByTitle(image.digest).first().waitFor()
+    await page.getByRole('tab', { name: 'README' }).click()
     await page.getByRole('heading', { level: 3, name: 'The server' }).waitFor()
     assert.equal(
       await page.getByRole('link', { name: 'guide' }).getAttribute('href'),
@@ -161,34 +110,34 @@ consoleSuite('the console', (cast) => {
     assert.deepEqual(problems, [])
   })
 
-  test('the home page ticks the first steps that are done', async () => {
+  test('repositories are found by the start of their names, also in folders below', async () => {
+    const { admin } = cast()
     const organization = await cast().organization()
-    const { page, open } = await cast().signIn('owner', organization.uid)
-    await open('', 'Home')
-    await page.getByRole('heading', { level: 3, name: 'Create a repository (to do)' }).waitFor()
-    await cast().admin.create(`registry/repos/${organization.uid}`, { name: 'app' })
-    await page.reload()
-    await page.getByRole('heading', { level: 3, name: 'Create a repository (done)' }).waitFor()
-    await page.getByRole('heading', { level: 3, name: 'Push an image (to do)' }).waitFor()
-  })
-
-  test('search finds folders and repositories by name and uid, from any page, with the keyboard only', async () => {
-    const organization = await cast().organization()
-    const name = newName('repo')
-    const { uid } = await cast().admin.create(`registry/repos/${organization.uid}`, { name })
-    const { page, problems, open } = await cast().signIn('viewer', organization.uid)
-    await open('', 'Home')
-    for (const text of [name, uid]) {
-      await page.keyboard.press('Control+k')
-      await page.keyboard.type(text)
-      await page.getByRole('option', { name }).waitFor()
-      await page.keyboard.press('ArrowDown')
-      await page.keyboard.press('Enter')
-      await page.getByRole('heading', { level: 1, name }).waitFor()
-    }
-    await page.keyboard.press('Control+k')
-    await page.keyboard.type('nothing-has-this-name')
-    await page.getByText('Nothing has this name or uid.').waitFor()
+    const team = await admin.create(`iam/groups/${organization.uid}`, { name: 'team' })
+    await admin.create(`registry/repos/${organization.uid}`, { name: 'nginx' })
+    await admin.create(`registry/repos/${organization.uid}`, { name: 'redis' })
+    await admin.create(`registry/repos/${team.uid}`, { name: 'nginx-dev' })
+    await admin.create(`iam/roleBindings/${team.uid}`, {
+      identityUid: (await admin.get('iam/identities', { name: 'anonymous' })).body.identities[0].uid,
+      roleUid: (await admin.get('iam/roles', { name: 'registry.pull' })).body.roles[0].uid,
+    })
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    await open(`/folders/${organization.uid}?tab=repositories`, organization.name)
+    const rows = page.getByRole('grid', { name: 'Repositories' }).getByRole('row')
+    await rows.filter({ hasText: 'redis' }).waitFor()
+    await page.getByRole('searchbox', { name: 'Name' }).fill('ngi')
+    await rows.filter({ hasText: 'redis' }).waitFor({ state: 'detached' })
+    // The list is empty while it is read again.
+    await rows.filter({ hasText: 'nginx' }).waitFor()
+    assert.equal(await rows.filter({ hasText: 'nginx' }).count(), 1)
+    await open(`/folders/${organization.uid}?tab=repositories&where=below&name=ngi`, organization.name)
+    const below = rows.filter({ hasText: `${organization.name}/team/nginx-dev` })
+    await below.getByTitle(`a role in ${organization.name}/team is granted`).waitFor()
+    await page
+      .getByText(`berth images repos summary --parent ${organization.name} --name-prefix ngi`, {
+        exact: true,
+      })
+      .waitFor()
     assert.deepEqual(problems, [])
   })
 

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { newName } from '../support/api/api-fixture.ts'
 import { waitUntil } from '../support/browser/chromium.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
+import { HACKED, LONG, MARKUP, OVERRIDE } from '../support/console/hostile.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
@@ -14,12 +15,14 @@ consoleSuite('states of the console', (cast) => {
   test('a viewer sees what they lack, and the API refuses it too', async () => {
     const organization = await cast().organization()
     const { page, problems, open, identity } = await cast().signIn('viewer', organization.uid)
-    await open(`/folders/${organization.uid}`, organization.name)
-    for (const [name, capability] of [
-      ['Edit', 'groups.update'],
-      ['Delete', 'groups.delete'],
-      ['Create a folder', 'groups.create'],
+    const folder = await cast().admin.create(`iam/groups/${organization.uid}`, { name: 'team' })
+    await open(`/folders/${folder.uid}`, 'team')
+    for (const [tab, name, capability] of [
+      ['Folders', 'Create a folder', 'groups.create'],
+      ['Settings', 'Edit', 'groups.update'],
+      ['Settings', 'Delete', 'groups.delete'],
     ] as const) {
+      await page.getByRole('tab', { name: tab, exact: true }).click()
       await page.getByText(`Requires the capability ${capability}`).waitFor()
       const button = page.getByRole('button', { name, exact: true })
       assert.equal(await button.isDisabled(), true, name)
@@ -44,12 +47,12 @@ consoleSuite('states of the console', (cast) => {
     const repo = await cast().admin.create(`registry/repos/${folder.uid}`, { name: 'app' })
     const { page, problems, open } = await cast().signIn('viewer', folder.uid)
     await open('', 'Home')
-    await page.getByText('You are in no organization').waitFor()
+    await page.getByText('You can see folders of organizations').waitFor()
     await page.getByRole('link', { name: 'team' }).click()
     await page.getByRole('heading', { level: 1, name: 'team' }).waitFor()
-    await page.getByText(`berth iam folders list ${folder.uid}`).waitFor()
+    await page.getByText(`berth iam folders list ${organization.name}/team`).waitFor()
     await open(`/repos/${repo.uid}`, 'app')
-    await page.getByText('its image name is not known here').waitFor()
+    await page.getByText(`/${organization.name}/team/app:latest`).first().waitFor()
     await open(`/folders/${organization.uid}`, 'Not found')
     assert.deepEqual(problems, [])
   })
@@ -92,8 +95,8 @@ consoleSuite('states of the console', (cast) => {
   test('a change by someone else is a conflict: nothing is overwritten', async () => {
     const organization = await cast().organization()
     const { page, problems, open } = await cast().signIn('owner', organization.uid)
-    await open(`/folders/${organization.uid}`, organization.name)
-    await page.getByRole('button', { name: 'Edit' }).click()
+    await open(`/folders/${organization.uid}?tab=settings`, organization.name)
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
     const description = page.getByRole('textbox', { name: 'Description' })
     await description.fill('Mine')
     await cast().admin.patch(`iam/groups/${organization.uid}`, { description: 'Theirs' })
@@ -104,7 +107,7 @@ consoleSuite('states of the console', (cast) => {
     await waitUntil(page, 'document.querySelectorAll("[role=dialog] input")[1].value === "Theirs"')
     await description.fill('Both')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('main').getByText('Both').waitFor()
+    await page.getByRole('main').getByText('Both').first().waitFor()
     assert.deepEqual(problems, [])
   })
 
@@ -114,44 +117,53 @@ consoleSuite('states of the console', (cast) => {
     await open(`/folders/${organization.uid}`, organization.name)
     await page.context().setOffline(true)
     await page.getByRole('tab', { name: 'Repositories' }).click()
-    await page.getByText('The server does not respond').waitFor()
+    await page.getByText('This part of the page is not available').waitFor()
     await page.context().setOffline(false)
-    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('button', { name: 'Load the page again' }).click()
     await page.getByText('There are no repositories yet').waitFor()
+    await page.context().setOffline(true)
+    await page.evaluate('window.dispatchEvent(new Event("visibilitychange"))')
+    await page.getByText('This list may not be current. The server does not respond').waitFor()
+    await page.context().setOffline(false)
+    await page.evaluate('window.dispatchEvent(new Event("visibilitychange"))')
+    await page.getByText('This list may not be current').waitFor({ state: 'detached' })
     await page.context().clearCookies()
     await page.getByRole('tab', { name: 'Identities' }).click()
     await page.getByText('You are no longer signed in.').waitFor()
     await page.getByRole('link', { name: 'Sign in again' }).click()
     await page.waitForURL(/\/sign-in\?request=%2Fconsole%2Ffolders/)
-    assert.deepEqual(problems, [])
+    const notLoaded = /Failed to fetch dynamically imported module/
+    assert.deepEqual(
+      problems.filter((problem) => !notLoaded.test(problem)),
+      [],
+    )
   })
 
   test('XSS: markup in descriptions and READMEs is text, and links run no scripts', async () => {
     const organization = await cast().organization()
     const { admin } = cast()
-    const markup = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"\'&lt;{{7*7}}'
-    const spoof = 'abc\u202etxt.exe'
     const repo = await admin.create(`registry/repos/${organization.uid}`, {
       name: 'app',
-      description: markup,
+      description: MARKUP,
     })
     await admin
-      .create(`iam/groups/${organization.uid}`, { name: 'team', description: `${markup}${spoof}` })
+      .create(`iam/groups/${organization.uid}`, { name: 'team', description: `${MARKUP}${OVERRIDE}` })
       .catch(() => undefined)
-    await admin.patch(`iam/groups/${organization.uid}`, { description: markup })
+    await admin.patch(`iam/groups/${organization.uid}`, { description: MARKUP })
     const content = `# Title <b>bold</b>\n\n<details open>\n\nText\n\n</details>\n\n[mail](mailto:a@example.com) ![picture](https://evil.example/track.png)\n\n\`<i>\`\n`
     assert.equal((await admin.patch(`registry/repos/${repo.uid}/readme`, { content })).status, 200)
     const { page, problems, open } = await cast().signIn('viewer', organization.uid)
     const requests: string[] = []
     page.on('request', (request) => requests.push(request.url()))
     await open(`/folders/${organization.uid}`, organization.name)
-    await page.getByText(markup).first().waitFor()
+    await page.getByText(MARKUP).first().waitFor()
     await open(`/repos/${repo.uid}`, 'app')
-    await page.getByText(markup).waitFor()
+    await page.getByText(MARKUP).waitFor()
+    await page.getByRole('tab', { name: 'README' }).click()
     await page.getByText('Title <b>bold</b>').waitFor()
     await page.getByRole('link', { name: 'picture' }).waitFor()
     assert.equal(await page.locator('.readme').locator('img, script, details, b').count(), 0)
-    assert.equal(await page.evaluate('window.hacked'), undefined)
+    assert.equal(await page.evaluate(HACKED), undefined)
     assert.deepEqual(
       requests.filter((url) => !url.startsWith(cast().berth.url)),
       [],
@@ -222,74 +234,70 @@ consoleSuite('states of the console', (cast) => {
 
   test('every page and dialog passes axe at 375 and 1280 pixels, light and dark, also with very long names', async () => {
     const { berth, admin } = cast()
-    const long = 'geschwindigkeitsbegrenzungsverordnung'.repeat(3).slice(0, 60)
     const organization = await admin.create('iam/groups', {
-      name: `${newName('org')}-${long}`.slice(0, 60),
-      description: long.repeat(4),
+      name: `${newName('org')}-${LONG}`.slice(0, 60),
+      description: LONG.repeat(4),
     })
     const folder = await admin.create(`iam/groups/${organization.uid}`, {
-      name: long,
+      name: LONG,
       description: 'A long description. '.repeat(12),
     })
     await admin.create(`iam/groups/${folder.uid}`, { name: 'below' })
-    const repo = await admin.create(`registry/repos/${folder.uid}`, { name: 'app', description: long })
+    const repo = await admin.create(`registry/repos/${folder.uid}`, { name: 'app', description: LONG })
     const registry = ociClient(berth, await bearerOf(berth, berth.owner))
-    await pushImage(registry, `${organization.name}/${long}/app`, undefined, `v1-${long}`)
-    const content = `# ${long}\n\n${long.repeat(5)}\n\n| a | b |\n|---|---|\n| ${long} | ${long} |\n\n\`\`\`\n${long.repeat(5)}\n\`\`\`\n`
+    await pushImage(registry, `${organization.name}/${LONG}/app`, undefined, `v1-${LONG}`)
+    const content = `# ${LONG}\n\n${LONG.repeat(5)}\n\n| a | b |\n|---|---|\n| ${LONG} | ${LONG} |\n\n\`\`\`\n${LONG.repeat(5)}\n\`\`\`\n`
     assert.equal((await admin.patch(`registry/repos/${repo.uid}/readme`, { content })).status, 200)
     await admin.create(`iam/identities/${folder.uid}`, {
-      name: long,
+      name: LONG,
       claimMatch: { issuer: 'https://issuer.example', subject: 'robot' },
     })
     await admin.create(`iam/groupInvites/${folder.uid}`, {
       roleUid: (await admin.get('iam/roles', { name: 'viewer' })).body.roles[0].uid,
-      email: `${long.slice(0, 50)}@example.com`,
+      email: `${LONG.slice(0, 50)}@example.com`,
       ttl: '3600s',
     })
     const { page, problems, open } = await cast().signIn('owner', organization.uid)
-    const dialogs: readonly (readonly [string, string, string, string | undefined])[] = [
-      ['', 'Home', 'Create an organization', undefined],
-      ['', 'Home', 'User menu', undefined],
-      [`/folders/${folder.uid}`, long, 'Create a folder', undefined],
-      [`/folders/${folder.uid}`, long, 'Edit', undefined],
-      [`/folders/${folder.uid}`, long, 'Delete', undefined],
-      [`/folders/${folder.uid}?tab=repositories`, long, 'Create a repository', undefined],
-      [`/folders/${organization.uid}?tab=people`, organization.name, 'Grant a role', 'Choose Role'],
-      [`/folders/${folder.uid}?tab=people`, long, 'Invite', undefined],
-      [`/repos/${repo.uid}`, 'app', 'Edit', undefined],
-      [`/repos/${repo.uid}`, 'app', 'Delete', undefined],
+    const dialogs: readonly (readonly [name: string, path: string, heading: string, button: string])[] = [
+      ['home', '', 'Home', 'Create an organization'],
+      ['home', '', 'Home', 'User menu'],
+      ['folder', `/folders/${folder.uid}`, LONG, 'Create a folder'],
+      ['folder settings', `/folders/${folder.uid}?tab=settings`, LONG, 'Edit'],
+      ['folder settings', `/folders/${folder.uid}?tab=settings`, LONG, 'Delete'],
+      ['folder', `/folders/${folder.uid}?tab=repositories`, LONG, 'Create a repository'],
+      ['repository', `/repos/${repo.uid}?tab=settings`, 'app', 'Edit'],
+      ['repository', `/repos/${repo.uid}?tab=settings`, 'app', 'Delete'],
     ]
-    const pages: readonly (readonly [string, string])[] = [
-      ['', 'Home'],
-      ['/none', 'Not found'],
-      [`/folders/${organization.uid}`, organization.name],
-      [`/folders/${folder.uid}?tab=repositories`, long],
-      [`/folders/${folder.uid}?tab=people`, long],
-      [`/folders/${folder.uid}?tab=identities`, long],
-      [`/repos/${repo.uid}`, 'app'],
+    const pages: readonly (readonly [name: string, path: string, heading: string])[] = [
+      ['home', '', 'Home'],
+      ['not found', '/none', 'Not found'],
+      ['organization', `/folders/${organization.uid}`, organization.name],
+      ['repositories', `/folders/${folder.uid}?tab=repositories`, LONG],
+      ['people', `/folders/${folder.uid}?tab=people`, LONG],
+      ['identities', `/folders/${folder.uid}?tab=identities`, LONG],
+      ['repository', `/repos/${repo.uid}`, 'app'],
     ]
-    for (const [path, heading] of pages) {
+    for (const [name, path, heading] of pages) {
       await open(path, heading)
       await page.waitForLoadState('networkidle')
-      await assertAccessible(page, `console ${heading.slice(0, 8)} ${path.split('?')[1] ?? ''}`)
+      await assertAccessible(page, name)
     }
-    for (const [path, heading, button, opened] of dialogs) {
+    for (const [name, path, heading, button] of dialogs) {
       await page.setViewportSize({ width: 1280, height: 800 })
       await open(path, heading)
       await page.getByRole('button', { name: button, exact: true }).click()
-      if (opened !== undefined) await page.getByRole('button', { name: opened }).click()
-      await assertAccessible(page, `console ${heading.slice(0, 8)} ${button}`)
+      await assertAccessible(page, `${name} dialog ${button}`)
     }
     await page.setViewportSize({ width: 1280, height: 800 })
     await open('', 'Home')
     await page.keyboard.press('Control+k')
     await page.keyboard.type('below')
-    await page.getByRole('option').waitFor()
-    await assertAccessible(page, 'console search')
+    await page.getByRole('option').first().waitFor()
+    await assertAccessible(page, 'search')
     const viewer = await cast().signIn('viewer', organization.uid)
-    await viewer.open(`/folders/${folder.uid}?tab=people`, long)
+    await viewer.open(`/folders/${folder.uid}?tab=people`, LONG)
     await viewer.page.waitForLoadState('networkidle')
-    await assertAccessible(viewer.page, 'console people of a viewer')
+    await assertAccessible(viewer.page, 'people of a viewer')
     assert.deepEqual([...problems, ...viewer.problems], [])
   })
 })

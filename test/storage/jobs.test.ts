@@ -153,7 +153,8 @@ onEveryEngine('jobs', (opened) => {
     const runner = async () => (await readJob(opened(), kind))?.runner ?? ''
     await until(async () => (await runner()) !== '')
     await Promise.all([one?.stop(), two?.stop()])
-    assert.deepEqual(interrupted, [true])
+    // The second scheduler may have leased it between the two stops.
+    assert.ok(interrupted.length >= 1 && interrupted.every((one) => one), String(interrupted))
     const state = await readJob(opened(), kind)
     assert.deepEqual([state?.runner, Number(state?.lease_ms), Number(state?.due_ms)], ['', 0, dueMs])
   })

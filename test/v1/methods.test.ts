@@ -18,11 +18,8 @@ import { call } from '../support/api/rest.ts'
 
 const internal = 'internal to the public service'
 const noScim = 'does not implement'
-const noSboms = 'reads no SBOMs'
 const noCharts = 'does not read charts'
 const noScans = 'scans no images'
-const noPackages = 'does not look for packages'
-const notPublic = 'is not public'
 
 const noBuilds = 'builds no images'
 const noCopies = 'copies no images'
@@ -116,17 +113,17 @@ const table: readonly (readonly [service: string, method: string, binding: strin
   ['Registry', 'GetDeployment', 'get /registry/v1/repos/{repo_id=**}/deployment'],
   ['Registry', 'GetRegistrySettings', 'get /registry/v1/settings/{registry_id=**}'],
   ['Registry', 'UpdateRegistrySettings', 'put /registry/v1/settings/{registry_id=**}'],
-  ['Registry', 'GetSbom', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/sbom', noSboms],
+  ['Registry', 'GetSbom', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/sbom'],
   ['Registry', 'GetHelm', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/helm', noCharts],
   ['Registry', 'GetChart', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/chart', noCharts],
   ['Registry', 'ListChartsByImageRepo', 'get /registry/v1/repos/{repo_id=**}/chart-image-bindings', noCharts],
   ['Registry', 'GetImageConfig', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/imageconfig'],
   ['Registry', 'GetArchs', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/architectures'],
   ['Registry', 'GetSize', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/size'],
-  ['Registry', 'GetRawSbom', 'get /registry/v1/repos/{repo_id=**}/digest/{digest=*}/rawsbom', noSboms],
+  ['Registry', 'GetRawSbom', 'get /registry/v1/repos/{repo_id=**}/digest/{digest=*}/rawsbom'],
   ['Registry', 'GetVulnReport', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/vulnreport', noScans],
-  ['Registry', 'ListManifestMetadata', 'get /registry/v1/repos/{repo_id=**}/manifestmetdata', noPackages],
-  ['Registry', 'GetManifestDigestCount', 'get /registry/v1/digestcount/{parent_id=**}', notPublic],
+  ['Registry', 'ListManifestMetadata', 'get /registry/v1/repos/{repo_id=**}/manifestmetdata'],
+  ['Registry', 'GetManifestDigestCount', 'get /registry/v1/digestcount/{parent_id=**}'],
   ['Registry', 'ListBuildReports', 'get /registry/v1/buildreports', noBuilds],
   ['Registry', 'GetBuildStatus', 'get /registry/v1/buildstatus', noBuilds],
   ['Registry', 'GetUpdateStatus', 'get /registry/v1/repos/{repo_id=**}:updatestatus', noCopies],

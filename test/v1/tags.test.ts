@@ -150,6 +150,7 @@ onEveryDatabase('tags of version 1', (cast) => {
       uid: id,
       since_ms: Number(first) - n - 1,
       digest: a,
+      actor: '',
     }))
     for (let at = 0; at < older.length; at += 200)
       await kysely

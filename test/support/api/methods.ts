@@ -36,7 +36,10 @@ export function restRequestOf(
   const { pattern } = getOption(method, http)
   if (typeof pattern.value !== 'string') throw new Error(`${method} has no HTTP binding`)
   const verb = pattern.case?.toUpperCase() ?? ''
-  return { verb, path: pattern.value.replace(/\{digest(=\*)?\}/, 'sha256:00').replace(/\{[^}]*\}/g, uid) }
+  return {
+    verb,
+    path: pattern.value.replace(/\{(?:digest|reference)(=\*)?\}/, 'sha256:00').replace(/\{[^}]*\}/g, uid),
+  }
 }
 
 /** The least request whose scope is `uid`, as an initializer of the method's input. */

@@ -1,4 +1,12 @@
-import { create, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf'
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  type Message,
+  ScalarType,
+} from '@bufbuild/protobuf'
 import fc from 'fast-check'
 
 const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
@@ -57,6 +65,11 @@ export function randomMessage(desc: DescMessage, depth = 2): fc.Arbitrary<Messag
         .array(fc.stringMatching(/^[a-z]{1,5}(_[a-z]{1,5}){0,2}(\.[a-z]{1,5}){0,2}$/), { maxLength: 3 })
         .map((paths) => create(desc, { paths } as never))
   }
+  if (desc.typeName === 'google.protobuf.Value')
+    return fc
+      .jsonValue({ maxDepth: depth })
+      .filter((json) => !JSON.stringify(json).includes('__proto__') && !Object.is(json, -0))
+      .map((json) => fromJson(desc, json as JsonValue))
   if (depth === 0) return fc.constant(create(desc))
   const members: Record<string, fc.Arbitrary<unknown>> = {}
   for (const member of desc.members) {

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { capabilityByName } from '@berth/contract/capabilities.ts'
+import { PolicyMode } from '@berth/contract/gen/chainguard/platform/policies/v1/modes_pb.js'
+import { ExpressionType } from '@berth/contract/gen/chainguard/platform/policies/v1/policies_pb.js'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { TestBerth } from '../server/test-berth.ts'
@@ -89,6 +91,17 @@ export async function createTenant(
   const newAssociation = async (of: string) =>
     (await iam(`accountAssociations/${of}`, { name: newName(), amazon: { account: '123456789012' } }))
       .uid as string
+  const policiesAt = (path: string, body: object) =>
+    createResource(berth, `/policies/v1/${path}/${organization}`, body).then(({ id }) => id as string)
+  const newPolicy = () => policiesAt('policies', { name: newName(), description: mark, expression: 'true' })
+  // Dry runs: pulls of other tests must not fail.
+  const newBinding = () => policiesAt('bindings', { policy: 'contents-known', mode: 'POLICY_MODE_DRY_RUN' })
+  const newOverride = () =>
+    policiesAt('overrides', {
+      policyId: 'contents-known',
+      digest: `sha256:${randomBytes(32).toString('hex')}`,
+      reason: mark,
+    })
   const uids = {
     organization,
     group,
@@ -131,6 +144,25 @@ export async function createTenant(
     'Identities.DeleteIdentity': async () => ({ uid: await newIdentity() }),
     'Identities.LookupIdentity': () => ({ issuer: 'https://ci.example.com', subject: 'x' }),
     'Identities.UpdateIdentityMetadata': () => ({ identityMetadata: { jobTitle: 'engineer' } }),
+    'Policies.CreatePolicy': () => ({ parentId: organization, policy: named({ expression: 'true' }) }),
+    'Policies.UpdatePolicy': async () => ({ id: await newPolicy(), ...named({ expression: 'false' }) }),
+    'Policies.DeletePolicy': async () => ({ id: await newPolicy() }),
+    'Policies.ValidatePolicy': () => ({ expression: 'true', type: ExpressionType.CEL }),
+    'Bindings.CreateBinding': () => ({
+      parentId: organization,
+      binding: { policy: 'contents-known', mode: PolicyMode.DRY_RUN },
+    }),
+    'Bindings.UpdateBinding': async () => ({ id: await newBinding(), mode: PolicyMode.DRY_RUN }),
+    'Bindings.DeleteBinding': async () => ({ id: await newBinding() }),
+    'Overrides.CreateOverride': () => ({
+      parentId: organization,
+      override: {
+        policyId: 'contents-known',
+        digest: `sha256:${randomBytes(32).toString('hex')}`,
+        reason: mark,
+      },
+    }),
+    'Overrides.DeleteOverride': async () => ({ id: await newOverride() }),
     'Advisories.GetAdvisory': () => ({ uid: uids.advisory }),
     'AdvisoryDocuments.GetAdvisoryDocuments': () => ({ parent: organization }),
     'AdvisoryDocuments.GetAdvisorySources': () => ({ uid: uids.advisory }),
@@ -152,6 +184,11 @@ export async function createTenant(
     'AdvisoryDocuments.DeleteAdvisoryDocuments': () => ({ parent: organization, format: 'osv', ids: ['x'] }),
     // Not a token, so no issuer is contacted.
     'Explain.ExplainExchange': () => ({ identity, token: 'x' }),
+    'Access.FindMembers': () => ({ uid: organization }),
+    'Access.WhoCan': () => ({ uid: repo, capability: 'repo.create' }),
+    'Access.ExplainAccess': () => ({ uid: repo, identity, capability: 'repo.create' }),
+    'Access.FindCandidates': () => ({ uid: organization }),
+    'Access.CountRoleUses': () => ({ uid: organization }),
     'Roles.GetRole': () => ({ uid: role }),
     'Roles.CreateRole': () => ({
       parent: organization,
@@ -228,6 +265,8 @@ export async function createTenant(
     'Tags.GetTag': () => ({ uid: uids.tag }),
     'Tags.CreateTag': () => ({ parent: repo, tag: named({ digest }) }),
     'Tags.DeleteTag': async () => ({ uid: await newTag() }),
+    'Search.SearchResources': () => ({ text: mark }),
+    'Search.LookupResources': () => ({ uids: [organization, repo] }),
     'Audit.GetAuditEvent': async () => {
       const query = `uidp.descendants_of=${organization}&page_size=1&code=0`
       const { body } = await call('GET', `${berth.url}/audit/v1/events?${query}`, { token: berth.token })
@@ -237,13 +276,40 @@ export async function createTenant(
     'Auth.Delete': () => ({ id: randomBytes(20).toString('hex') }),
     'Images.GetArchitectures': () => ({ repoUid: repo, digest }),
     'Images.GetSize': () => ({ repoUid: repo, digest }),
+    'RepoTags.ListRepoTags': () => ({ uid: repo }),
+    'RepoTags.GetTagDetails': () => ({ uid: uids.tag }),
+    'TagHistory.ListTagHistory': () => ({ uid: uids.tag }),
+    // The digest that it has: others need an image.
+    'TagHistory.MoveTag': () => ({ uid: uids.tag, digest }),
+    'RepoTags.PreviewTagDeletion': () => ({ uid: repo, tagUids: [uids.tag] }),
+    'RepoTags.DeleteRepoTags': async () => ({ uid: repo, tagUids: [await newTag()] }),
+    'Visibility.GetVisibility': () => ({ uid: repo }),
     'RepoPolicies.GetRepoPolicy': () => ({ uid: repo }),
     'RepoPolicies.UpdateRepoPolicy': () => ({
       repoPolicy: { uid: repo, immutableTags: { patterns: [`never-${newName()}`] } },
     }),
     'RepoPolicies.PreviewRetention': () => ({ uid: repo }),
+    'RepoSummaries.GetRepoSummary': () => ({ uid: repo }),
+    'Manifests.ListManifests': () => ({ uid: repo }),
+    'Manifests.GetManifest': () => ({ uid: repo, digest }),
+    'Manifests.DeleteManifest': () => ({ uid: repo, digest }),
+    'Referrers.ListReferrers': () => ({ uid: repo, digest }),
+    'ImageContents.GetImageContents': () => ({ uid: repo, reference: digest }),
+    'ImageContents.ListImagePackages': () => ({ uid: repo, reference: digest }),
+    'ImageContents.GetImageSbom': () => ({ uid: repo, reference: digest }),
+    'ImageContents.CompareImagePackages': () => ({ uid: repo, reference: digest, otherReference: digest }),
+    'ImageContents.ReadImageAgain': () => ({ uid: repo, reference: digest }),
+    'Findings.ListImageFindings': () => ({ uid: repo, digest }),
+    'Findings.CompareImageFindings': () => ({ uid: repo, baseDigest: digest, digest }),
+    'Findings.GetImageReport': () => ({ uid: repo, reference: digest, format: 1 }),
+    'AffectedImages.ListAffectedImages': () => ({ uid: organization, vulnerability: 'CVE-2025-0001' }),
+    'PackageImages.ListPackageImages': () => ({ uid: repo, name: 'musl' }),
     'Manifests.PreviewUntaggedManifests': () => ({ uid: repo }),
     'Manifests.DeleteUntaggedManifests': () => ({ uid: repo }),
+    'Usage.GetUsage': () => ({ uid: organization }),
+    'Usage.GetUsageHistory': () => ({ uid: organization }),
+    'Usage.GetRepoUsageHistory': () => ({ uid: repo }),
+    'Usage.GetTopRepos': () => ({ uid: organization }),
     'RepoPolicies.ApplyRetention': async () => {
       const uid = await newRepo()
       await call('PATCH', `${berth.url}/registry/v2beta1/repos/${uid}/policy`, {
@@ -252,6 +318,26 @@ export async function createTenant(
       })
       return { uid }
     },
+  }
+  // For the operator alone: of nothing, so that nothing changes for the other callers.
+  const unknown = { uid: 'f'.repeat(40) }
+  const operator: typeof requests = {
+    'OperatorAccounts.CreateAccount': () => ({ email: `${newName()}@example.com` }),
+    'OperatorAccounts.ResetAccountPassword': () => unknown,
+    'OperatorAccounts.SuspendAccount': () => unknown,
+    'OperatorAccounts.ActivateAccount': () => unknown,
+    'OperatorAccounts.DeleteAccount': () => unknown,
+    'OperatorOrganizations.SuspendOrganization': () => unknown,
+    'OperatorOrganizations.ActivateOrganization': () => unknown,
+    'OperatorOrganizations.SetOrganizationLimits': () => ({
+      ...unknown,
+      limits: [{ kind: 'repos', max: 1n }],
+    }),
+    'OperatorSessions.EndSession': () => ({ id: 'none' }),
+    'OperatorSessions.EndIdentitySessions': () => ({ identityUid: identity }),
+    'OperatorStorage.GetStorageRun': () => ({ id: 'none' }),
+    'OperatorStorage.StartStorageRun': () => ({ kind: 1, dryRun: true }),
+    'OperatorStorage.CancelStorageRun': () => ({ id: 'none' }),
   }
   const replaced = (id: string, more: object = {}) =>
     named({ id, description: `${mark} ${newName()}`, ...more })
@@ -360,7 +446,7 @@ export async function createTenant(
     organization,
     uids: { ...uids, ...derivedUids },
     requestOf(method) {
-      const request = requests[shortName(method)] ?? older[shortName(method)]
+      const request = requests[shortName(method)] ?? operator[shortName(method)] ?? older[shortName(method)]
       if (request !== undefined) return request()
       const resource = resourceOf(method)
       return resource && isDerived(resource)

@@ -1,4 +1,4 @@
-import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf'
+import { create, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf'
 
 /** The texts in a type of requests, for tests that put something into each. */
 
@@ -63,6 +63,7 @@ function firstEntry(held: unknown, { fieldKind }: DescField): object {
 function wrapValue(field: DescField, value: unknown, isKey: boolean): unknown {
   if (field.fieldKind === 'list') return [value]
   if (field.fieldKind !== 'map') return value
+  if (isKey && field.message !== undefined) return { [value as string]: create(field.message) }
   if (isKey) return { [value as string]: field.scalar === ScalarType.STRING ? 'x' : 1 }
   return { [field.mapKey === ScalarType.STRING ? 'INGESTER' : '1']: value }
 }

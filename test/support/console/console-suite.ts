@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core'
 import { type Api, apiOf, managedRole, newName } from '../api/api-fixture.ts'
 import { startBrowser, withoutBrowser } from '../browser/chromium.ts'
 import { databases } from '../database/databases.ts'
-import { startTestBerth, type TestBerth } from '../server/test-berth.ts'
+import { startTestBerth, type TestBerth, type TestBerthOptions } from '../server/test-berth.ts'
 import { createPerson } from '../signin/accounts.ts'
 import { type ConsolePage, openConsole } from './console-page.ts'
 
@@ -20,13 +20,17 @@ export interface ConsoleFixture {
 }
 
 /** One database: the pages see the API only, which is tested with every one. */
-export function consoleSuite(title: string, suite: (cast: () => ConsoleFixture) => void): void {
+export function consoleSuite(
+  title: string,
+  suite: (cast: () => ConsoleFixture) => void,
+  options: TestBerthOptions = {},
+): void {
   const [database] = databases
   if (database === undefined) throw new Error('no database')
   describe(title, { skip: withoutBrowser }, () => {
     let cast: ConsoleFixture | undefined
     before(async () => {
-      const berth = await startTestBerth(database)
+      const berth = await startTestBerth(database, options)
       const chromium = await startBrowser()
       const admin = apiOf(berth, berth.token)
       cast = {

@@ -45,7 +45,11 @@ const values: Readonly<
     role_uid: randomBytes(20).toString('hex'),
   }),
   external_group_role_mappings: ({ name }) => ({ external_group_id: name }),
-  group_invites: () => ({ expires_ms: BASE_MS, key_id: randomBytes(8).toString('hex') }),
+  group_invites: () => ({
+    expires_ms: BASE_MS,
+    key_id: randomBytes(8).toString('hex'),
+    role_uid: randomBytes(20).toString('hex'),
+  }),
   tags: () => ({ bundles: '[]' }),
   advisories: ({ uid, name, updated }) => ({
     advisory_id: name,

@@ -112,7 +112,13 @@ async function launch(t: Cleanup, directory: string, data: string): Promise<OwnP
   )
   const ended = once(server, 'close')
   const signal = (name: NodeJS.Signals) => {
-    for (const pid of [server.pid ?? 0, ...childrenOf(server.pid ?? 0)]) process.kill(pid, name)
+    for (const pid of [server.pid ?? 0, ...childrenOf(server.pid ?? 0)])
+      try {
+        process.kill(pid, name)
+      } catch (error) {
+        // Sessions end by themselves meanwhile.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+      }
   }
   const kill = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 
-/** Just enough DER (X.690) to write one certificate. */
-function der(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+/** Just enough DER (X.690) to write certificates. */
+export function der(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(contents)
   const length =
     body.length < 0x80
@@ -12,19 +12,19 @@ function der(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tag, ...length]), body])
 }
 
-const sequence = (...contents: readonly Uint8Array[]) => der(0x30, ...contents)
-const set = (...contents: readonly Uint8Array[]) => der(0x31, ...contents)
-const integer = (value: number) => der(0x02, Buffer.from([value]))
-const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'))
-const utf8 = (text: string) => der(0x0c, Buffer.from(text))
-const octets = (bytes: Uint8Array) => der(0x04, bytes)
-const bits = (bytes: Uint8Array) => der(0x03, Buffer.from([0]), bytes)
-const utcTime = (date: Date) =>
+export const sequence = (...contents: readonly Uint8Array[]) => der(0x30, ...contents)
+export const set = (...contents: readonly Uint8Array[]) => der(0x31, ...contents)
+export const integer = (value: number) => der(0x02, Buffer.from([value]))
+export const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'))
+export const utf8 = (text: string) => der(0x0c, Buffer.from(text))
+export const octets = (bytes: Uint8Array) => der(0x04, bytes)
+export const bits = (bytes: Uint8Array) => der(0x03, Buffer.from([0]), bytes)
+export const utcTime = (date: Date) =>
   der(0x17, Buffer.from(`${date.toISOString().slice(2, 19).replace(/[-:T]/g, '')}Z`))
 
-const commonName = '550403'
-const subjectAltName = '551d11'
-const ecdsaWithSha256 = '2a8648ce3d040302'
+export const commonName = '550403'
+export const subjectAltName = '551d11'
+export const ecdsaWithSha256 = '2a8648ce3d040302'
 
 /**
  * A self-signed certificate (RFC 5280) for `localhost` and 127.0.0.1 on a fresh P-256 key, valid for a day. Both are

@@ -27,6 +27,7 @@ export interface TestBerth {
       audiences?: string[]
       capabilities?: bigint
       session?: string
+      isFromServer?: true
     },
   ): Promise<string>
   /** What the server logged as errors, for tests that expect some. */
@@ -67,21 +68,25 @@ export async function startTestBerth(
   const berth = await startBerth(read.config, log, {
     clock: () => Date.now() + offsetMs,
     ...openDb,
-    // Feeds are read where a test is about that: what else it looks at must not change by itself.
+    // Feeds and images are read where a test is about that: what else it looks at must not change by itself.
     feeds: { pollMs: NEVER_MS },
     garbageCollection: { pollMs: NEVER_MS },
     retention: { pollMs: NEVER_MS },
+    contents: { pollMs: NEVER_MS, sweepIntervalMs: NEVER_MS },
+    findingsPollMs: NEVER_MS,
+    signaturesPollMs: NEVER_MS,
     ...parts,
   })
   const { organization, identity } = await bootstrap(berth.installation, undefined)
   const tokens = berth.installation.tokensFor(berth.addresses)
   const tokenOf: TestBerth['tokenOf'] = async (uid, options = {}) => {
-    const { audiences, scopes, capabilities, session } = options
+    const { audiences, scopes, capabilities, session, isFromServer } = options
     const request = { identity: uid, audiences: audiences ?? [berth.addresses.baseUrl] }
     const narrowed = {
       ...request,
       ...(scopes && { scopes }),
       ...(session && { session }),
+      ...(isFromServer && { isFromServer }),
       ...(capabilities !== undefined && { capabilities: capabilities as never }),
     }
     return (await tokens.issue(narrowed)).token
@@ -92,7 +97,7 @@ export async function startTestBerth(
     berth,
     organization: organization.uid,
     owner: identity.uid,
-    token: await tokenOf(identity.uid),
+    token: await tokenOf(identity.uid, { isFromServer: true }),
     tokenOf,
     errors,
     warnings,

@@ -9,6 +9,8 @@ const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'u
 const SETTLED = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
   .then(() => Promise.allSettled(document.getAnimations().map(({ finished }) => finished)))
   .then(() => undefined)`
+/** The announcements of React Aria are invisible, and name elements that may be gone. */
+const EXCLUDED = ['[data-live-announcer]']
 const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
 interface AxeResult {
@@ -18,26 +20,55 @@ interface AxeResult {
   }[]
 }
 
-/** Fails on violations of axe, and if the page scrolls horizontally, at 375 and 1280 pixels, light and dark. */
-export async function assertAccessible(page: Page, name: string): Promise<void> {
-  for (const width of [1280, 375])
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.setViewportSize({ width, height: 800 })
-      await page.emulateMedia({ colorScheme })
-      const look = `${name}, ${width} pixels, ${colorScheme}`
-      await page.evaluate(SETTLED)
-      await page.evaluate(axe)
-      const { violations } = await page.evaluate<AxeResult>('axe.run({ resultTypes: ["violations"] })')
-      assert.deepEqual(
-        violations.flatMap(({ id, nodes }) =>
-          nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`),
-        ),
-        [],
-        look,
-      )
-      assert.equal(await page.evaluate(OVERFLOW), 0, `${look} scrolls horizontally`)
-      const directory = process.env['BERTH_TEST_SCREENSHOTS']
-      const file = `${name.replaceAll(/\W+/g, '-')}-${width}-${colorScheme}.png`
-      if (directory !== undefined) await page.screenshot({ path: `${directory}/${file}`, fullPage: true })
-    }
+/** One look at a page: `rules` of axe, by default all. */
+interface Look {
+  readonly width: number
+  readonly colorScheme: 'light' | 'dark'
+  readonly rules?: 'color-contrast' | 'none'
+}
+
+const WIDTHS = [1280, 768, 375]
+
+/** What differs between looks: colors by the scheme, layout and what is hidden by the width. `npm run shots` and `BERTH_TEST_AXE=all` check all. */
+const looks: readonly Look[] =
+  process.env['BERTH_TEST_AXE'] === 'all' || process.env['BERTH_TEST_SCREENSHOTS'] !== undefined
+    ? WIDTHS.flatMap((width) => (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })))
+    : [
+        { width: 1280, colorScheme: 'light' },
+        { width: 1280, colorScheme: 'dark', rules: 'color-contrast' },
+        { width: 768, colorScheme: 'dark', rules: 'none' },
+        { width: 375, colorScheme: 'light' },
+      ]
+
+/**
+ * Fails on violations of axe, and if the page scrolls horizontally, at 375, 768 and 1280 pixels, light and dark. `within`: a selector of the
+ * part to check, for pages whose rest another test checks.
+ */
+export async function assertAccessible(page: Page, name: string, within = 'html'): Promise<void> {
+  for (const { width, colorScheme, rules } of looks) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.emulateMedia({ colorScheme })
+    const look = `${name}, ${width} pixels, ${colorScheme}`
+    await page.evaluate(SETTLED)
+    if (rules !== 'none') assert.deepEqual(await violationsOf(page, within, rules), [], look)
+    assert.equal(await page.evaluate(OVERFLOW), 0, `${look} scrolls horizontally`)
+    const directory = process.env['BERTH_TEST_SCREENSHOTS']
+    const file = `${name.replaceAll(/\W+/g, '-')}-${width}-${colorScheme}.png`
+    if (directory !== undefined) await page.screenshot({ path: `${directory}/${file}`, fullPage: true })
+  }
+}
+
+async function violationsOf(
+  page: Page,
+  within: string,
+  rule: string | undefined,
+): Promise<readonly string[]> {
+  if (await page.evaluate('window.axe === undefined')) await page.evaluate(axe)
+  const options = { resultTypes: ['violations'], ...(rule !== undefined && { runOnly: [rule] }) }
+  const context = { include: [within], exclude: EXCLUDED }
+  const run = `axe.run(${JSON.stringify(context)}, ${JSON.stringify(options)})`
+  const { violations } = await page.evaluate<AxeResult>(run)
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`),
+  )
 }

@@ -127,7 +127,8 @@ export function providerFlows(kind: ProviderKind, database: Pick<TestDatabase, '
         const page = await browser.open(withQuery('/sign-in/provider', { organization: name }))
         const account = await signIn(browser, page)
         assert.equal(account.path, '/', account.text)
-        assert.ok(account.text.includes(person().email), account.text)
+        const { text } = await browser.open('/account')
+        assert.ok(text.includes(person().email), text)
       },
     )
 

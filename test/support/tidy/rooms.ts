@@ -114,10 +114,69 @@ export const rooms: readonly Room[] = [
     ],
   },
   {
+    name: 'contents',
+    holds: 'what images contain: reading SBOMs and layers, packages, and their API',
+    uses: ['config', 'runtime', 'api', 'pipeline', 'storage', 'iam', 'registry'],
+    libraries: ['kysely', 'packageurl-js'],
+  },
+  {
+    name: 'policies',
+    holds:
+      'policies at pull: system policies, expressions, facts about images, bindings, overrides, decisions',
+    uses: ['config', 'api', 'pipeline', 'storage', 'tokens', 'iam', 'registry'],
+    libraries: ['@bufbuild/cel', 'lru-cache'],
+  },
+  {
+    name: 'signatures',
+    holds: 'signatures of images: verifiers of groups, the formats of cosign, sigstore and Notation',
+    uses: ['config', 'runtime', 'api', 'pipeline', 'storage', 'tokens', 'iam', 'registry', 'policies'],
+    libraries: ['@sigstore/bundle', '@sigstore/core', '@sigstore/verify', 'cborg', 'jose', 'lru-cache'],
+  },
+  {
     name: 'advisories',
     holds: 'advisories: services, import, search, feeds, publication',
     uses: ['config', 'runtime', 'api', 'pipeline', 'port', 'gateway', 'storage', 'iam'],
     libraries: ['kysely', 'lru-cache', 'packageurl-js'],
+  },
+  {
+    name: 'findings',
+    holds: 'vulnerabilities of images: packages matched with advisories',
+    uses: [
+      'config',
+      'runtime',
+      'api',
+      'pipeline',
+      'storage',
+      'iam',
+      'registry',
+      'contents',
+      'policies',
+      'advisories',
+    ],
+    libraries: [],
+  },
+  {
+    name: 'osv',
+    holds: "OSV's API: queries of scanners about packages, answered from advisories",
+    uses: [
+      'config',
+      'runtime',
+      'api',
+      'pipeline',
+      'port',
+      'gateway',
+      'storage',
+      'iam',
+      'advisories',
+      'findings',
+    ],
+    libraries: [],
+  },
+  {
+    name: 'search',
+    holds: 'search over all resources, and names by UID',
+    uses: ['config', 'api', 'pipeline', 'storage', 'iam', 'advisories'],
+    libraries: [],
   },
   {
     name: 'signin',
@@ -137,7 +196,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'v1',
     holds: 'version 1 of the API, mapped to the newer methods',
-    uses: ['config', 'api', 'pipeline', 'storage', 'iam', 'registry'],
+    uses: ['config', 'api', 'pipeline', 'storage', 'iam', 'registry', 'contents'],
     libraries: [],
   },
   {
@@ -170,7 +229,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'operator',
-    holds: 'what operators do on the server itself: bootstrap, keys, sessions, backup, check',
+    holds: 'what operators do, by command and by API: bootstrap, accounts, keys, sessions, backup, check',
     uses: [
       'config',
       'runtime',
@@ -205,11 +264,18 @@ export const rooms: readonly Room[] = [
       'tokens',
       'iam',
       'registry',
+      'contents',
+      'policies',
+      'signatures',
       'advisories',
+      'findings',
+      'osv',
+      'search',
       'signin',
       'v1',
       'installation',
       'reference',
+      'operator',
     ],
     libraries: [],
   },
@@ -254,14 +320,30 @@ export const packages: Readonly<
   },
   look: { holds: 'the look of web pages: design tokens, base style rules and icon', uses: [] },
   client: { holds: 'the published client of the REST API, for browsers and Node', uses: [] },
-  console: { holds: 'the web console, built into files that the server sends', uses: ['client', 'look'] },
+  workloads: {
+    holds: 'workload identities: rules of platforms, workflows and pull tokens; for browsers and Node',
+    uses: ['client'],
+  },
+  'package-versions': {
+    holds: 'the version order of package ecosystems and the ranges of OSV, without I/O',
+    uses: [],
+  },
+  'image-contents': {
+    holds:
+      'packages of images: readers of SBOMs, layers and package databases, writers of SPDX and CycloneDX',
+    uses: ['package-versions', 'advisory-formats', 'contract'],
+  },
+  console: {
+    holds: 'the web console, built into files that the server sends',
+    uses: ['client', 'look', 'workloads', 'advisory-formats'],
+  },
   cli: {
     holds: 'the command line, and the client of OCI registries',
-    uses: ['client', 'contract', 'look', 'advisory-formats'],
+    uses: ['client', 'contract', 'look', 'workloads', 'advisory-formats'],
   },
   server: {
     holds: 'the server, and the commands of its operator',
-    uses: ['contract', 'look', 'advisory-formats', 'cli'],
+    uses: ['contract', 'look', 'advisory-formats', 'package-versions', 'image-contents', 'cli'],
   },
 }
 

@@ -1,0 +1,416 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { FindingsService } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
+import { readScannerReport } from '@berth/image-contents/reports/read-scanner-report.ts'
+import { pack } from 'tar-stream'
+import {
+  type Api,
+  type ApiFixture,
+  assertError,
+  invalidFieldError,
+  newName,
+  notFoundError,
+  onEveryDatabase,
+  permissionDeniedError,
+} from '../support/api/api-fixture.ts'
+import { policiesOf } from '../support/api/policies.ts'
+import { sbomProblems } from '../support/contents/sbom-schemas.ts'
+import { layeredImage } from '../support/registry/layered-image.ts'
+import { createRegistryFixture, digest, pushImage } from '../support/registry/registry.ts'
+
+/** Vulnerabilities of images, from the push of an image and the import of advisories. */
+
+/** biome-ignore lint/suspicious/noExplicitAny: JSON of the API. */
+type Json = any
+
+async function layerWith(files: Readonly<Record<string, string>>): Promise<Buffer> {
+  const tar = pack()
+  for (const [name, content] of Object.entries(files)) tar.entry({ name }, content)
+  tar.finalize()
+  const parts: Buffer[] = []
+  for await (const part of tar) parts.push(part as Buffer)
+  return gzipSync(Buffer.concat(parts))
+}
+
+/** An image of Alpine 3.19 with apk packages, and npm packages. */
+async function imageWith(apk: Readonly<Record<string, string>>, npm: Readonly<Record<string, string>> = {}) {
+  const installed = Object.entries(apk)
+    .map(([name, version]) => `P:${name}\nV:${version}\nA:x86_64\no:openssl\nL:MIT\n\n`)
+    .join('')
+  const files: Record<string, string> = {
+    'etc/os-release': 'ID=alpine\nVERSION_ID=3.19.1\nPRETTY_NAME="Alpine Linux v3.19"\n',
+    'lib/apk/db/installed': installed,
+  }
+  for (const [name, version] of Object.entries(npm))
+    files[`app/node_modules/${name}/package.json`] = JSON.stringify({ name, version })
+  return layeredImage({ layers: [{ bytes: await layerWith(files), createdBy: newName('layer') }] })
+}
+
+const osv = (id: string, ecosystem: string, name: string, fixed: string, more: object = {}) => ({
+  name: `${id}.json`,
+  content: Buffer.from(
+    JSON.stringify({
+      schema_version: '1.6.0',
+      id,
+      modified: '2024-01-02T00:00:00Z',
+      affected: [
+        {
+          package: { ecosystem, name },
+          ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed }] }],
+        },
+      ],
+      ...more,
+    }),
+  ).toString('base64'),
+})
+
+const CRITICAL = 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H'
+const path = 'vulnerabilities/imageFindings'
+
+/** Reads a path with a query, as text. */
+function read(api: Api, address: string) {
+  const [path = '', query = ''] = address.split('?')
+  const parameters = new URLSearchParams(query)
+  return api.get(
+    path,
+    Object.fromEntries([...new Set(parameters.keys())].map((name) => [name, parameters.getAll(name)])),
+  )
+}
+
+async function until<T>(read: () => Promise<T>, isDone: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await read()
+    if (isDone(value)) return value
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function setUp(cast: ApiFixture) {
+  const fixture = await createRegistryFixture(cast)
+  const { api: importer } = await fixture.organization.member('advisories.admin')
+  const viewer = await fixture.organization.member('viewer')
+  const importAll = async (...documents: Json[]) => {
+    const { body } = await importer.post(`vulnerabilities/advisories/${fixture.root}:importDocuments`, {
+      documents,
+    })
+    for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
+  }
+  const repoUid = async () => {
+    const [, name] = fixture.name.split('/')
+    const { body } = await read(viewer.api, `registry/repos?name=${name}`)
+    return body.repos[0].uid as string
+  }
+  const list = async (repo: string, query: string, api: Api = viewer.api): Promise<Json> => {
+    const { status, body, text } = await read(api, `${path}/${repo}?${query}`)
+    assert.equal(status, 200, text)
+    return body
+  }
+  const matched = (repo: string, query: string) =>
+    until(
+      () => list(repo, query),
+      (body) => body.matched === true,
+    )
+  return { ...fixture, importAll, repoUid, list, matched, viewer }
+}
+
+const line = ({ vulnerability, purl, state, severity, fixedVersion }: Json) =>
+  [
+    vulnerability,
+    purl.split('?')[0],
+    state.replace('STATE_', ''),
+    severity.replace('SEVERITY_', ''),
+    fixedVersion,
+  ]
+    .join(' ')
+    .trim()
+
+onEveryDatabase(
+  'findings',
+  (cast) => {
+    test('an image has the findings of its packages, with counts and coverage', async () => {
+      const { importAll, name, owner, repoUid, matched, list } = await setUp(cast())
+      await importAll(
+        osv('CVE-2024-0001', 'Alpine:v3.19', 'openssl', '3.1.4-r5', {
+          severity: [{ type: 'CVSS_V3', score: CRITICAL }],
+        }),
+        osv('CVE-2024-0002', 'Alpine:v3.18', 'openssl', '9.0.0-r0'),
+        osv('CVE-2024-0003', 'Alpine:v3.19', 'openssl', '3.1.4-r1'),
+      )
+      const image = await pushImage(
+        owner,
+        name,
+        await imageWith({ libcrypto3: '3.1.4-r4', libssl3: '3.1.4-r4' }, { 'left-pad': '1.0.0' }),
+        'v1',
+      )
+      const repo = await repoUid()
+      const found = await matched(repo, 'tag=v1')
+      assert.deepEqual(found.findings.map(line).sort(), [
+        'CVE-2024-0001 pkg:apk/alpine/libcrypto3@3.1.4-r4 AFFECTED CRITICAL 3.1.4-r5',
+        'CVE-2024-0001 pkg:apk/alpine/libssl3@3.1.4-r4 AFFECTED CRITICAL 3.1.4-r5',
+      ])
+      assert.equal(found.findings[0].score, 9.8)
+      assert.deepEqual(found.counts, [{ state: 'STATE_AFFECTED', severity: 'SEVERITY_CRITICAL', count: '2' }])
+      assert.equal(found.totalCount, '2')
+      assert.equal(found.digest, image.digest)
+      assert.equal(found.contentsState, 'read')
+      assert.deepEqual(found.coverage, [
+        { ecosystem: 'Alpine:3.19.1', packageCount: '2', covered: true },
+        { ecosystem: 'npm', packageCount: '1', covered: false },
+      ])
+      assert.ok(Date.parse(found.advisoriesTime) > 0)
+      // The same by digest, in pages, and with filters.
+      const first = await list(repo, `digest=${image.digest}&page_size=1`)
+      const second = await list(repo, `digest=${image.digest}&page_size=1&page_token=${first.nextPageToken}`)
+      assert.deepEqual([...first.findings, ...second.findings], found.findings)
+      assert.equal(second.nextPageToken, '')
+      for (const [filter, total] of [
+        ['states=STATE_AFFECTED', '2'],
+        ['states=STATE_NOT_AFFECTED', '0'],
+        ['severities=SEVERITY_CRITICAL&severities=SEVERITY_LOW', '2'],
+        ['severities=SEVERITY_LOW', '0'],
+        ['vulnerability=CVE-2024-0001', '2'],
+        ['vulnerability=CVE-2024-0003', '0'],
+      ])
+        assert.equal((await list(repo, `tag=v1&${filter}`)).totalCount, total, filter)
+    })
+
+    test('a report has the findings with what advisories say, and needs a format', async () => {
+      const { importAll, name, owner, repoUid, matched, viewer } = await setUp(cast())
+      await importAll(
+        osv('CVE-2024-0001', 'Alpine:v3.19', 'openssl', '3.1.4-r5', {
+          severity: [{ type: 'CVSS_V3', score: CRITICAL }],
+          summary: 'Overflow',
+          details: 'Two\nlines',
+          references: [{ type: 'WEB', url: 'https://example.com/1' }],
+        }),
+      )
+      await pushImage(owner, name, await imageWith({ libssl3: '3.1.4-r4' }, { 'left-pad': '1.0.0' }), 'v1')
+      const repo = await repoUid()
+      await matched(repo, 'tag=v1')
+      const get = (query: string) => read(viewer.api, `${path}/${repo}:report?${query}`)
+      for (const [format, version] of [
+        ['REPORT_FORMAT_SARIF', 'sarif-2.1.0'],
+        ['REPORT_FORMAT_CYCLONEDX', 'cyclonedx-1.6'],
+      ] as const) {
+        const { status, body, text } = await get(`reference=v1&format=${format}`)
+        assert.equal(status, 200, text)
+        assert.equal(body.format, version)
+        assert.equal(sbomProblems(version, body.report), '')
+        const { vulnerabilities } = readScannerReport(Buffer.from(body.report))
+        assert.deepEqual(
+          vulnerabilities.map(({ id, description, details, cvss }) => ({ id, description, details, cvss })),
+          [
+            {
+              id: 'CVE-2024-0001',
+              description: 'Overflow',
+              details: 'Two\nlines',
+              cvss: [{ score: CRITICAL, version: '3.1' }],
+            },
+          ],
+        )
+        assert.match(body.report, /https:\/\/example\.com\/1/)
+        // The repo is named as people do.
+        assert.match(body.report, new RegExp(name.split('/')[1] ?? '-'))
+      }
+      assertError(await get('reference=v1'), invalidFieldError('format'))
+      assertError(
+        await get('reference=none&format=REPORT_FORMAT_SARIF'),
+        notFoundError('registry.chainguard.dev/Manifest', 'none'),
+      )
+    })
+
+    test('policies at pull know packages, licenses and vulnerabilities, and never take missing data for none', async () => {
+      const { importAll, name, owner, repoUid, matched, organization, root } = await setUp(cast())
+      await importAll(
+        osv('CVE-2024-0011', 'Alpine:v3.19', 'openssl', '3.1.4-r5', {
+          severity: [{ type: 'CVSS_V3', score: CRITICAL }],
+        }),
+      )
+      await pushImage(owner, name, await imageWith({ libssl3: '3.1.4-r4' }), 'affected')
+      await pushImage(owner, name, await imageWith({ libssl3: '3.1.4-r5' }), 'fixed')
+      await pushImage(owner, name, await imageWith({ libssl3: '3.1.4-r5' }, { 'left-pad': '1.0.0' }), 'npm')
+      await pushImage(owner, name, layeredImage(), 'empty')
+      const repo = await repoUid()
+      for (const tag of ['affected', 'fixed', 'npm', 'empty']) await matched(repo, `tag=${tag}`)
+      const policies = policiesOf(cast().berth, organization.owner.api.token)
+      const outcome = async (tag: string) => {
+        const { status, json } = await owner.request('GET', `${name}/manifests/${tag}`)
+        return status === 200 ? '' : String(json.errors[0].message)
+      }
+      const severity = await policies.bind(root, 'highest-severity', { severity: 'high' })
+      assert.match(await outcome('affected'), /1 vulnerability of severity high or higher: CVE-2024-0011/)
+      assert.equal(await outcome('fixed'), '')
+      assert.match(
+        await outcome('npm'),
+        /vulnerabilities is not known: the organization has no advisories of npm/,
+      )
+      assert.match(await outcome('empty'), /vulnerabilities is not known: /)
+      const grace = { ...severity, parameters: { severity: 'high', grace_days: 7 } }
+      assert.equal((await policies.request('PUT', `bindings/${severity.id}`, grace)).status, 200)
+      assert.equal(await outcome('affected'), '')
+      assert.equal((await policies.request('DELETE', `bindings/${severity.id}`)).status, 200)
+      const licenses = await policies.bind(root, 'licenses', { denied: ['MIT'] })
+      assert.match(await outcome('fixed'), /it has packages under MIT/)
+      assert.equal((await policies.request('DELETE', `bindings/${licenses.id}`)).status, 200)
+      await policies.bind(root, 'contents-known')
+      assert.equal(await outcome('npm'), '')
+    })
+
+    test('an advisory that is imported, changed and deleted changes the findings of images that are there', async () => {
+      const { importAll, name, owner, repoUid, matched, list, organization, root } = await setUp(cast())
+      await pushImage(owner, name, await imageWith({}, { 'left-pad': '1.0.0' }), 'v1')
+      const repo = await repoUid()
+      assert.deepEqual((await matched(repo, 'tag=v1')).findings, [])
+      const states = async (expected: readonly string[]) => {
+        const { findings } = await until(
+          () => list(repo, 'tag=v1'),
+          ({ findings }) => JSON.stringify(findings.map(line)) === JSON.stringify(expected),
+        )
+        return findings
+      }
+      await importAll(osv('GHSA-2222-3333-4444', 'npm', 'left-pad', '2.0.0', { aliases: ['CVE-2024-0001'] }))
+      const [finding] = await states(['CVE-2024-0001 pkg:npm/left-pad@1.0.0 AFFECTED UNKNOWN 2.0.0'])
+      assert.deepEqual(finding.aliases, ['GHSA-2222-3333-4444'])
+      await importAll(
+        osv('GHSA-2222-3333-4444', 'npm', 'left-pad', '3.0.0', {
+          aliases: ['CVE-2024-0001'],
+          modified: '2024-01-03T00:00:00Z',
+        }),
+      )
+      await states(['CVE-2024-0001 pkg:npm/left-pad@1.0.0 AFFECTED UNKNOWN 3.0.0'])
+      // A score by another record of the same vulnerability.
+      await importAll(
+        osv('CVE-2024-0001', 'npm', 'another', '1.0.0', { severity: [{ type: 'CVSS_V3', score: CRITICAL }] }),
+      )
+      await states(['CVE-2024-0001 pkg:npm/left-pad@1.0.0 AFFECTED CRITICAL 3.0.0'])
+      const { api } = await organization.member('advisories.admin')
+      const deleted = await api.post(`vulnerabilities/advisories/${root}:deleteDocuments`, {
+        format: 'osv',
+        ids: ['GHSA-2222-3333-4444'],
+      })
+      assert.equal(deleted.status, 200, deleted.text)
+      await states([])
+    })
+
+    test('images are found by a vulnerability and its aliases, below a group', async () => {
+      const { importAll, name, owner, repoUid, matched, viewer, root } = await setUp(cast())
+      await importAll(osv('GHSA-2222-3333-4444', 'npm', 'left-pad', '2.0.0', { aliases: ['CVE-2024-0001'] }))
+      const old = await pushImage(owner, name, await imageWith({}, { 'left-pad': '1.0.0' }), 'v1')
+      await pushImage(owner, name, await imageWith({}, { 'left-pad': '2.0.0' }), 'v2')
+      const other = await pushImage(owner, `${name}-2`, await imageWith({}, { 'left-pad': '1.5.0' }), 'v1')
+      const repo = await repoUid()
+      await matched(repo, 'tag=v1')
+      const affected = async (scope: string, query: string): Promise<Json> => {
+        const { status, body, text } = await read(
+          viewer.api,
+          `vulnerabilities/affectedImages/${scope}?${query}`,
+        )
+        assert.equal(status, 200, text)
+        return body
+      }
+      const all = await until(
+        () => affected(root, 'vulnerability=GHSA-2222-3333-4444'),
+        ({ affectedImages }) => affectedImages.length === 2,
+      )
+      const images = all.affectedImages.map(({ digest: its }: Json) => its).sort()
+      assert.deepEqual(images, [old.digest, other.digest].sort())
+      const [{ repoUid: where, tags, finding }] = (await affected(repo, 'vulnerability=CVE-2024-0001'))
+        .affectedImages
+      assert.deepEqual(
+        [where, tags, line(finding)],
+        [repo, ['v1'], 'CVE-2024-0001 pkg:npm/left-pad@1.0.0 AFFECTED UNKNOWN 2.0.0'],
+      )
+      const first = await affected(root, 'vulnerability=CVE-2024-0001&page_size=1')
+      const second = await affected(
+        root,
+        `vulnerability=CVE-2024-0001&page_size=1&page_token=${first.nextPageToken}`,
+      )
+      assert.deepEqual([...first.affectedImages, ...second.affectedImages], all.affectedImages)
+      assert.deepEqual(
+        (await affected(root, 'vulnerability=CVE-2024-0001&states=STATE_UNKNOWN')).affectedImages,
+        [],
+      )
+      assert.deepEqual((await affected(root, 'vulnerability=CVE-2024-9999')).affectedImages, [])
+
+      const { body } = await read(
+        viewer.api,
+        `${path}/${repo}:compare?base_digest=${old.digest}&digest=${(await read(viewer.api, `${path}/${repo}?tag=v2`)).body.digest}`,
+      )
+      assert.deepEqual(
+        [body.added, body.removed.map(line), body.changed],
+        [[], ['CVE-2024-0001 pkg:npm/left-pad@1.0.0 AFFECTED UNKNOWN 2.0.0'], []],
+      )
+    })
+
+    test('organizations do not share findings', async () => {
+      const one = await setUp(cast())
+      const other = await setUp(cast())
+      await one.importAll(osv('CVE-2024-0001', 'npm', 'left-pad', '2.0.0'))
+      const image = await imageWith({}, { 'left-pad': '1.0.0' })
+      for (const { owner, name } of [one, other]) await pushImage(owner, name, image, 'v1')
+      const [repo, otherRepo] = [await one.repoUid(), await other.repoUid()]
+      assert.equal((await one.matched(repo, 'tag=v1')).totalCount, '1')
+      const { totalCount, coverage } = await other.matched(otherRepo, 'tag=v1')
+      assert.equal(totalCount, '0')
+      assert.deepEqual(coverage, [{ ecosystem: 'npm', packageCount: '1', covered: false }])
+      assertError(await read(other.viewer.api, `${path}/${repo}?tag=v1`), permissionDeniedError)
+      assertError(
+        await read(
+          other.viewer.api,
+          `vulnerabilities/affectedImages/${one.root}?vulnerability=CVE-2024-0001`,
+        ),
+        permissionDeniedError,
+      )
+      const { body } = await read(
+        other.viewer.api,
+        `vulnerabilities/affectedImages/${other.root}?vulnerability=CVE-2024-0001`,
+      )
+      assert.deepEqual(body.affectedImages, [])
+    })
+
+    test('reads need both capabilities, and invalid values are named', async () => {
+      const { owner, name, repoUid, organization, viewer, root } = await setUp(cast())
+      const image = await pushImage(owner, name, await imageWith({}), 'v1')
+      const repo = await repoUid()
+      const outsider = await organization.member('advisories.admin')
+      assertError(await read(outsider.api, `${path}/${repo}?tag=v1`), permissionDeniedError)
+      const get = (query: string) => read(viewer.api, `${path}/${repo}?${query}`)
+      assertError(await get(''), invalidFieldError('digest'))
+      assertError(await get(`tag=v1&digest=${image.digest}`), invalidFieldError('digest'))
+      assertError(await get('digest=sha256:1'), invalidFieldError('digest'))
+      assertError(await get('tag=v1&page_size=-1'), invalidFieldError('page_size'))
+      assertError(await get('tag=v1&states=STATE_UNSPECIFIED'), invalidFieldError('states[0]'))
+      assertError(await get('tag=v1&severities=SEVERITY_UNSPECIFIED'), invalidFieldError('severities[0]'))
+      assertError(await get('tag=none'), notFoundError('registry.chainguard.dev/Manifest', `${repo}:none`))
+      const none = digest('none')
+      assertError(
+        await get(`digest=${none}`),
+        notFoundError('registry.chainguard.dev/Manifest', `${repo}@${none}`),
+      )
+      assertError(
+        await read(viewer.api, `vulnerabilities/affectedImages/${root}`),
+        invalidFieldError('vulnerability'),
+      )
+    })
+
+    test('over gRPC', async () => {
+      const { owner, name, repoUid, matched, importAll, organization } = await setUp(cast())
+      await importAll(osv('CVE-2024-0001', 'npm', 'left-pad', '2.0.0'))
+      await pushImage(owner, name, await imageWith({}, { 'left-pad': '1.0.0' }), 'v1')
+      const repo = await repoUid()
+      await matched(repo, 'tag=v1')
+      const token = await cast().berth.tokenOf(organization.owner.uid)
+      const { findings } = await cast().grpc.call(
+        FindingsService.method.listImageFindings,
+        { uid: repo, tag: 'v1' },
+        { token },
+      )
+      assert.deepEqual(
+        findings.map(({ vulnerability }) => vulnerability),
+        ['CVE-2024-0001'],
+      )
+    })
+  },
+  { findingsPollMs: 10, contents: { pollMs: 10 } },
+)

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { limits } from '@berth/server/config/limits.ts'
+import { newName } from '../support/api/api-fixture.ts'
+import { newAccount, operatorApi } from '../support/api/operator.ts'
+import { openConsole } from '../support/console/console-page.ts'
+import { consoleSuite } from '../support/console/console-suite.ts'
+import { createPerson, createSession } from '../support/signin/accounts.ts'
+import { assertAccessible } from '../support/signin/axe.ts'
+
+/** The pages of operators, by the roles and labels that assistive technology reads. */
+
+const tabs = ['accounts', 'organizations', 'sessions', 'keys', 'storage', 'jobs', 'nodes', 'check']
+
+consoleSuite('the operator pages', (cast) => {
+  const asOperator = () => openConsole(cast().chromium, cast().berth, cast().berth.owner)
+
+  test('a user without the capability sees no link, and no permission at the address', async () => {
+    const organization = await cast().organization()
+    const { page, problems, open } = await cast().signIn('owner', organization.uid)
+    await open('', 'Home')
+    assert.equal(await page.getByRole('link', { name: 'Operator' }).count(), 0)
+    await open('/operator', 'Operator')
+    await page.getByText(/Requires the capability operator\.get/).waitFor()
+    assert.equal(await page.getByRole('tab').count(), 0)
+    assert.deepEqual(problems, [])
+  })
+
+  test('accounts: create with a link, suspend, activate, delete', async () => {
+    const { page, problems, open } = await asOperator()
+    await open('/operator', 'Operator')
+    const email = `${newName('grace')}@example.com`
+    await page.getByRole('button', { name: 'Create an account' }).click()
+    await page.getByRole('textbox', { name: 'Email' }).fill(email)
+    await page.getByRole('textbox', { name: 'Name' }).fill('Grace <b>Hopper</b>')
+    await page.getByRole('button', { name: 'Create the account' }).click()
+    await page.getByText(/\/sign-in\/choose-password\?code=/).waitFor()
+    await page.getByRole('searchbox', { name: 'Search' }).fill(email)
+    const row = page.getByRole('grid', { name: 'Accounts' }).getByRole('row', { name: email })
+    await row.getByText('Grace <b>Hopper</b>').waitFor()
+    await page.waitForURL(/q=/)
+    for (const [verb, title] of [
+      ['Suspend', 'Suspend the account'],
+      ['Activate', 'Activate the account'],
+    ] as const) {
+      await row.getByRole('button', { name: verb }).click()
+      const dialog = page.getByRole('dialog', { name: title })
+      await dialog.getByText(new RegExp(`berth admin accounts (disable|enable) ${email}`)).waitFor()
+      await dialog.getByRole('button', { name: title, exact: true }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await row.getByRole('button', { name: 'Delete' }).click()
+    const confirm = page.getByRole('button', { name: 'Delete the account', exact: true })
+    assert.ok(await confirm.isDisabled())
+    await page.getByRole('textbox', { name: /to confirm/ }).fill(email)
+    await confirm.click()
+    await page.getByText('No users match').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('a change without a recent sign-in links to the sign-in', async () => {
+    const { berth } = cast()
+    const { page, problems, open } = await asOperator()
+    await open('/operator?tab=keys', 'Operator')
+    await page.getByRole('button', { name: 'Rotate' }).click()
+    const dialog = page.getByRole('dialog')
+    berth.advance(limits.recentSignInMs + 1000)
+    await dialog.getByRole('button', { name: 'Rotate the signing key' }).click()
+    const link = dialog.getByRole('link', { name: 'Sign in again' })
+    await link.waitFor()
+    assert.match((await link.getAttribute('href')) ?? '', /again&request=%2Fconsole%2Foperator%3Ftab%3Dkeys/)
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const fresh = await asOperator()
+    await fresh.open('/operator?tab=keys', 'Operator')
+    await fresh.page.getByRole('button', { name: 'Rotate' }).click()
+    await fresh.page.getByRole('button', { name: 'Rotate the signing key' }).click()
+    await fresh.page.getByRole('grid', { name: 'Signing keys' }).getByText('next').waitFor()
+    assert.deepEqual([...problems, ...fresh.problems], [])
+  })
+
+  test('organizations: limit and suspend; sessions: end', async () => {
+    const { berth } = cast()
+    const organization = await cast().organization()
+    const { page, problems, open } = await asOperator()
+    await open(`/operator?tab=organizations&q=${organization.name}`, 'Operator')
+    const row = page.getByRole('row', { name: organization.name })
+    await row.getByRole('button', { name: 'Limits' }).click()
+    await page.getByRole('textbox', { name: 'Maximum' }).fill('5')
+    await page.getByText(`berth admin organization ${organization.name} --limit repos=5`).waitFor()
+    await page.getByRole('button', { name: 'Save the limit' }).click()
+    await row.getByText('0 of 5').waitFor()
+    await row.getByRole('button', { name: 'Suspend' }).click()
+    await page.getByRole('button', { name: 'Suspend the organization', exact: true }).click()
+    await row.getByText('suspended').waitFor()
+
+    const identity = await createPerson(berth, { email: `${newName('ada')}@example.com` })
+    for (const kind of ['browser', 'client'] as const) await createSession(berth, { identity }, { kind })
+    await open(`/operator?tab=sessions&identity=${identity}`, 'Operator')
+    const grid = page.getByRole('grid', { name: 'Sessions' })
+    await grid.getByRole('button', { name: /^End/ }).first().click()
+    await page.getByRole('button', { name: 'End the session', exact: true }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'End all sessions' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'End all sessions' }).click()
+    await page.getByText('There are no active sessions of this identity').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('storage: a dry run shows its result; checks and nodes', async () => {
+    const { page, problems, open } = await asOperator()
+    await open('/operator?tab=storage', 'Operator')
+    await page.getByRole('button', { name: 'Collect garbage' }).click()
+    await page.getByText('berth admin collect --dry-run', { exact: true }).last().waitFor()
+    await page.getByRole('button', { name: 'Start the dry run' }).click()
+    const runs = page.getByRole('grid', { name: 'Runs' })
+    await runs.getByText('Garbage collection (dry run)').waitFor()
+    await runs.getByText('succeeded').waitFor()
+    await runs.getByRole('button', { name: /Details/ }).click()
+    await page.getByRole('dialog').getByText('Expired uploads').waitFor()
+    await page.getByRole('button', { name: 'Close' }).click()
+    await open('/operator?tab=check', 'Operator')
+    await page.getByRole('button', { name: 'Run the checks' }).click()
+    await page.getByText('disk space').waitFor()
+    await open('/operator?tab=nodes', 'Operator')
+    await page.getByText('this node').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('the operator pages and their dialogs pass axe', async () => {
+    const { berth } = cast()
+    const { page, problems, open } = await asOperator()
+    await newAccount(berth)
+    await operatorApi(berth, await berth.tokenOf(berth.owner, { isFromServer: true })).post('storage/runs', {
+      kind: 'STORAGE_RUN_KIND_SCRUB',
+    })
+    const dialogs: Readonly<Record<string, string>> = {
+      accounts: 'Create an account',
+      organizations: 'Limits',
+      keys: 'Withdraw all',
+      storage: 'Collect garbage',
+    }
+    for (const tab of tabs) {
+      await open(`/operator?tab=${tab}`, 'Operator')
+      await page.getByText('Same in the command line').first().waitFor()
+      if (tab === 'check') {
+        await page.getByRole('button', { name: 'Run the checks' }).click()
+        await page.getByText('disk space').waitFor()
+      }
+      await page.waitForLoadState('networkidle')
+      await assertAccessible(page, tab)
+      const button = dialogs[tab]
+      if (button === undefined) continue
+      await page.getByRole('button', { name: button }).first().click()
+      await page.getByRole('dialog').waitFor()
+      await assertAccessible(page, `${tab} dialog`)
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    }
+    assert.deepEqual(problems, [])
+  })
+})

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { newName } from '../support/api/api-fixture.ts'
+import { consoleSuite } from '../support/console/console-suite.ts'
+import { LONG } from '../support/console/hostile.ts'
+import { alpineFiles, imageOfFiles } from '../support/images/readable-image.ts'
+import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
+import { assertAccessible } from '../support/signin/axe.ts'
+
+/** The pages about what images contain: packages, vulnerabilities, signatures, and policies at pull. */
+
+const CRITICAL = 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H'
+const MEDIUM = 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:N/I:L/A:N'
+const MATCHED_MS_MAX = 60_000
+const short = ({ digest }: { digest: string }) => digest.slice(0, 'sha256:'.length + 12)
+
+function osv(id: string, ecosystem: string, name: string, fixed: string | undefined, more: object = {}) {
+  const events = [{ introduced: '0' }, ...(fixed === undefined ? [] : [{ fixed }])]
+  const document = {
+    schema_version: '1.6.0',
+    id,
+    modified: '2026-01-02T00:00:00Z',
+    affected: [{ package: { ecosystem, name }, ranges: [{ type: 'ECOSYSTEM', events }] }],
+    ...more,
+  }
+  return { name: `${id}.json`, content: Buffer.from(JSON.stringify(document)).toString('base64') }
+}
+
+const scored = (score: string) => ({ severity: [{ type: 'CVSS_V3', score }] })
+
+const npmFiles = (...packages: readonly string[]) =>
+  Object.fromEntries(
+    packages.map((text) => {
+      const [name = '', version = '', license] = text.split(' ')
+      return [`app/node_modules/${name}/package.json`, JSON.stringify({ name, version, license })]
+    }),
+  )
+
+consoleSuite(
+  'the contents of images in the console',
+  (cast) => {
+    /** Waits until the packages of an image are read and matched. */
+    const matched = async (repo: string, tag: string) => {
+      for (const end = Date.now() + MATCHED_MS_MAX; ; await sleep(20)) {
+        const { body } = await cast().admin.get(`vulnerabilities/imageFindings/${repo}`, { tag })
+        if (body.matched === true) return
+        assert.ok(Date.now() < end, JSON.stringify(body))
+      }
+    }
+
+    /** A repository with two images that were read, one that cannot be read, and advisories. */
+    const prepared = async (folderName = newName('team')) => {
+      const { berth, admin } = cast()
+      const organization = await cast().organization()
+      const folder = await admin.create(`iam/groups/${organization.uid}`, { name: folderName })
+      const repo = await admin.create(`registry/repos/${folder.uid}`, { name: 'web' })
+      const registry = ociClient(berth, await bearerOf(berth, berth.owner))
+      const name = `${organization.name}/${folderName}/web`
+      const { body } = await admin.post(`vulnerabilities/advisories/${organization.uid}:importDocuments`, {
+        documents: [
+          osv('CVE-2026-0001', 'Alpine:v3.20', 'openssl-src', '3.1.4-r5', scored(CRITICAL)),
+          osv('CVE-2026-0002', 'Alpine:v3.20', 'musl-src', undefined, scored(MEDIUM)),
+          osv('GHSA-2222-3333-4444', 'npm', 'left-pad', '1.3.0', { aliases: ['CVE-2026-0003'] }),
+        ],
+      })
+      for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
+      const old = await imageOfFiles([
+        alpineFiles('openssl 3.1.4-r4', 'musl 1.2.5-r0', 'zlib 1.3.1-r1'),
+        npmFiles('left-pad 1.2.0 MIT'),
+      ])
+      const now = await imageOfFiles([
+        alpineFiles('openssl 3.1.4-r5', 'musl 1.2.5-r0', 'curl 8.9.0-r0'),
+        npmFiles('left-pad 1.3.0 MIT'),
+        { 'usr/lib/python3/site-packages/six-1.16.0.dist-info/METADATA': 'Name: six\nVersion: 1.16.0\n' },
+      ])
+      await pushImage(registry, name, old, 'v1')
+      await pushImage(registry, name, now, 'v2')
+      await matched(repo.uid, 'v1')
+      await matched(repo.uid, 'v2')
+      return { organization, folder, repo, registry, name, old, now }
+    }
+
+    test('the packages of an image, with filters in the address and its SBOM', async () => {
+      const { organization, repo, name, old } = await prepared()
+      const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+      await open(`/manifests/${repo.uid}/${old.digest}`, `Image ${short(old)}`)
+      await page.getByRole('tab', { name: 'Packages' }).click()
+      await page.getByText('Alpine Linux v3.20').waitFor()
+      const packages = page.getByRole('grid', { name: 'Packages' })
+      const row = packages.getByRole('row', { name: /openssl/ })
+      for (const text of ['3.1.4-r4', 'apk', 'openssl-src', 'MIT', 'lib/apk/db/installed'])
+        await row.getByText(text, { exact: true }).first().waitFor()
+      assert.equal(await packages.getByRole('row').count(), 1 + 4)
+      await page.getByRole('searchbox', { name: 'Name starts with' }).fill('left')
+      await page.getByText('1 of 1').waitFor()
+      await page.getByText(`berth images packages ${name}@${old.digest} --name-prefix left`).waitFor()
+      assert.match(page.url(), /name=left/)
+      await page.getByRole('button', { name: 'Remove all filters' }).click()
+      await page.getByText('4 of 4').waitFor()
+      const download = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Download CycloneDX 1.6' }).click()
+      const file = await download
+      assert.match(file.suggestedFilename(), /^[0-9a-f]{12}\.cyclonedx-1\.6\.json$/)
+      assert.deepEqual(problems, [])
+    })
+
+    test('two images differ in packages and vulnerabilities, and an advisory lists the images that have it', async () => {
+      const { organization, repo, old, now } = await prepared()
+      const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+      await open(`/compare/${repo.uid}?from=${old.digest}&to=${now.digest}`, 'Compare images')
+      const packages = page.getByRole('grid', { name: 'Packages' })
+      for (const [name, change] of [
+        ['curl', 'added'],
+        ['zlib', 'removed'],
+        ['openssl', 'changed'],
+      ] as const)
+        await packages
+          .getByRole('row', { name: new RegExp(name) })
+          .getByText(change, { exact: true })
+          .waitFor()
+      const findings = page.getByRole('grid', { name: 'Vulnerabilities' })
+      const fixed = findings.getByRole('row', { name: /CVE-2026-0001/ })
+      await fixed.getByText('removed', { exact: true }).waitFor()
+      await assertAccessible(page, 'compared contents')
+      await fixed.getByRole('link', { name: 'CVE-2026-0001' }).click()
+      const images = page.getByRole('grid', { name: 'Affected images' })
+      const row = images.getByRole('row').filter({ hasText: 'openssl' })
+      await row.getByText('v1', { exact: true }).waitFor()
+      assert.equal(await images.getByRole('row').count(), 1 + 1)
+      await assertAccessible(page, 'advisory with affected images')
+      assert.deepEqual(problems, [])
+    })
+
+    test('passes axe', async () => {
+      const { organization, repo, old, now } = await prepared(LONG)
+      const { page, problems, open } = await cast().signIn('owner', organization.uid)
+      for (const [title, path, heading] of [
+        ['packages', `/manifests/${repo.uid}/${old.digest}?tab=packages`, `Image ${short(old)}`],
+        [
+          'vulnerabilities',
+          `/manifests/${repo.uid}/${old.digest}?tab=vulnerabilities`,
+          `Image ${short(old)}`,
+        ],
+        ['uncovered', `/manifests/${repo.uid}/${now.digest}?tab=vulnerabilities`, `Image ${short(now)}`],
+        ['signatures', `/manifests/${repo.uid}/${now.digest}?tab=signatures`, `Image ${short(now)}`],
+        ['pull policies', `/manifests/${repo.uid}/${now.digest}?tab=pull-policies`, `Image ${short(now)}`],
+      ] as const) {
+        await open(path, heading)
+        await page.waitForLoadState('networkidle')
+        await assertAccessible(page, title)
+      }
+      assert.deepEqual(problems, [])
+    })
+  },
+  { contents: { pollMs: 10 }, findingsPollMs: 10 },
+)

@@ -1,0 +1,387 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { managedRole, newName } from '../support/api/api-fixture.ts'
+import { wolfiDocument } from '../support/console/advisory-files.ts'
+import { consoleSuite } from '../support/console/console-suite.ts'
+import {
+  assertFocused,
+  assertSomethingFocused,
+  choose,
+  escapeTo,
+  openDialog,
+  press,
+  pressTo,
+  retype,
+  tabBackTo,
+  tabTo,
+  walkToRow,
+} from '../support/console/keyboard.ts'
+import { bearerOf, ociClient, pushImage, testImage } from '../support/registry/registry.ts'
+import { createPerson } from '../support/signin/accounts.ts'
+
+/** The main tasks with the keyboard only, from the page that is opened first to the result. */
+
+consoleSuite('the console without a mouse', (cast) => {
+  /** An organization with a folder `team`, and an owner in a browser. */
+  async function ownerOf() {
+    const organization = await cast().organization()
+    const folder = await cast().admin.create(`iam/groups/${organization.uid}`, { name: 'team' })
+    return { organization, folder, ...(await cast().signIn('owner', organization.uid)) }
+  }
+
+  /** A repository with a tag that has two digests in its history. */
+  async function repoOf(folder: string, path: string) {
+    const { admin, berth } = cast()
+    const repo = await admin.create(`registry/repos/${folder}`, { name: 'app' })
+    const registry = ociClient(berth, await bearerOf(berth, berth.owner))
+    const old = await pushImage(registry, `${path}/app`, testImage(), 'latest')
+    const current = await pushImage(registry, `${path}/app`, testImage(), 'latest')
+    return { uid: repo.uid as string, old, current }
+  }
+
+  test('creates a folder of an organization', async () => {
+    const { organization, page, problems, open } = await ownerOf()
+    await open('', 'Home')
+    await tabTo(page, 'link', 'Skip to the content')
+    await press(page, 'Enter')
+    await tabTo(page, 'row', new RegExp(organization.name))
+    await pressTo(page, 'ArrowRight', 'link', organization.name)
+    await press(page, 'Enter')
+    await assertFocused(page, 'heading', organization.name)
+    await tabTo(page, 'button', 'Create a folder')
+    await openDialog(page, 'Create a folder')
+    await assertFocused(page, 'textbox', 'Name')
+    await page.keyboard.type('Not A Name!')
+    await press(page, 'Enter')
+    await page
+      .getByRole('dialog')
+      .getByText(/must match/)
+      .waitFor()
+    await assertFocused(page, 'textbox', 'Name')
+    await escapeTo(page, 'button', 'Create a folder')
+    await openDialog(page, 'Create a folder')
+    await page.keyboard.type('web')
+    await tabTo(page, 'button', 'Create the folder')
+    await press(page, 'Space')
+    await assertFocused(page, 'heading', 'web')
+    assert.deepEqual(problems, [])
+  })
+
+  test('creates a repository', async () => {
+    const { folder, page, problems, open } = await ownerOf()
+    await cast().admin.create(`registry/repos/${folder.uid}`, { name: 'taken' })
+    await open(`/folders/${folder.uid}`, 'team')
+    await tabTo(page, 'tab', 'Folders')
+    await pressTo(page, 'ArrowRight', 'tab', 'Repositories')
+    await tabTo(page, 'button', 'Create a repository')
+    await openDialog(page, 'Create a repository')
+    await page.keyboard.type('taken')
+    await press(page, 'Enter')
+    await page.getByRole('dialog').getByRole('alert').waitFor()
+    await assertFocused(page, 'textbox', 'Name')
+    await escapeTo(page, 'button', 'Create a repository')
+    await openDialog(page, 'Create a repository')
+    await page.keyboard.type('nginx')
+    await press(page, 'Enter')
+    await assertFocused(page, 'heading', 'nginx')
+    assert.deepEqual(problems, [])
+  })
+
+  test('invites a colleague by a link', async () => {
+    const { organization, page, problems, open } = await ownerOf()
+    await open(`/folders/${organization.uid}`, organization.name)
+    await tabTo(page, 'tab', 'Folders')
+    await pressTo(page, 'ArrowRight', 'tab', 'Invites')
+    await tabTo(page, 'button', 'Create an invite')
+    await openDialog(page, 'Create an invite')
+    await tabTo(page, 'combobox', 'Role')
+    await choose(page, 'viewer', /^viewer/)
+    await tabTo(page, 'textbox', 'Email address (optional)')
+    await page.keyboard.type('not an address')
+    await press(page, 'Enter')
+    await page
+      .getByRole('dialog')
+      .getByText(/email|address/i)
+      .nth(2)
+      .waitFor()
+    await escapeTo(page, 'button', 'Create an invite')
+    await openDialog(page, 'Create an invite')
+    await tabTo(page, 'combobox', 'Role')
+    await choose(page, 'viewer', /^viewer/)
+    await tabTo(page, 'button', /Expires after/)
+    await press(page, 'ArrowDown')
+    await page.getByRole('listbox').waitFor()
+    await press(page, 'Enter')
+    await assertFocused(page, 'button', /Expires after/)
+    await tabTo(page, 'switch', 'Can be accepted once only')
+    await tabTo(page, 'button', 'Create the invite')
+    await press(page, 'Enter')
+    await page.getByText(/\/invite#/).waitFor()
+    await assertFocused(page, 'button', 'Create an invite')
+    await tabTo(page, 'button', 'Copy the invite link')
+    await tabTo(page, 'row', /anyone with the link/)
+    await pressTo(page, 'ArrowLeft', 'button', 'Revoke the invite for anyone')
+    await openDialog(page, 'Revoke the invite')
+    await escapeTo(page, 'button', 'Revoke the invite for anyone')
+    assert.deepEqual(problems, [])
+  })
+
+  test('grants a role to a person, and changes it', async () => {
+    const { organization, folder, page, problems, open } = await ownerOf()
+    const email = `${newName('grace')}@example.com`
+    const grace = await createPerson(cast().berth, { email })
+    await cast().admin.create(`iam/roleBindings/${organization.uid}`, {
+      identityUid: grace,
+      roleUid: managedRole('viewer'),
+    })
+    await open(`/folders/${folder.uid}`, 'team')
+    await tabTo(page, 'tab', 'Folders')
+    await pressTo(page, 'ArrowRight', 'tab', 'People')
+    await tabTo(page, 'button', 'Grant a role')
+    await openDialog(page, 'Grant a role')
+    await tabTo(page, 'combobox', 'Person or workload')
+    await choose(page, email, new RegExp(email))
+    await tabTo(page, 'combobox', 'Role')
+    await choose(page, 'editor', /^editor/)
+    await tabTo(page, 'button', 'Grant the role')
+    await press(page, 'Enter')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await assertFocused(page, 'button', 'Grant a role')
+    const change = /^Change the role editor of /
+    await page.getByRole('button', { name: change }).waitFor()
+    await tabTo(page, 'row', /./)
+    await walkToRow(page, 'editor')
+    await pressTo(page, 'ArrowRight', 'button', change)
+    await openDialog(page, /^Change the role of /)
+    await tabTo(page, 'combobox', 'Role')
+    await press(page, 'Escape', 'Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await assertFocused(page, 'button', change)
+    await openDialog(page, /^Change the role of /)
+    await tabTo(page, 'combobox', 'Role')
+    await choose(page, 'limited', /^limited_owner/)
+    await press(page, 'Enter')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    // The row has another key: the role that it had is no longer there.
+    await page.getByRole('button', { name: /^Change the role limited_owner of / }).waitFor()
+    await assertSomethingFocused(page)
+    await tabBackTo(page, 'button', 'Grant a role')
+    assert.deepEqual(problems, [])
+  })
+
+  test('explains why someone can do something', async () => {
+    const { folder, identity, page, problems, open } = await ownerOf()
+    const { name } = (await cast().admin.get(`iam/identities/${identity}`)).body
+    await open(`/folders/${folder.uid}?tab=people`, 'team')
+    await tabTo(page, 'link', 'Explain access')
+    await press(page, 'Enter')
+    await assertFocused(page, 'heading', 'Access to team')
+    await tabTo(page, 'combobox', 'Person or workload')
+    await choose(page, name, new RegExp(name))
+    await tabTo(page, 'combobox', 'Capability')
+    await choose(page, 'manifest.create', /^manifest\.create/)
+    await page.getByText(/can push image manifests in team\.$/).waitFor()
+    await assertFocused(page, 'combobox', 'Capability')
+    await tabTo(page, 'link', 'owner')
+    assert.deepEqual(problems, [])
+  })
+
+  test('creates an identity for GitHub, up to its workflow', async () => {
+    const { folder, page, problems, open } = await ownerOf()
+    await open(`/folders/${folder.uid}?tab=identities`, 'team')
+    await tabTo(page, 'button', 'Create an identity')
+    await press(page, 'Enter')
+    await assertFocused(page, 'heading', 'Create an identity')
+    await tabTo(page, 'radio', /GitHub Actions/)
+    await press(page, 'Space')
+    await tabTo(page, 'button', 'Continue')
+    await press(page, 'Enter')
+    await assertFocused(page, 'heading', 'Workload')
+    await tabTo(page, 'textbox', 'Repository')
+    await page.keyboard.type('acme')
+    await press(page, 'Enter')
+    await page.getByText('must be OWNER/REPO').waitFor()
+    await assertFocused(page, 'textbox', 'Repository')
+    await retype(page, 'acme/app')
+    await press(page, 'Enter')
+    await assertFocused(page, 'heading', 'Name and role')
+    await tabTo(page, 'textbox', 'Name')
+    await tabTo(page, 'combobox', 'Role (optional)')
+    await tabTo(page, 'button', 'Create the identity')
+    await press(page, 'Enter')
+    await assertFocused(page, 'heading', 'app')
+    await tabTo(page, 'button', 'Copy the workflow')
+    await tabTo(page, 'button', 'Download the workflow')
+    assert.deepEqual(problems, [])
+  })
+
+  test('creates and revokes a pull token', async () => {
+    const { folder, page, problems, open } = await ownerOf()
+    await open(`/folders/${folder.uid}`, 'team')
+    await tabTo(page, 'tab', 'Folders')
+    await pressTo(page, 'ArrowRight', 'tab', 'Pull tokens')
+    await tabTo(page, 'button', 'Create a pull token')
+    await openDialog(page, 'Create a pull token')
+    await assertFocused(page, 'textbox', 'Name')
+    await retype(page, 'Not A Name!')
+    await press(page, 'Enter')
+    await page
+      .getByRole('dialog')
+      .getByText(/must match/)
+      .waitFor()
+    await assertFocused(page, 'textbox', 'Name')
+    await escapeTo(page, 'button', 'Create a pull token')
+    await openDialog(page, 'Create a pull token')
+    await retype(page, 'edge')
+    await press(page, 'Enter')
+    await page.getByRole('region', { name: 'The new pull token edge' }).waitFor()
+    await assertFocused(page, 'button', 'Create a pull token')
+    await tabTo(page, 'button', 'Copy the password')
+    await tabTo(page, 'button', 'I have stored the password')
+    await press(page, 'Enter')
+    await page.getByRole('region', { name: 'The new pull token edge' }).waitFor({ state: 'detached' })
+    await tabTo(page, 'row', /^edge/)
+    await pressTo(page, 'ArrowLeft', 'button', 'Revoke the pull token edge')
+    await openDialog(page, 'Revoke the pull token')
+    await escapeTo(page, 'button', 'Revoke the pull token edge')
+    await openDialog(page, 'Revoke the pull token')
+    await tabTo(page, 'button', 'Revoke the pull token')
+    await press(page, 'Enter')
+    await page.getByText('There are no pull tokens yet').waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await assertSomethingFocused(page)
+    assert.deepEqual(problems, [])
+  })
+
+  test('finds a tag by search, and opens its manifest', async () => {
+    const { organization, folder, page, problems, open } = await ownerOf()
+    const path = `${organization.name}/team`
+    const { current } = await repoOf(folder.uid, path)
+    await open('', 'Home')
+    await tabTo(page, 'link', 'Berth')
+    await press(page, 'Control+k')
+    await assertFocused(page, 'searchbox', /^Search by name/)
+    await page.keyboard.type('nothing has this name')
+    await page.getByText('Nothing found that you can see.').waitFor()
+    await escapeTo(page, 'link', 'Berth')
+    await press(page, 'Control+k')
+    await assertFocused(page, 'searchbox', /^Search by name/)
+    await page.keyboard.type('app:latest')
+    await page
+      .getByRole('option', { name: `${path}/app:latest` })
+      .first()
+      .waitFor()
+    await page.getByText(/\d found/).waitFor()
+    await press(page, 'ArrowDown', 'Enter')
+    await assertFocused(page, 'heading', 'latest')
+    await tabTo(page, 'link', new RegExp(current.digest.slice(0, 19)))
+    await press(page, 'Enter')
+    await page.waitForURL(/\/manifests\//)
+    await assertFocused(page, 'heading', /./)
+    await tabTo(page, 'tab', /./)
+    assert.deepEqual(problems, [])
+  })
+
+  test('restores a tag from its history', async () => {
+    const { organization, folder, page, problems, open } = await ownerOf()
+    const repo = await repoOf(folder.uid, `${organization.name}/team`)
+    await open(`/repos/${repo.uid}`, 'app')
+    await page.getByRole('grid', { name: 'Tags' }).waitFor()
+    await tabTo(page, 'row', /latest/)
+    await pressTo(page, 'ArrowRight', 'link', 'latest')
+    await press(page, 'Enter')
+    await assertFocused(page, 'heading', 'latest')
+    const restore = `Restore the digest ${repo.old.digest.slice(0, 19)}`
+    await page.getByRole('button', { name: restore }).waitFor()
+    await tabTo(page, 'row', new RegExp(repo.current.digest.slice(0, 19)))
+    await press(page, 'ArrowDown')
+    await pressTo(page, 'ArrowRight', 'button', restore)
+    await openDialog(page, 'Restore latest')
+    // Someone else moves it in the meantime.
+    const { body } = await cast().admin.get('registry/tags', {
+      'uidp.children_of': repo.uid,
+      name: 'latest',
+    })
+    const [{ digest }] = body.tags
+    await cast().admin.create(`registry/tags/${repo.uid}`, { name: 'latest', digest, deprecated: true })
+    await tabTo(page, 'button', 'Restore this digest')
+    await press(page, 'Enter')
+    await page.getByText('Someone else changed this in the meantime').waitFor()
+    await assertFocused(page, 'button', 'Restore this digest')
+    await tabTo(page, 'button', 'Load the current version')
+    await press(page, 'Enter')
+    await page.getByText('Someone else changed this').waitFor({ state: 'detached' })
+    await assertSomethingFocused(page)
+    await escapeTo(page, 'button', restore)
+    await openDialog(page, 'Restore latest')
+    await tabTo(page, 'button', 'Restore this digest')
+    await press(page, 'Enter')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await assertSomethingFocused(page)
+    const { tags } = (await cast().admin.get('registry/tags', { 'uidp.children_of': repo.uid })).body
+    assert.equal(tags[0].digest, repo.old.digest)
+    assert.deepEqual(problems, [])
+  })
+
+  test('finds a CVE, and opens its advisory', async () => {
+    const { organization, page, problems, open } = await ownerOf()
+    const content = Buffer.from(wolfiDocument('nginx')).toString('base64')
+    await cast().admin.post(`vulnerabilities/advisories/${organization.uid}:importDocuments`, {
+      documents: [{ name: 'nginx.yaml', content }],
+    })
+    await open('', 'Home')
+    await press(page, 'Control+k')
+    await assertFocused(page, 'searchbox', /^Search by name/)
+    await page.keyboard.type('CVE-2024-7347')
+    await page.getByRole('group', { name: 'Advisories' }).getByRole('option').first().waitFor()
+    await page.getByText(/\d found/).waitFor()
+    await press(page, 'ArrowDown', 'Enter')
+    await assertFocused(page, 'heading', 'CGA-2222-3333-4444')
+    await tabTo(page, 'link', /CVE-2024-7347/)
+    await open('/advisories', 'Advisories')
+    await tabTo(page, 'searchbox', 'Vulnerability')
+    await page.keyboard.type('CVE-2024-7347')
+    await page.getByText('1 of 1').waitFor()
+    await assertFocused(page, 'searchbox', 'Vulnerability')
+    await tabTo(page, 'row', /CGA-2222/)
+    await pressTo(page, 'ArrowRight', 'link', 'CGA-2222-3333-4444')
+    await press(page, 'Enter')
+    await assertFocused(page, 'heading', 'CGA-2222-3333-4444')
+    await tabTo(page, 'row', /nginx\.yaml/)
+    await pressTo(page, 'ArrowLeft', 'button', 'Show the document nginx')
+    await openDialog(page, /nginx/)
+    await escapeTo(page, 'button', 'Show the document nginx')
+    assert.deepEqual(problems, [])
+  })
+
+  test('sets a retention policy, with its preview', async () => {
+    const { organization, folder, page, problems, open } = await ownerOf()
+    const repo = await repoOf(folder.uid, `${organization.name}/team`)
+    await open(`/repos/${repo.uid}`, 'app')
+    await tabTo(page, 'tab', 'Tags')
+    await pressTo(page, 'ArrowRight', 'tab', 'Policy')
+    await tabTo(page, 'switch', /Delete the tags that no rule keeps/)
+    await press(page, 'Space')
+    await tabTo(page, 'button', 'Add a rule')
+    await press(page, 'Enter')
+    const rule = page.getByRole('group', { name: /Rule 1/ })
+    await rule.waitFor()
+    await tabBackTo(page, 'textbox', 'Newest')
+    await page.keyboard.type('1')
+    await rule.getByText('keeps 1 tag').waitFor()
+    await tabTo(page, 'button', 'Remove rule 1')
+    await tabTo(page, 'button', 'Save the policy')
+    await openDialog(page, 'Enable retention')
+    await escapeTo(page, 'button', 'Save the policy')
+    await openDialog(page, 'Enable retention')
+    await tabTo(page, 'button', 'Enable retention')
+    await press(page, 'Enter')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await assertSomethingFocused(page)
+    await tabTo(page, 'button', 'Remove rule 1')
+    await press(page, 'Enter')
+    await rule.waitFor({ state: 'detached' })
+    await assertSomethingFocused(page)
+    assert.deepEqual(problems, [])
+  })
+})

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { readScannerReport } from '@berth/image-contents/reports/read-scanner-report.ts'
+import { createOrganization } from '../support/api/tenant.ts'
+import { type CommandLine, commandLine } from '../support/cli/command-line.ts'
+import { sbomProblems } from '../support/contents/sbom-schemas.ts'
+import { imageOfFiles } from '../support/images/readable-image.ts'
+import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
+import { cleanups } from '../support/server/process.ts'
+import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
+
+/** `berth images vulns` and `berth advisories affected`. On SQLite alone: what a command does is a request. */
+
+describe('vulnerabilities on the command line', () => {
+  const cleanup = cleanups()
+  let berth: TestBerth
+  let cli: CommandLine
+  before(async () => {
+    berth = await startTestBerth(
+      { name: 'sqlite', open: undefined },
+      { findingsPollMs: 10, contents: { pollMs: 10 } },
+    )
+    cli = commandLine(cleanup, berth.url, { BERTH_TOKEN: berth.token })
+    await createOrganization(berth, 'acme')
+    const record = {
+      id: 'CVE-2024-0001',
+      modified: '2024-01-02T00:00:00Z',
+      aliases: ['GHSA-2222-3333-4444'],
+      severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H' }],
+      affected: [
+        {
+          package: { ecosystem: 'npm', name: 'left-pad' },
+          ranges: [{ type: 'SEMVER', events: [{ introduced: '0' }, { fixed: '2.0.0' }] }],
+        },
+      ],
+    }
+    const file = join(mkdtempSync(join(tmpdir(), 'berth-test-')), 'CVE-2024-0001.json')
+    writeFileSync(file, JSON.stringify(record))
+    await cli.ok(['advisories', 'import', file, '--parent', 'acme'])
+    const client = ociClient(berth, await bearerOf(berth, berth.owner))
+    for (const version of ['1.0.0', '2.0.0'])
+      await pushImage(
+        client,
+        'acme/app',
+        await imageOfFiles([
+          {
+            'app/node_modules/left-pad/package.json': JSON.stringify({ name: 'left-pad', version }),
+            'usr/lib/python3/site-packages/django-4.0.dist-info/METADATA':
+              'Metadata-Version: 2.1\nName: django\nVersion: 4.0\n',
+          },
+        ]),
+        version,
+      )
+  })
+  after(async () => {
+    await cleanup.run()
+    await berth.stop()
+  })
+
+  test('findings are printed with what is not covered', async () => {
+    const finished = await cli.run(['images', 'vulns', 'acme/app:1.0.0', '--wait', '-o', 'json'])
+    assert.equal(finished.code, 0, finished.stderr)
+    const { items } = JSON.parse(finished.stdout)
+    assert.equal(items.length, 1)
+    const [{ advisory, ...rest }] = items
+    assert.deepEqual(rest, {
+      id: 'CVE-2024-0001',
+      aliases: ['GHSA-2222-3333-4444'],
+      purl: 'pkg:npm/left-pad@1.0.0',
+      version: '1.0.0',
+      state: 'affected',
+      severity: 'critical',
+      score: 9.8,
+      fixedVersion: '2.0.0',
+      justification: '',
+    })
+    assert.match(advisory, /^[0-9a-f]{40}\//)
+    assert.match(finished.stderr, /not covered: 1 packages of PyPI, no advisories are imported/)
+    assert.match(finished.stderr, /advisories as of 20/)
+  })
+
+  test('--fail-on ends with exit code 1, after the list', async () => {
+    const failed = await cli.run(['images', 'vulns', 'acme/app:1.0.0', '--wait', '--fail-on', 'high'])
+    assert.equal(failed.code, 1, failed.stderr)
+    assert.match(failed.stdout, /CVE-2024-0001 +critical +pkg:npm\/left-pad@1\.0\.0 +affected +2\.0\.0/)
+    assert.match(failed.stderr, /1 findings of severity high or higher/)
+    const passed = await cli.run(['images', 'vulns', 'acme/app:2.0.0', '--wait', '--fail-on', 'low'])
+    assert.equal(passed.code, 0, passed.stderr)
+  })
+
+  test('SARIF and CycloneDX have the findings, and --fail-on counts for them too', async () => {
+    const run = (format: string, ...more: string[]) =>
+      cli.run(['images', 'vulns', 'acme/app:1.0.0', '--wait', '-o', format, ...more])
+    for (const [format, schema] of [
+      ['sarif', 'sarif-2.1.0'],
+      ['cyclonedx', 'cyclonedx-1.6'],
+    ] as const) {
+      const finished = await run(format)
+      assert.equal(finished.code, 0, finished.stderr)
+      assert.equal(sbomProblems(schema, finished.stdout), '')
+      const { scanner, vulnerabilities } = readScannerReport(Buffer.from(finished.stdout))
+      assert.equal(scanner.name, 'berth')
+      assert.ok(scanner.databaseBuilt)
+      const [{ id, aliases, purls, severity, fix, locations }, ...rest] = vulnerabilities as [
+        (typeof vulnerabilities)[number],
+      ]
+      assert.deepEqual(rest, [])
+      assert.deepEqual(
+        { id, aliases, purls, severity, fix, locations },
+        {
+          id: 'CVE-2024-0001',
+          aliases: ['GHSA-2222-3333-4444'],
+          purls: ['pkg:npm/left-pad@1.0.0'],
+          severity: 'CRITICAL',
+          fix: { state: 'FIXED', versions: ['2.0.0'] },
+          locations: ['app/node_modules/left-pad/package.json'],
+        },
+      )
+      assert.match(finished.stdout, /PyPI/)
+      const failed = await run(format, '--fail-on', 'high')
+      assert.equal(failed.code, 1, failed.stderr)
+      assert.equal(readScannerReport(Buffer.from(failed.stdout)).vulnerabilities.length, 1)
+    }
+    assert.equal((await run('xml')).code, 2)
+  })
+
+  test('images are listed by a vulnerability or its alias', async () => {
+    const { items } = JSON.parse(
+      await cli.ok(['advisories', 'affected', 'GHSA-2222-3333-4444', '--parent', 'acme', '-o', 'json']),
+    )
+    assert.equal(items.length, 1)
+    assert.deepEqual(items[0].tags, ['1.0.0'])
+    assert.equal(items[0].finding.vulnerability, 'CVE-2024-0001')
+  })
+})

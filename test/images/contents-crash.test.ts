@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { limits } from '@berth/server/config/limits.ts'
+import { createImageReader, UnreadableImage } from '@berth/server/contents/reading/image-reader.ts'
+import { blobStream } from '@berth/server/contents/reading/reading.ts'
+import { apiOf, createApiFixture } from '../support/api/api-fixture.ts'
+import { databases } from '../support/database/databases.ts'
+import { freePort, startPostgres, withoutPostgres } from '../support/database/postgres.ts'
+import { alpineFiles, imageOfFiles, repoUid, waitForContents } from '../support/images/readable-image.ts'
+import { bearerOf, digest, ociClient, pushImage } from '../support/registry/registry.ts'
+import { startNodes } from '../support/server/nodes.ts'
+import { runBerth, serveBerth, temporaryDirectory } from '../support/server/process.ts'
+
+/** What is left of a reading that ends early: of its process, or of its server. */
+
+const never = new AbortController().signal
+
+async function readableImage() {
+  const image = await imageOfFiles([alpineFiles('musl 1.2.5-r0')])
+  const blobs = new Map(image.blobs.map((blob) => [blobStream(digest(blob)), blob]))
+  const request = { digest: image.digest, manifest: image.manifest, artifacts: [], indexes: [] }
+  return {
+    request,
+    async *open(name: string) {
+      yield blobs.get(name) ?? Buffer.alloc(0)
+    },
+  }
+}
+
+/** Processes that this one started and that run a module. */
+function childrenRunning(module: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const parent = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        return Number(parent) === process.pid && command.includes(module) ? [Number(pid)] : []
+      } catch {
+        return []
+      }
+    })
+}
+
+test('a process that is killed is a temporary failure, and the next image gets a new one', async (t) => {
+  const reader = createImageReader()
+  t.after(() => reader.close())
+  const { request, open } = await readableImage()
+  const opened = Promise.withResolvers<void>()
+  const reading = reader.read(
+    request,
+    async function* () {
+      opened.resolve()
+      await new Promise(() => undefined)
+      yield new Uint8Array()
+    },
+    never,
+  )
+  await opened.promise
+  for (const pid of childrenRunning('image-reader-process')) process.kill(pid, 'SIGKILL')
+  await assert.rejects(
+    reading,
+    (error) => error instanceof UnreadableImage && error.isTemporary && /SIGKILL/.test(error.message),
+  )
+  const next = await reader.read(request, open, never)
+  assert.equal(next.kind === 'image' && next.contents.packages.length, 1)
+})
+
+test('an image that takes too long is a failure that names the limit', async (t) => {
+  const reader = createImageReader({ ...limits, contentsReadMsMax: 300 })
+  t.after(() => reader.close())
+  const { request } = await readableImage()
+  await assert.rejects(
+    reader.read(
+      request,
+      async function* () {
+        await new Promise(() => undefined)
+        yield new Uint8Array()
+      },
+      never,
+    ),
+    (error) =>
+      error instanceof UnreadableImage && !error.isTemporary && /contentsReadMsMax/.test(error.message),
+  )
+})
+
+test('a store that fails is not a problem of the image', async (t) => {
+  const reader = createImageReader()
+  t.after(() => reader.close())
+  const { request } = await readableImage()
+  await assert.rejects(
+    reader.read(
+      request,
+      // biome-ignore lint/correctness/useYield: it fails before
+      async function* () {
+        throw new Error('the bucket is gone')
+      },
+      never,
+    ),
+    /the bucket is gone/,
+  )
+})
+
+test('a reading ends with its signal', async (t) => {
+  const reader = createImageReader()
+  t.after(() => reader.close())
+  const { request } = await readableImage()
+  const stop = new AbortController()
+  await assert.rejects(
+    reader.read(
+      request,
+      async function* () {
+        stop.abort(new Error('the server stops'))
+        await new Promise(() => undefined)
+        yield new Uint8Array()
+      },
+      stop.signal,
+    ),
+    /the server stops/,
+  )
+})
+
+const ROUNDS = 3
+const IMAGES_PER_ROUND = 4
+const program = fileURLToPath(new URL('../support/server/contents-server.ts', import.meta.url))
+
+for (const engine of ['SQLite', 'PostgreSQL'])
+  test(`no image is stuck or half read after its server was killed, on ${engine}`, {
+    skip: engine === 'PostgreSQL' && withoutPostgres,
+  }, async (t) => {
+    const host = `127.0.0.1:${await freePort()}`
+    const env = {
+      BERTH_DATA_DIR: temporaryDirectory(t),
+      BERTH_LISTEN: host,
+      BERTH_LOG_LEVEL: 'error',
+      ...(engine === 'PostgreSQL' ? { BERTH_DATABASE_URL: (await startPostgres(t)).url } : {}),
+    }
+    const digests: string[] = []
+    let [root, registryToken, token] = ['', '', '']
+    for (let round = 0; round <= ROUNDS; round++) {
+      const server = await serveBerth(t, env, [], { as: program })
+      if (round === 0) {
+        root = JSON.parse((await runBerth(t, ['admin', 'bootstrap', '--json'], env)).stdout).organization.uid
+        registryToken = (await runBerth(t, ['admin', 'token', '--audience', host], env)).stdout
+        token = (await runBerth(t, ['admin', 'token'], env)).stdout
+      }
+      if (round === ROUNDS) break
+      const client = ociClient({ url: `http://${host}` }, `Bearer ${registryToken.trim()}`)
+      for (let at = 0; at < IMAGES_PER_ROUND; at++) {
+        const image = await imageOfFiles([alpineFiles(`a ${round}.${at}-r0`, 'b 1-r0')])
+        digests.push((await pushImage(client, `${root}/app`, image)).digest)
+      }
+      // In the middle of a reading, mostly.
+      await sleep(Math.random() * 150)
+      server.child.kill('SIGKILL')
+      assert.equal((await server.finished).signal, 'SIGKILL')
+    }
+    const api = apiOf({ url: `http://${host}` }, token.trim())
+    const repo = await repoUid(api, `${root}/app`)
+    for (const one of digests) {
+      const { state, packageCount } = await waitForContents(api, repo, one)
+      assert.deepEqual([state, packageCount], ['CONTENTS_STATE_READ', 2])
+      const { body } = await api.get(`registry/repos/${repo}/manifests/${one}/packages`)
+      assert.equal(body.packages.length, 2)
+    }
+    const { body } = await api.get(`registry/package_images/${root}`, { purl: 'pkg:apk/alpine/b' })
+    assert.equal(Number(body.totalCount), digests.length)
+  })
+
+for (const database of databases.filter(({ name }) => name === 'postgres'))
+  test('two nodes share the images, each is read once, and those of before are read too', async (t) => {
+    const nodes = await startNodes(t, database, 2, { contents: { pollMs: 20, sweepIntervalMs: 300 } })
+    const [first] = nodes.all
+    assert.ok(first)
+    const cast = createApiFixture({ ...first.berth, url: first.origin })
+    t.after(() => cast.grpc.close())
+    const organization = await cast.organization()
+    const { kysely } = first.berth.berth.installation.store.db
+    const api = apiOf({ url: first.origin }, organization.owner.api.token)
+    const bearer = await bearerOf(first.berth, organization.owner.uid)
+    const owner = ociClient({ url: first.origin }, bearer)
+    const name = `${organization.uid}/app`
+    const digests: string[] = []
+    for (let at = 0; at < 8; at++) {
+      const image = await imageOfFiles([alpineFiles(`a ${at}-r0`)])
+      digests.push((await pushImage(owner, name, image)).digest)
+    }
+    const repo = await repoUid(api, name)
+    for (const one of digests) await waitForContents(api, repo, one)
+    const results = await kysely
+      .selectFrom('packages')
+      .select('version')
+      .where('root', '=', organization.uid)
+      .execute()
+    assert.equal(results.length, digests.length)
+    // As a node of the previous release leaves it.
+    await kysely.deleteFrom('manifest_contents').where('root', '=', organization.uid).execute()
+    const [one = ''] = digests
+    const { packageCount } = await waitForContents(
+      api,
+      repo,
+      one,
+      ({ state }) => state === 'CONTENTS_STATE_READ',
+    )
+    assert.equal(packageCount, 1)
+  })
