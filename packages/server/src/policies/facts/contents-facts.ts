@@ -2,12 +2,10 @@ import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import type { Db } from '../../storage/db.ts'
 import { preparedRead } from '../../storage/prepared.ts'
+import { endOfLifeMs, NEVER_MS } from './end-of-life.ts'
 import type { Fact, FactProvider, Facts, ImageFacts } from './image-facts.ts'
 
 /** Facts for policies about what an image contains. */
-
-/** The last day that calendars of policies have. */
-const NEVER_MS = Date.UTC(9999, 11, 31)
 
 const contentsOf = preparedRead(
   (db, { root, repo, digest }: { root: string; repo: string; digest: string }) =>
@@ -57,15 +55,22 @@ export function contentsFacts(db: Db): FactProvider {
       const { distribution_id: id, distribution_version: version } = contents
       const facts: { -readonly [N in keyof Facts]: Facts[N] } = {
         contents_known: { value: true },
-        distribution: { value: version === '' ? id : `${id}:${version}` },
-        // An image without a distribution has no end of life.
-        end_of_life: id === '' ? { value: NEVER_MS } : { unknown: 'this server does not record it' },
+        distribution: { value: nameOf(id, version) },
+        end_of_life: endOfLife(id, version),
       }
       if (wanted.includes('packages') || wanted.includes('licenses'))
         Object.assign(facts, packageFacts(await packagesOf(db, { root, contents: Number(contents.id) })))
       return facts
     },
   }
+}
+
+const nameOf = (id: string, version: string): string => (version === '' ? id : `${id}:${version}`)
+
+function endOfLife(id: string, version: string): Fact<number> {
+  // An image without a distribution has no end of life.
+  const end = id === '' ? NEVER_MS : endOfLifeMs(id, version)
+  return end === undefined ? { unknown: `that of ${nameOf(id, version)} is not known` } : { value: end }
 }
 
 function packageFacts(
