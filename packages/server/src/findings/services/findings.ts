@@ -36,14 +36,8 @@ import {
   readFindings,
   readImageContents,
 } from '../storage/image-findings.ts'
-import {
-  type FindingRow,
-  severityNames,
-  severityOf,
-  stateNames,
-  stateOf,
-  toFinding,
-} from './finding-messages.ts'
+import { compareFindings } from './compare-findings.ts'
+import { severityNames, severityOf, stateNames, stateOf, toFinding } from './finding-messages.ts'
 
 interface FindingsOptions {
   readonly contents: Pick<ContentsReader, 'requireContents'>
@@ -118,14 +112,7 @@ export function findingsService(
       await requireRepo(db, repo)
       const before = await readAll(db, repo, baseDigest)
       const after = await readAll(db, repo, digest)
-      return create(ImageFindingsDifferenceSchema, {
-        added: [...after].filter(([key]) => !before.has(key)).map(([, finding]) => finding),
-        removed: [...before].filter(([key]) => !after.has(key)).map(([, finding]) => finding),
-        changed: [...after].flatMap(([key, finding]) => {
-          const previous = before.get(key)
-          return previous === undefined || !hasChanged(previous, finding) ? [] : [finding]
-        }),
-      })
+      return create(ImageFindingsDifferenceSchema, compareFindings(before, after))
     },
 
     async getImageReport({ reference, platform, format }, call) {
@@ -207,8 +194,8 @@ async function requireContents(db: Db, repo: string, digest: string): Promise<Im
   return contents
 }
 
-/** Returns all findings of an image, by vulnerability and package without its version. */
-async function readAll(db: Db, repo: string, digest: string): Promise<ReadonlyMap<string, Finding>> {
+/** Returns all findings of an image. */
+async function readAll(db: Db, repo: string, digest: string): Promise<readonly Finding[]> {
   const { findingsComparedMax: max } = limits
   const { ids, state } = await requireContents(db, repo, digest)
   // Without its packages, an image would look as if all vulnerabilities of the other were fixed in it.
@@ -216,13 +203,5 @@ async function readAll(db: Db, repo: string, digest: string): Promise<ReadonlyMa
     throw failedPrecondition('IMAGE_NOT_READ', `the contents of ${digest} are not known: ${state}`, repo)
   const rows = await readFindings(db, rootOf(repo), ids, {}, { size: max + 1 })
   if (rows.length > max) throw quotaExceeded(repo, `has more than ${max} findings in ${digest}`)
-  return new Map(rows.map((row) => [`${row.vulnerability} ${nameOf(row)}`, toFinding(row)]))
-}
-
-function nameOf({ purl }: FindingRow): string {
-  return purl.split(/[?#]/)[0]?.replace(/@[^/@]*$/, '') ?? purl
-}
-
-function hasChanged(a: Finding, b: Finding): boolean {
-  return a.version !== b.version || a.state !== b.state || a.fixedVersion !== b.fixedVersion
+  return rows.map(toFinding)
 }
