@@ -168,6 +168,22 @@ onEveryStore(
       assert.equal((await api.get(`registry/repos/${repo}/manifests/v1/sbom`)).status, 404)
     })
 
+    test('CycloneDX with vulnerabilities and no components is no list of packages', async () => {
+      const { owner, name, api } = await fixture()
+      const image = await imageOfFiles([alpineFiles('musl 1.2.5-r0')])
+      const report = {
+        bomFormat: 'CycloneDX',
+        specVersion: '1.6',
+        vulnerabilities: [{ id: 'CVE-2026-0001' }],
+      }
+      await attach(owner, name, image, 'application/vnd.cyclonedx+json', Buffer.from(JSON.stringify(report)))
+      await pushImage(owner, name, image, 'v1')
+      const repo = await repoUid(api, name)
+      const { source } = await waitForContents(api, repo, 'v1')
+      assert.equal(source, 'CONTENTS_SOURCE_LAYERS')
+      assert.deepEqual(namesIn(await packagesOf(api, repo, 'v1')), ['musl 1.2.5-r0'])
+    })
+
     test('attestations count for the image that they name: by cosign tag, and of buildkit', async () => {
       const { owner, name, api } = await fixture()
       const [named, other] = [

@@ -127,7 +127,9 @@ function readPredicate({ kind, content }: Attestation): ReadDocument | undefined
 }
 
 function readSbomDocument(bytes: Uint8Array): ReadDocument {
-  const { format, version, contents } = readSbom(bytes)
+  const { format, version, contents, elements } = readSbom(bytes)
+  // Vulnerabilities without components (a VDR) are about the packages of another document: no list of packages without any.
+  if (elements.packages === 0 && elements.vulnerabilities > 0) return { kind: 'report', format: '' }
   return { kind: 'sbom', format: formatName(format, version), contents }
 }
 
