@@ -1,6 +1,6 @@
 import { X } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
-import { Button, Input, Label, SearchField } from 'react-aria-components'
+import { Button, Input, Label, SearchField, TextField } from 'react-aria-components'
 import { useAddressState } from '../address-state.ts'
 import { type Choice, SelectField } from './field.tsx'
 
@@ -47,6 +47,17 @@ export function TextFilter({
       <Label>{label}</Label>
       <Input placeholder={placeholder} />
     </SearchField>
+  )
+}
+
+/** A day (UTC) as an ISO date. Browsers show it as their users write dates, and refuse days that do not exist. */
+export function DayFilter({ label, name }: FilterProps) {
+  const [{ [name]: applied = '' }, change] = useAddressState()
+  return (
+    <TextField className="field filter" value={applied} onChange={(day) => change({ [name]: day })}>
+      <Label>{label}</Label>
+      <Input type="date" />
+    </TextField>
   )
 }
 

@@ -41,6 +41,20 @@ export const bindingsOf = (bindings: readonly Binding[], uid: string): Binding[]
     .filter(({ id }) => appliesTo(parentOf(id), uid))
     .toSorted((a, b) => parentOf(a.id).length - parentOf(b.id).length)
 
+/** The policies of which an override in a folder or repository can make a difference: those that are applied above, in or below it. */
+export const overridablePolicies = (
+  policies: readonly Policy[],
+  bindings: readonly Binding[],
+  uid: string,
+): Policy[] =>
+  policies.filter(({ id }) =>
+    bindings.some(
+      (binding) =>
+        binding.policy === id &&
+        (appliesTo(parentOf(binding.id), uid) || appliesTo(uid, parentOf(binding.id))),
+    ),
+  )
+
 /** Overrides in a folder or repository and everything in it. */
 export const overridesQuery = (uid: string) =>
   paged<Override>(['policy-overrides', uid], async (pageToken, signal) => {

@@ -7,7 +7,7 @@ import { decisionsQuery, policiesQuery } from '../../api/queries/pull-policies.t
 import { folderPathOf } from '../../components/breadcrumbs.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Digest } from '../../components/digest.tsx'
-import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
+import { DayFilter, FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
 import { type ColumnOf, PageList } from '../../components/page-list.tsx'
 import {
   dayOf,
@@ -30,15 +30,18 @@ export function Decisions({ uid, path, isRepo }: PullPolicyProps) {
     ...policiesQuery(organizationOf(uid)),
     enabled: access.holds(uid, 'policies.policy.list'),
   })
-  const [{ policy = '', mode = '', result = '', digest = '', since = '', until = '' }] = useAddressState()
+  const [{ policy = '', mode = '', result = '', digest = '', ...days }] = useAddressState()
+  const [first, last] = [dayOf(days['since']), dayOf(days['until'])]
   const filter: DecisionFilter = {
     policyId: policy,
     mode: modeOf(mode),
     result: resultOf(result),
     digest,
-    since: dayOf(since),
-    until: dayOf(until),
+    since: first,
+    until: last,
   }
+  const since = dayText(first)
+  const until = dayText(last)
   const set = [
     ['policy', policy === '' ? '' : policyName(policies, policy)],
     ['mode', modeChoices.find(({ id }) => id === mode)?.name ?? ''],
@@ -55,8 +58,8 @@ export function Decisions({ uid, path, isRepo }: PullPolicyProps) {
         <SelectFilter label="Mode" name="mode" choices={modeChoices} />
         <SelectFilter label="Result" name="result" choices={resultChoices} />
         <TextFilter label="Digest" name="digest" placeholder="sha256:…" />
-        <TextFilter label="First day" name="since" placeholder="2026-11-01" />
-        <TextFilter label="Last day" name="until" placeholder="2026-11-30" />
+        <DayFilter label="First day" name="since" />
+        <DayFilter label="Last day" name="until" />
       </FilterBar>
       <FilterChips set={active} />
       <PageList

@@ -53,6 +53,7 @@ export function CreateOverrideDialog({ uid, path, policies, onClose, ...known }:
             choices={policies.map(({ id, name }) => ({ id, name }))}
             value={policyId}
             onChange={setPolicy}
+            hint={policies.length === 0 ? 'No policy is applied here: apply one first.' : ''}
             problem={violationOf(failure, 'policyId')}
           />
           <Field

@@ -3,7 +3,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAccess } from '../../api/access.ts'
 import { organizationOf, parentOf } from '../../api/queries/groups.ts'
-import { overridesQuery, policiesQuery } from '../../api/queries/pull-policies.ts'
+import {
+  bindingsQuery,
+  overridablePolicies,
+  overridesQuery,
+  policiesQuery,
+} from '../../api/queries/pull-policies.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { folderPathOf } from '../../components/breadcrumbs.tsx'
 import { Equivalent, Id, quoted } from '../../components/copy.tsx'
@@ -20,6 +25,10 @@ export function Overrides({ uid, path, isRepo }: PullPolicyProps) {
   const { data: policies = [] } = useQuery({
     ...policiesQuery(organizationOf(uid)),
     enabled: access.holds(uid, 'policies.policy.list'),
+  })
+  const { data: bindings } = useQuery({
+    ...bindingsQuery(organizationOf(uid)),
+    enabled: access.holds(uid, 'policies.binding.list'),
   })
   const [dialog, setDialog] = useState<'create' | Override | undefined>()
   const close = () => setDialog(undefined)
@@ -89,7 +98,7 @@ export function Overrides({ uid, path, isRepo }: PullPolicyProps) {
         <CreateOverrideDialog
           uid={uid}
           path={path}
-          policies={policies}
+          policies={bindings === undefined ? policies : overridablePolicies(policies, bindings, uid)}
           policyId=""
           digest=""
           onClose={close}

@@ -3,7 +3,7 @@ import { violationOf } from '../../api/query-client.ts'
 import { CheckboxField, Field, SelectField, TextAreaField } from '../../components/field.tsx'
 import { parameterTitle, valueText } from './policy-texts.tsx'
 
-/** Values of parameters as they are typed: lists have an entry in each line, booleans are `true` or ''. */
+/** Values of parameters as they are typed: lists have an entry in each line, booleans are `true`, `false` or ''. */
 export type ParameterDraft = Readonly<Record<string, string>>
 
 export function draftOf(
@@ -28,7 +28,7 @@ export function valuesOf(
     schemas.flatMap(({ name, type }): [string, JsonValue][] => {
       const text = draft[name]?.trim() ?? ''
       if (text === '') return []
-      if (type === 'PARAMETER_TYPE_BOOLEAN') return text === 'true' ? [[name, true]] : []
+      if (type === 'PARAMETER_TYPE_BOOLEAN') return [[name, text === 'true']]
       if (type === 'PARAMETER_TYPE_INTEGER') return [[name, /^-?\d+$/.test(text) ? Number(text) : text]]
       if (type === 'PARAMETER_TYPE_STRING_LIST') return [[name, linesOf(text)]]
       return [[name, text]]
@@ -75,8 +75,8 @@ function ParameterField({ schema, value, onChange, failure }: ParameterFieldProp
   if (type === 'PARAMETER_TYPE_BOOLEAN')
     return (
       <CheckboxField
-        isSelected={value === 'true'}
-        onChange={(isSelected) => onChange(isSelected ? 'true' : '')}
+        isSelected={(value === '' ? String(schema.default) : value) === 'true'}
+        onChange={(isSelected) => onChange(String(isSelected))}
       >
         <span>
           {parameterTitle(name)}

@@ -62,10 +62,12 @@ export const dayText = (day: Day | undefined): string =>
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0')
 
-/** An ISO date as a day; undefined if it is not one. */
-export function dayOf(text: string): Day | undefined {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? []
-  return year === undefined ? undefined : { year: Number(year), month: Number(month), day: Number(day) }
+/** An ISO date as a day; undefined if it is none, or no day of the calendar. */
+export function dayOf(text = ''): Day | undefined {
+  const date = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(text) : new Date(Number.NaN)
+  // Some browsers take the 31st of a shorter month as the first days of the next one.
+  if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(text)) return undefined
+  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() }
 }
 
 export function valueText(value: JsonValue | undefined): string {
