@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { limits } from '@berth/server/config/limits.ts'
 import { createImageReader, UnreadableImage } from '@berth/server/contents/reading/image-reader.ts'
 import { blobStream } from '@berth/server/contents/reading/reading.ts'
 import { apiOf, createApiFixture } from '../support/api/api-fixture.ts'
 import { databases } from '../support/database/databases.ts'
-import { freePort, startPostgres, withoutPostgres } from '../support/database/postgres.ts'
+import { startPostgres, withoutPostgres } from '../support/database/postgres.ts'
+import { contentsCrashRounds } from '../support/images/contents-crash.ts'
 import { alpineFiles, imageOfFiles, repoUid, waitForContents } from '../support/images/readable-image.ts'
 import { bearerOf, digest, ociClient, pushImage } from '../support/registry/registry.ts'
 import { startNodes } from '../support/server/nodes.ts'
-import { runBerth, serveBerth, temporaryDirectory } from '../support/server/process.ts'
+import { temporaryDirectory } from '../support/server/process.ts'
 
 /** What is left of a reading that ends early: of its process, or of its server. */
 
@@ -123,51 +122,12 @@ test('a reading ends with its signal', async (t) => {
   )
 })
 
-const ROUNDS = 3
-const IMAGES_PER_ROUND = 4
-const program = fileURLToPath(new URL('../support/server/contents-server.ts', import.meta.url))
-
 for (const engine of ['SQLite', 'PostgreSQL'])
-  test(`no image is stuck or half read after its server was killed, on ${engine}`, {
+  test(`no image is stuck, half read or half matched after its server was killed, on ${engine}`, {
     skip: engine === 'PostgreSQL' && withoutPostgres,
   }, async (t) => {
-    const host = `127.0.0.1:${await freePort()}`
-    const env = {
-      BERTH_DATA_DIR: temporaryDirectory(t),
-      BERTH_LISTEN: host,
-      BERTH_LOG_LEVEL: 'error',
-      ...(engine === 'PostgreSQL' ? { BERTH_DATABASE_URL: (await startPostgres(t)).url } : {}),
-    }
-    const digests: string[] = []
-    let [root, registryToken, token] = ['', '', '']
-    for (let round = 0; round <= ROUNDS; round++) {
-      const server = await serveBerth(t, env, [], { as: program })
-      if (round === 0) {
-        root = JSON.parse((await runBerth(t, ['admin', 'bootstrap', '--json'], env)).stdout).organization.uid
-        registryToken = (await runBerth(t, ['admin', 'token', '--audience', host], env)).stdout
-        token = (await runBerth(t, ['admin', 'token'], env)).stdout
-      }
-      if (round === ROUNDS) break
-      const client = ociClient({ url: `http://${host}` }, `Bearer ${registryToken.trim()}`)
-      for (let at = 0; at < IMAGES_PER_ROUND; at++) {
-        const image = await imageOfFiles([alpineFiles(`a ${round}.${at}-r0`, 'b 1-r0')])
-        digests.push((await pushImage(client, `${root}/app`, image)).digest)
-      }
-      // In the middle of a reading, mostly.
-      await sleep(Math.random() * 150)
-      server.child.kill('SIGKILL')
-      assert.equal((await server.finished).signal, 'SIGKILL')
-    }
-    const api = apiOf({ url: `http://${host}` }, token.trim())
-    const repo = await repoUid(api, `${root}/app`)
-    for (const one of digests) {
-      const { state, packageCount } = await waitForContents(api, repo, one)
-      assert.deepEqual([state, packageCount], ['CONTENTS_STATE_READ', 2])
-      const { body } = await api.get(`registry/repos/${repo}/manifests/${one}/packages`)
-      assert.equal(body.packages.length, 2)
-    }
-    const { body } = await api.get(`registry/package_images/${root}`, { purl: 'pkg:apk/alpine/b' })
-    assert.equal(Number(body.totalCount), digests.length)
+    const database = engine === 'PostgreSQL' ? { BERTH_DATABASE_URL: (await startPostgres(t)).url } : {}
+    await contentsCrashRounds(t, { BERTH_DATA_DIR: temporaryDirectory(t), ...database }, 3)
   })
 
 for (const database of databases.filter(({ name }) => name === 'postgres'))

@@ -342,6 +342,8 @@ export const limits = {
   /** Delay after a failed garbage collection, or its interval if that is shorter. */
   gcRetryMs: HOUR_MS,
   registryRunLeaseMs: MINUTE_MS,
+  /** After which another node matches packages and verifies signatures, if the one that did so died. */
+  queueLeaseMs: 15 * SECOND_MS,
   /** Between two writes of counted pulls and pushes, and the most repos and days that wait for a database that does not respond. */
   transferFlushMs: 5 * SECOND_MS,
   pendingTransfersMax: 10_000,

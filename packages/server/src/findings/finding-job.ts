@@ -21,14 +21,15 @@ export interface FindingJobOptions {
   readonly db: Db
   readonly clock: () => number
   readonly pollMs?: number | undefined
+  readonly leaseMs?: number | undefined
   readonly tracer?: Tracer | undefined
   readonly onRun: (outcome: 'succeeded' | 'failed', error?: unknown) => void
 }
 
 export function startFindingJob(options: FindingJobOptions): JobScheduler {
-  const { db, clock, pollMs = limits.findingsPollMs, tracer, onRun } = options
+  const { db, clock, pollMs = limits.findingsPollMs, leaseMs, tracer, onRun } = options
   return startQueueJob({
-    ...{ db, clock, pollMs, tracer, onRun },
+    ...{ db, clock, pollMs, leaseMs, tracer, onRun },
     kind: findingsJob,
     span: 'job findings',
     hasWork: () => hasWork(db),

@@ -57,6 +57,8 @@ export interface JobOverrides {
   readonly findingsPollMs?: number
   /** Between two looks for images whose signatures changed. */
   readonly signaturesPollMs?: number
+  /** After which another node continues the findings or signatures of a node that died. */
+  readonly queueLeaseMs?: number
   /** How often the node looks for email that is due. */
   readonly mail?: { readonly pollMs?: number }
   /** How often the node looks for images to read, and for manifests that are not queued. */
@@ -169,6 +171,7 @@ export function startBackgroundJobs({
   const findings = startFindingJob({
     ...background,
     pollMs: overrides.findingsPollMs,
+    leaseMs: overrides.queueLeaseMs,
     tracer,
     onRun(outcome, err) {
       metrics.recordJobRun('findings', outcome)
@@ -179,6 +182,7 @@ export function startBackgroundJobs({
     ...background,
     blobs,
     pollMs: overrides.signaturesPollMs,
+    leaseMs: overrides.queueLeaseMs,
     tracer,
     onRun(outcome, err) {
       metrics.recordJobRun('image_signatures', outcome)

@@ -23,15 +23,16 @@ export interface SignatureJobOptions {
   readonly clock: () => number
   readonly blobs: Pick<BlobStore, 'read'>
   readonly pollMs?: number | undefined
+  readonly leaseMs?: number | undefined
   readonly tracer?: Tracer | undefined
   readonly onRun: (outcome: 'succeeded' | 'failed', error?: unknown) => void
 }
 
 export function startSignatureJob(options: SignatureJobOptions): JobScheduler {
-  const { db, clock, pollMs = limits.signaturePollMs, tracer, onRun } = options
+  const { db, clock, pollMs = limits.signaturePollMs, leaseMs, tracer, onRun } = options
   const signatures = createImageSignatureReader(options)
   return startQueueJob({
-    ...{ db, clock, pollMs, tracer, onRun },
+    ...{ db, clock, pollMs, leaseMs, tracer, onRun },
     kind: signaturesJob,
     span: 'job image-signatures',
     hasWork: async () => (await readChanges(db, 1)).length > 0,

@@ -1,3 +1,4 @@
+import { limits } from '../../config/limits.ts'
 import { startPeriodicTask } from '../../runtime/periodic-task.ts'
 import { type Tracer, traceJob } from '../../runtime/tracer.ts'
 import type { Db } from '../db.ts'
@@ -15,6 +16,8 @@ export interface QueueJobOptions {
   readonly span: string
   /** Between two looks for work. */
   readonly pollMs: number
+  /** After which another node continues the work of a node that died. */
+  readonly leaseMs?: number | undefined
   readonly tracer?: Tracer | undefined
   /** Looks for work without a lease, because mostly there is none. */
   hasWork(): Promise<boolean>
@@ -24,12 +27,23 @@ export interface QueueJobOptions {
 }
 
 export function startQueueJob(options: QueueJobOptions): JobScheduler {
-  const { db, clock, kind, span, pollMs, tracer, hasWork, run, onRun } = options
+  const {
+    db,
+    clock,
+    kind,
+    span,
+    pollMs,
+    leaseMs = limits.queueLeaseMs,
+    tracer,
+    hasWork,
+    run,
+    onRun,
+  } = options
   const stopping = new AbortController()
   const poll = async () => {
     if (stopping.signal.aborted || !(await hasWork())) return
     const onError = (error: unknown) => onRun('failed', error)
-    const lease = await acquireJob({ db, clock, signal: stopping.signal, onError }, kind)
+    const lease = await acquireJob({ db, clock, leaseMs, signal: stopping.signal, onError }, kind)
     if (lease === undefined) return
     const startedMs = clock()
     let failure: unknown

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { apiOf } from '../api/api-fixture.ts'
+import { freePort } from '../database/postgres.ts'
+import { ociClient, pushImage } from '../registry/registry.ts'
+import { type Cleanup, runBerth, serveBerth } from '../server/process.ts'
+import { alpineFiles, imageOfFiles, repoUid, waitForContents } from './readable-image.ts'
+
+const IMAGES_PER_ROUND = 4
+const MATCHED_MS_MAX = 60_000
+const program = fileURLToPath(new URL('../server/contents-server.ts', import.meta.url))
+
+const cveOf = (kind: number, round: number) => `CVE-2026-${kind}${String(round).padStart(3, '0')}`
+
+/** An advisory of the package \`b\`, which every image contains, or of \`a0\`, `a1`… of one round. */
+function advisoryOf(id: string, origin: string) {
+  const document = {
+    schema_version: '1.6.0',
+    id,
+    modified: '2026-01-02T00:00:00Z',
+    affected: [
+      {
+        package: { ecosystem: 'Alpine:v3.20', name: origin },
+        ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }] }],
+      },
+    ],
+  }
+  return { name: `${id}.json`, content: Buffer.from(JSON.stringify(document)).toString('base64') }
+}
+
+/**
+ * Pushes images and imports advisories, and kills the server in the middle of reading and matching them, again and again. In the end every
+ * image has its two packages and exactly the findings of the advisories that were imported.
+ */
+export async function contentsCrashRounds(
+  t: Cleanup,
+  env: Readonly<Record<string, string>>,
+  rounds: number,
+): Promise<{
+  readonly images: number
+  readonly findings: number
+  readonly unread: number
+  readonly unmatched: number
+}> {
+  const host = `127.0.0.1:${await freePort()}`
+  const settings = { ...env, BERTH_LISTEN: host, BERTH_LOG_LEVEL: 'error' }
+  const pushed: { readonly digest: string; readonly round: number }[] = []
+  // Killed before they were done, as the next server found them.
+  let [unread, unmatched] = [0, 0]
+  let [root, bearer, token, repo] = ['', '', '', '']
+  const api = () => apiOf({ url: `http://${host}` }, token)
+  const findingsOf = async (digest: string) =>
+    (await api().get(`vulnerabilities/imageFindings/${repo}`, { digest, pageSize: '1000' })).body
+  for (let round = 0; round <= rounds; round++) {
+    const server = await serveBerth(t, settings, [], { as: program })
+    if (round === 0) {
+      const bootstrapped = await runBerth(t, ['admin', 'bootstrap', '--json'], settings)
+      root = JSON.parse(bootstrapped.stdout).organization.uid
+      bearer = (await runBerth(t, ['admin', 'token', '--audience', host], settings)).stdout.trim()
+      token = (await runBerth(t, ['admin', 'token'], settings)).stdout.trim()
+    } else {
+      const last = pushed.at(-1)?.digest ?? ''
+      const { contentsState, matched } = await findingsOf(last)
+      if (contentsState === 'CONTENTS_STATE_PENDING') unread++
+      else if (matched !== true) unmatched++
+    }
+    if (round === rounds) break
+    const client = ociClient({ url: `http://${host}` }, `Bearer ${bearer}`)
+    for (let at = 0; at < IMAGES_PER_ROUND; at++) {
+      const image = await imageOfFiles([alpineFiles(`a${round} ${at}-r0`, 'b 1-r0')])
+      pushed.push({ digest: (await pushImage(client, `${root}/app`, image)).digest, round })
+    }
+    repo ||= await repoUid(api(), `${root}/app`)
+    const documents = [advisoryOf(cveOf(1, round), `a${round}-src`), advisoryOf(cveOf(2, round), 'b-src')]
+    const { body } = await api().post(`vulnerabilities/advisories/${root}:importDocuments`, { documents })
+    for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
+    // In the middle of reading or matching, mostly.
+    await sleep(Math.random() * 250)
+    server.child.kill('SIGKILL')
+    assert.equal((await server.finished).signal, 'SIGKILL')
+  }
+  let findings = 0
+  for (const { digest, round } of pushed) {
+    const { state, packageCount } = await waitForContents(api(), repo, digest)
+    assert.deepEqual([state, packageCount], ['CONTENTS_STATE_READ', 2])
+    for (const end = Date.now() + MATCHED_MS_MAX; ; await sleep(20)) {
+      const body = await findingsOf(digest)
+      findings = Number(body.totalCount)
+      if (body.matched === true && findings === rounds + 1) {
+        const ids = body.findings.map(({ vulnerability }: { vulnerability: string }) => vulnerability)
+        assert.ok(ids.includes(cveOf(1, round)), ids.join(' '))
+        break
+      }
+      assert.ok(Date.now() < end, `${digest}: ${findings} findings, ${JSON.stringify(body.matched)}`)
+    }
+    const { body } = await api().get(`registry/repos/${repo}/manifests/${digest}/packages`)
+    assert.equal(body.packages.length, 2)
+  }
+  const { body } = await api().get(`registry/package_images/${root}`, { purl: 'pkg:apk/alpine/b' })
+  assert.equal(Number(body.totalCount), pushed.length)
+  return { images: pushed.length, findings, unread, unmatched }
+}
