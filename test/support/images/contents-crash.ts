@@ -67,16 +67,16 @@ export async function contentsCrashRounds(
     }
     if (round === rounds) break
     const client = ociClient({ url: `http://${host}` }, `Bearer ${bearer}`)
+    const documents = [advisoryOf(cveOf(1, round), `a${round}-src`), advisoryOf(cveOf(2, round), 'b-src')]
+    const { body } = await api().post(`vulnerabilities/advisories/${root}:importDocuments`, { documents })
+    for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
     for (let at = 0; at < IMAGES_PER_ROUND; at++) {
       const image = await imageOfFiles([alpineFiles(`a${round} ${at}-r0`, 'b 1-r0')])
       pushed.push({ digest: (await pushImage(client, `${root}/app`, image)).digest, round })
     }
     repo ||= await repoUid(api(), `${root}/app`)
-    const documents = [advisoryOf(cveOf(1, round), `a${round}-src`), advisoryOf(cveOf(2, round), 'b-src')]
-    const { body } = await api().post(`vulnerabilities/advisories/${root}:importDocuments`, { documents })
-    for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
     // In the middle of reading or matching, mostly.
-    await sleep(Math.random() * 250)
+    await sleep(Math.random() * 100)
     server.child.kill('SIGKILL')
     assert.equal((await server.finished).signal, 'SIGKILL')
   }
