@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { policiesOf } from '../support/api/policies.ts'
@@ -82,6 +83,48 @@ consoleSuite(
       await page.getByRole('dialog').getByRole('button', { name: 'Create the override' }).click()
       await page.getByRole('grid', { name: 'Overrides' }).getByText('until the move to trixie').waitFor()
       assert.equal((await pull()).status, 200)
+      assert.deepEqual(problems, [])
+    })
+
+    test('a verifier is created, edited and deleted, and its mistakes are at their fields', async () => {
+      const { page, problems, open, folder, organization } = await prepared()
+      const key = () =>
+        generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ type: 'spki', format: 'pem' })
+      await cast().admin.create(`registry/signatureVerifiers/${organization.uid}`, {
+        name: 'release',
+        publicKey: { key: key() },
+      })
+      await open(`/folders/${folder.uid}?tab=pull-policies&section=verifiers`, 'team')
+      const verifiers = page.getByRole('grid', { name: 'Verifiers' })
+      await verifiers.getByRole('row', { name: /release/ }).waitFor()
+      await page.getByRole('button', { name: 'Create a verifier' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill('ci')
+      await dialog.getByRole('textbox', { name: 'Public key' }).fill('no key')
+      await dialog.getByRole('button', { name: 'Create the verifier' }).click()
+      await dialog.getByText('must be one public key in PEM').waitFor()
+      await assertAccessible(page, 'a verifier with a mistake')
+      await dialog.getByRole('textbox', { name: 'Public key' }).fill(String(key()))
+      await dialog.getByLabel('Keys of transparency logs').fill(`${key()}${key()}`)
+      await dialog.getByRole('button', { name: 'Create the verifier' }).click()
+      const row = verifiers.getByRole('row', { name: /^ci/ })
+      await row.getByText('Public key (cosign)').waitFor()
+
+      await row.getByRole('button', { name: 'Edit the verifier ci' }).click()
+      await dialog.getByLabel('Description').fill('signs releases')
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      await row.getByText('signs releases').waitFor()
+      const { body } = await cast().admin.get('registry/signatureVerifiers', {
+        'uidp.descendants_of': folder.uid,
+      })
+      assert.equal(body.signatureVerifiers[0].publicKey.logKeys.length, 2)
+      await assertAccessible(page, 'verifiers')
+
+      await row.getByRole('button', { name: 'Delete the verifier ci' }).click()
+      await dialog.getByLabel('Type ci to confirm').fill('ci')
+      await dialog.getByRole('button', { name: 'Delete the verifier' }).click()
+      await row.waitFor({ state: 'detached' })
+      assert.equal(await verifiers.getByRole('row').count(), 1 + 1)
       assert.deepEqual(problems, [])
     })
 

@@ -1,4 +1,4 @@
-import type { Binding, Decision, DecisionFilter, Override, Policy } from '@berth/client'
+import type { Binding, Decision, DecisionFilter, Override, Policy, SignatureVerifier } from '@berth/client'
 import { queryOptions } from '@tanstack/react-query'
 import { api } from '../client.ts'
 import { organizationOf, parentOf } from './groups.ts'
@@ -54,6 +54,19 @@ export const overridablePolicies = (
         (appliesTo(parentOf(binding.id), uid) || appliesTo(uid, parentOf(binding.id))),
     ),
   )
+
+/** The verifiers of signatures that count in a folder or repository, those of the organization first. */
+export const verifiersQuery = (uid: string) =>
+  queryOptions({
+    queryKey: ['signature-verifiers', uid],
+    queryFn: async ({ signal }) => {
+      const verifiers: SignatureVerifier[] = []
+      const filter = { uidp: { descendantsOf: organizationOf(uid) }, pageSize: PAGE_SIZE_MAX }
+      for await (const verifier of api.signatureVerifiers.all(filter, { signal }))
+        if (appliesTo(parentOf(verifier.uid), uid)) verifiers.push(verifier)
+      return verifiers.sort((a, b) => parentOf(a.uid).length - parentOf(b.uid).length)
+    },
+  })
 
 /** Overrides in a folder or repository and everything in it. */
 export const overridesQuery = (uid: string) =>

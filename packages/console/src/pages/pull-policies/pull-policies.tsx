@@ -21,17 +21,27 @@ const PoliciesSection: Section = [
   lazyPart(async () => (await import('./policies.tsx')).Policies),
 ]
 
+const VerifiersSection: Section = [
+  'verifiers',
+  'Verifiers',
+  lazyPart(async () => (await import('./verifiers.tsx')).Verifiers),
+]
+
 const sections: readonly Section[] = [
   ['bindings', 'Applied', Bindings],
   PoliciesSection,
   ['overrides', 'Overrides', lazyPart(async () => (await import('./overrides.tsx')).Overrides)],
   ['decisions', 'Decisions', lazyPart(async () => (await import('./decisions.tsx')).Decisions)],
+  VerifiersSection,
 ]
 
-/** What decides whether images of a folder or repository may be pulled. Policies belong to folders. */
+/** What belongs to folders. */
+const ofFolders: ReadonlySet<Section> = new Set([PoliciesSection, VerifiersSection])
+
+/** What decides whether images of a folder or repository may be pulled. Policies and verifiers belong to folders. */
 export function PullPolicies(props: PullPolicyProps) {
   const [{ section }] = useAddressState()
-  const shown = props.isRepo ? sections.filter((one) => one !== PoliciesSection) : sections
+  const shown = props.isRepo ? sections.filter((one) => !ofFolders.has(one)) : sections
   const [current = '', , Part] = shown.find(([id]) => id === section) ?? shown[0] ?? []
   if (Part === undefined) return null
   return (
