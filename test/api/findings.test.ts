@@ -17,7 +17,14 @@ import {
 import { policiesOf } from '../support/api/policies.ts'
 import { sbomProblems } from '../support/contents/sbom-schemas.ts'
 import { layeredImage } from '../support/registry/layered-image.ts'
-import { createRegistryFixture, digest, pushImage } from '../support/registry/registry.ts'
+import {
+  createRegistryFixture,
+  digest,
+  imageFromManifest,
+  pushImage,
+  putManifest,
+  types,
+} from '../support/registry/registry.ts'
 
 /** Vulnerabilities of images, from the push of an image and the import of advisories. */
 
@@ -321,12 +328,26 @@ onEveryDatabase(
         [where, tags, line(finding)],
         [repo, ['v1'], 'CVE-2024-0001 pkg:npm/left-pad@1.0.0 AFFECTED UNKNOWN 2.0.0'],
       )
+      // People pull the index: its tags are those of its images.
+      const index = imageFromManifest({
+        schemaVersion: 2,
+        mediaType: types.index,
+        manifests: [old.descriptor],
+      })
+      assert.equal((await putManifest(owner, name, 'multi', index)).status, 201)
+      assert.deepEqual((await affected(repo, 'vulnerability=CVE-2024-0001')).affectedImages[0].tags, [
+        'multi',
+        'v1',
+      ])
       const first = await affected(root, 'vulnerability=CVE-2024-0001&page_size=1')
       const second = await affected(
         root,
         `vulnerability=CVE-2024-0001&page_size=1&page_token=${first.nextPageToken}`,
       )
-      assert.deepEqual([...first.affectedImages, ...second.affectedImages], all.affectedImages)
+      assert.deepEqual(
+        [...first.affectedImages, ...second.affectedImages].map(({ digest: its }) => its),
+        all.affectedImages.map(({ digest: its }: Json) => its),
+      )
       assert.deepEqual(
         (await affected(root, 'vulnerability=CVE-2024-0001&states=STATE_UNKNOWN')).affectedImages,
         [],

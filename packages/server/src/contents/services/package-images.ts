@@ -14,6 +14,7 @@ import type { Db } from '../../storage/db.ts'
 import { callerBinding, readCursor } from '../../storage/list/list.ts'
 import { runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import type { Store } from '../../storage/store.ts'
+import { readImageTags } from './image-tags.ts'
 
 /** Finds the images of a group or repo that contain a package. */
 
@@ -30,7 +31,7 @@ export function packageImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pag
       const rows = await readPackageImages(db, query, { after, limit: size + 1 })
       const page = rows.slice(0, size)
       const last = rows.length > size ? page.at(-1) : undefined
-      const tagsOf = await readTagsOf(db, rootOf(scope), page)
+      const tagsOf = await readImageTags(db, rootOf(scope), page)
       return create(ListPackageImagesResponseSchema, {
         images: page.map((row) => ({
           repoUid: row.repo,
@@ -69,8 +70,6 @@ interface PackageImageRow {
 
 /** The key of the last row of a page. */
 type PackageImageCursor = readonly [repo: string, digest: string, packageId: number]
-
-const TAGS_MAX = 20
 
 /** Throws code 3 for an invalid purl, and if no package is named. */
 function packageConditions({ purl, name, version }: PackageQuery): (sql: SqlText) => string {
@@ -135,39 +134,4 @@ async function countPackageImages(db: Db, query: PackageQuery): Promise<number> 
   const text = `select count(*) as n ${FROM} where ${whereText(sql, query)}`
   const [row] = await runLongText<{ n: number }>(db, text, sql)
   return Number(row?.n ?? 0)
-}
-
-/** Returns the tags of images by their repo and digest, and those of the indexes with them. */
-async function readTagsOf(
-  { kysely }: Db,
-  root: string,
-  images: readonly Pick<PackageImageRow, 'repo' | 'digest'>[],
-): Promise<(image: Pick<PackageImageRow, 'repo' | 'digest'>) => string[]> {
-  const digests = [...new Set(images.map(({ digest }) => digest))]
-  const repos = [...new Set(images.map(({ repo }) => repo))]
-  if (digests.length === 0) return () => []
-  const references = await kysely
-    .selectFrom('manifest_references')
-    .select(['repo', 'digest', 'manifest'])
-    .where('root', '=', root)
-    .where('repo', 'in', repos)
-    .where('digest', 'in', digests)
-    .where('kind', '=', 'manifest')
-    .execute()
-  const tags = await kysely
-    .selectFrom('tags')
-    .select(['parent', 'digest', 'name'])
-    .where('root', '=', root)
-    .where('parent', 'in', repos)
-    .where('digest', 'in', [...digests, ...references.map(({ manifest }) => manifest)])
-    .orderBy('name')
-    .execute()
-  return ({ repo, digest }) => {
-    const indexes = references.filter((one) => one.repo === repo && one.digest === digest)
-    const wanted = new Set([digest, ...indexes.map(({ manifest }) => manifest)])
-    return tags
-      .filter((tag) => tag.parent === repo && wanted.has(tag.digest))
-      .map(({ name }) => name)
-      .slice(0, TAGS_MAX)
-  }
 }

@@ -18,6 +18,7 @@ import { rootOf } from '../../api/uid.ts'
 import type { Addresses } from '../../config/addresses.ts'
 import { limits } from '../../config/limits.ts'
 import type { ContentsReader } from '../../contents/services/contents-reader.ts'
+import { readImageTags } from '../../contents/services/image-tags.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import { implement } from '../../pipeline/call.ts'
 import { MANIFEST_TYPE, requireRepo } from '../../registry/resources/parent-repo.ts'
@@ -26,7 +27,7 @@ import type { Db } from '../../storage/db.ts'
 import { callerBinding, readCursor } from '../../storage/list/list.ts'
 import type { Store } from '../../storage/store.ts'
 import { writeImageReport } from '../reports/image-report.ts'
-import { type AffectedImageCursor, readAffectedImages, readTags } from '../storage/affected-images.ts'
+import { type AffectedImageCursor, readAffectedImages } from '../storage/affected-images.ts'
 import {
   countFindings,
   type FindingCursor,
@@ -146,7 +147,7 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
       const size = effectivePageSize(pageSize)
       const rows = await readAffectedImages(db, { scope, vulnerability, states, after, size: size + 1 })
       const page = rows.slice(0, size)
-      const tags = await readTags(db, rootOf(scope), page)
+      const tagsOf = await readImageTags(db, rootOf(scope), page)
       const last = page.at(-1)
       const end: AffectedImageCursor | undefined = last && [
         Number(last.package),
@@ -158,7 +159,7 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
           create(AffectedImageSchema, {
             repoUid: row.repo,
             digest: row.digest,
-            tags: [...(tags.get(`${row.repo} ${row.digest}`) ?? [])],
+            tags: tagsOf(row),
             finding: toFinding(row),
           }),
         ),

@@ -46,29 +46,3 @@ export function readAffectedImages(
     order by f.package, f.vulnerability, l.contents limit ${bind(size)}`
   return runText<AffectedImageRow>(db, text, sql)
 }
-
-export const TAGS_MAX = 20
-
-/** Returns the tags of images, by `repo digest`, at most TAGS_MAX each. */
-export async function readTags(
-  db: Db,
-  root: string,
-  images: readonly Pick<AffectedImageRow, 'repo' | 'digest'>[],
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const tags = new Map<string, string[]>()
-  for (const [repo, its] of Map.groupBy(images, (image) => image.repo)) {
-    const sql = sqlText(db.engine)
-    const digests = [...new Set(its.map(({ digest }) => digest))]
-    const text = `select name, digest from tags where root = ${sql.bind(root)} and parent = ${sql.bind(repo)} and digest in (${sql.bindAll(digests)}) order by name`
-    for (const { name, digest } of await runText<{ readonly name: string; readonly digest: string }>(
-      db,
-      text,
-      sql,
-    )) {
-      const known = tags.get(`${repo} ${digest}`)
-      if (known === undefined) tags.set(`${repo} ${digest}`, [name])
-      else if (known.length < TAGS_MAX) known.push(name)
-    }
-  }
-  return tags
-}
