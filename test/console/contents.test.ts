@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newName } from '../support/api/api-fixture.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { LONG } from '../support/console/hostile.ts'
+import { eventually } from '../support/database/database-outage.ts'
 import { alpineFiles, imageOfFiles } from '../support/images/readable-image.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
@@ -129,6 +130,43 @@ consoleSuite(
       await row.getByText('v1', { exact: true }).waitFor()
       assert.equal(await images.getByRole('row').count(), 1 + 1)
       await assertAccessible(page, 'advisory with affected images')
+      assert.deepEqual(problems, [])
+    })
+
+    test('an advisory about two vulnerabilities lists the images of each', async () => {
+      const { organization } = await prepared()
+      const aliases = ['CVE-2026-0011', 'CVE-2026-0012']
+      const { body } = await cast().admin.post(
+        `vulnerabilities/advisories/${organization.uid}:importDocuments`,
+        {
+          documents: [
+            osv('ALPINE-2026-0011', 'Alpine:v3.20', 'curl-src', '9.0.0-r0', { aliases }),
+            osv('ALPINE-2026-0012', 'Alpine:v3.20', 'zlib-src', '1.3.2-r0', { aliases: aliases.slice(1) }),
+          ],
+        },
+      )
+      for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
+      const { body: list } = await cast().admin.get('vulnerabilities/advisories', {
+        'uidp.descendants_of': organization.uid,
+        aliases: 'CVE-2026-0011',
+      })
+      await eventually(async () => {
+        const { body: found } = await cast().admin.get(`vulnerabilities/affectedImages/${organization.uid}`, {
+          vulnerability: 'CVE-2026-0012',
+        })
+        return found.affectedImages.length === 2
+      })
+      const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+      const [advisory] = list.advisories
+      await open(`/advisories/${advisory.uid}`, advisory.advisoryId)
+      const images = page.getByRole('grid', { name: 'Affected images' })
+      await images.getByRole('row').filter({ hasText: 'curl' }).waitFor()
+      assert.equal(await images.getByRole('row').count(), 1 + 1)
+      await page.getByRole('button', { name: /Vulnerability$/ }).click()
+      await page.getByRole('option', { name: 'CVE-2026-0012' }).click()
+      await images.getByRole('row').filter({ hasText: 'zlib' }).waitFor()
+      assert.equal(await images.getByRole('row').count(), 1 + 2)
+      await assertAccessible(page, 'an advisory about two vulnerabilities')
       assert.deepEqual(problems, [])
     })
 
