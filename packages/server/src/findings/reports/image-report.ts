@@ -54,10 +54,11 @@ export async function writeImageReport(
   const root = rootOf(repo)
   const ids = [Number(row.id)]
   const { findingsComparedMax: max } = limits
-  const [repository, contents, { coverage, unmatched }, rows, advisoriesMs] = await Promise.all([
+  // Before the findings: what is matched now has its findings in every later read.
+  const { coverage, unmatched } = await readCoverage(db, root, ids)
+  const [repository, contents, rows, advisoriesMs] = await Promise.all([
     readRepository(db, registryHost, repo),
     readStoredContents(db.kysely, row),
-    readCoverage(db, root, ids),
     readFindings(db, root, ids, {}, { size: max + 1 }),
     readAdvisoriesTime(db, root),
   ])

@@ -71,11 +71,12 @@ export function findingsService(
       const listKey = JSON.stringify([...callerBinding(call), repo, digest, filters])
       const after = readCursor(pageTokens, pageToken, listKey)?.after as FindingCursor | undefined
       const size = effectivePageSize(pageSize)
-      const [rows, counts, matching, { coverage, unmatched }, advisoriesMs] = await Promise.all([
+      // Before the findings: what is matched now has its findings in every later read.
+      const { coverage, unmatched } = await readCoverage(db, root, contents.ids)
+      const [rows, counts, matching, advisoriesMs] = await Promise.all([
         readFindings(db, root, contents.ids, filters, { after, size: size + 1 }),
         countFindings(db, root, contents.ids, {}),
         countFindings(db, root, contents.ids, filters),
-        readCoverage(db, root, contents.ids),
         readAdvisoriesTime(db, root),
       ])
       const page = rows.slice(0, size)
