@@ -983,7 +983,7 @@ export interface Services {
      */
     listMails(request?: types.ListMailsRequest, options?: CallOptions): Reply<types.ListMailsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
-    all(request?: Omit<types.ListMailsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Mail, void>
+    allMails(request?: Omit<types.ListMailsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Mail, void>
   }
   /** Shows the servers of the installation and checks its setup. For operators only. */
   readonly operatorNodes: {
@@ -1248,7 +1248,7 @@ export interface Services {
      */
     listTagFindingSummaries(request?: types.ListTagFindingSummariesRequest, options?: CallOptions): Reply<types.ListTagFindingSummariesResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
-    all(request?: Omit<types.ListTagFindingSummariesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.TagFindingSummary, void>
+    allTagFindingSummaries(request?: Omit<types.ListTagFindingSummariesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.TagFindingSummary, void>
   }
   /**
    * Reports the vulnerabilities of images: the packages that they contain, matched with the advisories of their
