@@ -335,7 +335,7 @@ function signatureSource(method: DescMethod): string {
       return (
         line(`request?: ${request}, options?: CallOptions`) +
         '    /** The same without the pages: they are fetched one after the other as the loop comes to them. */\n' +
-        `    all(request?: Omit<${request}, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.${nameIn('response', item)}, void>\n`
+        `    ${name.replace('list', 'all')}(request?: Omit<${request}, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.${nameIn('response', item)}, void>\n`
       )
     }
     case 'request': {

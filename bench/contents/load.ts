@@ -146,6 +146,7 @@ async function documentsOf(model: ImageModel): Promise<Document[]> {
         source: 'layers',
         format: '',
         documents: [],
+        statements: [],
         contents: imageContents(model, contents),
       } as Parameters<typeof documentRows>[1])),
     )

@@ -127,6 +127,19 @@ describe('vulnerabilities on the command line', () => {
     assert.equal((await run('xml')).code, 2)
   })
 
+  test('repos and tags are listed with their vulnerabilities, and tags in which one is fixed', async () => {
+    await cli.ok(['images', 'vulns', 'acme/app:2.0.0', '--wait'])
+    const repos = await cli.ok(['images', 'vulns-by-repo', '--parent', 'acme'])
+    assert.match(repos, /REPO +CRITICAL +HIGH +MEDIUM +LOW +UNKNOWN +IMAGES +NOT READ\n/)
+    assert.match(repos, /acme\/app +1 +0 +0 +0 +0 +2 +0\n/)
+    const tags = await cli.ok(['images', 'vulns-by-tag', 'acme/app'])
+    assert.match(tags, /1\.0\.0 +1 +0 +0 +0 +0 +read/)
+    assert.match(tags, /2\.0\.0 +0 +0 +0 +0 +0 +read/)
+    const one = ['images', 'vulns-by-tag', 'acme/app', '--vulnerability', 'GHSA-2222-3333-4444']
+    assert.match(await cli.ok(one), /1\.0\.0 +affected +pkg:npm\/left-pad@1\.0\.0 +2\.0\.0/)
+    assert.match(await cli.ok([...one, '--filter', 'state=not found']), /^TAG .*\n2\.0\.0 +not found .*\n$/)
+  })
+
   test('images are listed by a vulnerability or its alias', async () => {
     const { items } = JSON.parse(
       await cli.ok(['advisories', 'affected', 'GHSA-2222-3333-4444', '--parent', 'acme', '-o', 'json']),

@@ -349,7 +349,12 @@ onEveryStore(
       const { kysely } = cast().berth.berth.installation.store.db
       const count = async () => {
         const counts: number[] = []
-        for (const table of ['manifest_contents', 'manifest_packages', 'manifest_documents'] as const)
+        for (const table of [
+          'manifest_contents',
+          'manifest_packages',
+          'manifest_documents',
+          'image_statements',
+        ] as const)
           counts.push((await kysely.selectFrom(table).selectAll().where('root', '=', root).execute()).length)
         return counts
       }

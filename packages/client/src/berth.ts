@@ -31,7 +31,8 @@ export function createBerthClient(options: ClientOptions): BerthClient {
     const bound: Record<string, unknown> = {}
     for (const [method, operation] of Object.entries<Operation>(methods)) {
       bound[method] = bind(send, operation)
-      if (operation.kind === 'list') bound['all'] = iterate(send, operation)
+      // `list` and `all`; `listMails` and `allMails` beside them.
+      if (operation.kind === 'list') bound[method.replace('list', 'all')] = iterate(send, operation)
     }
     return [name, bound]
   })

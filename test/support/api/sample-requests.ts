@@ -303,6 +303,7 @@ export async function createTenant(
     'Findings.CompareImageFindings': () => ({ uid: repo, baseDigest: digest, digest }),
     'Findings.GetImageReport': () => ({ uid: repo, reference: digest, format: 1 }),
     'AffectedImages.ListAffectedImages': () => ({ uid: organization, vulnerability: 'CVE-2025-0001' }),
+    'FindingSummaries.ListTagFindingSummaries': () => ({ uid: repo }),
     'PackageImages.ListPackageImages': () => ({ uid: repo, name: 'musl' }),
     'Manifests.PreviewUntaggedManifests': () => ({ uid: repo }),
     'Manifests.DeleteUntaggedManifests': () => ({ uid: repo }),

@@ -246,6 +246,11 @@ export const operations = {
   visibility: {
     getVisibility: { kind: 'request', verb: 'GET', path: '/registry/v2beta1/visibility/{uid}', repeat: 'always' },
   },
+  findingSummaries: {
+    get: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/findingSummaries/{uid}', repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/findingSummaries/{uid}:repos', items: 'findingSummaries', repeat: 'always' },
+    listTagFindingSummaries: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/findingSummaries/{uid}:tags', items: 'tagFindingSummaries', repeat: 'always' },
+  },
   findings: {
     list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/imageFindings/{uid}', items: 'findings', repeat: 'always' },
     compareImageFindings: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/imageFindings/{uid}:compare', repeat: 'always' },
@@ -978,7 +983,7 @@ export interface Services {
      */
     listMails(request?: types.ListMailsRequest, options?: CallOptions): Reply<types.ListMailsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
-    all(request?: Omit<types.ListMailsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Mail, void>
+    allMails(request?: Omit<types.ListMailsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Mail, void>
   }
   /** Shows the servers of the installation and checks its setup. For operators only. */
   readonly operatorNodes: {
@@ -1226,13 +1231,33 @@ export interface Services {
     getVisibility(request: types.GetVisibilityRequest, options?: CallOptions): Reply<types.Visibility>
   }
   /**
+   * Counts the vulnerabilities of groups, repos and tags: of the images that have a tag, by themselves or in an
+   * index. Other images can be pulled by digest only, and do not count.
+   */
+  readonly findingSummaries: {
+    /** Returns the number of vulnerabilities in a group, a folder or a repo. */
+    get(request: types.GetFindingSummaryRequest, options?: CallOptions): Reply<types.FindingSummary>
+    /** Lists the repos in a group or folder with the number of their vulnerabilities, ordered by UID. */
+    list(request?: types.ListRepoFindingSummariesRequest, options?: CallOptions): Reply<types.ListRepoFindingSummariesResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListRepoFindingSummariesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.FindingSummary, void>
+    /**
+     * Lists the tags of a repo with the number of their vulnerabilities, ordered by name. With a vulnerability,
+     * each tag has its findings of it: a tag that is read and matched and has none does not contain it, or
+     * contains a version with the fix. Fails with NOT_FOUND if the repo does not exist.
+     */
+    listTagFindingSummaries(request?: types.ListTagFindingSummariesRequest, options?: CallOptions): Reply<types.ListTagFindingSummariesResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    allTagFindingSummaries(request?: Omit<types.ListTagFindingSummariesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.TagFindingSummary, void>
+  }
+  /**
    * Reports the vulnerabilities of images: the packages that they contain, matched with the advisories of their
    * organization. Packages and advisories are matched in the background, mostly within a second.
    */
   readonly findings: {
     /**
-     * Lists the vulnerabilities of an image, ordered by ID and package, with counts and with what is not
-     * covered. An image without findings has no known vulnerability only if it is read, matched and covered. Of
+     * Lists the vulnerabilities of an image, by default ordered by ID and package, with counts and with what is
+     * not covered. An image without findings has no known vulnerability only if it is read, matched and covered. Of
      * an index, the findings of all its images. Fails with NOT_FOUND if the repo does not have the image.
      */
     list(request?: types.ListImageFindingsRequest, options?: CallOptions): Reply<types.ListImageFindingsResponse>

@@ -2191,6 +2191,23 @@ export type FindingState =
   | 'STATE_UNDER_INVESTIGATION'
   | 'STATE_UNKNOWN'
 
+/** Number of vulnerabilities in a group, a folder or a repo. */
+export interface FindingSummary {
+  /** UID of the group, folder or repo. */
+  readonly uid: string
+  /**
+   * Number of different vulnerabilities, by state and severity. A vulnerability counts once for each state that
+   * packages have.
+   */
+  readonly counts: readonly FindingCount[]
+  /** Number of images with a tag. Each image of an index counts. */
+  readonly imageCount: string
+  /** Number of these images whose contents are not known. Their vulnerabilities are not counted. */
+  readonly unreadImageCount: string
+  /** Whether all packages of the organization are matched with advisories. */
+  readonly matched: boolean
+}
+
 /** Request message for GenerateScimToken. */
 export interface GenerateScimTokenRequest {
   /** UID of the provider. */
@@ -2316,6 +2333,12 @@ export interface GetAuditEventRequest {
 /** Request message for GetExternalGroupRoleMapping. */
 export interface GetExternalGroupRoleMappingRequest {
   /** UID of the mapping to return. */
+  readonly uid: string
+}
+
+/** Request message for GetFindingSummary. */
+export interface GetFindingSummaryRequest {
+  /** UID of the group, folder or repo. */
   readonly uid: string
 }
 
@@ -3957,9 +3980,13 @@ export interface ListImageFindingsRequest {
   readonly pageSize?: number | undefined
   /**
    * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
-   * for the same caller and filters only. An expired token returns the first page.
+   * for the same caller, filters and order only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
+  /** Image of an index, such as `linux/arm64`. Empty returns the findings of all its images. */
+  readonly platform?: string | undefined
+  /** `vulnerability` (the default), or `severity`: the most severe first, those of one severity by their score. */
+  readonly orderBy?: string | undefined
 }
 
 /** Response message for ListImageFindings. */
@@ -4170,6 +4197,27 @@ export interface ListReferrersRequest {
 export interface ListReferrersResponse {
   /** Results of this page: attached by tags, ordered by tag, then by subject, ordered by digest. */
   readonly referrers: readonly Referrer[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+}
+
+/** Request message for ListRepoFindingSummaries. */
+export interface ListRepoFindingSummariesRequest {
+  /** UID of the group or folder. */
+  readonly uid: string
+  /** Page size. 0 means 20; values above 50 mean 50; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListRepoFindingSummaries. */
+export interface ListRepoFindingSummariesResponse {
+  /** Results of this page. */
+  readonly findingSummaries: readonly FindingSummary[]
   /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
 }
@@ -4449,6 +4497,29 @@ export interface ListStorageRunsRequest {
 export interface ListStorageRunsResponse {
   /** Runs of this page, the newest first. */
   readonly runs: readonly StorageRun[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+}
+
+/** Request message for ListTagFindingSummaries. */
+export interface ListTagFindingSummariesRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** ID of a vulnerability, or an alias. Empty counts all vulnerabilities. */
+  readonly vulnerability?: string | undefined
+  /** Page size. 0 means 20; values above 50 mean 50; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListTagFindingSummaries. */
+export interface ListTagFindingSummariesResponse {
+  /** Results of this page. */
+  readonly tagFindingSummaries: readonly TagFindingSummary[]
   /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
 }
@@ -6401,6 +6472,27 @@ export interface TagDetails {
    * manifest. Signatures are not verified.
    */
   readonly hasSignature: boolean
+}
+
+/** Vulnerabilities of the image of a tag. */
+export interface TagFindingSummary {
+  /** Name of the tag. */
+  readonly tag: string
+  /** Digest of the tag. */
+  readonly digest: string
+  /** Time when the digest of the tag last changed. */
+  readonly updateTime?: string
+  /**
+   * Whether the contents of the image are known: `read`, `pending`, `failed`, or `none` for a manifest that is
+   * not an image.
+   */
+  readonly contentsState: string
+  /** Whether all packages of the image are matched with advisories. */
+  readonly matched: boolean
+  /** Number of findings, by state and severity; with a vulnerability, only of this one. */
+  readonly counts: readonly FindingCount[]
+  /** Findings of the vulnerability of the request, at most 20. Empty without one. */
+  readonly findings: readonly Finding[]
 }
 
 /** Digest that a tag has pointed to since a time. */

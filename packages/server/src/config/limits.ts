@@ -485,6 +485,8 @@ export const limits = {
   /** Packages and problems of an image that are stored. */
   contentsPackagesMax: 50_000,
   contentsProblemsMax: 200,
+  /** Statements of attached VEX documents about one image that are stored. */
+  contentsStatementsMax: 5000,
   /** Characters of a name, version, purl or licence. */
   contentsFieldCharsMax: 1000,
   /** Bytes of SBOMs in one image that are stored as they are. */

@@ -124,7 +124,7 @@ async function storeReading(
     const subjects = [...reading.subjects, ...(await subjectsByTag(db, row.repo, row.digest))]
     return end(options, row, 'none', { state: 'none' }, (tx) => readSubjectsAgain(options, tx, row, subjects))
   }
-  const { contents, source, format } = reading
+  const { contents, source, format, statements } = reading
   const packages = packageRows(row.root, contents)
   await insertPackages(db, packages)
   const documents = await documentRows(row, reading)
@@ -139,7 +139,9 @@ async function storeReading(
     packages: packages.size,
     problems: contents.problems.length,
   }
-  return end(options, row, 'read', changes, (tx) => replaceContents(db, tx, row, packages, documents))
+  return end(options, row, 'read', changes, (tx) =>
+    replaceContents(db, tx, row, packages, documents, statements),
+  )
 }
 
 /** The images that a manifest describes are read again. Manifests that are no images describe nothing more: this ends. */

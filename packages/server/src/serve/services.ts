@@ -17,6 +17,7 @@ import { createContentsReader } from '../contents/services/contents-reader.ts'
 import { imageContentsService } from '../contents/services/image-contents.ts'
 import { packageImagesService } from '../contents/services/package-images.ts'
 import { findingGroupDependents } from '../findings/group-dependents.ts'
+import { findingSummariesService } from '../findings/services/finding-summaries.ts'
 import { affectedImagesService, findingsService } from '../findings/services/findings.ts'
 import { accessService } from '../iam/access/access-service.ts'
 import { accountAssociationsService } from '../iam/account-associations.ts'
@@ -268,6 +269,7 @@ export function createServices(
     advisorySummariesService(store),
     findingsService(store, { contents, addresses: deps.addresses }),
     affectedImagesService(store),
+    findingSummariesService(store),
     explainService(assumeOptions),
     securityTokenService({
       ...assumeOptions,

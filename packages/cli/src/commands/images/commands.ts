@@ -21,6 +21,7 @@ import { deprecateTagCommand, restoreTagCommand, tagHistoryCommand } from './tag
 import { resolveTagCommand, tagListCommand } from './tags/tags.ts'
 import { transferCommands } from './transfer.ts'
 import { verifiersGroup } from './verifiers.ts'
+import { vulnsByRepoCommand, vulnsByTagCommand } from './vuln-counts.ts'
 import { vulnsCommand } from './vulns.ts'
 
 /** Commands for images, repositories and their tags. */
@@ -59,6 +60,8 @@ export const imagesCommands: CommandBody = {
     ...contentsCommands,
     signaturesCommand,
     vulnsCommand,
+    vulnsByRepoCommand,
+    vulnsByTagCommand,
     deleteCommand,
     listCommand({
       name: 'advisories',

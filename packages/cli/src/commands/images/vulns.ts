@@ -69,10 +69,11 @@ const vulnerabilityList: ListDeclaration<Vulnerability> = {
       choices: severities.slice(0, -2),
     },
     { flags: '--all', summary: 'also those that do not affect the image' },
+    { flags: '--platform <platform>', summary: 'image of an index, such as linux/arm64; default: all' },
     waitOption,
   ],
   notes:
-    'The packages of the image are matched with the advisories of the organization. What is not covered, and how old the advisories are, is reported on standard error.\n-o sarif prints SARIF 2.1.0 for code scanning, -o cyclonedx CycloneDX 1.6 with all packages. Both contain what does not affect the image, marked as such;\nof an index they are about the image for linux/amd64.',
+    'The packages of the image are matched with the advisories of the organization. What is not covered, and how old the advisories are, is reported on standard error.\n-o sarif prints SARIF 2.1.0 for code scanning, -o cyclonedx CycloneDX 1.6 with all packages. Both contain what does not affect the image, marked as such;\nof an index they are about one image: that for linux/amd64, or --platform.',
   examples: [
     'berth images vulns my-org/app:1.0',
     'berth images vulns my-org/app:1.0 --fail-on high --wait',
@@ -89,7 +90,11 @@ const irrelevant = ['not-affected']
 async function listVulnerabilities(invocation: Invocation): Promise<readonly Vulnerability[]> {
   const client = await invocation.client()
   const { uid, reference } = await resolveReadImage(invocation, invocation.argument(0))
-  const image = { uid, ...(reference.includes(':') ? { digest: reference } : { tag: reference }) }
+  const image = {
+    uid,
+    ...(reference.includes(':') ? { digest: reference } : { tag: reference }),
+    platform: invocation.option('platform'),
+  }
   reportCoverage(invocation, await readMatched(invocation, image))
   const found: Vulnerability[] = []
   for await (const finding of client.findings.all(image)) found.push(toVulnerability(finding))
@@ -165,7 +170,12 @@ export const vulnsCommand: CommandDeclaration = {
 async function printReport(invocation: Invocation, format: ReportFormat): Promise<void> {
   const client = await invocation.client()
   const { uid, reference } = await resolveReadImage(invocation, invocation.argument(0))
-  const { report } = await client.findings.getImageReport({ uid, reference, format })
+  const { report } = await client.findings.getImageReport({
+    uid,
+    reference,
+    platform: invocation.option('platform'),
+    format,
+  })
   process.stdout.write(`${report}\n`)
 }
 

@@ -19,7 +19,15 @@ export interface AttachedDocuments {
   /** The first SBOM that could be read; SBOMs that are attached by themselves are before attestations. */
   readonly sbom: { readonly format: string; readonly contents: ImageContents } | undefined
   readonly documents: readonly FoundDocument[]
+  readonly vex: readonly VexDocument[]
   readonly problems: readonly ContentsProblem[]
+}
+
+/** A VEX document about the image. */
+export interface VexDocument {
+  /** Digest of the blob with it, or with its attestation. */
+  readonly blob: string
+  readonly bytes: Uint8Array
 }
 
 type Candidate = Attachment & { readonly manifest: string }
@@ -30,6 +38,7 @@ export async function readAttachedDocuments(
 ): Promise<AttachedDocuments> {
   const problems: ContentsProblem[] = []
   const documents: FoundDocument[] = []
+  const vex: VexDocument[] = []
   let sbom: AttachedDocuments['sbom']
   let bytesLeft: number = limits.contentsFilesBytesMax
   for (const candidate of await listCandidates(request, open, problems)) {
@@ -37,7 +46,8 @@ export async function readAttachedDocuments(
     try {
       const found = await readCandidate(request.digest, candidate, open)
       if (found === undefined) continue
-      const { kind, format, contents, predicate = new Uint8Array() } = found
+      const { kind, format, contents, predicate = new Uint8Array(), vex: bytes } = found
+      if (bytes !== undefined) vex.push({ blob: digest, bytes })
       const isStored = predicate.length <= bytesLeft
       if (isStored) bytesLeft -= predicate.length
       documents.push({
@@ -53,7 +63,7 @@ export async function readAttachedDocuments(
       problems.push({ path: '', reason: `the attached document ${digest} is invalid: ${reasonOf(error)}` })
     }
   }
-  return { sbom, documents, problems }
+  return { sbom, documents, vex, problems }
 }
 
 async function listCandidates(
@@ -89,6 +99,7 @@ interface ReadDocument {
   readonly contents?: ImageContents
   /** The document that an attestation contains. */
   readonly predicate?: Uint8Array
+  readonly vex?: Uint8Array
 }
 
 /** Returns undefined for a document about something else. */
@@ -97,11 +108,11 @@ async function readCandidate(
   { digest, size, holds }: Candidate,
   open: Open,
 ): Promise<ReadDocument | undefined> {
-  if (holds === 'openvex') return { kind: 'vex', format: 'openvex' }
   if (holds === 'scanner-report') return { kind: 'report', format: '' }
   if (size > limits.contentsDocumentBytesMax)
     throw new Error(`it has more than ${limits.contentsDocumentBytesMax} bytes (contentsDocumentBytesMax)`)
   const bytes = await collect(open(blobStream(digest)), limits.contentsDocumentBytesMax)
+  if (holds === 'openvex') return { kind: 'vex', format: 'openvex', vex: bytes }
   if (holds !== 'attestation') return readSbomDocument(bytes)
   const attestation = readAttestation(bytes)
   return isAbout(attestation, image) ? readPredicate(attestation) : undefined
@@ -118,7 +129,7 @@ function readPredicate({ kind, content }: Attestation): ReadDocument | undefined
     case 'cyclonedx':
       return { ...readSbomDocument(content), predicate: content }
     case 'openvex':
-      return { kind: 'vex', format: 'openvex', predicate: content }
+      return { kind: 'vex', format: 'openvex', predicate: content, vex: content }
     case 'vulnerabilities':
       return { kind: 'report', format: '', predicate: content }
     default:

@@ -4,8 +4,14 @@ import { attestationManifests } from '@berth/image-contents/attestations/classif
 import type { ContentsProblem, ImageContents, ImagePackage } from '@berth/image-contents/contents.ts'
 import { readLayers } from '@berth/image-contents/layers/read-layers.ts'
 import { readSbom } from '@berth/image-contents/sbom/read-sbom.ts'
+import { type ImageStatement, readImageStatements } from '@berth/image-contents/vex/image-statements.ts'
 import { limits } from '../../config/limits.ts'
-import { type AttachedDocuments, type Open, readAttachedDocuments } from './attached-documents.ts'
+import {
+  type AttachedDocuments,
+  type Open,
+  readAttachedDocuments,
+  type VexDocument,
+} from './attached-documents.ts'
 import { formatName, isImage, parseManifest, reasonOf } from './manifest-parts.ts'
 import { blobStream, type FoundDocument, type ReadImageRequest, type Reading } from './reading.ts'
 
@@ -17,8 +23,8 @@ export async function readImage(request: ReadImageRequest, open: Open): Promise<
   const manifest = parseManifest(request.manifest)
   if (!isImage(manifest)) return { kind: 'none', subjects: subjectsOf(manifest) }
   const attached = await readAttachedDocuments(request, open)
-  if (attached.sbom !== undefined) return fromSbom(attached, attached.sbom)
-  return fromLayers(manifest, attached, open)
+  if (attached.sbom !== undefined) return fromSbom(request.digest, attached, attached.sbom)
+  return fromLayers(request.digest, manifest, attached, open)
 }
 
 function subjectsOf(manifest: ArtifactManifest): string[] {
@@ -26,20 +32,56 @@ function subjectsOf(manifest: ArtifactManifest): string[] {
   return manifest.subject === undefined ? subjects : [manifest.subject.digest, ...subjects]
 }
 
+type ImageReading = Extract<Reading, { readonly kind: 'image' }>
+
 function fromSbom(
-  { documents, problems }: AttachedDocuments,
+  digest: string,
+  { documents, problems, vex }: AttachedDocuments,
   sbom: NonNullable<AttachedDocuments['sbom']>,
 ): Reading {
+  const contents = bounded({ ...sbom.contents, problems: [...problems, ...sbom.contents.problems] })
   return {
     kind: 'image',
     source: 'sbom',
     format: sbom.format,
-    contents: bounded({ ...sbom.contents, problems: [...problems, ...sbom.contents.problems] }),
+    ...withStatements(digest, contents, vex),
     documents,
   }
 }
 
+/** Adds what VEX documents state about packages of the image. A document that cannot be read is a problem of the image. */
+function withStatements(
+  digest: string,
+  contents: ImageContents,
+  vex: readonly VexDocument[],
+): Pick<ImageReading, 'contents' | 'statements'> {
+  const statements: ImageStatement[] = []
+  const problems: ContentsProblem[] = []
+  for (const { blob, bytes } of vex) {
+    try {
+      statements.push(...readImageStatements(bytes, digest, contents.packages))
+    } catch (error) {
+      problems.push({ path: '', reason: `the attached document ${blob} is invalid: ${reasonOf(error)}` })
+    }
+  }
+  const { contentsStatementsMax: max } = limits
+  if (statements.length > max)
+    problems.push({
+      path: '',
+      reason: `${statements.length} statements about its vulnerabilities are attached, at most ${max} are stored (contentsStatementsMax)`,
+    })
+  return {
+    contents: {
+      ...contents,
+      problems: [...problems, ...contents.problems].slice(0, limits.contentsProblemsMax),
+    },
+    // The latest statement applies.
+    statements: statements.toSorted((a, b) => a.timeMs - b.timeMs).slice(-max),
+  }
+}
+
 async function fromLayers(
+  digest: string,
   { layers = [] }: ArtifactManifest,
   attached: AttachedDocuments,
   open: Open,
@@ -85,7 +127,7 @@ async function fromLayers(
     kind: 'image',
     source: files.length > 0 ? 'sbom-file' : 'layers',
     format: files[0]?.format ?? '',
-    contents: bounded({ distribution, packages, problems }),
+    ...withStatements(digest, bounded({ distribution, packages, problems }), attached.vex),
     documents: [...attached.documents, ...files],
   }
 }

@@ -1,4 +1,5 @@
 import type { ImageContents } from '@berth/image-contents/contents.ts'
+import type { ImageStatement } from '@berth/image-contents/vex/image-statements.ts'
 
 /** What the server asks the process that reads images, and its replies. */
 
@@ -27,6 +28,8 @@ export type Reading =
       readonly format: string
       readonly contents: ImageContents
       readonly documents: readonly FoundDocument[]
+      /** What attached documents state about vulnerabilities of the image, in the order in which they apply. */
+      readonly statements: readonly ImageStatement[]
     }
 
 /** A document about an image, as it was given. */

@@ -53,11 +53,15 @@ export async function insertPackages(db: Db, rows: ReadonlyMap<string, PackageRo
 }
 
 /**
- * Returns the ids of packages, whose rows are locked against deletion until the transaction ends. Packages that were deleted since they were
+ * Returns the ids of packages by key, whose rows are locked against deletion until the transaction ends. Packages that were deleted since they were
  * inserted are inserted again.
  */
-export async function lockPackages(db: Db, tx: Tx, rows: ReadonlyMap<string, PackageRow>): Promise<number[]> {
-  const ids: number[] = []
+export async function lockPackages(
+  db: Db,
+  tx: Tx,
+  rows: ReadonlyMap<string, PackageRow>,
+): Promise<ReadonlyMap<string, number>> {
+  const ids = new Map<string, number>()
   for (const batch of batches(sorted(rows))) {
     let found = await lockKeys(db, tx, batch)
     if (found.length < batch.length) {
@@ -65,16 +69,18 @@ export async function lockPackages(db: Db, tx: Tx, rows: ReadonlyMap<string, Pac
       found = await lockKeys(db, tx, batch)
     }
     if (found.length < batch.length) throw new Error('packages are deleted while they are inserted')
-    ids.push(...found)
+    for (const { key, id } of found) ids.set(key, Number(id))
   }
   return ids
 }
 
-async function lockKeys(db: Db, tx: Tx, rows: readonly PackageRow[]): Promise<number[]> {
+type PackageId = Pick<PackageRow, 'id' | 'key'>
+
+async function lockKeys(db: Db, tx: Tx, rows: readonly PackageRow[]): Promise<PackageId[]> {
   const sql = sqlText(db.engine)
-  const text = `select id from packages where root = ${sql.bind(rows[0]?.root ?? '')}
+  const text = `select id, key from packages where root = ${sql.bind(rows[0]?.root ?? '')}
     and key in (${sql.bindAll(rows.map(({ key }) => key))}) order by key${db.rules.lockForShare}`
-  return (await runInTransaction<{ id: number }>(tx, text, sql)).map(({ id }) => Number(id))
+  return runInTransaction<PackageId>(tx, text, sql)
 }
 
 /** All transactions lock packages in this order. */

@@ -1,10 +1,12 @@
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
 import type { ImageContents } from '@berth/image-contents/contents.ts'
+import type { ImageStatement } from '@berth/image-contents/vex/image-statements.ts'
 import { insertRows } from '../../storage/bulk-rows.ts'
 import type { Db, Reader, Tx } from '../../storage/db.ts'
 import type { ManifestContentsRow, ManifestDocumentRow, PackageRow } from '../../storage/schema/tables.ts'
 import type { FoundDocument, Reading } from '../reading/reading.ts'
+import { statementRows } from './image-statements.ts'
 import { lockPackages } from './packages.ts'
 
 /** What was read of images, as it is stored: packages by manifest, the whole as a compressed document, and the documents as they were given. */
@@ -48,16 +50,18 @@ export async function replaceContents(
   { root, id }: Pick<ManifestContentsRow, 'root' | 'id'>,
   packages: ReadonlyMap<string, PackageRow>,
   documents: readonly ManifestDocumentRow[],
+  statements: readonly ImageStatement[],
 ): Promise<void> {
   const ids = await lockPackages(db, tx, packages)
-  for (const table of ['manifest_packages', 'manifest_documents'] as const)
+  for (const table of ['manifest_packages', 'manifest_documents', 'image_statements'] as const)
     await tx.deleteFrom(table).where('root', '=', root).where('contents', '=', id).execute()
   await insertRows(
     db,
     tx,
     'manifest_packages',
-    ids.map((found) => ({ root, contents: id, package: found })),
+    [...ids.values()].map((found) => ({ root, contents: id, package: found })),
   )
+  await insertRows(db, tx, 'image_statements', statementRows({ root, id }, statements, packages, ids))
   await insertRows(db, tx, 'manifest_documents', documents)
 }
 

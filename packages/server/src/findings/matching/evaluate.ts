@@ -1,7 +1,7 @@
 import { latestApprovedEvent } from '@berth/advisory-formats/publishing/latest-event.ts'
+import { falsePositiveLabel } from '@berth/advisory-formats/vex/false-positive-label.ts'
 import {
   type AdvisoryEvent,
-  AdvisoryEvent_FalsePositiveDetermination_TypeSchema as FalsePositiveTypeSchema,
   ReviewState,
 } from '@berth/contract/gen/chainguard/platform/vulnerabilities/v2beta1/advisories_pb.js'
 import {
@@ -179,7 +179,7 @@ function evaluateEvents(
   switch (event.type.case) {
     case 'falsePositiveDetermination':
       return statement('not-affected', {
-        justification: labelOf(event.type.value.type) || event.type.value.note,
+        justification: falsePositiveLabel(event.type.value.type) || event.type.value.note,
       })
     case 'pendingUpstreamFix':
       return statement('pending-upstream', { justification: event.type.value.note })
@@ -222,17 +222,6 @@ function lastFixed(events: readonly AdvisoryEvent[], scheme: VersionScheme | und
     .reduce((last, fixed) =>
       scheme !== undefined && (compareVersions(scheme, fixed, last) ?? 0) > 0 ? fixed : last,
     )
-}
-
-/** `VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE` becomes `vulnerable code not included in package`; '' if unspecified. */
-function labelOf(type: number): string {
-  const name = FalsePositiveTypeSchema.values.find(({ number }) => number === type)?.localName ?? ''
-  return name === 'UNSPECIFIED' || name === 'TYPE_UNSPECIFIED'
-    ? ''
-    : name
-        .replace(/^TYPE_/, '')
-        .replaceAll('_', ' ')
-        .toLowerCase()
 }
 
 function schemeOfType(type: string): VersionScheme | undefined {

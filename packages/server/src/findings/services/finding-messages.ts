@@ -13,14 +13,28 @@ import type { PackageFindingRow, PackageRow } from '../../storage/schema/tables.
 export type FindingRow = PackageFindingRow & Pick<PackageRow, 'purl' | 'version'>
 
 /** The columns of a finding and its package, as `f` and `p`. */
-export const findingColumns = [
+const columns: readonly string[] = [
   ...['package', 'vulnerability', 'state', 'severity', 'score', 'fixed_version', 'justification', 'advisory'],
-  'aliases',
-  'found_ms',
-]
-  .map((column) => `f.${column}`)
-  .concat(['p.purl', 'p.version'])
-  .join(', ')
+  ...['aliases', 'found_ms'],
+].map((column) => `f.${column}`)
+
+const ofPackage = ['p.purl', 'p.version']
+
+export const findingColumns = [...columns, ...ofPackage].join(', ')
+
+/** The state of a finding where `o` has what is stated in its image. */
+export const stateWithStatements = 'coalesce(o.state, f.state)'
+
+const stated: Readonly<Record<string, string>> = {
+  'f.state': `${stateWithStatements} as state`,
+  'f.justification': 'coalesce(o.justification, f.justification) as justification',
+}
+
+/** The same columns, where `o` has what is stated in the image. */
+export const columnsWithStatements = [
+  ...columns.map((column) => stated[column] ?? column),
+  ...ofPackage,
+].join(', ')
 
 const states: Readonly<Record<string, State>> = {
   affected: State.AFFECTED,
@@ -39,8 +53,8 @@ const severities: Readonly<Record<string, Severity>> = {
   unknown: Severity.UNKNOWN,
 }
 
-export const stateOf = (name: string): State => states[name] ?? State.UNSPECIFIED
-export const severityOf = (name: string): Severity => severities[name] ?? Severity.UNSPECIFIED
+const stateOf = (name: string): State => states[name] ?? State.UNSPECIFIED
+const severityOf = (name: string): Severity => severities[name] ?? Severity.UNSPECIFIED
 
 /** Returns the values of rows for the values of a filter. Throws INVALID_ARGUMENT for unspecified ones. */
 export function stateNames(values: readonly State[]): string[] {
@@ -57,6 +71,18 @@ function namesOf<T>(values: readonly T[], byName: Readonly<Record<string, T>>, f
     if (found === undefined) throw invalidArgument(`${field}[${at}]`, 'must be specified')
     return found[0]
   })
+}
+
+export function toFindingCount({
+  state,
+  severity,
+  n,
+}: {
+  readonly state: string
+  readonly severity: string
+  readonly n: number
+}) {
+  return { state: stateOf(state), severity: severityOf(severity), count: BigInt(n) }
 }
 
 export function toFinding(row: FindingRow): Finding {

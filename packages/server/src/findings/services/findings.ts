@@ -30,18 +30,22 @@ import { writeImageReport } from '../reports/image-report.ts'
 import { type AffectedImageCursor, readAffectedImages } from '../storage/affected-images.ts'
 import {
   countFindings,
+  cursorOf,
   type FindingCursor,
+  type FindingOrder,
+  findingOrders,
   type ImageContentsIds,
   readAdvisoriesTime,
   readCoverage,
   readFindings,
   readImageContents,
+  toContentsIds,
 } from '../storage/image-findings.ts'
 import { compareFindings } from './compare-findings.ts'
-import { severityNames, severityOf, stateNames, stateOf, toFinding } from './finding-messages.ts'
+import { severityNames, stateNames, toFinding, toFindingCount } from './finding-messages.ts'
 
 interface FindingsOptions {
-  readonly contents: Pick<ContentsReader, 'requireContents'>
+  readonly contents: Pick<ContentsReader, 'requireContents' | 'requireImage'>
   readonly addresses: Pick<Addresses, 'registryHost'>
 }
 
@@ -53,9 +57,10 @@ export function findingsService(
   return implement(FindingsService, {
     async listImageFindings(request, call) {
       const { scope: repo } = requireScope(call)
-      const { pageSize, pageToken, tag, vulnerability } = request
+      const { pageSize, pageToken, tag, vulnerability, platform } = request
       const states = stateNames(request.states)
       const severities = severityNames(request.severities)
+      const order = orderOf(request.orderBy)
       requirePageSize(pageSize)
       if ((request.digest === '') === (tag === ''))
         throw invalidArgument('digest', 'or tag must be set, not both')
@@ -65,16 +70,19 @@ export function findingsService(
       )
       await requireRepo(db, repo)
       const digest = tag === '' ? request.digest : await readTag(db, repo, tag)
-      const contents = await requireContents(db, repo, digest)
+      const contents =
+        platform === ''
+          ? await requireContents(db, repo, digest)
+          : toContentsIds(await reader.requireImage({ repo, reference: digest, platform }))
       const root = rootOf(repo)
       const filters = { states, severities, vulnerability }
-      const listKey = JSON.stringify([...callerBinding(call), repo, digest, filters])
+      const listKey = JSON.stringify([...callerBinding(call), repo, digest, platform, filters, order])
       const after = readCursor(pageTokens, pageToken, listKey)?.after as FindingCursor | undefined
       const size = effectivePageSize(pageSize)
       // Before the findings: what is matched now has its findings in every later read.
       const { coverage, unmatched } = await readCoverage(db, root, contents.ids)
       const [rows, counts, matching, advisoriesMs] = await Promise.all([
-        readFindings(db, root, contents.ids, filters, { after, size: size + 1 }),
+        readFindings(db, root, contents.ids, filters, { order, after, size: size + 1 }),
         countFindings(db, root, contents.ids, {}),
         countFindings(db, root, contents.ids, filters),
         readAdvisoriesTime(db, root),
@@ -86,16 +94,9 @@ export function findingsService(
         nextPageToken:
           rows.length <= size || last === undefined
             ? ''
-            : pageTokens.issue(
-                { after: [last.vulnerability, Number(last.package)], skip: 0, skipped: 0 },
-                listKey,
-              ),
+            : pageTokens.issue({ after: cursorOf(last, order), skip: 0, skipped: 0 }, listKey),
         totalCount: BigInt(matching.reduce((sum, { n }) => sum + n, 0)),
-        counts: counts.map(({ state, severity, n }) => ({
-          state: stateOf(state),
-          severity: severityOf(severity),
-          count: BigInt(n),
-        })),
+        counts: counts.map(toFindingCount),
         coverage: coverage.map(({ ecosystem, packages, isCovered }) => ({
           ecosystem,
           packageCount: BigInt(packages),
@@ -173,7 +174,14 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
   })
 }
 
-function requirePageSize(pageSize: number): void {
+function orderOf(text: string): FindingOrder {
+  if (text === '') return 'vulnerability'
+  const order = findingOrders.find((known) => known === text)
+  if (order === undefined) throw invalidArgument('order_by', `must be one of ${findingOrders.join(', ')}`)
+  return order
+}
+
+export function requirePageSize(pageSize: number): void {
   if (pageSize < 0) throw invalidArgument('page_size', 'must not be negative')
 }
 

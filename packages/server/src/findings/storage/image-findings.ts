@@ -2,11 +2,18 @@ import { isEcosystemOf } from '@berth/package-versions/osv/ecosystems.ts'
 import { ROLLING_APK } from '../../advisories/packages/advisory-packages.ts'
 import { coverageOf } from '../../advisories/packages/package-names.ts'
 import { rootOf } from '../../api/uid.ts'
+import { EVERY_PACKAGE } from '../../contents/storing/image-statements.ts'
 import type { Db } from '../../storage/db.ts'
 import type { ManifestContentsRow, PackageRow } from '../../storage/schema/tables.ts'
 import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { toMatchedPackage } from '../matching/candidate.ts'
-import { type FindingRow, findingColumns } from '../services/finding-messages.ts'
+import { findingSeverities } from '../matching/match.ts'
+import {
+  columnsWithStatements,
+  type FindingRow,
+  findingColumns,
+  stateWithStatements,
+} from '../services/finding-messages.ts'
 
 /** Reads the findings of images, by the packages that they contain. */
 
@@ -16,6 +23,11 @@ export interface ImageContentsIds {
   readonly state: string
   /** `id` of the contents of the image, or of those of the images of an index. */
   readonly ids: readonly number[]
+}
+
+/** The contents of one image, read or not. */
+export function toContentsIds({ id, state }: Contents): ImageContentsIds {
+  return { state: state === 'backlog' ? 'pending' : state, ids: [Number(id)] }
 }
 
 /** Returns undefined if the repo has no such manifest. */
@@ -58,25 +70,52 @@ export interface FindingFilters {
   readonly vulnerability?: string
 }
 
-/** The last finding of a page. */
-export type FindingCursor = readonly [vulnerability: string, packageId: number]
+/** The orders of findings, with their keys. The last two keys are unique. */
+const orders = {
+  vulnerability: ['f.vulnerability', 'f.package'],
+  severity: [
+    `case f.severity ${findingSeverities.map((name, rank) => `when '${name}' then ${rank}`).join(' ')} end`,
+    '0 - f.score',
+    'f.vulnerability',
+    'f.package',
+  ],
+} as const satisfies Readonly<Record<string, readonly string[]>>
 
-/** Reads findings ordered by vulnerability and package. An image of an index contains most packages of the others: each counts once. */
+export type FindingOrder = keyof typeof orders
+export const findingOrders = Object.keys(orders) as readonly FindingOrder[]
+
+/** The keys of the last finding of a page. */
+export type FindingCursor = readonly (string | number)[]
+
+export interface FindingPage {
+  readonly order?: FindingOrder
+  readonly after?: FindingCursor | undefined
+  readonly size: number
+}
+
+/** Returns the cursor after a finding. */
+export function cursorOf(row: FindingRow, order: FindingOrder): FindingCursor {
+  const unique = [row.vulnerability, Number(row.package)]
+  if (order === 'vulnerability') return unique
+  const rank = (findingSeverities as readonly string[]).indexOf(row.severity)
+  return [rank, -Number(row.score), ...unique]
+}
+
+/** Reads findings in an order. An image of an index contains most packages of the others: each counts once. */
 export async function readFindings(
   db: Db,
   root: string,
   ids: readonly number[],
   filters: FindingFilters,
-  { after, size }: { readonly after?: FindingCursor | undefined; readonly size: number },
+  { order = 'vulnerability', after, size }: FindingPage,
 ): Promise<FindingRow[]> {
   if (ids.length === 0) return []
   const sql = sqlText(db.engine)
-  const from = fromSql(sql, root, ids, filters)
-  const rest =
-    after === undefined
-      ? ''
-      : ` and (f.vulnerability, f.package) > (${sql.bind(after[0])}, ${sql.bind(after[1])})`
-  const text = `select ${findingColumns} ${from}${rest} order by f.vulnerability, f.package limit ${sql.bind(size)}`
+  const source = await sourceOf(db, root, ids)
+  const from = fromSql(sql, root, source, filters)
+  const keys = orders[order].join(', ')
+  const rest = after === undefined ? '' : ` and (${keys}) > (${sql.bindAll(after)})`
+  const text = `select ${source.columns} ${from}${rest} order by ${keys} limit ${sql.bind(size)}`
   return runText<FindingRow>(db, text, sql)
 }
 
@@ -94,27 +133,95 @@ export async function countFindings(
   filters: FindingFilters,
 ): Promise<readonly FindingCountRow[]> {
   if (ids.length === 0) return []
+  const source = await sourceOf(db, root, ids)
   const sql = sqlText(db.engine)
-  const from = fromSql(sql, root, ids, filters)
-  const text = `select f.state, f.severity, count(*) as n ${from} group by f.state, f.severity order by f.state, f.severity`
-  return (await runText<FindingCountRow>(db, text, sql)).map((row) => ({ ...row, n: Number(row.n) }))
+  const from = fromSql(sql, root, source, filters)
+  return toCounts(await runText<FindingCountRow>(db, countText('count(*)', source, from), sql))
+}
+
+/** Images as the source of findings: their packages, and what is stated about them in these images. */
+export interface FindingSource {
+  /** A condition on the column `contents`. */
+  readonly contents: (sql: SqlText) => string
+  /** The distinct packages, as a query. */
+  readonly packages: (sql: SqlText) => string
+  readonly hasStatements: boolean
+  /** The columns of a finding. */
+  readonly columns: string
+  readonly state: string
+}
+
+export function findingSource(
+  source: Pick<FindingSource, 'contents' | 'packages' | 'hasStatements'>,
+): FindingSource {
+  return source.hasStatements
+    ? { ...source, columns: columnsWithStatements, state: stateWithStatements }
+    : { ...source, columns: findingColumns, state: 'f.state' }
+}
+
+async function sourceOf(db: Db, root: string, ids: readonly number[]): Promise<FindingSource> {
+  const contents = (sql: SqlText) => `in (${sql.bindAll(ids)})`
+  return findingSource({
+    contents,
+    packages: (sql) =>
+      `select distinct package from manifest_packages where root = ${sql.bind(root)} and contents ${contents(sql)}`,
+    hasStatements: await hasStatements(db, root, contents),
+  })
+}
+
+/** Whether documents that are attached to images state whether they are affected. */
+export async function hasStatements(
+  db: Db,
+  root: string,
+  contents: (sql: SqlText) => string,
+): Promise<boolean> {
+  const sql = sqlText(db.engine)
+  const text = `select 1 as n from image_statements where root = ${sql.bind(root)} and contents ${contents(sql)} limit 1`
+  return (await runText(db, text, sql)).length > 0
+}
+
+/** `n`: what is counted. */
+export function countText(n: string, { state }: FindingSource, from: string): string {
+  return `select ${state} as state, f.severity, ${n} as n ${from} group by ${state}, f.severity order by 1, 2`
+}
+
+export function toCounts(rows: readonly FindingCountRow[]): readonly FindingCountRow[] {
+  return rows.map((row) => ({ ...row, n: Number(row.n) }))
 }
 
 /** Images contain few packages: the findings are looked up by them. */
-function fromSql(sql: SqlText, root: string, ids: readonly number[], filters: FindingFilters): string {
+export function fromSql(sql: SqlText, root: string, source: FindingSource, filters: FindingFilters): string {
   const { states = [], severities = [], vulnerability = '' } = filters
   const conditions = [
-    `from (select distinct package from manifest_packages where root = ${sql.bind(root)} and contents in (${sql.bindAll(ids)})) as i
-      cross join package_findings as f cross join packages as p where f.root = ${sql.bind(root)} and f.package = i.package`,
+    `from (${source.packages(sql)}) as i cross join package_findings as f cross join packages as p
+      ${source.hasStatements ? statementsJoin(sql, root, source) : ''}
+      where f.root = ${sql.bind(root)} and f.package = i.package`,
     `p.root = ${sql.bind(root)} and p.id = i.package`,
   ]
-  if (states.length > 0) conditions.push(`f.state in (${sql.bindAll(states)})`)
+  if (states.length > 0) conditions.push(`${source.state} in (${sql.bindAll(states)})`)
   if (severities.length > 0) conditions.push(`f.severity in (${sql.bindAll(severities)})`)
   if (vulnerability !== '')
     conditions.push(
       `f.vulnerability in (select v.vulnerability from vulnerability_ids v where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)})`,
     )
   return conditions.join(' and ')
+}
+
+/**
+ * What documents attached to the images state, as `o`. It applies if it is stated for every one of the images that contains the package.
+ * If statements contradict each other, the package is affected.
+ */
+function statementsJoin(sql: SqlText, root: string, { contents }: FindingSource): string {
+  return `left join (
+      select l.package, v.vulnerability, min(s.state) as state, min(s.justification) as justification
+      from image_statements as s cross join vulnerability_ids as v cross join manifest_packages as l
+      where s.root = ${sql.bind(root)} and s.contents ${contents(sql)}
+        and v.root = ${sql.bind(root)} and v.id = s.vulnerability
+        and l.root = ${sql.bind(root)} and l.contents = s.contents and (s.package = ${EVERY_PACKAGE} or l.package = s.package)
+      group by l.package, v.vulnerability
+      having count(distinct s.contents) = (select count(*) from manifest_packages as a
+        where a.root = ${sql.bind(root)} and a.package = l.package and a.contents ${contents(sql)})
+    ) as o on o.package = f.package and o.vulnerability = f.vulnerability`
 }
 
 export interface Coverage {
@@ -194,6 +301,15 @@ async function ecosystemsOf(db: Db, root: string, base: string): Promise<string[
     select name from found where name is not null`
   const rows = await runText<{ readonly name: string }>(db, text, sql)
   return rows.map(({ name }) => name).filter((name) => name === base || name.startsWith(`${base}:`))
+}
+
+/** Whether a package of images is not matched yet. */
+export async function readUnmatched(db: Db, root: string, ids: readonly number[]): Promise<boolean> {
+  if (ids.length === 0) return false
+  const sql = sqlText(db.engine)
+  const text = `select 1 as n from packages as p where p.root = ${sql.bind(root)} and p.matched_ms = 0
+    and exists (select 1 from manifest_packages as l where l.root = ${sql.bind(root)} and l.package = p.id and l.contents in (${sql.bindAll(ids)})) limit 1`
+  return (await runText(db, text, sql)).length > 0
 }
 
 /** Returns when advisories of an organization last changed; 0: never. */

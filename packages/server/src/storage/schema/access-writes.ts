@@ -66,6 +66,7 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   manifest_contents: none,
   manifest_packages: none,
   manifest_documents: none,
+  image_statements: none,
   packages: none,
   advisory_packages: none,
   package_names: none,

@@ -25,6 +25,7 @@ import * as findings from '../migrations/0021-findings.ts'
 import * as policies from '../migrations/0022-policies.ts'
 import * as signatures from '../migrations/0023-signatures.ts'
 import * as signatureChanges from '../migrations/0027-signature-changes.ts'
+import * as imageStatements from '../migrations/0030-image-statements.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -51,6 +52,7 @@ export const migrations = {
   '0022-policies': policies,
   '0023-signatures': signatures,
   '0027-signature-changes': signatureChanges,
+  '0030-image-statements': imageStatements,
 }
 
 /**

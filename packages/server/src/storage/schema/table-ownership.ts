@@ -53,6 +53,7 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   manifest_contents: ownedByRepo('repo'),
   manifest_packages: ownedByOrganization,
   manifest_documents: ownedByOrganization,
+  image_statements: ownedByOrganization,
   packages: ownedByOrganization,
   advisory_packages: 'resource',
   package_names: ownedByOrganization,

@@ -732,6 +732,20 @@ export interface ManifestPackageRow {
   package: number
 }
 
+/** A document attached to an image states whether a vulnerability affects it. */
+export interface ImageStatementRow {
+  root: string
+  /** `id` of the contents. */
+  contents: number
+  /** `id` of the package; 0 for the whole image. */
+  package: number
+  /** ID of the vulnerability, as it is stated. */
+  vulnerability: string
+  /** A state of findings. */
+  state: string
+  justification: string
+}
+
 /** A document about the contents of a manifest. */
 export interface ManifestDocumentRow {
   root: string
@@ -1056,6 +1070,7 @@ export interface Tables {
   manifest_contents: ManifestContentsRow
   manifest_packages: ManifestPackageRow
   manifest_documents: ManifestDocumentRow
+  image_statements: ImageStatementRow
   packages: PackageRow
   advisory_packages: AdvisoryPackageRow
   package_names: PackageNameRow

@@ -336,11 +336,25 @@ export declare type ListImageFindingsRequest = Message<"berth.vulnerabilities.v1
 
   /**
    * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
-   * for the same caller and filters only. An expired token returns the first page.
+   * for the same caller, filters and order only. An expired token returns the first page.
    *
    * @generated from field: string page_token = 8;
    */
   pageToken: string;
+
+  /**
+   * Image of an index, such as `linux/arm64`. Empty returns the findings of all its images.
+   *
+   * @generated from field: string platform = 9;
+   */
+  platform: string;
+
+  /**
+   * `vulnerability` (the default), or `severity`: the most severe first, those of one severity by their score.
+   *
+   * @generated from field: string order_by = 10;
+   */
+  orderBy: string;
 };
 
 /**
@@ -727,8 +741,8 @@ export declare const ReportFormatSchema: GenEnum<ReportFormat>;
  */
 export declare const FindingsService: GenService<{
   /**
-   * Lists the vulnerabilities of an image, ordered by ID and package, with counts and with what is not
-   * covered. An image without findings has no known vulnerability only if it is read, matched and covered. Of
+   * Lists the vulnerabilities of an image, by default ordered by ID and package, with counts and with what is
+   * not covered. An image without findings has no known vulnerability only if it is read, matched and covered. Of
    * an index, the findings of all its images. Fails with NOT_FOUND if the repo does not have the image.
    *
    * @generated from rpc berth.vulnerabilities.v1.FindingsService.ListImageFindings

@@ -1,0 +1,134 @@
+import type { FindingCount, FindingSummary, TagFindingSummary } from '@berth/client/berth.ts'
+import { listCommand } from '../../invocation/list-command.ts'
+import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
+import type { ResourceNames } from '../../invocation/resource-names.ts'
+import { idColumn } from '../../output/columns.ts'
+import type { Column, View } from '../../output/output.ts'
+import { repoParameters, resolveRepo } from './repos/repos.ts'
+
+/** How many vulnerabilities repos and tags have. */
+
+/** Severities with a column, and the values that it counts. */
+const columns = [
+  ['CRITICAL', ['CRITICAL']],
+  ['HIGH', ['HIGH']],
+  ['MEDIUM', ['MEDIUM']],
+  ['LOW', ['LOW', 'NONE']],
+  ['UNKNOWN', ['UNKNOWN']],
+] as const
+
+interface Counted {
+  readonly counts: readonly FindingCount[]
+}
+
+function countColumns(): Column<Counted>[] {
+  return columns.map(([title, severities]) => {
+    const count = ({ counts }: Counted) =>
+      counts
+        .filter(
+          ({ state, severity }) =>
+            state !== 'STATE_NOT_AFFECTED' && severities.some((name) => severity === `SEVERITY_${name}`),
+        )
+        .reduce((sum, counted) => sum + Number(counted.count), 0)
+    return { title, value: (row) => String(count(row)), sortValue: count }
+  })
+}
+
+const repoView = (names: ResourceNames): View<FindingSummary> => ({
+  columns: [
+    { title: 'REPO', kind: 'path', value: ({ uid }) => names.repoPath(uid) },
+    ...countColumns(),
+    {
+      title: 'IMAGES',
+      value: ({ imageCount }) => imageCount,
+      sortValue: ({ imageCount }) => Number(imageCount),
+    },
+    {
+      title: 'NOT READ',
+      value: ({ unreadImageCount }) => unreadImageCount,
+      sortValue: ({ unreadImageCount }) => Number(unreadImageCount),
+    },
+    { ...idColumn, wide: true },
+  ],
+  empty: 'no repos visible to you',
+  load: (found) => names.load({ repos: found.map(({ uid }) => uid) }),
+})
+
+export const vulnsByRepoCommand = listCommand<FindingSummary>({
+  name: 'vulns-by-repo',
+  summary: 'List repos with the number of vulnerabilities of their tagged images',
+  options: [{ flags: '--parent <group>', summary: 'organization or folder, including its subfolders' }],
+  notes: 'A vulnerability counts once in a repo. Those that do not affect the images do not count.',
+  examples: [
+    'berth images vulns-by-repo --parent my-org',
+    "berth images vulns-by-repo --parent my-org --sort 'critical desc' --limit 10",
+  ],
+  view: ({ names }) => repoView(names),
+  async *items(invocation) {
+    const client = await invocation.client()
+    const uid = await resolveGroupUid(invocation, invocation.option('parent'), '--parent')
+    yield* client.findingSummaries.all({ uid })
+  },
+})
+
+/** What is known about one vulnerability in a tag. */
+function stateOf({ contentsState, matched, findings }: TagFindingSummary): string {
+  if (contentsState === 'none') return 'not an image'
+  if (contentsState !== 'read' || !matched) return 'unknown'
+  const states = findings.map(({ state }) => state.replace('STATE_', '').toLowerCase().replaceAll('_', '-'))
+  return states.find((state) => state !== 'not-affected') ?? states[0] ?? 'not found'
+}
+
+const fixOf = ({ findings }: TagFindingSummary): string =>
+  [...new Set(findings.map(({ fixedVersion }) => fixedVersion))].filter((version) => version !== '').join(' ')
+
+const tagColumn: Column<TagFindingSummary> = { title: 'TAG', kind: 'name', value: ({ tag }) => tag }
+
+const tagView: View<TagFindingSummary> = {
+  id: ({ tag }) => tag,
+  columns: [
+    tagColumn,
+    ...countColumns(),
+    { title: 'CONTENTS', value: ({ contentsState }) => contentsState },
+    { title: 'UPDATED', kind: 'time', value: ({ updateTime = '' }) => updateTime },
+    { title: 'DIGEST', value: ({ digest }) => digest, wide: true },
+  ],
+  empty: 'no tags',
+}
+
+const vulnerabilityView: View<TagFindingSummary> = {
+  id: ({ tag }) => tag,
+  columns: [
+    tagColumn,
+    { title: 'STATE', value: stateOf },
+    {
+      title: 'PACKAGES',
+      value: ({ findings }) => findings.map(({ purl }) => purl.replace(/\?.*$/, '')).join(' '),
+    },
+    { title: 'FIXED', value: fixOf },
+    { title: 'UPDATED', kind: 'time', value: ({ updateTime = '' }) => updateTime },
+    { title: 'DIGEST', value: ({ digest }) => digest, wide: true },
+  ],
+  empty: 'no tags',
+}
+
+export const vulnsByTagCommand = listCommand<TagFindingSummary>({
+  name: 'vulns-by-tag',
+  summary: 'List the tags of a repo with their number of vulnerabilities, or in which tags one is fixed',
+  parameters: repoParameters,
+  options: [{ flags: '--vulnerability <id>', summary: 'only this vulnerability, by its ID or an alias' }],
+  notes:
+    'With --vulnerability, STATE is `not found` for tags that do not have it: they are read and matched, and no package in them is affected.',
+  examples: [
+    'berth images vulns-by-tag my-org/app',
+    'berth images vulns-by-tag my-org/app --vulnerability CVE-2024-6119',
+    "berth images vulns-by-tag my-org/app --vulnerability CVE-2024-6119 --filter 'state=not found'",
+  ],
+  view: (invocation) => (invocation.option('vulnerability') === '' ? tagView : vulnerabilityView),
+  async *items(invocation) {
+    const client = await invocation.client()
+    const uid = await resolveRepo(invocation)
+    const vulnerability = invocation.option('vulnerability')
+    yield* client.findingSummaries.allTagFindingSummaries({ uid, vulnerability })
+  },
+})

@@ -1,0 +1,125 @@
+import {
+  FindingSummariesService,
+  FindingSummarySchema,
+  ListRepoFindingSummariesResponseSchema,
+  ListTagFindingSummariesResponseSchema,
+  TagFindingSummarySchema,
+} from '@berth/contract/gen/berth/vulnerabilities/v1/finding_summaries_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { checkLine, requireValid } from '../../api/fields.ts'
+import { timestampOf } from '../../api/messages.ts'
+import { rootOf } from '../../api/uid.ts'
+import { requireScope } from '../../pipeline/authorization.ts'
+import { type Call, implement } from '../../pipeline/call.ts'
+import { requireRepo } from '../../registry/resources/parent-repo.ts'
+import { callerBinding, readCursor } from '../../storage/list/list.ts'
+import type { Store } from '../../storage/store.ts'
+import { readFindingSummary, readRepoPage, readTagPage } from '../storage/finding-summaries.ts'
+import { countFindings, readFindings, readImageContents, readUnmatched } from '../storage/image-findings.ts'
+import { toFinding, toFindingCount } from './finding-messages.ts'
+import { requirePageSize } from './findings.ts'
+
+/** Every result of a page counts the vulnerabilities of images. */
+const PAGE_SIZE = 20
+const PAGE_SIZE_MAX = 50
+/** Findings of one vulnerability that a tag lists. */
+const TAG_FINDINGS_MAX = 20
+
+interface PageRequest {
+  readonly pageSize: number
+  readonly pageToken: string
+}
+
+/** Counts of the vulnerabilities of groups, repos and tags. */
+export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | 'pageTokens'>) {
+  /** Reads a page by a key of its rows. */
+  async function page<Row, Message>(
+    call: Call,
+    { pageSize, pageToken }: PageRequest,
+    filter: string,
+    {
+      read,
+      keyOf,
+      toMessage,
+    }: {
+      readonly read: (after: string, size: number) => Promise<readonly Row[]> | readonly Row[]
+      readonly keyOf: (row: Row) => string
+      readonly toMessage: (row: Row) => Promise<Message>
+    },
+  ): Promise<{ readonly items: Message[]; readonly nextPageToken: string }> {
+    requirePageSize(pageSize)
+    const { scope } = requireScope(call)
+    const listKey = JSON.stringify([...callerBinding(call), scope, filter])
+    const [after = ''] = (readCursor(pageTokens, pageToken, listKey)?.after ?? []) as readonly string[]
+    const size = pageSize === 0 ? PAGE_SIZE : Math.min(pageSize, PAGE_SIZE_MAX)
+    const rows = await read(after, size + 1)
+    const items: Message[] = []
+    for (const row of rows.slice(0, size)) items.push(await toMessage(row))
+    const last = rows[size - 1]
+    return {
+      items,
+      nextPageToken:
+        rows.length <= size || last === undefined
+          ? ''
+          : pageTokens.issue({ after: [keyOf(last)], skip: 0, skipped: 0 }, listKey),
+    }
+  }
+
+  async function summarize(uid: string) {
+    const { counts, images, unreadImages, isMatched } = await readFindingSummary(db, uid)
+    return create(FindingSummarySchema, {
+      uid,
+      counts: counts.map(toFindingCount),
+      imageCount: BigInt(images),
+      unreadImageCount: BigInt(unreadImages),
+      matched: isMatched,
+    })
+  }
+
+  return implement(FindingSummariesService, {
+    async getFindingSummary(_request, call) {
+      return summarize(requireScope(call).scope)
+    },
+
+    async listRepoFindingSummaries(request, call) {
+      const { scope } = requireScope(call)
+      const { items, nextPageToken } = await page(call, request, '', {
+        read: (after, size) => readRepoPage(db, scope, after, size),
+        keyOf: (uid) => uid,
+        toMessage: summarize,
+      })
+      return create(ListRepoFindingSummariesResponseSchema, { findingSummaries: items, nextPageToken })
+    },
+
+    async listTagFindingSummaries(request, call) {
+      const { scope: repo } = requireScope(call)
+      const { vulnerability } = request
+      requireValid(checkLine(vulnerability, 'vulnerability'))
+      await requireRepo(db, repo)
+      const root = rootOf(repo)
+      const { items, nextPageToken } = await page(call, request, vulnerability, {
+        read: (after, size) => readTagPage(db, repo, after, size),
+        keyOf: ({ name }) => name,
+        async toMessage({ name, digest, since_ms }) {
+          const { state = 'none', ids = [] } = (await readImageContents(db, repo, digest)) ?? {}
+          const isMatched = state === 'read' && !(await readUnmatched(db, root, ids))
+          const filters = { vulnerability }
+          const [counts, findings] = await Promise.all([
+            countFindings(db, root, ids, filters),
+            vulnerability === '' ? [] : readFindings(db, root, ids, filters, { size: TAG_FINDINGS_MAX }),
+          ])
+          return create(TagFindingSummarySchema, {
+            tag: name,
+            digest,
+            updateTime: timestampOf(Number(since_ms)),
+            contentsState: state,
+            matched: isMatched,
+            counts: counts.map(toFindingCount),
+            findings: findings.map(toFinding),
+          })
+        },
+      })
+      return create(ListTagFindingSummariesResponseSchema, { tagFindingSummaries: items, nextPageToken })
+    },
+  })
+}
