@@ -11,11 +11,13 @@ import {
   imageWith,
   type Json,
   line,
+  openvex,
   osv,
   path,
   read,
   setUp,
   until,
+  VEX,
 } from '../support/findings/image-findings.ts'
 import { attach } from '../support/images/readable-image.ts'
 import {
@@ -29,25 +31,11 @@ import {
 /** Counts of vulnerabilities by group, repo and tag, orders of findings, and VEX documents that are attached to images. */
 
 const summaries = 'vulnerabilities/findingSummaries'
-const VEX = 'application/vnd.openvex+json'
 
 const countsOf = ({ counts }: Json) =>
   counts.map(({ state, severity, count }: Json) =>
     [state.replace('STATE_', ''), severity.replace('SEVERITY_', ''), count].join(' '),
   )
-
-function openvex(...statements: readonly object[]): Buffer {
-  return Buffer.from(
-    JSON.stringify({
-      '@context': 'https://openvex.dev/ns/v0.2.0',
-      '@id': `https://example.com/${statements.length}`,
-      author: 'Example',
-      timestamp: '2024-02-01T00:00:00Z',
-      version: 1,
-      statements,
-    }),
-  )
-}
 
 const notAffected = (name: string, more: object = {}) => ({
   vulnerability: { name },

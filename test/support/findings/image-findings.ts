@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { type Api, type ApiFixture, newName } from '../api/api-fixture.ts'
@@ -67,11 +68,14 @@ export function read(api: Api, address: string) {
   )
 }
 
+const UNTIL_MS_MAX = 60_000
+
+/** Reads until a condition is met, and returns what was read last. */
 export async function until<T>(read: () => Promise<T>, isDone: (value: T) => boolean): Promise<T> {
-  for (;;) {
+  for (const end = Date.now() + UNTIL_MS_MAX; ; await sleep(20)) {
     const value = await read()
     if (isDone(value)) return value
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.ok(Date.now() < end, `not in ${UNTIL_MS_MAX} ms: ${JSON.stringify(value)}`)
   }
 }
 
@@ -113,3 +117,19 @@ export const line = ({ vulnerability, purl, state, severity, fixedVersion }: Jso
   ]
     .join(' ')
     .trim()
+
+export const VEX = 'application/vnd.openvex+json'
+
+/** An OpenVEX document. */
+export function openvex(...statements: readonly object[]): Buffer {
+  return Buffer.from(
+    JSON.stringify({
+      '@context': 'https://openvex.dev/ns/v0.2.0',
+      '@id': `https://example.com/${statements.length}`,
+      author: 'Example',
+      timestamp: '2024-02-01T00:00:00Z',
+      version: 1,
+      statements,
+    }),
+  )
+}
