@@ -1,5 +1,5 @@
 import { useLocation } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
 import { useAddressState, writeAddressState } from '../address-state.ts'
 
@@ -15,10 +15,16 @@ export function PageTabs({ label, tabs }: { readonly label: string; readonly tab
   const [{ tab }] = useAddressState()
   const { pathname } = useLocation()
   const selected = tabs.find(({ id }) => id === tab) ?? tabs[0]
+  const list = useRef<HTMLDivElement>(null)
+  // On narrow screens the list scrolls: the tab that is open is always in view.
+  useEffect(() => {
+    const open = selected && list.current?.querySelector(`[data-key="${CSS.escape(selected.id)}"]`)
+    open?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [selected])
   if (selected === undefined) return null
   return (
     <Tabs selectedKey={selected.id}>
-      <TabList className="tabs" aria-label={label}>
+      <TabList ref={list} className="tabs" aria-label={label}>
         {tabs.map(({ id, title }, at) => (
           <Tab
             key={id}

@@ -79,7 +79,7 @@ export function Sources({ sources }: { readonly sources: readonly AccessSource[]
 export function Hidden({ hidden }: { readonly hidden: readonly HiddenAccess[] }) {
   if (hidden.length === 0) return null
   return (
-    <section className="notice" aria-label="Members that are not shown">
+    <section className="notice neutral" aria-label="Members that are not shown">
       <p>Others have roles in folders above, whose members you cannot read:</p>
       <ul>
         {hidden.map((one) => (

@@ -118,7 +118,7 @@ function Feed({ feed }: { readonly feed: Versioned<AdvisoryFeed> }) {
         ) : (
           <LastRun counts={lastRun} />
         )}
-        <p>
+        <p className="section-actions">
           <ActionButton
             label="Read everything again"
             isQuiet

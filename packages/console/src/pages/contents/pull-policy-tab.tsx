@@ -157,7 +157,7 @@ function Verdict({ rows, repo, policies }: VerdictProps) {
         <p>No policy applies: pulls of this image are not evaluated.</p>
         <p>
           <Link to="/repos/$" params={{ _splat: repo }} search={{ tab: 'pull-policies' }} className="button">
-            Bind a policy
+            Apply a policy
           </Link>
         </p>
       </div>

@@ -1,7 +1,9 @@
 import type { ImageSignature, ImageSignatures, SignatureState } from '@berth/client'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useAccess } from '../../api/access.ts'
 import { signaturesQuery } from '../../api/queries/contents/signatures.ts'
+import { parentOf } from '../../api/queries/groups.ts'
 import { Badge, type Tone } from '../../components/badge.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { Digest } from '../../components/digest.tsx'
@@ -29,9 +31,14 @@ export function SignaturesTab({ repo, path, digest, platforms }: ImageTabProps) 
         facts={[
           [
             'Verifiers',
-            <span key="verifiers">
-              {formatNumber(verifierCount)} <span className="second">berth images verifiers list</span>
-            </span>,
+            <Link
+              key="verifiers"
+              to="/folders/$"
+              params={{ _splat: parentOf(repo) }}
+              search={{ tab: 'pull-policies', section: 'verifiers' }}
+            >
+              {verifierCount === 0 ? 'none yet: create one' : formatNumber(verifierCount)}
+            </Link>,
           ],
           ['Checked', <Time key="checked" value={checkTime} isRelative />],
         ]}

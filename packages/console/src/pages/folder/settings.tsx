@@ -35,7 +35,7 @@ export function Settings({ uid, name }: FolderTabProps) {
           .
         </p>
       )}
-      <div className="danger-list">
+      <div className="setting-cards">
         <section aria-labelledby="naming">
           <h2 id="naming">Name and description</h2>
           <Facts

@@ -21,43 +21,45 @@ export function Settings({ repo, path }: RepoTabProps) {
   const close = () => setDialog(undefined)
   return (
     <div className="parts">
-      <section>
-        <h2>Name and description</h2>
-        <Facts
-          facts={[
-            ['Name', name],
-            ['Description', description === '' ? 'none' : description],
-            ['Created', <Time key="created" value={createTime} />],
-            ['Updated', <Time key="updated" value={updateTime} />],
-          ]}
+      <div className="setting-cards">
+        <section>
+          <h2>Name and description</h2>
+          <Facts
+            facts={[
+              ['Name', name],
+              ['Description', description === '' ? 'none' : description],
+              ['Created', <Time key="created" value={createTime} />],
+              ['Updated', <Time key="updated" value={updateTime} />],
+            ]}
+          />
+          <div className="section-actions">
+            <ActionButton
+              label="Edit"
+              isQuiet
+              missing={access.missing(uid, 'repo.update')}
+              onPress={() => setDialog('edit')}
+            />
+          </div>
+        </section>
+        <VisibilitySettings repo={uid} path={path} />
+        <Catalog
+          repo={repo}
+          missing={access.missing(uid, 'repo.update') ?? access.missing(uid, 'repo.internal.admin')}
+          onEdit={() => setDialog('catalog')}
         />
-        <div className="section-actions">
-          <ActionButton
-            label="Edit"
-            isQuiet
-            missing={access.missing(uid, 'repo.update')}
-            onPress={() => setDialog('edit')}
-          />
-        </div>
-      </section>
-      <VisibilitySettings repo={uid} path={path} />
-      <Catalog
-        repo={repo}
-        missing={access.missing(uid, 'repo.update') ?? access.missing(uid, 'repo.internal.admin')}
-        onEdit={() => setDialog('catalog')}
-      />
-      <section>
-        <h2>Delete the repository</h2>
-        <p className="muted">Its tags that are not immutable must be deleted first.</p>
-        <div className="section-actions">
-          <ActionButton
-            label="Delete"
-            isQuiet
-            missing={access.missing(uid, 'repo.delete')}
-            onPress={() => setDialog('delete')}
-          />
-        </div>
-      </section>
+        <section className="danger-section" aria-labelledby="delete">
+          <h2 id="delete">Delete the repository</h2>
+          <p className="muted">Its tags that are not immutable must be deleted first.</p>
+          <div className="section-actions">
+            <ActionButton
+              label="Delete"
+              isQuiet
+              missing={access.missing(uid, 'repo.delete')}
+              onPress={() => setDialog('delete')}
+            />
+          </div>
+        </section>
+      </div>
       <Equivalent command={`berth images repos describe ${quoted(path)}`} />
       {dialog === 'edit' && <EditRepoDialog repo={repo} onClose={close} />}
       {dialog === 'catalog' && <EditCatalogDialog repo={repo} onClose={close} />}

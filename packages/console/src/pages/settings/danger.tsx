@@ -15,7 +15,7 @@ export function Danger({ organization }: SettingsTabProps) {
   const isSuspended = status === 'ORG_STATUS_SUSPENDED'
   return (
     <>
-      <div className="danger-list">
+      <div className="setting-cards">
         <section aria-labelledby="status">
           <h2 id="status">
             Status {isSuspended ? <Badge tone="bad">suspended</Badge> : <Badge tone="good">active</Badge>}

@@ -23,6 +23,11 @@ export const kinds: Readonly<Partial<Record<string, Kind>>> = {
   account_associations: { title: 'Cloud accounts', page: '/settings/$', search: { tab: 'accounts' } },
   advisories: { title: 'Advisories', page: '/folders/$', search: { tab: 'advisories' } },
   storage_mib: { title: 'Storage (MiB)', page: '/settings/$', search: { tab: 'usage' } },
+  signature_verifiers: {
+    title: 'Signature verifiers',
+    page: '/folders/$',
+    search: { tab: 'pull-policies' },
+  },
   advisory_feeds: { title: 'Advisory feeds', page: '/folders/$', search: { tab: 'advisories' } },
 }
 
