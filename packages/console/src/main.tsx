@@ -10,6 +10,8 @@ import 'virtual:tokens.css'
 import './styles/console.css'
 
 applyColorScheme(storedColorScheme())
+// Before the first rendering, which takes longer than the requests that this starts.
+void router.load()
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('the page has no element #root')

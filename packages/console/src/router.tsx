@@ -1,22 +1,46 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { type AddressState, readAddressState, writeAddressState } from './address-state.ts'
+import { ancestorsQuery, folderQuery, foldersQuery, whoAmI } from './api/queries/groups.ts'
+import { visibilityQuery } from './api/queries/registry/policies.ts'
+import { repoQuery } from './api/queries/registry/repos.ts'
+import { queryClient } from './api/query-client.ts'
 import { PartFailure } from './components/lazy-part.tsx'
 import { Frame } from './frame/frame.tsx'
 import { NotFound } from './pages/not-found.tsx'
+import { uidIn } from './uid.ts'
 
 /**
  * The pages by their addresses. Resources are addressed by uid, which renaming does not change; what a page shows of them (tab, filters,
- * order) is in the query of the address.
+ * order) is in the query of the address. A loader starts the first requests of a page while its code is loaded; the page shows what
+ * became of them.
  */
 
 const root = createRootRoute({
   component: Frame,
   notFoundComponent: NotFound,
   validateSearch: (search: Record<string, unknown>) => search as AddressState,
+  loader: () => {
+    void queryClient.prefetchQuery(whoAmI)
+    void queryClient.prefetchInfiniteQuery(foldersQuery('/'))
+  },
 })
 
-const route = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
-  createRoute({ getParentRoute: () => root, path, component })
+const route = <Path extends string>(
+  path: Path,
+  component: ReturnType<typeof lazyRouteComponent>,
+  prefetch?: (uid: string, state: AddressState) => void,
+) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    component,
+    loader: ({ params, location }: { params: { _splat?: string }; location: { search: AddressState } }) => {
+      const uid = uidIn(params._splat ?? '')
+      if (uid === '') return
+      void queryClient.prefetchQuery(ancestorsQuery(uid))
+      prefetch?.(uid, location.search)
+    },
+  })
 
 const routes = root.addChildren([
   route(
@@ -26,10 +50,18 @@ const routes = root.addChildren([
   route(
     '/folders/$',
     lazyRouteComponent(() => import('./pages/folder/folder.tsx'), 'FolderPage'),
+    (uid, { tab }) => {
+      void queryClient.prefetchQuery(folderQuery(uid))
+      if (tab === undefined) void queryClient.prefetchInfiniteQuery(foldersQuery(uid))
+    },
   ),
   route(
     '/repos/$',
     lazyRouteComponent(() => import('./pages/repo/repo.tsx'), 'RepoPage'),
+    (uid) => {
+      void queryClient.prefetchQuery(repoQuery(uid))
+      void queryClient.prefetchQuery(visibilityQuery(uid))
+    },
   ),
   route(
     '/tags/$',

@@ -16,6 +16,8 @@ const LONG_TASK_US = 50_000
 /** For how long the trace goes on after the heading. */
 const SETTLE_MS = 700
 const US_PER_MS = 1000
+/** The mark that relates the clock of the trace to that of the page. */
+const SHOWN = 'heading shown'
 
 interface TraceEvent {
   readonly name: string
@@ -24,9 +26,6 @@ interface TraceEvent {
   /** Microseconds. */
   readonly ts: number
   readonly dur?: number
-  readonly args?: {
-    readonly data?: { readonly isLoadingMainFrame?: boolean }
-  }
 }
 
 /** Loads an address with an empty cache, at a fourth of the speed of this machine's processor. */
@@ -49,8 +48,11 @@ export async function measurePageLoad(
   page.on('requestfinished', onFinished)
   await page.goto(url)
   await page.getByRole('heading', { level: 1, name: heading }).waitFor()
-  const shownMs = await page.evaluate<number>('performance.now()')
+  const shownMs = await page.evaluate<number>(`performance.mark('${SHOWN}').startTime`)
   await page.waitForTimeout(SETTLE_MS)
+  const paintMs = await page.evaluate<number>(
+    "performance.getEntriesByName('first-contentful-paint')[0].startTime",
+  )
   page.off('requestfinished', onFinished)
   const trace = JSON.parse((await chromium.stopTracing()).toString()) as {
     readonly traceEvents: readonly TraceEvent[]
@@ -61,25 +63,23 @@ export async function measurePageLoad(
   return {
     requests: finished.length,
     bytes: sizes.reduce((sum, size) => sum + size.responseHeadersSize + size.responseBodySize, 0),
-    ...timesOf(trace.traceEvents, shownMs),
+    paintMs,
+    readyMs: readyMsOf(trace.traceEvents, shownMs),
   }
 }
 
-function timesOf(events: readonly TraceEvent[], shownMs: number): Pick<PageLoad, 'paintMs' | 'readyMs'> {
-  const navigation = events
-    .filter(({ name, args }) => name === 'navigationStart' && args?.data?.isLoadingMainFrame)
-    .at(-1)
-  if (navigation === undefined) throw new Error('the trace has no navigation')
-  const { ts: start, pid, tid } = navigation
-  const since = events.filter(({ ts }) => ts >= start)
-  const msOf = (ts: number) => (ts - start) / US_PER_MS
-  const paint = since.find(({ name }) => name === 'firstContentfulPaint')
-  const longTasks = since.filter(
-    (event) =>
-      event.name === 'RunTask' && event.pid === pid && event.tid === tid && (event.dur ?? 0) >= LONG_TASK_US,
-  )
-  return {
-    paintMs: paint === undefined ? Number.NaN : msOf(paint.ts),
-    readyMs: Math.max(shownMs, ...longTasks.map(({ ts, dur = 0 }) => msOf(ts + dur))),
-  }
+function readyMsOf(events: readonly TraceEvent[], shownMs: number): number {
+  const shown = events.find(({ name }) => name === SHOWN)
+  if (shown === undefined) throw new Error('the trace lacks the mark of the page')
+  const { ts, pid, tid } = shown
+  const ends = events
+    .filter(
+      (event) =>
+        event.name === 'ThreadControllerImpl::RunTask' &&
+        event.pid === pid &&
+        event.tid === tid &&
+        (event.dur ?? 0) >= LONG_TASK_US,
+    )
+    .map((event) => shownMs + (event.ts + (event.dur ?? 0) - ts) / US_PER_MS)
+  return Math.max(shownMs, ...ends)
 }
