@@ -422,6 +422,9 @@ describe('commands', () => {
     )
     await refused(2, /invite "x" not found or not visible to you/, ...invites('delete', 'x', '--yes'))
     assert.equal(await stderrOf(...invites('delete', ...uids, '--yes')), 'revoked 2 invites\n')
+    // The owner of the installation has no email address.
+    assert.match(await stderrOf(...invites('received')), /^no open invites for your verified email address\n/)
+    await refused(2, /no open invites for your verified .*; accept a link or code with/, ...invites('accept'))
   })
 
   test('identity providers are made, changed and deleted; their secret is never shown', async () => {

@@ -9,6 +9,7 @@ import { limits } from '@berth/server/config/limits.ts'
 import { acceptInvite } from '@berth/server/iam/invitations.ts'
 import { newInviteCode } from '@berth/server/iam/invites/invite-code.ts'
 import { managedRoleByName } from '@berth/server/iam/managed-roles.ts'
+import { organizationSettings } from '@berth/server/operator/organization-settings.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import { deleteResource, insertResource, lockResource } from '@berth/server/storage/resource-rows.ts'
 import type { Tables } from '@berth/server/storage/schema/tables.ts'
@@ -35,6 +36,9 @@ const offer = { roleUid: viewer, ttl: '600s' }
 const METHOD = 'berth.iam.v1.InvitationsService/AcceptGroupInvite'
 const refused: ExpectedError = { status: 404, code: 5, resource: ['iam.chainguard.dev/GroupInvite', '*'] }
 const accept = (api: Api, code: string) => api.post('iam/groupInvites:accept', { code })
+const acceptReceived = (api: Api, uid: string) => api.post('iam/groupInvites:acceptReceived', { uid })
+const received = async (api: Api): Promise<{ uid: string; inviter: string }[]> =>
+  (await api.get('iam/groupInvites:findReceived')).body.invites
 
 onEveryDatabase('accepting invites', (cast) => {
   const db = () => cast().berth.berth.installation.store.db
@@ -315,6 +319,126 @@ onEveryDatabase('accepting invites', (cast) => {
     assertError(await accept(api, code), refused)
     await owner.api.patch(`iam/groupInvites/${uid}`, { email })
     assert.equal((await accept(api, code)).status, 200)
+  })
+
+  test('a user finds the invites for their address in all organizations, and accepts one without its code', async () => {
+    const email = `${newName('ada')}@example.com`
+    const [first, second] = [await cast().organization(), await cast().organization()]
+    const team = await first.owner.api.create(`iam/groups/${first.uid}`, { name: 'team' })
+    const { uid: later } = await second.owner.api.create(`iam/groupInvites/${second.uid}`, {
+      ...offer,
+      ttl: '1200s',
+      email: email.toUpperCase(),
+    })
+    const { uid, expirationTime } = await first.owner.api.create(`iam/groupInvites/${team.uid}`, {
+      ...offer,
+      email,
+      singleUse: true,
+    })
+    const { uid: identity, api } = await person(email)
+    const found = await received(api)
+    assert.deepEqual(
+      found.map((invite) => invite.uid),
+      [uid, later],
+    )
+    const names = { groupPath: `${first.name}/team`, roleName: 'viewer' }
+    assert.deepEqual(found[0], { uid, ...names, inviter: found[0]?.inviter, expirationTime })
+    assert.ok(found[0]?.inviter)
+    const { status, body, text } = await acceptReceived(api, uid)
+    assert.equal(status, 200, text)
+    assert.deepEqual(
+      [body.roleBinding.identity.uid, body.roleBinding.group.uid, body.roleBinding.role.name],
+      [identity, team.uid, 'viewer'],
+    )
+    assert.equal((await first.owner.api.get(`iam/groupInvites/${uid}`)).status, 404)
+    assert.deepEqual(
+      (await received(api)).map((invite) => invite.uid),
+      [later],
+    )
+    const grpc = { token: api.token }
+    const { acceptReceivedInvite, findReceivedInvites } = InvitationsService.method
+    const { roleBinding } = await cast().grpc.call(acceptReceivedInvite, { uid: later }, grpc)
+    assert.equal(roleBinding?.identityUid, identity)
+    // An invite for many stays; what the user has already is not offered again.
+    assert.deepEqual((await cast().grpc.call(findReceivedInvites, {}, grpc)).invites, [])
+    assertError(
+      await acceptReceived(api, later),
+      alreadyExistsError('iam.chainguard.dev/RoleBinding', second.uid),
+    )
+  })
+
+  test('a user is shown a bounded number of invites, the first to expire (receivedInvitesMax)', async () => {
+    const email = `${newName('many')}@example.com`
+    const { owner, uid: root } = await cast().organization()
+    const uids: string[] = []
+    for (let n = 0; n <= limits.receivedInvitesMax; n += 1) {
+      const invite = { ...offer, ttl: `${3600 - n}s`, email }
+      uids.unshift((await owner.api.create(`iam/groupInvites/${root}`, invite)).uid)
+    }
+    const { api } = await person(email)
+    assert.deepEqual(
+      (await received(api)).map(({ uid }) => uid),
+      uids.slice(0, limits.receivedInvitesMax),
+    )
+  })
+
+  test('R25: an invite is neither found nor accepted without its code by others than its receiver', async () => {
+    const email = `${newName('bob')}@example.com`
+    const { owner, uid: root } = await cast().organization()
+    const create = (more: object) =>
+      owner.api.create(`iam/groupInvites/${root}`, { ...offer, email, ...more })
+    const { uid: open } = await create({})
+    const { uid: forAnyone } = await create({ email: '' })
+    const { uid: expiring } = await create({ ttl: '1s' })
+    const role = await owner.api.create(`iam/roles/${root}`, {
+      name: newName('role'),
+      capabilities: ['CAP_REPO_LIST'],
+    })
+    const { uid: ofDeletedRole } = await create({ roleUid: role.uid })
+    assert.equal((await owner.api.delete(`iam/roles/${role.uid}`)).status, 200)
+    await setTimeout(1100)
+    const others = [await person(), await person('', email), await person('other@example.com')]
+    await cast().writesNothing(async () => {
+      for (const { api } of others) {
+        assert.deepEqual(await received(api), [])
+        for (const uid of [open, forAnyone, expiring, `${root}/0123456789abcdef`])
+          assertError(await acceptReceived(api, uid), refused)
+      }
+    })
+    const { api, uid: identity } = await person(email)
+    assert.deepEqual(
+      (await received(api)).map(({ uid }) => uid),
+      [open],
+    )
+    await cast().writesNothing(async () => {
+      assertError(await acceptReceived(api, forAnyone), refused)
+      assertError(await acceptReceived(api, expiring), refused)
+      assert.equal((await acceptReceived(api, ofDeletedRole)).body.code, 9)
+      for (const uid of ['', 'x']) assertError(await acceptReceived(api, uid), invalidFieldError('uid'))
+      const narrowed = apiOf(cast().berth, await cast().berth.tokenOf(identity, { scopes: [root] }))
+      assert.deepEqual(await received(narrowed), [])
+      assertError(await acceptReceived(narrowed, open), permissionDeniedError)
+    })
+  })
+
+  test('invites of a suspended organization and of its folders are neither found nor accepted', async () => {
+    const email = `${newName('eve')}@example.com`
+    const { owner, uid: root } = await cast().organization()
+    const team = await owner.api.create(`iam/groups/${root}`, { name: 'team' })
+    const invites = [
+      await owner.api.create(`iam/groupInvites/${root}`, { ...offer, email }),
+      await owner.api.create(`iam/groupInvites/${team.uid}`, { ...offer, email }),
+    ]
+    const { installation } = cast().berth.berth
+    await organizationSettings(installation, root, { status: 'suspended', limits: new Map() })
+    const { api } = await person(email)
+    assert.deepEqual(await received(api), [])
+    await cast().writesNothing(async () => {
+      for (const { uid, code } of invites) {
+        assertError(await accept(api, code), refused)
+        assertError(await acceptReceived(api, uid), refused)
+      }
+    })
   })
 
   test('R17: identities of the organization accept, those of another one do not', async () => {

@@ -92,8 +92,43 @@ consoleSuite('the start page', (cast) => {
     await page.getByRole('link', { name: `${organization.name}/team/key-3` }).waitFor()
     assert.equal(await page.getByText('key-200').count(), 0)
     assert.equal(new Set(requests).size, requests.length, requests.join('\n'))
-    assert.ok(requests.length <= 8, requests.join('\n'))
+    assert.ok(requests.length <= 9, requests.join('\n'))
     assert.deepEqual(problems, [])
+  })
+
+  test('an invite for the address of the user is accepted on the start page', async () => {
+    const organization = await cast().organization()
+    const { admin, berth, chromium } = cast()
+    const folder = (await admin.create(`iam/groups/${organization.uid}`, { name: 'team' })).uid
+    const email = `${newName('grace')}@example.com`
+    const invite = { roleUid: managedRole('editor'), email, ttl: '86400s', singleUse: true }
+    const { uid } = await admin.create(`iam/groupInvites/${folder}`, invite)
+    const newcomer = await createPerson(berth, { email })
+    const { page, problems, open } = await openConsole(chromium, berth, newcomer)
+    await open('', 'Home')
+    const path = `${organization.name}/team`
+    await page.getByText('Role editor, from owner, expires in 24 hours').waitFor()
+    await assertAccessible(page, 'home with an invite')
+    const accept = page.getByRole('button', { name: `Accept the invite to ${path}` })
+    // Revoked meanwhile: the message is at the invite.
+    await admin.delete(`iam/groupInvites/${uid}`)
+    await accept.click()
+    await page.getByRole('alert').waitFor()
+    await admin.create(`iam/groupInvites/${folder}`, invite)
+    await page.reload()
+    await accept.click()
+    await page.getByRole('heading', { level: 1, name: 'team' }).waitFor()
+    await open('', 'Home')
+    await page.getByRole('main').getByText('team').first().waitFor()
+    assert.equal(await accept.count(), 0)
+    assert.equal(await page.getByRole('heading', { name: 'Create your organization' }).count(), 0)
+    const owner = await cast().signIn('owner', organization.uid)
+    await owner.open(`/folders/${folder}?tab=invites`, 'team')
+    const accepted = owner.page.getByRole('grid', { name: 'Accepted invites' })
+    await accepted.getByRole('row').filter({ hasText: path }).waitFor()
+    assert.equal(await accepted.getByRole('row').count(), 1 + 1)
+    await assertAccessible(owner.page, 'accepted invites')
+    assert.deepEqual([...problems.filter((one) => !one.includes('404')), ...owner.problems], [])
   })
 
   test('a member of a folder only starts from it', async () => {

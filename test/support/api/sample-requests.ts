@@ -256,6 +256,8 @@ export async function createTenant(
     'Invitations.AcceptGroupInvite': async () => ({
       code: (await newInvite(await createRole(berth, organization, ['groups.list'], newName()))).code,
     }),
+    // For anyone with the code: of no caller.
+    'Invitations.AcceptReceivedInvite': () => ({ uid: uids.invite }),
     'Repos.GetRepo': () => ({ uid: repo }),
     'Repos.CreateRepo': () => ({ parent: organization, repo: named() }),
     'Repos.UpdateRepo': () => masked('repo', repo),

@@ -73,6 +73,8 @@ export const operations = {
   },
   invitations: {
     acceptGroupInvite: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/groupInvites:accept', body: true, repeat: 'never' },
+    findReceivedInvites: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/groupInvites:findReceived', repeat: 'always' },
+    acceptReceivedInvite: { kind: 'request', verb: 'POST', path: '/iam/v2beta1/groupInvites:acceptReceived', body: true, repeat: 'never' },
   },
   groupPaths: {
     findGroupPaths: { kind: 'request', verb: 'GET', path: '/iam/v2beta1/groups:findPaths', repeat: 'always' },
@@ -552,7 +554,7 @@ export interface Services {
      */
     update(uid: string, patch: Partial<types.GroupInviteInput>, options?: UpdateOptions): Reply<types.GroupInvite>
   }
-  /** Accepts group invites. */
+  /** Finds and accepts the group invites that a user has received. */
   readonly invitations: {
     /**
      * Accepts an invite: the caller's identity receives the role of the invite in its group. A caller who
@@ -567,6 +569,19 @@ export interface Services {
      * capabilities fails with PERMISSION_DENIED.
      */
     acceptGroupInvite(request: types.AcceptGroupInviteRequest, options?: ChangeOptions): Reply<types.AcceptGroupInviteResponse>
+    /**
+     * Finds the open invites for the verified email address of the caller, in all organizations: those that
+     * AcceptReceivedInvite accepts. Expired invites, those of suspended organizations, and those whose role was
+     * deleted are omitted, and so are invites for roles that the caller already has there. Returns none for a
+     * caller without a verified address, such as a workload, and for a token that is restricted to scopes or
+     * capabilities.
+     */
+    findReceivedInvites(request?: types.FindReceivedInvitesRequest, options?: CallOptions): Reply<types.FindReceivedInvitesResponse>
+    /**
+     * Accepts an invite for the verified email address of the caller, without its code. The result and the
+     * errors are those of AcceptGroupInvite. An invite for anyone with the code fails with NOT_FOUND.
+     */
+    acceptReceivedInvite(request: types.AcceptReceivedInviteRequest, options?: ChangeOptions): Reply<types.AcceptReceivedInviteResponse>
   }
   /** Translates between UIDs of groups and paths of names. */
   readonly groupPaths: {

@@ -12,6 +12,18 @@ export interface AcceptGroupInviteResponse {
   readonly roleBinding?: RoleBinding
 }
 
+/** Request message for AcceptReceivedInvite. */
+export interface AcceptReceivedInviteRequest {
+  /** UID of the invite, from FindReceivedInvites. */
+  readonly uid: string
+}
+
+/** Response message for AcceptReceivedInvite. */
+export interface AcceptReceivedInviteResponse {
+  /** Role binding of the caller. */
+  readonly roleBinding?: RoleBinding
+}
+
 /** Source of a role. */
 export interface AccessSource {
   /** How the member has the role. */
@@ -2133,6 +2145,15 @@ export interface FindMembersResponse {
   readonly hidden: readonly HiddenAccess[]
   /** Whether the organization is suspended. No role in it applies then. */
   readonly suspended: boolean
+}
+
+/** Request message for FindReceivedInvites. */
+export type FindReceivedInvitesRequest = Readonly<Record<string, never>>
+
+/** Response message for FindReceivedInvites. */
+export interface FindReceivedInvitesResponse {
+  /** Invites, the first to expire first. At most 100. */
+  readonly invites: readonly ReceivedInvite[]
 }
 
 /** Vulnerability of a package. */
@@ -5335,6 +5356,23 @@ export interface ReadImageAgainRequest {
   readonly reference: string
   /** Image of an index, such as `linux/arm64`. Empty means `linux/amd64`, or the first image without one. */
   readonly platform?: string | undefined
+}
+
+/** Invite for the email address of its reader. */
+export interface ReceivedInvite {
+  /** UID of the invite. */
+  readonly uid: string
+  /** Names from the organization to the group in which the role applies, separated by `/`. */
+  readonly groupPath: string
+  /** Name of the role that the invite grants. */
+  readonly roleName: string
+  /**
+   * Name of the user who created the invite, with the verified email address if there is one. Empty if it is
+   * not recorded.
+   */
+  readonly inviter: string
+  /** Time when the invite expires. */
+  readonly expirationTime?: string
 }
 
 /** Manifest that refers to another one. */

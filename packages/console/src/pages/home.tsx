@@ -14,6 +14,7 @@ import '../styles/pages/home.css'
 import { CreateFolderDialog } from './folder/folder-dialogs.tsx'
 import { HomeActivity } from './home-activity.tsx'
 import { FirstSteps } from './home-steps.tsx'
+import { ReceivedInvites } from './received-invites.tsx'
 
 /** The organizations of the user, what happened in them, and what to do first. */
 export function HomePage() {
@@ -39,6 +40,7 @@ export function HomePage() {
           />
         )}
       </div>
+      <ReceivedInvites />
       {isNew ? (
         <Welcome onCreate={() => setCreating(true)} />
       ) : (

@@ -180,6 +180,8 @@ export const limits = {
   candidatesMax: 20,
   /** Identity providers whose sign-ins one explanation of access decides. */
   explainedProvidersMax: 20,
+  /** Open invites for an email address that a user is shown. */
+  receivedInvitesMax: 100,
   /** Groups whose paths one request finds. */
   groupPathsMax: 200,
   /** Segments of all paths of such a request, counted for each group where a path can begin. */

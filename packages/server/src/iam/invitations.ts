@@ -1,11 +1,19 @@
 import { InvitationsService } from '@berth/contract/gen/berth/iam/v1/invitations_pb.js'
 import { OrgStatus } from '@berth/contract/gen/chainguard/platform/iam/v2beta1/groups_pb.js'
-import { ApiError, Code, failedPrecondition, invalidArgument, permissionDenied } from '../api/errors.ts'
+import {
+  ApiError,
+  Code,
+  failedPrecondition,
+  invalidArgument,
+  notFound,
+  permissionDenied,
+} from '../api/errors.ts'
+
 import { isSameEmail } from '../api/fields.ts'
 import { fullMethodName } from '../api/method-name.ts'
-import { rootOf, type Uid } from '../api/uid.ts'
+import { parseUid, rootOf, type Uid } from '../api/uid.ts'
 import { authorizationOf, isNarrowed } from '../pipeline/authorization.ts'
-import { implement } from '../pipeline/call.ts'
+import { type Call, implement } from '../pipeline/call.ts'
 import {
   isBindingEffective,
   recordedProviderOf,
@@ -22,11 +30,14 @@ import {
   readResource,
   updateResource,
 } from '../storage/resource-rows.ts'
+import { readRowsByUid } from '../storage/rows-by-uid.ts'
 import type { GroupInviteRow, RoleBindingRow } from '../storage/schema/tables.ts'
 import type { Store } from '../storage/store.ts'
 import { GROUP_INVITE_TYPE } from './group-invites.ts'
 import { confirmEmail } from './identities/users.ts'
 import { isInviteCode, isProof, readInviteCode, readReceivedInvite } from './invites/invite-code.ts'
+import { readInviter } from './invites/inviter.ts'
+import { findReceivedInvites } from './invites/received-invites.ts'
 import {
   bindingExistsError,
   hydrateBindings,
@@ -40,29 +51,54 @@ import {
 export function invitationsService(store: Store) {
   return implement(InvitationsService, {
     async acceptGroupInvite({ code }, call) {
-      const { caller, grants } = authorizationOf(call)
-      // The binding belongs to the identity itself, so it would reach further than such a token.
-      if (isNarrowed(caller))
-        throw permissionDenied('a token that is narrowed to scopes or capabilities cannot accept invites')
+      const acceptor = acceptorOf(call)
       if (code === '') throw invalidArgument('code', 'is required')
-      const acceptor = {
-        actor: caller.identity,
-        voucher: grants.voucher,
-        session: caller.session,
-        method: fullMethodName(call.requestedMethod),
-        requestId: call.requestId,
-        address: call.address,
-      }
       return mutate(store, call, async (tx) => {
         const binding = await acceptInvite(store, tx, code, acceptor)
-        const response = {
-          $typeName: 'berth.iam.v1.AcceptGroupInviteResponse' as const,
-          roleBinding: requireBinding(await hydrateBindings(tx, [binding]), binding.uid),
-        }
+        const roleBinding = requireBinding(await hydrateBindings(tx, [binding]), binding.uid)
+        const response = { $typeName: 'berth.iam.v1.AcceptGroupInviteResponse' as const, roleBinding }
+        return { uid: binding.uid, response }
+      })
+    },
+
+    async findReceivedInvites(_request, call) {
+      return {
+        $typeName: 'berth.iam.v1.FindReceivedInvitesResponse' as const,
+        invites: isNarrowed(authorizationOf(call).caller) ? [] : await findReceivedInvites(store, call),
+      }
+    },
+
+    async acceptReceivedInvite({ uid: text }, call) {
+      const acceptor = acceptorOf(call)
+      const uid = text === '' ? undefined : parseUid(text)
+      if (uid === undefined) throw invalidArgument('uid', text === '' ? 'is required' : 'must be a uid')
+      return mutate(store, call, async (tx) => {
+        const found = (await readRowsByUid(tx, 'group_invites', ['parent'], [uid])).get(uid)
+        const invite = found && (await lockFound(store, tx, found))
+        if (invite === undefined || invite.email === '') throw receivedInviteNotFound(uid)
+        const locked = { invite, provesEmail: false, notFound: () => receivedInviteNotFound(uid) }
+        const binding = await acceptLocked(store, tx, locked, acceptor)
+        const roleBinding = requireBinding(await hydrateBindings(tx, [binding]), binding.uid)
+        const response = { $typeName: 'berth.iam.v1.AcceptReceivedInviteResponse' as const, roleBinding }
         return { uid: binding.uid, response }
       })
     },
   })
+}
+
+/** Throws code 7 for a narrowed token: the binding belongs to the identity itself, so it would reach further than the token. */
+function acceptorOf(call: Call): Acceptor {
+  const { caller, grants } = authorizationOf(call)
+  if (isNarrowed(caller))
+    throw permissionDenied('a token that is narrowed to scopes or capabilities cannot accept invites')
+  return {
+    actor: caller.identity,
+    voucher: grants.voucher,
+    session: caller.session,
+    method: fullMethodName(call.requestedMethod),
+    requestId: call.requestId,
+    address: call.address,
+  }
 }
 
 /** The identity that accepts (`actor` is its uid), and the request. */
@@ -86,9 +122,27 @@ export async function acceptInvite(
   text: string,
   acceptor: Acceptor,
 ): Promise<RoleBindingRow> {
-  const { db, clock } = store
   const invite = await lockInvite(store, tx, text)
-  if (invite === undefined || invite.expires_ms <= clock()) throw inviteNotFound()
+  if (invite === undefined) throw inviteNotFound()
+  const locked = { invite, provesEmail: provesEmail(store, invite, text), notFound: inviteNotFound }
+  return acceptLocked(store, tx, locked, acceptor)
+}
+
+interface LockedInvite {
+  readonly invite: GroupInviteRow
+  readonly provesEmail: boolean
+  /** The error for everything that must not be distinguished. */
+  readonly notFound: () => ApiError
+}
+
+async function acceptLocked(
+  store: Store,
+  tx: Tx,
+  { invite, provesEmail, notFound }: LockedInvite,
+  acceptor: Acceptor,
+): Promise<RoleBindingRow> {
+  const { db, clock } = store
+  if (invite.expires_ms <= clock()) throw notFound()
 
   const { uid, parent, role_uid: roleUid } = invite
   const group = parent as Uid
@@ -96,10 +150,9 @@ export async function acceptInvite(
   const { actor: identityUid } = event
   // Other transactions that bind this identity wait, so one check for the role is enough.
   const identity = await lockResource(db, tx, 'identities', identityUid, 'update')
-  if (identity === undefined || !isBindable(identityUid, group)) throw inviteNotFound()
-  const offer = { email: invite.email, provesEmail: provesEmail(store, invite, text), root: rootOf(group) }
-  const match = matchInvitee(offer, voucher, identity)
-  if (match !== 'yes' && match !== 'verifies') throw inviteNotFound()
+  if (identity === undefined || !isBindable(identityUid, group)) throw notFound()
+  const match = matchInvitee({ email: invite.email, provesEmail, root: rootOf(group) }, voucher, identity)
+  if (match !== 'yes' && match !== 'verifies') throw notFound()
 
   const role = await lockResource(db, tx, 'roles', roleUid, 'share')
   if (role === undefined)
@@ -166,7 +219,7 @@ export async function findInviteOffer(
   if (invite === undefined || invite.expires_ms <= clock()) return undefined
   const group = await readResource(db, 'groups', invite.parent)
   const role = await readResource(db, 'roles', invite.role_uid)
-  if (group === undefined || group.status === OrgStatus.SUSPENDED || role === undefined) return undefined
+  if (group === undefined || role === undefined || (await isClosed(db.kysely, group.uid))) return undefined
   return {
     uid: invite.uid as Uid,
     group: { uid: group.uid, name: group.name },
@@ -186,20 +239,6 @@ function provesEmail(
   return invite.email !== '' && isProof(secretsKey, readReceivedInvite(text).proof, invite)
 }
 
-async function readInviter(db: Reader, uid: string): Promise<string> {
-  if (uid === '') return ''
-  const identity = await db
-    .selectFrom('identities')
-    .leftJoin('accounts', 'accounts.identity_uid', 'identities.uid')
-    .select(['identities.name', 'identities.email', 'accounts.name as account'])
-    .where('identities.root', '=', rootOf(uid))
-    .where('identities.uid', '=', uid)
-    .executeTakeFirst()
-  if (identity === undefined) return ''
-  const name = identity.account ?? identity.name
-  return identity.email === '' ? name : `${name} (${identity.email})`
-}
-
 /** Finds the invite of a code, expired or not. */
 async function findInvite(db: Reader, text: string): Promise<GroupInviteRow | undefined> {
   const named = readInviteCode(text)
@@ -217,13 +256,26 @@ async function findInvite(db: Reader, text: string): Promise<GroupInviteRow | un
  * Locks the invite of a code for this transaction, and its group, so that it is not deleted meanwhile. Only a caller with the right code
  * can lock anything.
  */
-async function lockInvite({ db }: Store, tx: Tx, text: string): Promise<GroupInviteRow | undefined> {
+async function lockInvite(store: Store, tx: Tx, text: string): Promise<GroupInviteRow | undefined> {
   const found = await findInvite(tx, text)
-  if (found === undefined) return undefined
-  const group = await lockResource(db, tx, 'groups', found.parent, 'share')
-  // A suspended organization is closed to its members, and to new ones.
-  if (group === undefined || group.status === OrgStatus.SUSPENDED) return undefined
-  return lockResource(db, tx, 'group_invites', found.uid, 'update')
+  return found && lockFound(store, tx, found)
+}
+
+async function lockFound(
+  { db }: Store,
+  tx: Tx,
+  { uid, parent }: Pick<GroupInviteRow, 'uid' | 'parent'>,
+): Promise<GroupInviteRow | undefined> {
+  const group = await lockResource(db, tx, 'groups', parent, 'share')
+  if (group === undefined || (await isClosed(tx, parent))) return undefined
+  return lockResource(db, tx, 'group_invites', uid, 'update')
+}
+
+/** A suspended organization is closed to its members, and to new ones. Its folders do not have the status. */
+async function isClosed(reader: Reader, group: string): Promise<boolean> {
+  const root = rootOf(group)
+  const organization = (await readRowsByUid(reader, 'groups', ['status'], [root])).get(root)
+  return organization?.status === OrgStatus.SUSPENDED
 }
 
 /** Locks the existing binding for this transaction. */
@@ -252,3 +304,6 @@ function inviteNotFound(): ApiError {
     details: [{ kind: 'ResourceInfo', resourceType: GROUP_INVITE_TYPE, resourceName: '', description }],
   })
 }
+
+/** The same error for an invite that does not exist, has expired or is for another person. */
+const receivedInviteNotFound = (uid: string): ApiError => notFound(GROUP_INVITE_TYPE, uid)

@@ -256,6 +256,8 @@ export const exampleValues: Readonly<Record<string, unknown>> = {
   // Shown only in the response that creates the invite.
   'GroupInvite.code': '',
   'AcceptGroupInviteRequest.code': INVITE_CODE,
+  'AcceptReceivedInviteRequest.uid': uids['GroupInvite'],
+  'ReceivedInvite.uid': uids['GroupInvite'],
   catalog_tier: 'CATALOG_TIER_APPLICATION',
   'Repo.aliases': ['docker.io/library/nginx:latest'],
   active_tags: ['1.27'],

@@ -1,8 +1,8 @@
-import type { GroupInvite } from '@berth/client/berth.ts'
+import type { GroupInvite, ReceivedInvite } from '@berth/client/berth.ts'
 import { filterItems } from '../../invocation/async-iterables.ts'
 import type { CommandDeclaration, CommandGroup } from '../../invocation/command-declaration.ts'
 import { parseDurationOption } from '../../invocation/durations.ts'
-import type { Invocation } from '../../invocation/invocation.ts'
+import { type Invocation, UsageError } from '../../invocation/invocation.ts'
 import type { ListRequest } from '../../invocation/list-command.ts'
 import { scopeOptions, yesOption } from '../../invocation/options.ts'
 import { type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
@@ -167,9 +167,58 @@ const commands: readonly CommandDeclaration[] = [
   },
 ]
 
+const receivedView: View<ReceivedInvite> = {
+  columns: [
+    { title: 'GROUP', kind: 'name', value: ({ groupPath }) => groupPath },
+    { title: 'ROLE', kind: 'name', value: ({ roleName }) => roleName },
+    { title: 'FROM', kind: 'name', value: ({ inviter }) => inviter },
+    { title: 'EXPIRATION', kind: 'time', value: ({ expirationTime = '' }) => expirationTime },
+    idColumn,
+  ],
+  empty: 'no open invites for your verified email address',
+}
+
+const receivedCommands: readonly CommandDeclaration[] = [
+  {
+    name: 'received',
+    summary: 'List the open invites for your verified email address, in all organizations',
+    examples: ['berth iam invites received', 'berth iam invites received -o json'],
+    async run(invocation) {
+      const client = await invocation.client()
+      const { invites } = await client.invitations.findReceivedInvites({})
+      await invocation.output.list(invites, receivedView)
+    },
+  },
+  {
+    name: 'accept',
+    summary: 'Accept an invite for your verified email address',
+    parameters: [{ name: 'INVITE', summary: 'uid, or path of the group; default: the only one' }],
+    examples: ['berth iam invites accept', 'berth iam invites accept my-org/team'],
+    async run(invocation) {
+      const client = await invocation.client()
+      const { invites } = await client.invitations.findReceivedInvites({})
+      const word = invocation.argument(0)
+      const matching = invites.filter(
+        ({ uid, groupPath }) => word === '' || uid === word || groupPath === word,
+      )
+      const [invite, ...others] = matching
+      if (invite === undefined)
+        throw new UsageError(
+          `${word === '' ? receivedView.empty : `no open invite for your verified email address is ${word}`}; accept a link or code with berth auth login --invite-code`,
+        )
+      if (others.length > 0)
+        throw new UsageError(
+          `${matching.length} invites match; name one by its uid: ${matching.map(({ uid }) => uid).join(', ')}`,
+        )
+      await client.invitations.acceptReceivedInvite({ uid: invite.uid })
+      invocation.output.notice(`you have the role ${invite.roleName} in ${invite.groupPath}`)
+    },
+  },
+]
+
 export const invitesGroup: CommandGroup = {
   name: 'invites',
   aliases: ['invite'],
   summary: 'Manage invites',
-  commands,
+  commands: [...commands, ...receivedCommands],
 }

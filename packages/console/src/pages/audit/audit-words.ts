@@ -44,6 +44,7 @@ const phrases: Readonly<Record<string, Verb>> = {
   RefreshToken: { past: 'renewed a token as', infinitive: 'renew a token as' },
   RefreshTokenReuse: { past: 'used a refresh token again as', infinitive: 'use a refresh token again as' },
   Validate: { past: 'checked a token', infinitive: 'check a token' },
+  AcceptReceivedInvite: { past: 'accepted an invite to', infinitive: 'accept an invite to' },
   AcceptGroupInvite: { past: 'accepted an invite to', infinitive: 'accept an invite to' },
   RequestGroupAccess: { past: 'requested access to', infinitive: 'request access to' },
   Provider: { past: 'signed in as', infinitive: 'sign in as' },

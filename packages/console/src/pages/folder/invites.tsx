@@ -1,12 +1,14 @@
 import type { GroupInvite } from '@berth/client'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAccess } from '../../api/access.ts'
-import { invitesQuery } from '../../api/queries/iam/access.ts'
+import { acceptancesQuery, invitesQuery } from '../../api/queries/iam/access.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { usePath } from '../../components/breadcrumbs.tsx'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { PageList } from '../../components/page-list.tsx'
+import { PlainTable } from '../../components/plain-table.tsx'
 import { RowAction } from '../../components/row-action.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { Time } from '../../components/time.tsx'
@@ -83,6 +85,7 @@ export function Invites({ uid, name }: FolderTabProps) {
           </p>
         }
       />
+      <Accepted uid={uid} />
       <Equivalent command={`berth iam invites list --parent ${quoted(path)}`} />
       {dialog?.kind === 'create' && (
         <InviteDialog uid={uid} path={path} onClose={close} onCreated={setCreated} />
@@ -108,6 +111,29 @@ function Created({ invite: { link, code, email, mail } }: { readonly invite: Gro
             : `The invite is created. Send this link to ${email}:`}
       </p>
     </Secret>
+  )
+}
+
+/** Who accepted invites, as far as the user may read the audit log. */
+function Accepted({ uid }: { readonly uid: string }) {
+  const access = useAccess()
+  const canRead = access.holds(uid, 'subscriptions.create')
+  const { data } = useQuery({ ...acceptancesQuery(uid), enabled: canRead })
+  if (data === undefined || data.length === 0) return null
+  return (
+    <section>
+      <h2>Last accepted</h2>
+      <PlainTable
+        label="Accepted invites"
+        items={data}
+        keyOf={(one) => one.uid}
+        columns={[
+          { id: 'who', title: 'By', cell: ({ who }) => <bdi>{who}</bdi> },
+          { id: 'path', title: 'In', cell: ({ path }) => <bdi>{path || 'a folder'}</bdi> },
+          { id: 'time', title: 'When', cell: ({ time }) => <Time value={time} isRelative /> },
+        ]}
+      />
+    </section>
   )
 }
 

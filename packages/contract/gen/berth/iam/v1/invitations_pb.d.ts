@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { RoleBinding } from "../../../chainguard/platform/iam/v2beta1/role_bindings_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file berth/iam/v1/invitations.proto.
@@ -52,7 +53,130 @@ export declare type AcceptGroupInviteResponse = Message<"berth.iam.v1.AcceptGrou
 export declare const AcceptGroupInviteResponseSchema: GenMessage<AcceptGroupInviteResponse>;
 
 /**
- * Accepts group invites.
+ * Request message for FindReceivedInvites.
+ *
+ * @generated from message berth.iam.v1.FindReceivedInvitesRequest
+ */
+export declare type FindReceivedInvitesRequest = Message<"berth.iam.v1.FindReceivedInvitesRequest"> & {
+};
+
+/**
+ * Describes the message berth.iam.v1.FindReceivedInvitesRequest.
+ * Use `create(FindReceivedInvitesRequestSchema)` to create a new message.
+ */
+export declare const FindReceivedInvitesRequestSchema: GenMessage<FindReceivedInvitesRequest>;
+
+/**
+ * Response message for FindReceivedInvites.
+ *
+ * @generated from message berth.iam.v1.FindReceivedInvitesResponse
+ */
+export declare type FindReceivedInvitesResponse = Message<"berth.iam.v1.FindReceivedInvitesResponse"> & {
+  /**
+   * Invites, the first to expire first. At most 100.
+   *
+   * @generated from field: repeated berth.iam.v1.ReceivedInvite invites = 1;
+   */
+  invites: ReceivedInvite[];
+};
+
+/**
+ * Describes the message berth.iam.v1.FindReceivedInvitesResponse.
+ * Use `create(FindReceivedInvitesResponseSchema)` to create a new message.
+ */
+export declare const FindReceivedInvitesResponseSchema: GenMessage<FindReceivedInvitesResponse>;
+
+/**
+ * Invite for the email address of its reader.
+ *
+ * @generated from message berth.iam.v1.ReceivedInvite
+ */
+export declare type ReceivedInvite = Message<"berth.iam.v1.ReceivedInvite"> & {
+  /**
+   * UID of the invite.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Names from the organization to the group in which the role applies, separated by `/`.
+   *
+   * @generated from field: string group_path = 2;
+   */
+  groupPath: string;
+
+  /**
+   * Name of the role that the invite grants.
+   *
+   * @generated from field: string role_name = 3;
+   */
+  roleName: string;
+
+  /**
+   * Name of the user who created the invite, with the verified email address if there is one. Empty if it is
+   * not recorded.
+   *
+   * @generated from field: string inviter = 4;
+   */
+  inviter: string;
+
+  /**
+   * Time when the invite expires.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_time = 5;
+   */
+  expirationTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message berth.iam.v1.ReceivedInvite.
+ * Use `create(ReceivedInviteSchema)` to create a new message.
+ */
+export declare const ReceivedInviteSchema: GenMessage<ReceivedInvite>;
+
+/**
+ * Request message for AcceptReceivedInvite.
+ *
+ * @generated from message berth.iam.v1.AcceptReceivedInviteRequest
+ */
+export declare type AcceptReceivedInviteRequest = Message<"berth.iam.v1.AcceptReceivedInviteRequest"> & {
+  /**
+   * UID of the invite, from FindReceivedInvites.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Describes the message berth.iam.v1.AcceptReceivedInviteRequest.
+ * Use `create(AcceptReceivedInviteRequestSchema)` to create a new message.
+ */
+export declare const AcceptReceivedInviteRequestSchema: GenMessage<AcceptReceivedInviteRequest>;
+
+/**
+ * Response message for AcceptReceivedInvite.
+ *
+ * @generated from message berth.iam.v1.AcceptReceivedInviteResponse
+ */
+export declare type AcceptReceivedInviteResponse = Message<"berth.iam.v1.AcceptReceivedInviteResponse"> & {
+  /**
+   * Role binding of the caller.
+   *
+   * @generated from field: chainguard.platform.iam.v2beta1.RoleBinding role_binding = 1;
+   */
+  roleBinding?: RoleBinding | undefined;
+};
+
+/**
+ * Describes the message berth.iam.v1.AcceptReceivedInviteResponse.
+ * Use `create(AcceptReceivedInviteResponseSchema)` to create a new message.
+ */
+export declare const AcceptReceivedInviteResponseSchema: GenMessage<AcceptReceivedInviteResponse>;
+
+/**
+ * Finds and accepts the group invites that a user has received.
  *
  * @generated from service berth.iam.v1.InvitationsService
  */
@@ -75,6 +199,31 @@ export declare const InvitationsService: GenService<{
     methodKind: "unary";
     input: typeof AcceptGroupInviteRequestSchema;
     output: typeof AcceptGroupInviteResponseSchema;
+  },
+  /**
+   * Finds the open invites for the verified email address of the caller, in all organizations: those that
+   * AcceptReceivedInvite accepts. Expired invites, those of suspended organizations, and those whose role was
+   * deleted are omitted, and so are invites for roles that the caller already has there. Returns none for a
+   * caller without a verified address, such as a workload, and for a token that is restricted to scopes or
+   * capabilities.
+   *
+   * @generated from rpc berth.iam.v1.InvitationsService.FindReceivedInvites
+   */
+  findReceivedInvites: {
+    methodKind: "unary";
+    input: typeof FindReceivedInvitesRequestSchema;
+    output: typeof FindReceivedInvitesResponseSchema;
+  },
+  /**
+   * Accepts an invite for the verified email address of the caller, without its code. The result and the
+   * errors are those of AcceptGroupInvite. An invite for anyone with the code fails with NOT_FOUND.
+   *
+   * @generated from rpc berth.iam.v1.InvitationsService.AcceptReceivedInvite
+   */
+  acceptReceivedInvite: {
+    methodKind: "unary";
+    input: typeof AcceptReceivedInviteRequestSchema;
+    output: typeof AcceptReceivedInviteResponseSchema;
   },
 }>;
 

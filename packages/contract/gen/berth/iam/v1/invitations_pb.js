@@ -5,15 +5,17 @@
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_annotations_auth } from "../../../annotations/auth_pb.js";
 import { file_annotations_mcp } from "../../../annotations/mcp_pb.js";
+import { file_berth_annotations_v1_example } from "../../annotations/v1/example_pb.js";
 import { file_chainguard_platform_iam_v2beta1_role_bindings } from "../../../chainguard/platform/iam/v2beta1/role_bindings_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.js";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.js";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file berth/iam/v1/invitations.proto.
  */
 export const file_berth_iam_v1_invitations = /*@__PURE__*/
-  fileDesc("Ch5iZXJ0aC9pYW0vdjEvaW52aXRhdGlvbnMucHJvdG8SDGJlcnRoLmlhbS52MSIwChhBY2NlcHRHcm91cEludml0ZVJlcXVlc3QSFAoEY29kZRgBIAEoCUIGgAEB4EECIl8KGUFjY2VwdEdyb3VwSW52aXRlUmVzcG9uc2USQgoMcm9sZV9iaW5kaW5nGAEgASgLMiwuY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZzK8AQoSSW52aXRhdGlvbnNTZXJ2aWNlEqUBChFBY2NlcHRHcm91cEludml0ZRImLmJlcnRoLmlhbS52MS5BY2NlcHRHcm91cEludml0ZVJlcXVlc3QaJy5iZXJ0aC5pYW0udjEuQWNjZXB0R3JvdXBJbnZpdGVSZXNwb25zZSI/gtPkkwIlOgEqIiAvaWFtL3YyYmV0YTEvZ3JvdXBJbnZpdGVzOmFjY2VwdIqvqNIFBBICEAGar6jSBQQgADAAYgZwcm90bzM", [file_annotations_auth, file_annotations_mcp, file_chainguard_platform_iam_v2beta1_role_bindings, file_google_api_annotations, file_google_api_field_behavior]);
+  fileDesc("Ch5iZXJ0aC9pYW0vdjEvaW52aXRhdGlvbnMucHJvdG8SDGJlcnRoLmlhbS52MSIwChhBY2NlcHRHcm91cEludml0ZVJlcXVlc3QSFAoEY29kZRgBIAEoCUIGgAEB4EECIl8KGUFjY2VwdEdyb3VwSW52aXRlUmVzcG9uc2USQgoMcm9sZV9iaW5kaW5nGAEgASgLMiwuY2hhaW5ndWFyZC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZyIcChpGaW5kUmVjZWl2ZWRJbnZpdGVzUmVxdWVzdCJMChtGaW5kUmVjZWl2ZWRJbnZpdGVzUmVzcG9uc2USLQoHaW52aXRlcxgBIAMoCzIcLmJlcnRoLmlhbS52MS5SZWNlaXZlZEludml0ZSLOAQoOUmVjZWl2ZWRJbnZpdGUSCwoDdWlkGAEgASgJEiQKCmdyb3VwX3BhdGgYAiABKAlCEJLCGAxleGFtcGxlL3RlYW0SHQoJcm9sZV9uYW1lGAMgASgJQgqSwhgGZWRpdG9yEjUKB2ludml0ZXIYBCABKAlCJJLCGCBHcmFjZSBIb3BwZXIgKGdyYWNlQGV4YW1wbGUuY29tKRIzCg9leHBpcmF0aW9uX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIi8KG0FjY2VwdFJlY2VpdmVkSW52aXRlUmVxdWVzdBIQCgN1aWQYASABKAlCA+BBAiJiChxBY2NlcHRSZWNlaXZlZEludml0ZVJlc3BvbnNlEkIKDHJvbGVfYmluZGluZxgBIAEoCzIsLmNoYWluZ3VhcmQucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmcyqgQKEkludml0YXRpb25zU2VydmljZRKlAQoRQWNjZXB0R3JvdXBJbnZpdGUSJi5iZXJ0aC5pYW0udjEuQWNjZXB0R3JvdXBJbnZpdGVSZXF1ZXN0GicuYmVydGguaWFtLnYxLkFjY2VwdEdyb3VwSW52aXRlUmVzcG9uc2UiP4LT5JMCJToBKiIgL2lhbS92MmJldGExL2dyb3VwSW52aXRlczphY2NlcHSKr6jSBQQSAhABmq+o0gUEIAAwABKyAQoTRmluZFJlY2VpdmVkSW52aXRlcxIoLmJlcnRoLmlhbS52MS5GaW5kUmVjZWl2ZWRJbnZpdGVzUmVxdWVzdBopLmJlcnRoLmlhbS52MS5GaW5kUmVjZWl2ZWRJbnZpdGVzUmVzcG9uc2UiRoLT5JMCKBImL2lhbS92MmJldGExL2dyb3VwSW52aXRlczpmaW5kUmVjZWl2ZWSKr6jSBQQSAhABmq+o0gUIGAEgACgBMAAStgEKFEFjY2VwdFJlY2VpdmVkSW52aXRlEikuYmVydGguaWFtLnYxLkFjY2VwdFJlY2VpdmVkSW52aXRlUmVxdWVzdBoqLmJlcnRoLmlhbS52MS5BY2NlcHRSZWNlaXZlZEludml0ZVJlc3BvbnNlIkeC0+STAi06ASoiKC9pYW0vdjJiZXRhMS9ncm91cEludml0ZXM6YWNjZXB0UmVjZWl2ZWSKr6jSBQQSAhABmq+o0gUEIAAwAGIGcHJvdG8z", [file_annotations_auth, file_annotations_mcp, file_berth_annotations_v1_example, file_chainguard_platform_iam_v2beta1_role_bindings, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message berth.iam.v1.AcceptGroupInviteRequest.
@@ -30,7 +32,42 @@ export const AcceptGroupInviteResponseSchema = /*@__PURE__*/
   messageDesc(file_berth_iam_v1_invitations, 1);
 
 /**
- * Accepts group invites.
+ * Describes the message berth.iam.v1.FindReceivedInvitesRequest.
+ * Use `create(FindReceivedInvitesRequestSchema)` to create a new message.
+ */
+export const FindReceivedInvitesRequestSchema = /*@__PURE__*/
+  messageDesc(file_berth_iam_v1_invitations, 2);
+
+/**
+ * Describes the message berth.iam.v1.FindReceivedInvitesResponse.
+ * Use `create(FindReceivedInvitesResponseSchema)` to create a new message.
+ */
+export const FindReceivedInvitesResponseSchema = /*@__PURE__*/
+  messageDesc(file_berth_iam_v1_invitations, 3);
+
+/**
+ * Describes the message berth.iam.v1.ReceivedInvite.
+ * Use `create(ReceivedInviteSchema)` to create a new message.
+ */
+export const ReceivedInviteSchema = /*@__PURE__*/
+  messageDesc(file_berth_iam_v1_invitations, 4);
+
+/**
+ * Describes the message berth.iam.v1.AcceptReceivedInviteRequest.
+ * Use `create(AcceptReceivedInviteRequestSchema)` to create a new message.
+ */
+export const AcceptReceivedInviteRequestSchema = /*@__PURE__*/
+  messageDesc(file_berth_iam_v1_invitations, 5);
+
+/**
+ * Describes the message berth.iam.v1.AcceptReceivedInviteResponse.
+ * Use `create(AcceptReceivedInviteResponseSchema)` to create a new message.
+ */
+export const AcceptReceivedInviteResponseSchema = /*@__PURE__*/
+  messageDesc(file_berth_iam_v1_invitations, 6);
+
+/**
+ * Finds and accepts the group invites that a user has received.
  *
  * @generated from service berth.iam.v1.InvitationsService
  */

@@ -1,0 +1,69 @@
+import type { ReceivedInvite } from '@berth/client'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Button } from 'react-aria-components'
+import { api } from '../api/client.ts'
+import { parentOf } from '../api/queries/groups.ts'
+import { receivedInvitesQuery } from '../api/queries/home.ts'
+import { messageOf, queryClient } from '../api/query-client.ts'
+import { Time } from '../components/time.tsx'
+
+/** The open invites for the address of the user. Nothing is shown where there are none. */
+export function ReceivedInvites() {
+  const { data = [] } = useQuery(receivedInvitesQuery)
+  if (data.length === 0) return null
+  return (
+    <section>
+      <h2>Invites for you</h2>
+      <ul className="steps">
+        {data.map((invite) => (
+          <Received key={invite.uid} invite={invite} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Received({ invite }: { readonly invite: ReceivedInvite }) {
+  const { uid, groupPath, roleName, inviter, expirationTime } = invite
+  const navigate = useNavigate()
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: () => api.invitations.acceptReceivedInvite({ uid }),
+    onSuccess: async () => {
+      // What the user may see has changed.
+      await queryClient.invalidateQueries()
+      await navigate({ to: '/folders/$', params: { _splat: parentOf(uid) }, search: {} })
+    },
+  })
+  return (
+    <li>
+      <div>
+        <strong>
+          <bdi>{groupPath}</bdi>
+        </strong>
+        <span className="second">
+          Role {roleName}
+          {inviter !== '' && (
+            <>
+              , from <bdi>{inviter}</bdi>
+            </>
+          )}
+          , expires <Time value={expirationTime} isRelative />
+        </span>
+        {error !== null && (
+          <p className="alert" role="alert">
+            {messageOf(error)}
+          </p>
+        )}
+      </div>
+      <Button
+        className="button"
+        aria-label={`Accept the invite to ${groupPath}`}
+        isPending={isPending}
+        onPress={() => mutate()}
+      >
+        Accept
+      </Button>
+    </li>
+  )
+}
