@@ -62,3 +62,26 @@ for (const database of databases)
     await eventually(async () => (await days()).length === 1)
     assert.deepEqual(await days(), [first + 1])
   })
+
+test('pulls are counted by the mode of the policy and its result', async (t) => {
+  const [database] = databases
+  assert.ok(database)
+  const berth = await startTestBerth(database, {})
+  t.after(() => berth.stop())
+  const client = ociClient(berth, await bearerOf(berth, berth.owner))
+  const name = `${berth.organization}/app`
+  for (const tag of ['main', 'v1']) await pushImage(client, name, testImage(), tag)
+  const policies = policiesOf(berth, berth.token)
+  const counts = async () => {
+    const text = await (await fetch(`${berth.url}/metrics`)).text()
+    const lines = text.matchAll(/^berth_policy_decisions_total\{mode="(.*)",result="(.*)"\} (\d+)$/gm)
+    return Object.fromEntries([...lines].map(([, mode, result, n]) => [`${mode} ${result}`, Number(n)]))
+  }
+  const pull = async (tag: string) => (await client.request('GET', `${name}/manifests/${tag}`)).status
+  assert.equal(await pull('main'), 200)
+  assert.deepEqual(await counts(), {})
+  await policies.bind(berth.organization, 'tag-pattern', { patterns: ['v*'] })
+  assert.deepEqual([await pull('main'), await pull('main'), await pull('v1')], [403, 403, 200])
+  // The same decision twice is one row a day, and two pulls.
+  assert.deepEqual(await counts(), { 'enforced denied': 2, 'enforced allowed': 1 })
+})

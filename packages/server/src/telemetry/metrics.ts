@@ -48,6 +48,8 @@ export interface Metrics {
   recordRetentionRun(outcome: string, deleted: Readonly<Record<'tags' | 'manifests', number>>): void
   /** An attempt to send an email on this node that ended. */
   recordMail(kind: string, result: string): void
+  /** A policy that was evaluated for a pull. */
+  recordPolicyDecision(mode: 'enforced' | 'dry-run', result: 'allowed' | 'denied' | 'error'): void
   /** Read with each scrape: what all organizations have stored. */
   watchRegistry(read: () => Promise<{ readonly manifests: number; readonly bytes: number }>): void
   /** Read with each scrape: the free space of the disks that this node writes to. */
@@ -255,6 +257,13 @@ export function createMetrics(): Metrics {
     registers,
   })
 
+  const policyDecisions = new Counter({
+    name: 'berth_policy_decisions_total',
+    help: 'Pulls that a policy was evaluated for on this node, by mode (enforced, dry-run) and result: allowed, denied, error.',
+    labelNames: ['mode', 'result'],
+    registers,
+  })
+
   const jobRuns = new Counter({
     name: 'berth_job_runs_total',
     help: 'Runs of background work on this node that ended, by name and outcome.',
@@ -341,6 +350,9 @@ export function createMetrics(): Metrics {
     },
     recordMail(kind, result) {
       mails.inc({ kind, result })
+    },
+    recordPolicyDecision: (mode, result) => {
+      policyDecisions.inc({ mode, result })
     },
     recordJobRun(name, outcome) {
       jobRuns.inc({ name, outcome })

@@ -31,12 +31,14 @@ export interface DecisionRecorderOptions {
   readonly clock: () => number
   readonly flushMs?: number | undefined
   readonly onError: (error: unknown) => void
+  /** Receives every decision, also those of a day that are one row. */
+  readonly onDecision: (decision: Pick<Decision, 'mode' | 'result'>) => void
   /** Receives the number of decisions that were lost because too many waited. */
   readonly onDropped: (decisions: number) => void
 }
 
 export function createDecisionRecorder(options: DecisionRecorderOptions): DecisionRecorder {
-  const { db, clock, flushMs = limits.policyDecisionFlushMs, onError, onDropped } = options
+  const { db, clock, flushMs = limits.policyDecisionFlushMs, onError, onDropped, onDecision } = options
   /** Keys of decisions that were written or wait. */
   const known = new LRUCache<string, true>({ max: limits.policyDecisionsKnownMax })
   let pending = new Map<string, PolicyDecisionRow>()
@@ -70,6 +72,7 @@ export function createDecisionRecorder(options: DecisionRecorderOptions): Decisi
 
   return {
     record({ repo, ...decision }) {
+      onDecision(decision)
       const day = Math.floor(clock() / DAY_MS)
       const key = [repo, day, decision.digest, decision.policy, decision.mode, decision.result].join(' ')
       if (known.has(key)) return
