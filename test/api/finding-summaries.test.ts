@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { limits } from '@berth/server/config/limits.ts'
 import {
   assertError,
   invalidFieldError,
@@ -63,7 +64,7 @@ onEveryDatabase(
     const critical = { severity: [{ type: 'CVSS_V3', score: CRITICAL }] }
 
     test('groups and repos count each vulnerability of tagged images once', async () => {
-      const { importAll, owner, name, root, get, repo, matched } = await prepare()
+      const { importAll, owner, name, root, get, repo, matched, viewer } = await prepare()
       await importAll(
         npm('CVE-2024-0001', 'left-pad', '2.0.0', critical),
         npm('CVE-2024-0002', 'other', '2.0.0'),
@@ -113,10 +114,22 @@ onEveryDatabase(
         [one, two].sort(),
       )
       assert.equal(rest.nextPageToken, '')
+      const only = async (uids: readonly string[]) =>
+        (
+          await get(`${summaries}/${root}:repos?${uids.map((uid) => `repo_uids=${uid}`).join('&')}`)
+        ).findingSummaries.map(({ uid }: Json) => uid)
+      assert.deepEqual(await only([two]), [two])
+      // Outside of the group, or without a repo.
+      assert.deepEqual(await only([two, `${'0'.repeat(40)}/0123456789abcdef`]), [two])
+      for (const query of [
+        'repo_uids=x',
+        Array.from({ length: limits.findingSummariesMax + 1 }, () => `repo_uids=${one}`).join('&'),
+      ])
+        assert.equal((await read(viewer.api, `${summaries}/${root}:repos?${query}`)).body.code, 3)
     })
 
     test('tags show in which of them a vulnerability is fixed, in pages', async () => {
-      const { importAll, owner, name, get, repo, matched } = await prepare()
+      const { importAll, owner, name, get, repo, matched, viewer } = await prepare()
       await importAll(npm('GHSA-2222-3333-4444', 'left-pad', '2.0.0', { aliases: ['CVE-2024-0001'] }))
       for (const [tag, version] of [
         ['v1', '1.0.0'],
@@ -142,6 +155,12 @@ onEveryDatabase(
       assert.equal(second.nextPageToken, '')
       assert.deepEqual(shown(await get(`${summaries}/${uid}:tags`))[0], 'v1, read, true, AFFECTED UNKNOWN 1')
       assert.ok(Date.parse(first.tagFindingSummaries[0].updateTime) > 0)
+      assert.deepEqual(shown(await get(`${summaries}/${uid}:tags?tags=v3&tags=v2&tags=none`)), [
+        'v2, read, true',
+        'v3, read, true',
+      ])
+      const many = Array.from({ length: limits.findingSummariesMax + 1 }, (_, at) => `tags=v${at}`).join('&')
+      assert.equal((await read(viewer.api, `${summaries}/${uid}:tags?${many}`)).body.code, 3)
     })
 
     test('findings are ordered by severity in pages, and those of one platform are selected', async () => {

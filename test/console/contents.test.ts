@@ -133,6 +133,56 @@ consoleSuite(
       assert.deepEqual(problems, [])
     })
 
+    test('lists of repositories and tags have the vulnerabilities, and a finding the tags in which it is fixed', async () => {
+      const { organization, folder, repo, registry, name, old, now } = await prepared()
+      await pushImage(registry, name, now, 'latest')
+      await cast().admin.create(`registry/repos/${folder.uid}`, { name: 'empty' })
+      const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+      const requests: string[] = []
+      page.on('request', (request) => {
+        const { pathname } = new URL(request.url())
+        if (pathname.includes('/findingSummaries/')) requests.push(pathname)
+      })
+      await open(`/folders/${folder.uid}?tab=repositories`, folder.name)
+      const repos = page.getByRole('grid', { name: 'Repositories' })
+      const web = repos.getByRole('row').filter({ hasText: 'web' })
+      for (const text of ['1 critical', '1 medium', '1 more'])
+        await web.getByText(text, { exact: true }).waitFor()
+      await repos.getByRole('row').filter({ hasText: 'empty' }).getByText('no images').waitFor()
+      assert.equal(requests.length, 1, requests.join('\n'))
+      await assertAccessible(page, 'repositories with vulnerabilities')
+      await open(`/repos/${repo.uid}`, 'web')
+      const tags = page.getByRole('grid', { name: 'Tags' })
+      const rowOf = (tag: string) =>
+        tags.getByRole('row').filter({ has: page.getByRole('rowheader', { name: tag, exact: true }) })
+      await rowOf('v1').getByText('1 critical').waitFor()
+      await rowOf('v2').getByText('1 medium').waitFor()
+      await rowOf('latest').getByText('1 medium').waitFor()
+      assert.equal(requests.length, 2, requests.join('\n'))
+      await assertAccessible(page, 'tags with vulnerabilities')
+      await rowOf('v1')
+        .getByRole('link', { name: /critical/ })
+        .click()
+      await page.getByRole('heading', { level: 1, name: `Image ${short(old)}` }).waitFor()
+      await page.getByRole('button', { name: 'Show the tags with CVE-2026-0001' }).click()
+      const found = page.getByRole('grid', { name: 'Tags with the vulnerability' })
+      const states = async () =>
+        Promise.all(
+          (await found.getByRole('row').all())
+            .slice(1)
+            .map(async (row) => (await row.innerText()).split(/\s+/).slice(0, 2)),
+        )
+      await found.getByText('not found').first().waitFor()
+      assert.deepEqual(await states(), [
+        ['latest', 'not'],
+        ['v1', 'Affected'],
+        ['v2', 'not'],
+      ])
+      await page.getByText(`berth images vulns-by-tag ${name} --vulnerability CVE-2026-0001`).waitFor()
+      await assertAccessible(page, 'tags with a vulnerability')
+      assert.deepEqual(problems, [])
+    })
+
     test('an advisory about two vulnerabilities lists the images of each', async () => {
       const { organization } = await prepared()
       const aliases = ['CVE-2026-0011', 'CVE-2026-0012']

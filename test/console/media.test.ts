@@ -27,7 +27,9 @@ consoleSuite('the console in the settings of its user', (cast) => {
 
   test('times are in the zone of the browser, and the audit log says which', async () => {
     const organization = await cast().organization()
-    const { createTime } = await cast().admin.create(`registry/repos/${organization.uid}`, { name: 'app' })
+    const { uid, createTime } = await cast().admin.create(`registry/repos/${organization.uid}`, {
+      name: 'app',
+    })
     const identity = await ownerOf(organization.uid)
     for (const timezoneId of ['Asia/Tokyo', 'America/New_York']) {
       const { page, problems, open } = await openConsole(cast().chromium, cast().berth, identity, {
@@ -37,8 +39,10 @@ consoleSuite('the console in the settings of its user', (cast) => {
         new Intl.DateTimeFormat('en', { ...options, timeZone: timezoneId }).format(new Date(createTime))
       await open(`/folders/${organization.uid}?tab=repositories`, organization.name)
       const time = page.getByRole('row', { name: /app/ }).locator(`time[datetime="${createTime}"]`).first()
-      assert.equal(await time.textContent(), format({ dateStyle: 'medium', timeStyle: 'short' }))
       assert.equal(await time.getAttribute('title'), format({ dateStyle: 'full', timeStyle: 'long' }))
+      await open(`/repos/${uid}?tab=settings`, 'app')
+      const created = page.getByRole('main').locator(`time[datetime="${createTime}"]`).first()
+      assert.equal(await created.textContent(), format({ dateStyle: 'medium', timeStyle: 'short' }))
       await open(`/folders/${organization.uid}?tab=audit`, organization.name)
       await page.getByText(`Times are in ${timezoneId}.`).waitFor()
       await page.getByRole('grid', { name: 'Events' }).waitFor()
@@ -79,6 +83,33 @@ consoleSuite('the console in the settings of its user', (cast) => {
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').waitFor()
     await assertStill('the search')
+    assert.deepEqual(problems, [])
+  })
+
+  test('on a narrow screen the tab that is open is in view, and the page stays where it is scrolled', async () => {
+    const organization = await cast().organization()
+    const identity = await ownerOf(organization.uid)
+    const { page, problems, open } = await openConsole(cast().chromium, cast().berth, identity)
+    await page.setViewportSize({ width: 375, height: 500 })
+    await open(`/folders/${organization.uid}?tab=settings`, organization.name)
+    const tab = page.getByRole('tab', { name: 'Settings' })
+    await page
+      .getByRole('heading', { name: 'Delete the organization' })
+      .or(page.getByText('Created'))
+      .first()
+      .waitFor()
+    const box = await tab.boundingBox()
+    assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 375, JSON.stringify(box))
+    const scrolled = () => page.evaluate<number>('scrollY')
+    await page.evaluate('scrollTo(0, 1e6)')
+    const before = await scrolled()
+    assert.ok(before > 0)
+    // A return to the page reads everything again.
+    const read = page.waitForResponse((response) => response.url().includes('/iam/v2beta1/groups'))
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    await read
+    await page.waitForLoadState('networkidle')
+    assert.equal(await scrolled(), before)
     assert.deepEqual(problems, [])
   })
 

@@ -4233,6 +4233,11 @@ export interface ListRepoFindingSummariesRequest {
    * for the same caller and filters only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
+  /**
+   * Returns only the repos with these UIDs, at most 50. Those outside of the group are omitted. Empty returns
+   * all.
+   */
+  readonly repoUids?: readonly string[] | undefined
 }
 
 /** Response message for ListRepoFindingSummaries. */
@@ -4535,6 +4540,8 @@ export interface ListTagFindingSummariesRequest {
    * for the same caller and filters only. An expired token returns the first page.
    */
   readonly pageToken?: string | undefined
+  /** Returns only the tags with these names, at most 50. Empty returns all. */
+  readonly tags?: readonly string[] | undefined
 }
 
 /** Response message for ListTagFindingSummaries. */

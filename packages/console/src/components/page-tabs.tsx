@@ -1,5 +1,5 @@
 import { useLocation } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef } from 'react'
+import type { ReactNode } from 'react'
 import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
 import { useAddressState, writeAddressState } from '../address-state.ts'
 
@@ -15,24 +15,19 @@ export function PageTabs({ label, tabs }: { readonly label: string; readonly tab
   const [{ tab }] = useAddressState()
   const { pathname } = useLocation()
   const selected = tabs.find(({ id }) => id === tab) ?? tabs[0]
-  const list = useRef<HTMLDivElement>(null)
-  // On narrow screens the list scrolls: the tab that is open is always in view.
-  useEffect(() => {
-    const open = selected && list.current?.querySelector(`[data-key="${CSS.escape(selected.id)}"]`)
-    open?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [selected])
   if (selected === undefined) return null
   return (
     <Tabs selectedKey={selected.id}>
-      <TabList ref={list} className="tabs" aria-label={label}>
-        {tabs.map(({ id, title }, at) => (
+      <TabList className="tabs" aria-label={label}>
+        {tabs.map((one, at) => (
           <Tab
-            key={id}
-            id={id}
+            key={one.id}
+            id={one.id}
+            ref={one === selected ? scrollIntoList : null}
             className="tab"
-            href={`/console${pathname}${at === 0 ? '' : writeAddressState({ tab: id })}`}
+            href={`/console${pathname}${at === 0 ? '' : writeAddressState({ tab: one.id })}`}
           >
-            {title}
+            {one.title}
           </Tab>
         ))}
       </TabList>
@@ -46,4 +41,13 @@ export function PageTabs({ label, tabs }: { readonly label: string; readonly tab
       </TabPanel>
     </Tabs>
   )
+}
+
+/** On narrow screens the list scrolls, so that its open tab is in view. Only the list: the page stays where the user has scrolled it. */
+function scrollIntoList(tab: HTMLElement | null): void {
+  const list = tab?.parentElement
+  if (tab === null || !list) return
+  const [open, all] = [tab.getBoundingClientRect(), list.getBoundingClientRect()]
+  if (open.left < all.left || open.right > all.right)
+    list.scrollLeft += open.left - all.left - (all.width - open.width) / 2
 }

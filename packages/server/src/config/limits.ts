@@ -180,6 +180,8 @@ export const limits = {
   candidatesMax: 20,
   /** Identity providers whose sign-ins one explanation of access decides. */
   explainedProvidersMax: 20,
+  /** Repos or tags whose vulnerabilities one request counts. */
+  findingSummariesMax: 50,
   /** Open invites for an email address that a user is shown. */
   receivedInvitesMax: 100,
   /** Groups whose paths one request finds. */

@@ -13,6 +13,7 @@ import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../componen
 import { NotLoaded } from '../../components/loaded.tsx'
 import { NoPermission } from '../../components/no-permission.tsx'
 import { type ColumnOf, PageList } from '../../components/page-list.tsx'
+import { RowAction } from '../../components/row-action.tsx'
 import { severities } from '../../components/severity.ts'
 import { Coverage, isCovered } from './coverage.tsx'
 import { FindingCounts } from './finding-counts.tsx'
@@ -27,6 +28,7 @@ import {
   stateTexts,
 } from './finding-texts.tsx'
 import type { ImageTabProps } from './image-tab.ts'
+import { TagsWith } from './tags-with.tsx'
 import '../../styles/pages/contents.css'
 
 /** The vulnerabilities of an image; of an index, those of all its images. */
@@ -98,7 +100,7 @@ function Findings({
           label="Findings"
           query={findingsQuery(repo, digest, filter, version)}
           keyOf={({ vulnerability: id, purl }) => `${id} ${purl}`}
-          columns={columns}
+          columns={[...columns, tagsColumn((id) => change({ vulnerability: id }))]}
           empty={
             active.length === 0 ? (
               <p>{emptyText(summary)}</p>
@@ -116,6 +118,7 @@ function Findings({
           }
         />
       </section>
+      {vulnerability !== '' && <TagsWith repo={repo} path={path} vulnerability={vulnerability} />}
       <Equivalent
         command={`berth images vulns ${quoted(`${path}@${digest}`)}${state === ALL || state === 'not-affected' ? ' --all' : ''}`}
       />
@@ -150,3 +153,12 @@ const columns: readonly ColumnOf<Finding>[] = [
     ),
   },
 ]
+
+/** The tags of the repository that have a vulnerability, and those in which it is fixed. */
+const tagsColumn = (onShow: (vulnerability: string) => void): ColumnOf<Finding> => ({
+  id: 'tags',
+  title: 'In tags',
+  cell: ({ vulnerability }) => (
+    <RowAction label="Show" object={`the tags with ${vulnerability}`} onPress={() => onShow(vulnerability)} />
+  ),
+})

@@ -11,6 +11,7 @@ import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../componen
 import { type ColumnOf, PageList } from '../../components/page-list.tsx'
 import { Bytes, formatNumber } from '../../components/quantity.tsx'
 import { Time } from '../../components/time.tsx'
+import { RepoFindings } from '../contents/findings-cells.tsx'
 import { CreateRepoDialog } from '../repo/repo-dialogs.tsx'
 import type { FolderTabProps } from './folder.tsx'
 
@@ -51,7 +52,7 @@ export function Repositories({ uid, name }: FolderTabProps) {
         missing={access.missing(uid, 'repo.list')}
         keyOf={({ repo }) => repo.uid}
         order={{ value: order, onChange: (value) => change({ order: value === 'name' ? '' : value }) }}
-        columns={columns}
+        columns={columnsOf(uid)}
         empty={
           start === '' ? (
             <p>There are no repositories yet. Create one, and push an image to it.</p>
@@ -88,7 +89,7 @@ const sortNames: Readonly<Record<string, string>> = {
 const count = (value: string | undefined) =>
   value === undefined ? <span className="muted">no permission</span> : formatNumber(value)
 
-const columns: readonly ColumnOf<ListedRepo>[] = [
+const columnsOf = (folder: string): readonly ColumnOf<ListedRepo>[] => [
   {
     id: 'name',
     title: 'Name',
@@ -110,6 +111,11 @@ const columns: readonly ColumnOf<ListedRepo>[] = [
       storedBytes === undefined ? count(undefined) : <Bytes value={storedBytes} />,
   },
   { id: 'tags', title: 'Tags', cell: ({ repo: { tagCount } }) => count(tagCount) },
+  {
+    id: 'vulnerabilities',
+    title: 'Vulnerabilities',
+    cell: ({ repo: { uid } }) => <RepoFindings folder={folder} repo={uid} />,
+  },
   {
     id: 'pushed',
     title: 'Last push',
@@ -147,6 +153,6 @@ const columns: readonly ColumnOf<ListedRepo>[] = [
     id: 'created',
     title: 'Created',
     sortKey: 'created_at',
-    cell: ({ repo: { createTime } }) => <Time value={createTime} />,
+    cell: ({ repo: { createTime } }) => <Time value={createTime} isRelative />,
   },
 ]

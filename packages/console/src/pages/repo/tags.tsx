@@ -12,6 +12,7 @@ import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../componen
 import { type ColumnOf, PageList } from '../../components/page-list.tsx'
 import { Bytes, plural } from '../../components/quantity.tsx'
 import { Time } from '../../components/time.tsx'
+import { TagFindings } from '../contents/findings-cells.tsx'
 import { DeleteTagsDialog } from './delete-tags.tsx'
 import type { RepoTabProps } from './repo.tsx'
 import { TagBadges, targetText } from './tag-facts.tsx'
@@ -145,6 +146,11 @@ function columnsOf(repo: string, missing: string | undefined): readonly ColumnOf
       id: 'digest',
       title: 'Digest',
       cell: ({ tag }) => <Digest repo={repo} digest={tag?.digest ?? ''} object={`the tag ${tag?.name}`} />,
+    },
+    {
+      id: 'vulnerabilities',
+      title: 'Vulnerabilities',
+      cell: ({ tag }) => <TagFindings repo={repo} tag={tag?.name ?? ''} digest={tag?.digest ?? ''} />,
     },
     {
       id: 'updated',

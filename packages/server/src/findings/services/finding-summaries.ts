@@ -6,9 +6,11 @@ import {
   TagFindingSummarySchema,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/finding_summaries_pb.js'
 import { create } from '@bufbuild/protobuf'
+import type { FieldViolation } from '../../api/errors.ts'
 import { checkLine, requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
-import { rootOf } from '../../api/uid.ts'
+import { parseUid, rootOf } from '../../api/uid.ts'
+import { limits } from '../../config/limits.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import { type Call, implement } from '../../pipeline/call.ts'
 import { requireRepo } from '../../registry/resources/parent-repo.ts'
@@ -21,13 +23,18 @@ import { requirePageSize } from './findings.ts'
 
 /** Every result of a page counts the vulnerabilities of images. */
 const PAGE_SIZE = 20
-const PAGE_SIZE_MAX = 50
+const PAGE_SIZE_MAX = limits.findingSummariesMax
 /** Findings of one vulnerability that a tag lists. */
 const TAG_FINDINGS_MAX = 20
 
 interface PageRequest {
   readonly pageSize: number
   readonly pageToken: string
+}
+
+function checkNumber(values: readonly string[], field: string): FieldViolation | undefined {
+  if (values.length <= limits.findingSummariesMax) return undefined
+  return { field, description: `must be at most ${limits.findingSummariesMax} (findingSummariesMax)` }
 }
 
 /** Counts of the vulnerabilities of groups, repos and tags. */
@@ -42,7 +49,7 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
       keyOf,
       toMessage,
     }: {
-      readonly read: (after: string, size: number) => Promise<readonly Row[]> | readonly Row[]
+      readonly read: (page: { after: string; size: number }) => Promise<readonly Row[]>
       readonly keyOf: (row: Row) => string
       readonly toMessage: (row: Row) => Promise<Message>
     },
@@ -52,7 +59,7 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
     const listKey = JSON.stringify([...callerBinding(call), scope, filter])
     const [after = ''] = (readCursor(pageTokens, pageToken, listKey)?.after ?? []) as readonly string[]
     const size = pageSize === 0 ? PAGE_SIZE : Math.min(pageSize, PAGE_SIZE_MAX)
-    const rows = await read(after, size + 1)
+    const rows = await read({ after, size: size + 1 })
     const items: Message[] = []
     for (const row of rows.slice(0, size)) items.push(await toMessage(row))
     const last = rows[size - 1]
@@ -83,8 +90,17 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
 
     async listRepoFindingSummaries(request, call) {
       const { scope } = requireScope(call)
-      const { items, nextPageToken } = await page(call, request, '', {
-        read: (after, size) => readRepoPage(db, scope, after, size),
+      const { repoUids } = request
+      requireValid(
+        checkNumber(repoUids, 'repo_uids'),
+        ...repoUids.map((uid, at) =>
+          parseUid(uid) === undefined
+            ? { field: `repo_uids[${at}]`, description: 'must be a uid' }
+            : undefined,
+        ),
+      )
+      const { items, nextPageToken } = await page(call, request, JSON.stringify(repoUids), {
+        read: (rows) => readRepoPage(db, scope, repoUids, rows),
         keyOf: (uid) => uid,
         toMessage: summarize,
       })
@@ -93,12 +109,16 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
 
     async listTagFindingSummaries(request, call) {
       const { scope: repo } = requireScope(call)
-      const { vulnerability } = request
-      requireValid(checkLine(vulnerability, 'vulnerability'))
+      const { vulnerability, tags } = request
+      requireValid(
+        checkLine(vulnerability, 'vulnerability'),
+        checkNumber(tags, 'tags'),
+        ...tags.map((tag, at) => checkLine(tag, `tags[${at}]`)),
+      )
       await requireRepo(db, repo)
       const root = rootOf(repo)
-      const { items, nextPageToken } = await page(call, request, vulnerability, {
-        read: (after, size) => readTagPage(db, repo, after, size),
+      const { items, nextPageToken } = await page(call, request, JSON.stringify([vulnerability, tags]), {
+        read: (rows) => readTagPage(db, repo, tags, rows),
         keyOf: ({ name }) => name,
         async toMessage({ name, digest, since_ms }) {
           const { state = 'none', ids = [] } = (await readImageContents(db, repo, digest)) ?? {}

@@ -93,39 +93,47 @@ async function unmatchedIn(db: Db, root: string): Promise<number> {
   return (await runText(db, text, sql)).length
 }
 
-/** Reads uids of the repos in a group, after one. */
+interface Page {
+  readonly after: string
+  readonly size: number
+}
+
+/** Reads uids of the repos in a group, after one. `only`: the uids to read; all if it is empty. */
 export async function readRepoPage(
   { kysely }: Db,
   group: string,
-  after: string,
-  size: number,
+  only: readonly string[],
+  { after, size }: Page,
 ): Promise<readonly string[]> {
   const { from, to } = subtreeRange(group)
-  const rows = await kysely
+  let query = kysely
     .selectFrom('repos')
     .select('uid')
     .where('root', '=', rootOf(group))
     .where('uid', '>=', from)
     .where('uid', '<', to)
     .where('uid', '>', after)
-    .orderBy('uid')
-    .limit(size)
-    .execute()
+  if (only.length > 0) query = query.where('uid', 'in', only)
+  const rows = await query.orderBy('uid').limit(size).execute()
   return rows.map(({ uid }) => uid)
 }
 
-/** Reads the tags of a repo with a manifest, after a name. `since_ms`: when the tag got its digest. */
+/**
+ * Reads the tags of a repo with a manifest, after a name. `only`: the names to read; all if it is empty. `since_ms`: when the tag got its
+ * digest.
+ */
 export async function readTagPage(
   db: Db,
   repo: string,
-  after: string,
-  size: number,
+  only: readonly string[],
+  { after, size }: Page,
 ): Promise<readonly (Pick<TagRow, 'name' | 'digest'> & { readonly since_ms: number })[]> {
   const sql = sqlText(db.engine)
   const root = rootOf(repo)
   const text = `select t.name, t.digest, coalesce(
       (select max(d.since_ms) from tag_digests as d where d.root = ${sql.bind(root)} and d.uid = t.uid), t.updated_ms) as since_ms
     from tags as t where t.root = ${sql.bind(root)} and t.parent = ${sql.bind(repo)} and t.name > ${sql.bind(after)} and t.digest <> ''
+      ${only.length === 0 ? '' : `and t.name in (${sql.bindAll(only)})`}
     order by t.name limit ${sql.bind(size)}`
   return runText(db, text, sql)
 }

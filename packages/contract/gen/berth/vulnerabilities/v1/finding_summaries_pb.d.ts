@@ -171,6 +171,14 @@ export declare type ListRepoFindingSummariesRequest = Message<"berth.vulnerabili
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * Returns only the repos with these UIDs, at most 50. Those outside of the group are omitted. Empty returns
+   * all.
+   *
+   * @generated from field: repeated string repo_uids = 4;
+   */
+  repoUids: string[];
 };
 
 /**
@@ -240,6 +248,13 @@ export declare type ListTagFindingSummariesRequest = Message<"berth.vulnerabilit
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * Returns only the tags with these names, at most 50. Empty returns all.
+   *
+   * @generated from field: repeated string tags = 5;
+   */
+  tags: string[];
 };
 
 /**
