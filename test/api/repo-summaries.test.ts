@@ -183,6 +183,22 @@ onEveryDatabase('repo summaries', (cast) => {
     await api.create(`iam/roleBindings/${team}`, { identityUid: lister.uid, roleUid: reader })
     assert.equal(await sorted('stored_bytes desc, name', lister.api), 'large medium empty bare small')
     assert.equal(await sorted('last_push_time, name', lister.api), 'bare small empty large medium')
+
+    // The parts of the tree that a caller sees are sorted together.
+    const { uid: elsewhere } = await api.create(`iam/groups/${root}`, { name: 'other' })
+    await api.create(`registry/repos/${elsewhere}`, { name: 'middle' })
+    await push('other/middle', 7000)
+    const both = await createRole(cast().berth, root, ['repo.list', 'manifest.list'], 'both')
+    const guest = await organization.member(both, team)
+    await api.create(`iam/roleBindings/${elsewhere}`, { identityUid: guest.uid, roleUid: both })
+    const seen: string[] = []
+    for (let page_token = '', pages = 0; pages < 4; pages++) {
+      const query = { order_by: 'stored_bytes desc', page_size: '1', page_token }
+      const { body } = await guest.api.get('registry/repoSummaries', query)
+      seen.push(body.repoSummaries[0].name)
+      page_token = body.nextPageToken
+    }
+    assert.deepEqual(seen, ['large', 'middle', 'medium', 'empty'])
   })
 
   test('a role that does not let anyone pull makes nothing public', async () => {

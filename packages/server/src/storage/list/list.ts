@@ -48,7 +48,7 @@ export type { ColumnCondition } from './list-sql.ts'
 /**
  * Lists resources. It applies the scopes that the caller may see, so that no list can forget them, and reads a page in at most three
  * statements: keyset pagination (a page costs the same at row 50 and at row 5,000,000), totals and deep skips from the counters
- * (counts/row-counts.ts), and statements that may take long in a reader thread.
+ * (counts/row-counts.ts), and statements that may take long in a reader thread. A page in a computed order costs the whole list (ADR 74).
  */
 
 /** The members that every List request of the schema has. */
