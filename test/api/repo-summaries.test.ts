@@ -4,6 +4,7 @@ import { RepoSummariesService } from '@berth/contract/gen/berth/registry/v1/repo
 import { ANONYMOUS_IDENTITY } from '@berth/server/iam/identities/anonymous-uid.ts'
 import {
   assertError,
+  invalidFieldError,
   managedRole,
   notFoundError,
   onEveryDatabase,
@@ -116,6 +117,88 @@ onEveryDatabase('repo summaries', (cast) => {
       startedOverGrpc.repoSummaries.map(({ uid }) => uid),
       [empty],
     )
+  })
+
+  test('sorts by size and last push over all pages, and reveals neither where the caller may not know them', async () => {
+    const { owner, organization, root } = await createRegistryFixture(cast())
+    const { api } = organization.owner
+    const { uid: team } = await api.create(`iam/groups/${root}`, { name: 'team' })
+    const hidden = { small: root, empty: team, large: team, medium: team, bare: root }
+    for (const [name, parent] of Object.entries(hidden))
+      await api.create(`registry/repos/${parent}`, { name })
+    const push = (path: string, layerBytes: number) =>
+      pushImage(owner, `${root}/${path}`, testImage({}, { layerBytes }), 'one')
+    await push('team/large', 9000)
+    await push('small', 1000)
+    await push('team/medium', 5000)
+
+    type Query = Record<string, string>
+    const names = async (query: Query, caller = api, message?: string) => {
+      const found: string[] = []
+      let token = ''
+      do {
+        const page_token = token
+        const reply = await caller.get('registry/repoSummaries', { page_size: '2', page_token, ...query })
+        assert.equal(reply.status, 200, reply.text)
+        const { repoSummaries, nextPageToken, totalCount } = reply.body
+        assert.equal(totalCount, query['uidp.children_of'] === undefined ? '5' : '3', message)
+        found.push(...repoSummaries.map(({ name }: { name: string }) => name))
+        token = nextPageToken
+      } while (token !== '')
+      return found.join(' ')
+    }
+    const all = { 'uidp.descendants_of': root }
+    const sorted = (order_by: string, caller = api) => names({ ...all, order_by }, caller, order_by)
+    assert.equal(await sorted('stored_bytes desc, name'), 'large medium small bare empty')
+    assert.equal(await sorted('storedBytes, name desc'), 'empty bare small medium large')
+    assert.equal(await sorted('last_push_time desc, name desc'), 'medium small large empty bare')
+    assert.equal(await sorted('lastPushTime, name'), 'bare empty large small medium')
+    const inTeam = { 'uidp.children_of': team, order_by: 'stored_bytes' }
+    assert.equal(await names(inTeam), 'empty medium large')
+    // Skipped rows count, and a token is of one order.
+    const first = await api.get('registry/repoSummaries', {
+      ...all,
+      order_by: 'stored_bytes desc',
+      page_size: '1',
+      skip: '1',
+    })
+    assert.equal(first.body.repoSummaries[0].name, 'medium')
+    const page_token = first.body.nextPageToken
+    const other = await api.get('registry/repoSummaries', { ...all, order_by: 'last_push_time', page_token })
+    assertError(other, invalidFieldError('page_token'))
+    const { repoSummaries } = await cast().grpc.call(
+      RepoSummariesService.method.listRepoSummaries,
+      { uidp: { descendantsOf: root }, orderBy: 'stored_bytes desc', pageSize: 1 },
+      { token: api.token },
+    )
+    assert.deepEqual(
+      repoSummaries.map(({ name }) => name),
+      ['large'],
+    )
+
+    // The caller may know the totals of the folder only: all others have the same place, whatever they contain.
+    const lister = await organization.member(await createRole(cast().berth, root, ['repo.list'], 'lister'))
+    assert.equal(await sorted('stored_bytes desc, name', lister.api), 'bare empty large medium small')
+    const reader = await createRole(cast().berth, root, ['manifest.list'], 'reader')
+    await api.create(`iam/roleBindings/${team}`, { identityUid: lister.uid, roleUid: reader })
+    assert.equal(await sorted('stored_bytes desc, name', lister.api), 'large medium empty bare small')
+    assert.equal(await sorted('last_push_time, name', lister.api), 'bare small empty large medium')
+
+    // The parts of the tree that a caller sees are sorted together.
+    const { uid: elsewhere } = await api.create(`iam/groups/${root}`, { name: 'other' })
+    await api.create(`registry/repos/${elsewhere}`, { name: 'middle' })
+    await push('other/middle', 7000)
+    const both = await createRole(cast().berth, root, ['repo.list', 'manifest.list'], 'both')
+    const guest = await organization.member(both, team)
+    await api.create(`iam/roleBindings/${elsewhere}`, { identityUid: guest.uid, roleUid: both })
+    const seen: string[] = []
+    for (let page_token = '', pages = 0; pages < 4; pages++) {
+      const query = { order_by: 'stored_bytes desc', page_size: '1', page_token }
+      const { body } = await guest.api.get('registry/repoSummaries', query)
+      seen.push(body.repoSummaries[0].name)
+      page_token = body.nextPageToken
+    }
+    assert.deepEqual(seen, ['large', 'middle', 'medium', 'empty'])
   })
 
   test('a role that does not let anyone pull makes nothing public', async () => {

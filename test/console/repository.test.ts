@@ -279,6 +279,56 @@ consoleSuite(
       assert.deepEqual(writer.problems, [])
     })
 
+    test('repositories are sorted by size and by last push, in the address and the command', async () => {
+      const { page, problems, open, folder, path, organization } = await prepared()
+      const registry = ociClient(cast().berth, await bearerOf(cast().berth, cast().berth.owner))
+      for (const [name, layerBytes] of [
+        ['big', 90_000],
+        ['tiny', 10],
+      ] as const) {
+        await cast().admin.create(`registry/repos/${folder}`, { name })
+        await pushImage(registry, path.replace(/app$/, name), testImage({}, { layerBytes }), 'latest')
+      }
+      await open(`/folders/${folder}?tab=repositories`, 'team')
+      const table = page.getByRole('grid', { name: 'Repositories' })
+      const assertOrder = async (...names: string[]) => {
+        const links = names.map((name, at) =>
+          table
+            .getByRole('row')
+            .nth(at + 1)
+            .getByRole('link', { name, exact: true })
+            .waitFor(),
+        )
+        await Promise.all(links)
+      }
+      await assertOrder('app', 'big', 'tiny')
+      const size = table.getByRole('columnheader', { name: 'Size' })
+      await size.click()
+      await assertOrder('tiny', 'app', 'big')
+      assert.equal(await size.getAttribute('aria-sort'), 'ascending')
+      await size.click()
+      await assertOrder('big', 'app', 'tiny')
+      assert.equal(new URL(page.url()).searchParams.get('order'), 'stored_bytes desc')
+      const command = `berth images repos summary --parent ${organization.name}/team --no-recursive --sort`
+      await page.getByText(`${command} 'size desc'`, { exact: true }).waitFor()
+      await assertAccessible(page, 'repositories by size')
+      await page.setViewportSize({ width: 1280, height: 800 })
+      // By keyboard, and after a reload.
+      const pushed = table.getByRole('columnheader', { name: 'Last push' })
+      await pushed.focus()
+      await page.keyboard.press('Enter')
+      await assertOrder('app', 'big', 'tiny')
+      // The table is built again while the list is read.
+      await pushed.focus()
+      await page.keyboard.press('Enter')
+      await assertOrder('tiny', 'big', 'app')
+      await page.reload()
+      await assertOrder('tiny', 'big', 'app')
+      assert.equal(await pushed.getAttribute('aria-sort'), 'descending')
+      await page.getByText(`${command} 'pushed desc'`, { exact: true }).waitFor()
+      assert.deepEqual(problems, [])
+    })
+
     test('a repository is renamed, published with its folder, made private and deleted', async () => {
       const { page, problems, open, repo, folder, path, organization } = await prepared()
       const pull = async () => (await fetch(`${cast().berth.url}/v2/${path}/tags/list`)).status

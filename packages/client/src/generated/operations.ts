@@ -695,8 +695,8 @@ export interface Services {
     /** Returns the summary of a repo. Fails with NOT_FOUND if the repo does not exist. */
     get(uid: string, options?: CallOptions): Reply<types.RepoSummary>
     /**
-     * Lists the summaries of the repos that the caller can see. Sort keys: `uid`, `name`, `created_at`,
-     * `updated_at`.
+     * Lists the summaries of the repos that the caller can see. Sort keys: `uid`, `name`, `stored_bytes`,
+     * `last_push_time`, `created_at`, `updated_at`.
      */
     list(request?: types.ListRepoSummariesRequest, options?: CallOptions): Reply<types.ListRepoSummariesResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */

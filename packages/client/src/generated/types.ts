@@ -4265,7 +4265,7 @@ export interface ListRepoSummariesRequest {
   readonly pageToken?: string | undefined
   /**
    * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
-   * means `uid asc`.
+   * means `uid asc`. Repos without `manifest.list` are the first by `stored_bytes` and `last_push_time`.
    */
   readonly orderBy?: string | undefined
   /**

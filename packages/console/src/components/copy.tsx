@@ -64,6 +64,12 @@ export function Id({ value, label }: { readonly value: string; readonly label: s
   )
 }
 
+/** Returns an order of the API as `--sort` has it. `names`: what the command calls the sort keys. */
+export function sortOf(order: string, names: Readonly<Record<string, string>>): string {
+  const [key = '', ...direction] = order.split(' ')
+  return [names[key] ?? key, ...direction].join(' ')
+}
+
 /** Quotes an argument for a shell, if that is necessary. */
 export function quoted(argument: string): string {
   return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`

@@ -5,7 +5,7 @@ import {
 } from '@berth/advisory-formats/history/advisory-states.ts'
 import type { ListAdvisoriesRequest, ReviewState } from '@berth/client'
 import type { AddressState } from '../../address-state.ts'
-import { quoted } from '../../components/copy.tsx'
+import { quoted, sortOf } from '../../components/copy.tsx'
 import type { Choice } from '../../components/field.tsx'
 import { stateTexts } from './states.tsx'
 
@@ -133,8 +133,7 @@ const sortNames: Readonly<Record<string, string>> = {
 export function commandOf(state: AddressState): string {
   const names = [...firstFilters, ...moreFilters, ...selectFilters].map(({ name }) => name)
   const flags = names.flatMap((name) => (state[name] ? [`--${name}`, quoted(state[name])] : []))
-  const [key = '', direction = ''] = (state['order'] || DEFAULT_ORDER).split(' ')
-  const sort = `${sortNames[key] ?? key}${direction === '' ? '' : ` ${direction}`}`
+  const sort = sortOf(state['order'] || DEFAULT_ORDER, sortNames)
   const parent = state['group'] ? ['--parent', state['group'], '--recursive'] : []
   return ['berth advisories list', ...parent, ...flags, '--sort', quoted(sort)].join(' ')
 }

@@ -6,7 +6,7 @@ import { type ListedRepo, repoSummariesQuery } from '../../api/queries/registry/
 import { ActionButton } from '../../components/action-button.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { usePath } from '../../components/breadcrumbs.tsx'
-import { Equivalent, quoted } from '../../components/copy.tsx'
+import { Equivalent, quoted, sortOf } from '../../components/copy.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
 import { type ColumnOf, PageList } from '../../components/page-list.tsx'
 import { Bytes, formatNumber } from '../../components/quantity.tsx'
@@ -68,6 +68,7 @@ export function Repositories({ uid, name }: FolderTabProps) {
           `berth images repos summary --parent ${quoted(path)}`,
           ...(isBelow ? [] : ['--no-recursive']),
           ...(start === '' ? [] : [`--name-prefix ${quoted(start)}`]),
+          ...(order === 'name' ? [] : [`--sort ${quoted(sortOf(order, sortNames))}`]),
         ].join(' ')}
       />
       {isCreating && <CreateRepoDialog parent={uid} onClose={() => setCreating(false)} />}
@@ -77,6 +78,13 @@ export function Repositories({ uid, name }: FolderTabProps) {
 
 /** The value of the filter for the folders below. */
 const BELOW = 'below'
+
+/** The names that the command has for sort keys of the API. */
+const sortNames: Readonly<Record<string, string>> = {
+  stored_bytes: 'size',
+  last_push_time: 'pushed',
+  created_at: 'created',
+}
 
 const count = (value: string | undefined) =>
   value === undefined ? <span className="muted">no permission</span> : formatNumber(value)
@@ -98,6 +106,7 @@ const columnsOf = (folder: string): readonly ColumnOf<ListedRepo>[] => [
   {
     id: 'size',
     title: 'Size',
+    sortKey: 'stored_bytes',
     cell: ({ repo: { storedBytes } }) =>
       storedBytes === undefined ? count(undefined) : <Bytes value={storedBytes} />,
   },
@@ -110,6 +119,7 @@ const columnsOf = (folder: string): readonly ColumnOf<ListedRepo>[] => [
   {
     id: 'pushed',
     title: 'Last push',
+    sortKey: 'last_push_time',
     cell: ({ repo: { lastPushTime, manifestCount } }) =>
       manifestCount === undefined ? count(undefined) : <Time value={lastPushTime} isRelative />,
   },

@@ -18,7 +18,7 @@ import { resourceType, sortFieldsOf } from '../../storage/resources/declared-res
 import type { RepoRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { readPublicScopes } from '../visibility/public-scopes.ts'
-import { readPolicyFlags, readRepoTotals } from './repo-totals.ts'
+import { readPolicyFlags, readRepoTotals, repoTotalColumns, repoTotalFields } from './repo-totals.ts'
 
 /** Summaries of repos: what lists of repos show, in a constant number of statements for a page. */
 
@@ -68,8 +68,9 @@ export function repoSummariesService(store: Store) {
     async listRepoSummaries(request, call) {
       const { rows, ...page } = await listPage(store, call, request as ListRequest, {
         table: 'repos',
-        sortFields: sortFieldsOf(RepoSummarySchema),
+        sortFields: sortFieldsOf(RepoSummarySchema, repoTotalFields),
         defaultOrder: 'uid',
+        computed: repoTotalColumns(authorizationOf(call).grants.scopesHolding(manifestList)),
         equals: { name: request.name },
         conditions: startsWith('name', request.namePrefix),
       })

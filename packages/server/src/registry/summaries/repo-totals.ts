@@ -1,8 +1,10 @@
 import { RepoPolicySchema } from '@berth/contract/gen/berth/registry/v1/repo_policies_pb.js'
 import { fromBinary } from '@bufbuild/protobuf'
+import type { SortFields } from '../../api/order-by.ts'
 import { rootOf } from '../../api/uid.ts'
 import type { Db } from '../../storage/db.ts'
-import { runLongText, sqlText } from '../../storage/sql-text.ts'
+import { type ComputedColumns, withinScopesText } from '../../storage/list/list-sql.ts'
+import { runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 
 /** Counts what repos contain, with one statement for each kind of content. */
 
@@ -58,14 +60,47 @@ async function totalsOf(
 ): Promise<ReadonlyMap<string, Total>> {
   if (repos.length === 0) return new Map()
   const sql = sqlText(db.engine)
-  // Without statistics SQLite would read each row of a manifest for the time of its push.
-  const hint = sql.rules.needsPlanHints && table === 'manifests' ? ' indexed by manifests_by_push' : ''
+  const hint = table === 'manifests' ? byPushHint(sql) : ''
   const text = `select ${column} as repo, ${n} as n, ${latest} as latest from ${table}${hint}
     where root in (${sql.bindAll([...new Set(repos.map(rootOf))])}) and ${column} in (${sql.bindAll(repos)})
     group by ${column}`
   const rows = await runLongText<Total & { readonly repo: string }>(db, text, sql)
   return new Map(rows.map((row) => [row.repo, row]))
 }
+
+/** Without statistics SQLite would read each row of a manifest for the time of its push. */
+function byPushHint({ rules }: SqlText): string {
+  return rules.needsPlanHints ? ' indexed by manifests_by_push' : ''
+}
+
+/**
+ * Returns the totals that lists of repos are sorted by. `scopes`: where the caller may know them; elsewhere they are less than all others, so
+ * that the order does not reveal them.
+ */
+export function repoTotalColumns(scopes: readonly string[]): ComputedColumns {
+  const known = (sql: SqlText, value: string) =>
+    `case when ${withinScopesText(sql, 'repos', scopes)} then coalesce((${value}), 0) else -1 end`
+  return {
+    stored_bytes: (sql) =>
+      known(
+        sql,
+        'select cast(sum(b.size) as bigint) from repo_blobs as b where b.root = repos.root and b.repo = repos.uid',
+      ),
+    last_push_ms: (sql) =>
+      known(
+        sql,
+        `select max(m.created_ms) from manifests as m${byPushHint(sql)} where m.root = repos.root and m.repo = repos.uid`,
+      ),
+  }
+}
+
+/** The names of these columns in `order_by`. */
+export const repoTotalFields = {
+  stored_bytes: 'stored_bytes',
+  storedBytes: 'stored_bytes',
+  last_push_time: 'last_push_ms',
+  lastPushTime: 'last_push_ms',
+} as const satisfies SortFields
 
 export interface PolicyFlags {
   readonly immutableTags: boolean

@@ -1,5 +1,5 @@
 import type { OrderKey } from '../../api/order-by.ts'
-import { intersectRanges, rootOf, type UidRange } from '../../api/uid.ts'
+import { intersectRanges, rootOf, subtreeRange, type UidRange } from '../../api/uid.ts'
 import { isCounted } from '../counts/row-counts.ts'
 import type { Db } from '../db.ts'
 import type { ListedTable } from '../schema/tables.ts'
@@ -22,7 +22,14 @@ export interface ListQuery {
   readonly lookupCondition?: IndexCondition | undefined
   /** The index condition that the fewest rows match, few or not. */
   readonly rarestCondition?: IndexCondition | undefined
+  readonly computed?: ComputedColumns | undefined
 }
+
+/**
+ * Sort keys that no column holds: the SQL of the value for the current row of the table, which is never null. The list computes them for
+ * all its rows.
+ */
+export type ComputedColumns = Readonly<Record<string, (sql: SqlText) => string>>
 
 /** A column equals one of some values, compares to a value, or ends with a text, which must not contain wildcards of LIKE. */
 export type ColumnCondition =
@@ -146,6 +153,52 @@ export function siblingKeyOf({ rules }: Db, { conditions, order: [first] }: List
 /** Each branch gets its own part of the statement, which is an index range; beyond branchesMax they share one. */
 export function splitBranches({ sizes }: Db, branches: readonly Branch[]): (readonly Branch[])[] {
   return branches.length > sizes.branchesMax ? [branches] : branches.map((branch) => [branch])
+}
+
+/** Returns the condition of rows in the subtrees of some uids. */
+export function withinScopesText(sql: SqlText, table: ListedTable, scopes: readonly string[]): string {
+  const branches: readonly Branch[] = scopes.map((scope) => ({ range: subtreeRange(scope) }))
+  const [only] = branches
+  return branches.length === 1 && only !== undefined
+    ? branchText(sql, only)
+    : branchesText(sql, table, branches)
+}
+
+/** Returns whether an order has a computed key. */
+export function hasComputedOrder({ order, computed = {} }: ListQuery): boolean {
+  return order.some(({ column }) => column in computed)
+}
+
+/** Returns the SELECT of a page in an order with computed keys, each of which is computed once for a row. */
+export function computedPageText(
+  db: Db,
+  sql: SqlText,
+  query: ListQuery,
+  page: {
+    readonly after: readonly (string | number)[] | undefined
+    readonly limit: number
+    readonly skip: number
+    readonly only: string | undefined
+  },
+): string {
+  const { table, order, computed = {} } = query
+  const plain = order.map(({ column }) => column).filter((column) => !(column in computed))
+  const keys = order.flatMap(({ column }) => {
+    const value = computed[column]
+    return value === undefined ? [] : [{ column, value }]
+  })
+  const parts = splitBranches(db, query.branches).map((part) => {
+    const values = keys.map(({ column, value }) => `${value(sql)} as ${column}`)
+    const columns = [...new Set(['root', 'uid', ...plain]), ...values].join(', ')
+    return `select ${columns} from ${table} where ${whereOf(sql, query, part)}`
+  })
+  const rest = page.after === undefined ? '' : ` where ${afterCursor(sql, order, page.after)}`
+  const shown = [page.only ?? `${table}.*`, ...keys.map(({ column }) => `page.${column}`)].join(', ')
+  return `with keyed as materialized (${parts.join(' union all ')}),
+    page as (select * from keyed${rest} order by ${orderText(order, { oneRoot: false, sorted: false })}
+      limit ${sql.bind(page.limit)} offset ${sql.bind(page.skip)})
+    select ${shown} from page join ${table} using (root, uid)
+    order by ${orderText(order, { oneRoot: false, sorted: false, of: 'page' })}`
 }
 
 export function whereOf(sql: SqlText, query: ListQuery, branches: readonly Branch[]): string {

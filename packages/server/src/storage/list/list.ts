@@ -25,8 +25,11 @@ import {
   afterCursor,
   type Branch,
   branchesAfter,
+  type ComputedColumns,
+  computedPageText,
   coversOrganization,
   type Filter,
+  hasComputedOrder,
   indexHint,
   indexOf,
   isCountable,
@@ -45,7 +48,7 @@ export type { ColumnCondition } from './list-sql.ts'
 /**
  * Lists resources. It applies the scopes that the caller may see, so that no list can forget them, and reads a page in at most three
  * statements: keyset pagination (a page costs the same at row 50 and at row 5,000,000), totals and deep skips from the counters
- * (counts/row-counts.ts), and statements that may take long in a reader thread.
+ * (counts/row-counts.ts), and statements that may take long in a reader thread. A page in a computed order costs the whole list (ADR 74).
  */
 
 /** The members that every List request of the schema has. */
@@ -63,6 +66,8 @@ export interface ListSpec<C extends ListedTable> {
   readonly sortFields: SortFields
   /** `order_by` when the request has none. */
   readonly defaultOrder: string
+  /** The columns of `sortFields` that are computed. */
+  readonly computed?: ComputedColumns
   /** Columns that must equal a value; an empty or absent value does not filter. */
   readonly equals?: Readonly<Record<string, string | number | undefined>>
   readonly conditions?: readonly Filter[]
@@ -116,6 +121,7 @@ export async function listPage<C extends ListedTable>(
     index: spec.index,
     lookupCondition: isRare ? rare.condition : undefined,
     rarestCondition: rare?.condition,
+    computed: spec.computed,
   }
 
   const binding = pageTokenBinding(call, request, spec)
@@ -438,6 +444,10 @@ async function pageRows<Row>(db: Db, query: ListQuery, page: PageWindow): Promis
 
   if (branches.length === 0) return []
   const sql = sqlText(db.engine)
+  if (hasComputedOrder(query)) {
+    const { skip, limit, only } = page
+    return runLongText<Row>(db, computedPageText(db, sql, query, { after, limit, skip, only }), sql)
+  }
   // Sorting few rows is faster than scanning the index of another column for them; SQLite has no statistics to find that out.
   const few = db.rules.needsPlanHints && !inUidOrder && page.scanned <= db.sizes.rowsInlineMax
   // Skipped rows are not fetched: the index has all columns of the order.

@@ -47,9 +47,10 @@ export const repoSummaryCommand = listCommand<RepoSummary>({
   examples: [
     'berth images repos summary --parent my-org',
     "berth images repos summary --parent my-org --sort 'size desc' --limit 10",
+    'berth images repos summary --parent my-org --sort pushed',
   ],
   view: ({ names }) => summaryView(names),
-  serverSort: nameSort,
+  serverSort: { ...nameSort, size: 'stored_bytes', pushed: 'last_push_time' },
   defaultSort: 'repo',
   async items(invocation, request) {
     const client = await invocation.client()

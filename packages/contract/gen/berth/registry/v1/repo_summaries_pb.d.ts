@@ -182,7 +182,7 @@ export declare type ListRepoSummariesRequest = Message<"berth.registry.v1.ListRe
 
   /**
    * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
-   * means `uid asc`.
+   * means `uid asc`. Repos without `manifest.list` are the first by `stored_bytes` and `last_push_time`.
    *
    * @generated from field: string order_by = 6;
    */
@@ -261,8 +261,8 @@ export declare const RepoSummariesService: GenService<{
     output: typeof RepoSummarySchema;
   },
   /**
-   * Lists the summaries of the repos that the caller can see. Sort keys: `uid`, `name`, `created_at`,
-   * `updated_at`.
+   * Lists the summaries of the repos that the caller can see. Sort keys: `uid`, `name`, `stored_bytes`,
+   * `last_push_time`, `created_at`, `updated_at`.
    *
    * @generated from rpc berth.registry.v1.RepoSummariesService.ListRepoSummaries
    */
