@@ -68,7 +68,7 @@ export function createBench(options: Options): Bench {
     return dir
   }
   const say = (text: string) => process.stderr.write(`${text}\n`)
-  const { quick, shape } = options
+  const { quick, shape, images } = options
   const start: Bench['start'] = async (script, argument, core) => {
     const child = await startChild<never>(script, argument, core)
     children.push(child)
@@ -88,8 +88,8 @@ export function createBench(options: Options): Bench {
       contained: {
         groups: 1,
         shape: 'flat',
-        advisories: quick ? 2000 : 175_000,
-        images: quick ? 1000 : 100_000,
+        advisories: Math.round(images * 1.75),
+        images,
       },
     },
     say,

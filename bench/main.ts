@@ -90,7 +90,7 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 function report(options: Options, results: readonly Result[]): void {
-  const { seconds, rounds, quick, shape } = options
+  const { seconds, rounds, quick, shape, images } = options
   const text = JSON.stringify(
     {
       time: new Date().toISOString(),
@@ -101,7 +101,7 @@ function report(options: Options, results: readonly Result[]): void {
         system: `${platform()} ${release()} ${arch()}`,
         pinned,
       },
-      options: { seconds, rounds, quick, shape },
+      options: { seconds, rounds, quick, shape, images },
       results: results.map((result) => ({ ...result, verdict: verdictOf(result.value, result.goal) })),
     },
     undefined,

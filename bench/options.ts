@@ -14,6 +14,8 @@ export interface Options {
   /** Shape of the large data set. */
   readonly shape: Shape
   readonly profile: WorkName | undefined
+  /** Images of the data set of `contents`. It has 1.75 advisories for each. */
+  readonly images: number
 }
 
 /** `tree`: 1,000 groups of 1,000 groups each. `flat`: all of them children of one group. */
@@ -28,6 +30,7 @@ Measures Berth against baselines that run beside it, and prints the ratios with 
   --rounds N         rounds, of which the median counts (default 3)
   --quick            small data sets and short rounds: shows that it runs, not how fast
   --shape SHAPE      of the large data set: tree (1,000 x 1,000, default) or flat (1,000,000 x 1)
+  --images N         images of the data set of contents (default 100,000)
   --data DIR         keep the data sets in DIR and use them again
   --profile WORK     run one work under the CPU profiler and print the functions that take most of it
   --json             print JSON instead of the table
@@ -64,6 +67,7 @@ export function readOptions(args: readonly string[]): Options | 'help' {
     dataDir: values.data,
     shape: shapeOf(values.shape ?? 'tree'),
     profile,
+    images: Math.round(numberOf('--images', values.images, quick ? 1000 : 100_000, 1000)),
   }
 }
 
@@ -79,6 +83,7 @@ function parse(args: readonly string[]) {
         shape: { type: 'string' },
         data: { type: 'string' },
         profile: { type: 'string' },
+        images: { type: 'string' },
         json: { type: 'boolean' },
         'save-reference': { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },

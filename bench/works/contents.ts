@@ -116,6 +116,7 @@ async function measureReads(
     imageAt(Math.floor((model.images / DIFFERENT) * at) + (at % 2)),
   )
   const findings = '/vulnerabilities/v2beta1/imageFindings/'
+  const summaries = '/vulnerabilities/v2beta1/findingSummaries/'
   const affected = '/vulnerabilities/v2beta1/affectedImages/'
   const vulnerabilities = await berth.ask<readonly Spread[]>('spreadOfVulnerabilities')
   const tagOf = (at: number) =>
@@ -180,6 +181,9 @@ async function measureReads(
       [`/registry/v2beta1/package_images/${ORGANIZATION}?name=${name(model.packages - 1)}`],
       goals.affected,
     ],
+    ['vulnerabilities of a repo', [`${summaries}${repo}`], undefined],
+    ['vulnerabilities of a group', [`${summaries}${repo.slice(0, repo.lastIndexOf('/'))}`], undefined],
+    ['vulnerabilities of the organization', [`${summaries}${ORGANIZATION}`], undefined],
     ...vulnerabilities.flatMap(({ vulnerability }, at): Question[] => [
       [
         `images of a CVE: ${tagOf(at)}`,
