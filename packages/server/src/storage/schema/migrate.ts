@@ -26,6 +26,7 @@ import * as policies from '../migrations/0022-policies.ts'
 import * as signatures from '../migrations/0023-signatures.ts'
 import * as signatureChanges from '../migrations/0027-signature-changes.ts'
 import * as imageStatements from '../migrations/0030-image-statements.ts'
+import * as imageReports from '../migrations/0032-image-reports.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -53,6 +54,7 @@ export const migrations = {
   '0023-signatures': signatures,
   '0027-signature-changes': signatureChanges,
   '0030-image-statements': imageStatements,
+  '0032-image-reports': imageReports,
 }
 
 /**
