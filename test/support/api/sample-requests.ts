@@ -348,6 +348,10 @@ export async function createTenant(
   const charts = [{ repo: 'oci://charts.example.com/web' }]
   const amazon = { account: '123456789012' }
   const older: typeof requests = {
+    'v1.Vulnerabilities.ListVulnReports': () => ({ repoId: repo, digest }),
+    'v1.Vulnerabilities.GetRawVulnReport': () => ({ digest }),
+    'v1.Vulnerabilities.ListVulnCountReports': () => ({ repo }),
+    'v1.Vulnerabilities.ListCumulativeVulnCountReports': () => ({ repo }),
     'v1.Groups.Create': () => ({ parent: organization, group: named() }),
     'v1.Groups.Update': () => replaced(group),
     'v1.Groups.Delete': async () => ({ id: await createGroup(berth, organization, newName()) }),
