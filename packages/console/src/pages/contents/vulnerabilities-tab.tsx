@@ -27,6 +27,7 @@ import {
   stateTexts,
 } from './finding-texts.tsx'
 import type { ImageTabProps } from './image-tab.ts'
+import { ScannerReports } from './scanner-reports.tsx'
 import '../../styles/pages/contents.css'
 
 /** The vulnerabilities of an image; of an index, those of all its images. */
@@ -116,6 +117,7 @@ function Findings({
           }
         />
       </section>
+      <ScannerReports repo={repo} path={path} digest={digest} version={version} />
       <Equivalent
         command={`berth images vulns ${quoted(`${path}@${digest}`)}${state === ALL || state === 'not-affected' ? ' --all' : ''}`}
       />
