@@ -90,10 +90,10 @@ const reportList: ListDeclaration<ScannerReport> = {
     'berth images reports my-org/app:1.0 --scanner grype -o json',
   ],
   view: () => reportView,
-  async *items(invocation) {
+  async items(invocation) {
     const client = await invocation.client()
     const image = await resolveReadImage(invocation, invocation.argument(0))
-    yield* client.scannerReports.all(image)
+    return (await client.scannerReports.list(image)).scannerReports
   },
 }
 

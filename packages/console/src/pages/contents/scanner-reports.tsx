@@ -2,7 +2,6 @@ import type { ScannerReport } from '@berth/client'
 import { useQuery } from '@tanstack/react-query'
 import { scannerComparisonQuery, scannerReportsQuery } from '../../api/queries/contents/findings.ts'
 import { Badge } from '../../components/badge.tsx'
-import { Equivalent, quoted } from '../../components/copy.tsx'
 import { NotLoaded } from '../../components/loaded.tsx'
 import { type PlainColumn, PlainTable } from '../../components/plain-table.tsx'
 import { formatNumber } from '../../components/quantity.tsx'
@@ -11,15 +10,13 @@ import { Time } from '../../components/time.tsx'
 
 interface ScannerReportsProps {
   readonly repo: string
-  /** Address of the repo, for commands. */
-  readonly path: string
   readonly digest: string
   /** Changes when the findings of the server may have changed. */
   readonly version: string
 }
 
 /** Reports of other scanners that are attached to an image. Nothing if there are none, as for most images. */
-export function ScannerReports({ repo, path, digest, version }: ScannerReportsProps) {
+export function ScannerReports({ repo, digest, version }: ScannerReportsProps) {
   const { data: reports = [] } = useQuery(scannerReportsQuery(repo, digest))
   if (reports.length === 0) return null
   const isLatest = (report: ScannerReport) =>
@@ -48,7 +45,6 @@ export function ScannerReports({ repo, path, digest, version }: ScannerReportsPr
         ),
     },
   ]
-  const [{ scanner }] = reports as readonly [ScannerReport, ...ScannerReport[]]
   return (
     <section>
       <h2>Reports of other scanners</h2>
@@ -57,9 +53,6 @@ export function ScannerReports({ repo, path, digest, version }: ScannerReportsPr
         items={reports}
         columns={columns}
         keyOf={({ manifestDigest }, index) => `${manifestDigest} ${index}`}
-      />
-      <Equivalent
-        command={`berth images reports ${quoted(`${path}@${digest}`)} --scanner ${quoted(scanner)}`}
       />
     </section>
   )
@@ -80,7 +73,7 @@ function ReportCounts({ report: { counts } }: { readonly report: ScannerReport }
   )
 }
 
-/** IDs that a cell names; the command lists all. */
+/** IDs that a cell names; `berth images reports` lists all. */
 const IDS_MAX = 5
 
 function Difference(props: {

@@ -117,7 +117,7 @@ function Findings({
           }
         />
       </section>
-      <ScannerReports repo={repo} path={path} digest={digest} version={version} />
+      <ScannerReports repo={repo} digest={digest} version={version} />
       <Equivalent
         command={`berth images vulns ${quoted(`${path}@${digest}`)}${state === ALL || state === 'not-affected' ? ' --all' : ''}`}
       />
