@@ -147,7 +147,7 @@ async function documentsOf(model: ImageModel): Promise<Document[]> {
         format: '',
         documents: [],
         statements: [],
-      reports: [],
+        reports: [],
         contents: imageContents(model, contents),
       } as Parameters<typeof documentRows>[1])),
     )
