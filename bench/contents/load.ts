@@ -147,6 +147,7 @@ async function documentsOf(model: ImageModel): Promise<Document[]> {
         format: '',
         documents: [],
         statements: [],
+        reports: [],
         contents: imageContents(model, contents),
       } as Parameters<typeof documentRows>[1])),
     )

@@ -5,7 +5,8 @@ import { newName } from '../support/api/api-fixture.ts'
 import { consoleSuite } from '../support/console/console-suite.ts'
 import { LONG } from '../support/console/hostile.ts'
 import { eventually } from '../support/database/database-outage.ts'
-import { alpineFiles, imageOfFiles } from '../support/images/readable-image.ts'
+import { alpineFiles, attach, imageOfFiles } from '../support/images/readable-image.ts'
+import { json, reportTypes, trivyReport } from '../support/images/scanner-reports.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
 import { assertAccessible } from '../support/signin/axe.ts'
 
@@ -103,6 +104,38 @@ consoleSuite(
       await page.getByRole('button', { name: 'Download CycloneDX 1.6' }).click()
       const file = await download
       assert.match(file.suggestedFilename(), /^[0-9a-f]{12}\.cyclonedx-1\.6\.json$/)
+      assert.deepEqual(problems, [])
+    })
+
+    test('reports of other scanners are beside the findings, with the differences', async () => {
+      const { organization, repo, registry, name, old } = await prepared()
+      const found = [
+        { id: 'CVE-2026-0001', severity: 'critical' },
+        { id: 'CVE-2026-0009', severity: 'low' },
+      ]
+      await attach(registry, name, old, reportTypes.trivy, json(trivyReport(found)))
+      await eventually(async () => {
+        const { body } = await cast().admin.get(`vulnerabilities/imageScannerReports/${repo.uid}`, {
+          reference: old.digest,
+        })
+        return body.scannerReports.length === 1
+      })
+      const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+      await open(`/manifests/${repo.uid}/${old.digest}?tab=vulnerabilities`, `Image ${short(old)}`)
+      const row = page
+        .getByRole('grid', { name: 'Reports of other scanners' })
+        .getByRole('row', { name: /trivy/ })
+      for (const text of ['0.57.1', '1 critical', '1 low', '1 in both'])
+        await row.getByText(text, { exact: true }).waitFor()
+      await row
+        .getByText(/Only in the report:/)
+        .getByText('CVE-2026-0009')
+        .waitFor()
+      await row
+        .getByText(/Only in Berth:/)
+        .getByText('CVE-2026-0002, CVE-2026-0003')
+        .waitFor()
+      await assertAccessible(page, 'reports of other scanners')
       assert.deepEqual(problems, [])
     })
 

@@ -7,7 +7,9 @@ import { readScannerReport } from '@berth/image-contents/reports/read-scanner-re
 import { createOrganization } from '../support/api/tenant.ts'
 import { type CommandLine, commandLine } from '../support/cli/command-line.ts'
 import { sbomProblems } from '../support/contents/sbom-schemas.ts'
-import { imageOfFiles } from '../support/images/readable-image.ts'
+import { type Json, until } from '../support/findings/image-findings.ts'
+import { attach, imageOfFiles } from '../support/images/readable-image.ts'
+import { json, reportTypes, trivyReport } from '../support/images/scanner-reports.ts'
 import { bearerOf, ociClient, pushImage } from '../support/registry/registry.ts'
 import { cleanups } from '../support/server/process.ts'
 import { startTestBerth, type TestBerth } from '../support/server/test-berth.ts'
@@ -147,5 +149,53 @@ describe('vulnerabilities on the command line', () => {
     assert.equal(items.length, 1)
     assert.deepEqual(items[0].tags, ['1.0.0'])
     assert.equal(items[0].finding.vulnerability, 'CVE-2024-0001')
+  })
+
+  test('reports of other scanners are listed, and their findings printed with the differences', async () => {
+    const client = ociClient(berth, await bearerOf(berth, berth.owner))
+    const image = await imageOfFiles([
+      { 'app/node_modules/left-pad/package.json': JSON.stringify({ name: 'left-pad', version: '1.0.0' }) },
+    ])
+    await pushImage(client, 'acme/scanned', image, 'v1')
+    const found = [
+      { id: 'GHSA-2222-3333-4444', severity: 'critical', fixed: '2.0.0' },
+      { id: 'CVE-2024-0009', severity: 'low' },
+    ]
+    await attach(client, 'acme/scanned', image, reportTypes.trivy, json(trivyReport(found)))
+    await cli.ok(['images', 'vulns', 'acme/scanned:v1', '--wait'])
+    const list = async () =>
+      JSON.parse(await cli.ok(['images', 'reports', 'acme/scanned:v1', '--wait', '-o', 'json'])).items
+    const [report] = await until(list, (items) => items.length === 1)
+    assert.deepEqual([report.scanner, report.findingCount], ['trivy', '2'])
+    assert.match(
+      await cli.ok(['images', 'reports', 'acme/scanned:v1']),
+      /trivy +0\.57\.1 +2 +critical: 1, low: 1/,
+    )
+    const finished = await cli.run([
+      'images',
+      'reports',
+      'acme/scanned:v1',
+      '--scanner',
+      'trivy',
+      '-o',
+      'json',
+    ])
+    assert.equal(finished.code, 0, finished.stderr)
+    assert.deepEqual(
+      JSON.parse(finished.stdout).items.map(({ id, severity, fixedVersion, known }: Json) => [
+        id,
+        severity,
+        fixedVersion,
+        known,
+      ]),
+      [
+        ['GHSA-2222-3333-4444', 'critical', '2.0.0', true],
+        ['CVE-2024-0009', 'low', '', false],
+      ],
+    )
+    assert.match(finished.stderr, /in both: 1; only in the report: 1; only in Berth: 0/)
+    const absent = await cli.run(['images', 'reports', 'acme/scanned:v1', '--scanner', 'grype'])
+    assert.equal(absent.code, 1)
+    assert.match(absent.stderr, /no report of grype is attached/)
   })
 })

@@ -19,8 +19,6 @@ import { call } from '../support/api/rest.ts'
 const internal = 'internal to the public service'
 const noScim = 'does not implement'
 const noCharts = 'does not read charts'
-const noScans = 'scans no images'
-
 const noBuilds = 'builds no images'
 const noCopies = 'copies no images'
 /** Not refused as such: nothing is there to be found. */
@@ -121,7 +119,7 @@ const table: readonly (readonly [service: string, method: string, binding: strin
   ['Registry', 'GetArchs', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/architectures'],
   ['Registry', 'GetSize', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/size'],
   ['Registry', 'GetRawSbom', 'get /registry/v1/repos/{repo_id=**}/digest/{digest=*}/rawsbom'],
-  ['Registry', 'GetVulnReport', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/vulnreport', noScans],
+  ['Registry', 'GetVulnReport', 'get /registry/v1/repos/{repo_id=**}/digests/{digest=*}/vulnreport'],
   ['Registry', 'ListManifestMetadata', 'get /registry/v1/repos/{repo_id=**}/manifestmetdata'],
   ['Registry', 'GetManifestDigestCount', 'get /registry/v1/digestcount/{parent_id=**}'],
   ['Registry', 'ListBuildReports', 'get /registry/v1/buildreports', noBuilds],
@@ -129,6 +127,10 @@ const table: readonly (readonly [service: string, method: string, binding: strin
   ['Registry', 'GetUpdateStatus', 'get /registry/v1/repos/{repo_id=**}:updatestatus', noCopies],
   ['Registry', 'GetSyncStatus', 'get /registry/v1/repos/{repo_id=**}:syncstatus', noCopies],
   ['Registry', 'ListSyncStatuses', 'get /registry/v1/syncstatuses', noCopies],
+  ['Vulnerabilities', 'ListVulnReports', 'get /registry/v1/vuln_reports'],
+  ['Vulnerabilities', 'GetRawVulnReport', 'get /registry/v1/vuln_reports/raw'],
+  ['Vulnerabilities', 'ListVulnCountReports', 'get /registry/v1/vuln_reports/counts'],
+  ['Vulnerabilities', 'ListCumulativeVulnCountReports', 'get /registry/v1/vuln_reports/counts_cumulative'],
   ['Subscriptions', 'Create', 'post /events/v1/subscriptions/{parent_id=**}', noEvents],
   ['Subscriptions', 'List', 'get /events/v1/subscriptions'],
   ['Subscriptions', 'Delete', 'delete /events/v1/subscriptions/{id=**}'],

@@ -306,6 +306,9 @@ export async function createTenant(
     'Findings.GetImageReport': () => ({ uid: repo, reference: digest, format: 1 }),
     'AffectedImages.ListAffectedImages': () => ({ uid: organization, vulnerability: 'CVE-2025-0001' }),
     'FindingSummaries.ListTagFindingSummaries': () => ({ uid: repo }),
+    'ScannerReports.ListImageScannerReports': () => ({ uid: repo, reference: digest }),
+    'ScannerReports.ListScannerReportFindings': () => ({ uid: repo, reference: digest, scanner: 'trivy' }),
+    'ScannerReports.CompareScannerReport': () => ({ uid: repo, reference: digest, scanner: 'trivy' }),
     'PackageImages.ListPackageImages': () => ({ uid: repo, name: 'musl' }),
     'Manifests.PreviewUntaggedManifests': () => ({ uid: repo }),
     'Manifests.DeleteUntaggedManifests': () => ({ uid: repo }),
@@ -347,6 +350,10 @@ export async function createTenant(
   const charts = [{ repo: 'oci://charts.example.com/web' }]
   const amazon = { account: '123456789012' }
   const older: typeof requests = {
+    'v1.Vulnerabilities.ListVulnReports': () => ({ repoId: repo, digest }),
+    'v1.Vulnerabilities.GetRawVulnReport': () => ({ digest }),
+    'v1.Vulnerabilities.ListVulnCountReports': () => ({ repo }),
+    'v1.Vulnerabilities.ListCumulativeVulnCountReports': () => ({ repo }),
     'v1.Groups.Create': () => ({ parent: organization, group: named() }),
     'v1.Groups.Update': () => replaced(group),
     'v1.Groups.Delete': async () => ({ id: await createGroup(berth, organization, newName()) }),

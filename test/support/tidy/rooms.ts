@@ -196,7 +196,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'v1',
     holds: 'version 1 of the API, mapped to the newer methods',
-    uses: ['config', 'api', 'pipeline', 'storage', 'iam', 'registry', 'contents'],
+    uses: ['config', 'api', 'pipeline', 'storage', 'iam', 'registry', 'contents', 'findings'],
     libraries: [],
   },
   {

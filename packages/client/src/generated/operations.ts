@@ -261,6 +261,11 @@ export const operations = {
   affectedImages: {
     list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/affectedImages/{uid}', items: 'affectedImages', repeat: 'always' },
   },
+  scannerReports: {
+    list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/imageScannerReports/{uid}', items: 'scannerReports', repeat: 'always' },
+    listScannerReportFindings: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/imageScannerReports/{uid}:findings', items: 'findings', repeat: 'always' },
+    compareScannerReport: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/imageScannerReports/{uid}:compare', repeat: 'always' },
+  },
   advisorySummaries: {
     getAdvisorySummary: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/advisorySummaries/{uid}', repeat: 'always' },
   },
@@ -1296,6 +1301,32 @@ export interface Services {
     list(request?: types.ListAffectedImagesRequest, options?: CallOptions): Reply<types.ListAffectedImagesResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     all(request?: Omit<types.ListAffectedImagesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.AffectedImage, void>
+  }
+  /**
+   * Reads the reports of other scanners that are attached to images: SARIF, the JSON of grype and trivy, CycloneDX with
+   * vulnerabilities, and attestations that contain them. They are read with the image, mostly within a second.
+   * Signatures are not verified.
+   */
+  readonly scannerReports: {
+    /**
+     * Lists the reports that are attached to an image, the latest first: at most 20 are stored. Fails with NOT_FOUND if
+     * the repo does not have the image.
+     */
+    list(request?: types.ListImageScannerReportsRequest, options?: CallOptions): Reply<types.ListImageScannerReportsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListImageScannerReportsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.ScannerReport, void>
+    /**
+     * Lists the findings of the latest report of a scanner, the most severe first. Fails with NOT_FOUND if no report of
+     * this scanner is attached to the image.
+     */
+    listScannerReportFindings(request?: types.ListScannerReportFindingsRequest, options?: CallOptions): Reply<types.ListScannerReportFindingsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    allScannerReportFindings(request?: Omit<types.ListScannerReportFindingsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.ScannerFinding, void>
+    /**
+     * Compares the latest report of a scanner with the vulnerabilities that this server finds in the image. Fails with
+     * NOT_FOUND if no report of this scanner is attached to the image.
+     */
+    compareScannerReport(request: types.CompareScannerReportRequest, options?: CallOptions): Reply<types.ScannerReportComparison>
   }
   /** Counts advisories. */
   readonly advisorySummaries: {

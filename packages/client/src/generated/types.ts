@@ -1211,6 +1211,18 @@ export interface CompareImagePackagesResponse {
   readonly changed: readonly PackageChange[]
 }
 
+/** Request message for CompareScannerReport. */
+export interface CompareScannerReportRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest or tag of the image. */
+  readonly reference: string
+  /** Platform of an image of an index. Empty means `linux/amd64`. */
+  readonly platform?: string | undefined
+  /** Name of the scanner, of which the latest report is read. */
+  readonly scanner: string
+}
+
 /** A part of an image that could not be read. */
 export interface ContentsProblem {
   /** Path in the image. Empty for the image or a document as a whole. */
@@ -4069,6 +4081,24 @@ export interface ListImagePackagesResponse {
   readonly digest: string
 }
 
+/** Request message for ListImageScannerReports. */
+export interface ListImageScannerReportsRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest or tag of the image. */
+  readonly reference: string
+  /** Platform of an image of an index. Empty means `linux/amd64`. */
+  readonly platform?: string | undefined
+}
+
+/** Response message for ListImageScannerReports. */
+export interface ListImageScannerReportsResponse {
+  /** Reports. */
+  readonly scannerReports: readonly ScannerReport[]
+  /** Digest of the image. */
+  readonly digest: string
+}
+
 /** Request message for ListJobs. */
 export type ListJobsRequest = Readonly<Record<string, never>>
 
@@ -4437,6 +4467,37 @@ export interface ListRolesResponse {
   readonly totalCount?: string
   /** Number of results skipped by `skip`, up to and including this page. */
   readonly skipped: number
+}
+
+/** Request message for ListScannerReportFindings. */
+export interface ListScannerReportFindingsRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Digest or tag of the image. */
+  readonly reference: string
+  /** Platform of an image of an index. Empty means `linux/amd64`. */
+  readonly platform?: string | undefined
+  /** Name of the scanner, of which the latest report is read. */
+  readonly scanner: string
+  /** Page size. 0 means 50, the maximum is 200. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and report only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListScannerReportFindings. */
+export interface ListScannerReportFindingsResponse {
+  /** Findings. */
+  readonly findings: readonly ScannerFinding[]
+  /** Token of the next page. Empty for the last page. */
+  readonly nextPageToken: string
+  /** Number of stored findings. */
+  readonly totalCount: string
+  /** The report. */
+  readonly scannerReport?: ScannerReport
 }
 
 /** Request message for ListSessions. */
@@ -6016,6 +6077,82 @@ export type SbomFormat =
   | 'SBOM_FORMAT_UNSPECIFIED'
   | 'SBOM_FORMAT_SPDX'
   | 'SBOM_FORMAT_CYCLONEDX'
+
+/** Vulnerability that a scanner found. */
+export interface ScannerFinding {
+  /** ID of the vulnerability, as reported. */
+  readonly vulnerability: string
+  /** Other IDs of the vulnerability. */
+  readonly aliases: readonly string[]
+  /** Package URLs of the packages. Empty if the report does not have them. */
+  readonly purls: readonly string[]
+  /** Severity. NONE for negligible ones. */
+  readonly severity: FindingSeverity
+  /** Whether there is a fix. */
+  readonly fixState: ScannerFindingFixState
+  /** Versions with the fix. */
+  readonly fixedVersions: readonly string[]
+  /** One line about the vulnerability. Empty if it is unknown. */
+  readonly description: string
+  /** Paths in the image. */
+  readonly locations: readonly string[]
+  /** Whether this server reports the vulnerability for the image too, in any state. */
+  readonly known: boolean
+}
+
+/** State of a fix. */
+export type ScannerFindingFixState =
+  | 'FIX_STATE_UNSPECIFIED'
+  | 'FIX_STATE_UNKNOWN'
+  | 'FIX_STATE_FIXED'
+  | 'FIX_STATE_NOT_FIXED'
+  | 'FIX_STATE_WONT_FIX'
+
+/** Report of a scanner about an image. */
+export interface ScannerReport {
+  /** Name of the scanner in lower case; `unknown` if the report does not name it. */
+  readonly scanner: string
+  /** Version of the scanner. Empty if it is unknown. */
+  readonly scannerVersion: string
+  /** Format: `sarif`, `grype`, `trivy`, `cyclonedx`, or `vuln-predicate` for an attestation. */
+  readonly format: string
+  /** Time of the report; if it does not state one, when it was attached. */
+  readonly createTime?: string
+  /** Time of the vulnerability database of the scanner. Unset if it is unknown. */
+  readonly databaseTime?: string
+  /** Digest of the manifest that was attached. */
+  readonly manifestDigest: string
+  /** Number of findings: pairs of a vulnerability and a package. */
+  readonly findingCount: string
+  /** Number of findings that are stored: the most severe ones. */
+  readonly storedFindingCount: string
+  /** Number of findings by severity, the highest first, without zeros. */
+  readonly counts: readonly ScannerReportCount[]
+}
+
+/** Difference of a report and the findings of this server. */
+export interface ScannerReportComparison {
+  /** The report. */
+  readonly scannerReport?: ScannerReport
+  /** IDs of vulnerabilities that only the report has, by any of their IDs. */
+  readonly onlyInReport: readonly string[]
+  /** IDs of vulnerabilities that only this server reports, among those that can affect the image. */
+  readonly onlyInServer: readonly string[]
+  /** IDs of vulnerabilities of the report that do not affect the image according to this server. */
+  readonly notAffected: readonly string[]
+  /** Number of vulnerabilities that both report. */
+  readonly commonCount: string
+  /** Whether all packages of the image are matched with advisories: otherwise, this server may find more. */
+  readonly matched: boolean
+}
+
+/** Number of findings with a severity. */
+export interface ScannerReportCount {
+  /** Severity. NONE for negligible ones. */
+  readonly severity: FindingSeverity
+  /** Number. */
+  readonly count: string
+}
 
 /** Request message for SearchResources. */
 export interface SearchResourcesRequest {

@@ -22,8 +22,8 @@ export function readScannerReport(bytes: Uint8Array): ScannerReport {
 
 /** As readScannerReport, of a parsed document. */
 export function readReportObject(root: JsonObject): ScannerReport {
-  const read = readerOf(root)
-  if (read !== undefined) return read(root)
+  const format = reportFormatOf(root)
+  if (format !== undefined) return readers[format](root)
   throw new DocumentProblem(
     'the document is not a report of grype, trivy, SARIF, CycloneDX or an attestation of vulnerabilities',
   )
@@ -31,16 +31,26 @@ export function readReportObject(root: JsonObject): ScannerReport {
 
 /** Whether a parsed document is a report of a scanner. */
 export function isScannerReport(root: JsonObject): boolean {
-  return readerOf(root) !== undefined
+  return reportFormatOf(root) !== undefined
 }
 
-function readerOf(root: JsonObject): ((root: JsonObject) => ScannerReport) | undefined {
-  if (isVulnerabilityPredicate(root))
-    return (predicate) => readVulnerabilityPredicate(predicate, readReportObject)
-  if (isSarif(root)) return readSarif
-  if (isGrype(root)) return readGrype
-  if (isTrivy(root)) return readTrivy
-  return isCycloneDx(root) && hasVulnerabilities(root) ? readCycloneDxReport : undefined
+const readers = {
+  'vuln-predicate': (root) => readVulnerabilityPredicate(root, readReportObject),
+  sarif: readSarif,
+  grype: readGrype,
+  trivy: readTrivy,
+  cyclonedx: readCycloneDxReport,
+} as const satisfies Readonly<Record<string, (root: JsonObject) => ScannerReport>>
+
+export type ScannerReportFormat = keyof typeof readers
+
+/** Detects the format of a parsed report; undefined for other documents. */
+export function reportFormatOf(root: JsonObject): ScannerReportFormat | undefined {
+  if (isVulnerabilityPredicate(root)) return 'vuln-predicate'
+  if (isSarif(root)) return 'sarif'
+  if (isGrype(root)) return 'grype'
+  if (isTrivy(root)) return 'trivy'
+  return isCycloneDx(root) && hasVulnerabilities(root) ? 'cyclonedx' : undefined
 }
 
 function isSarif(root: JsonObject): boolean {

@@ -114,6 +114,11 @@ export const limits = {
   lookupUidsMax: 400,
   /** Results of a list of version 1, which has no pages. */
   v1ListMax: 50_000,
+  /** Images of one list of vulnerability reports, vulnerabilities in it, reports of counts, and references to tags in their filter. */
+  v1ReportImagesMax: 20,
+  v1ReportedVulnerabilitiesMax: 50_000,
+  v1CountReportsMax: 100,
+  v1CountReferencesMax: 20,
   /** READMEs and overlays of the repos in one such list. */
   listedReadmesBytesMax: 32 * MIB,
   /** Overlays in one page of repos, which ends early: gRPC clients read 4 MiB by default. */
@@ -491,6 +496,14 @@ export const limits = {
   contentsProblemsMax: 200,
   /** Statements of attached VEX documents about one image that are stored. */
   contentsStatementsMax: 5000,
+  /**
+   * Attached reports of scanners: bytes of one that is read, reports of an image that are stored (the latest), and findings and bytes of
+   * each. The most severe findings are stored; counts are of all.
+   */
+  contentsReportBytesMax: 32 * MIB,
+  contentsReportsMax: 20,
+  contentsReportFindingsMax: 10_000,
+  contentsReportStoredBytesMax: 4 * MIB,
   /** Characters of a name, version, purl or licence. */
   contentsFieldCharsMax: 1000,
   /** Bytes of SBOMs in one image that are stored as they are. */

@@ -13,7 +13,7 @@ import { type ImageReader, UnreadableImage } from './reading/image-reader.ts'
 import { findImageSources, openInRepo, subjectsByTag } from './reading/image-sources.ts'
 import type { Reading } from './reading/reading.ts'
 import { insertPackages, packageRows } from './storing/packages.ts'
-import { documentRows, READER_VERSION, replaceContents } from './storing/stored-contents.ts'
+import { documentRows, READER_VERSION, replaceContents, reportRows } from './storing/stored-contents.ts'
 
 /** Reads what pushed manifests contain, each on the node that leases it first. A reading is stored whole or not at all. */
 
@@ -128,6 +128,7 @@ async function storeReading(
   const packages = packageRows(row.root, contents)
   await insertPackages(db, packages)
   const documents = await documentRows(row, reading)
+  const reports = await reportRows(db, row, reading)
   const { distribution } = contents
   const changes = {
     state: 'read',
@@ -140,7 +141,7 @@ async function storeReading(
     problems: contents.problems.length,
   }
   return end(options, row, 'read', changes, (tx) =>
-    replaceContents(db, tx, row, packages, documents, statements),
+    replaceContents(db, tx, row, packages, { documents, statements, reports }),
   )
 }
 

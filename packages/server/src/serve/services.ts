@@ -19,6 +19,7 @@ import { packageImagesService } from '../contents/services/package-images.ts'
 import { findingGroupDependents } from '../findings/group-dependents.ts'
 import { findingSummariesService } from '../findings/services/finding-summaries.ts'
 import { affectedImagesService, findingsService } from '../findings/services/findings.ts'
+import { scannerReportsService } from '../findings/services/scanner-reports.ts'
 import { accessService } from '../iam/access/access-service.ts'
 import { accountAssociationsService } from '../iam/account-associations.ts'
 import type { CloudProbes } from '../iam/cloud/probe.ts'
@@ -99,6 +100,7 @@ import type { Deprecation } from '../v1/deprecation.ts'
 import { roleBindingsService as versionOneRoleBindings } from '../v1/iam/role-bindings.ts'
 import { pingService as v1PingService } from '../v1/ping.ts'
 import { registryService, registryTranslation } from '../v1/registry/registry.ts'
+import { vulnerabilitiesService } from '../v1/registry/vulnerabilities.ts'
 import { v1Translations } from '../v1/services.ts'
 import { subscriptionsService } from '../v1/subscriptions.ts'
 
@@ -246,7 +248,14 @@ export function createServices(
     repoTagsService(store),
     tagHistoryService(store),
     visibilityService(store),
-    registryService(store, addresses, imageConfigurationReader(store, deps.blobs, deps.manifests), contents),
+    registryService(
+      store,
+      addresses,
+      imageConfigurationReader(store, deps.blobs, deps.manifests),
+      contents,
+      deps.addresses,
+    ),
+    vulnerabilitiesService(store, { addresses: deps.addresses, blobs: deps.blobs }),
     subscriptionsService,
     imagesService(store, deps.blobs, deps.manifests),
     repoPoliciesService(store),
@@ -270,6 +279,7 @@ export function createServices(
     findingsService(store, { contents, addresses: deps.addresses }),
     affectedImagesService(store),
     findingSummariesService(store),
+    scannerReportsService(store, contents),
     explainService(assumeOptions),
     securityTokenService({
       ...assumeOptions,

@@ -15,6 +15,7 @@ import { repoSummaryCommand } from './repos/repo-summaries.ts'
 import { repoCommands, repoParameters, resolveRepo } from './repos/repos.ts'
 import { deleteUntaggedCommand } from './repos/untagged.ts'
 import { visibilityCommands } from './repos/visibility.ts'
+import { reportsCommand } from './scanner-reports.ts'
 import { signaturesCommand } from './signatures.ts'
 import { deleteCommand, deleteTagCommand, setTagCommand } from './tags/tag-changes.ts'
 import { deprecateTagCommand, restoreTagCommand, tagHistoryCommand } from './tags/tag-history.ts'
@@ -62,6 +63,7 @@ export const imagesCommands: CommandBody = {
     vulnsCommand,
     vulnsByRepoCommand,
     vulnsByTagCommand,
+    reportsCommand,
     deleteCommand,
     listCommand({
       name: 'advisories',

@@ -28,6 +28,7 @@ import {
   stateTexts,
 } from './finding-texts.tsx'
 import type { ImageTabProps } from './image-tab.ts'
+import { ScannerReports } from './scanner-reports.tsx'
 import { TagsWith } from './tags-with.tsx'
 import '../../styles/pages/contents.css'
 
@@ -119,6 +120,7 @@ function Findings({
         />
       </section>
       {vulnerability !== '' && <TagsWith repo={repo} path={path} vulnerability={vulnerability} />}
+      <ScannerReports repo={repo} digest={digest} version={version} />
       <Equivalent
         command={`berth images vulns ${quoted(`${path}@${digest}`)}${state === ALL || state === 'not-affected' ? ' --all' : ''}`}
       />

@@ -8,8 +8,15 @@ import { type Attestation, readAttestation } from '@berth/image-contents/attesta
 import type { ContentsProblem, ImageContents } from '@berth/image-contents/contents.ts'
 import { readSbom } from '@berth/image-contents/sbom/read-sbom.ts'
 import { limits } from '../../config/limits.ts'
+import { countOf, isReport, type ReadReport, readReport } from './attached-report.ts'
 import { formatName, parseManifest, reasonOf } from './manifest-parts.ts'
-import { blobStream, type FoundDocument, manifestStream, type ReadImageRequest } from './reading.ts'
+import {
+  blobStream,
+  type FoundDocument,
+  type FoundReport,
+  manifestStream,
+  type ReadImageRequest,
+} from './reading.ts'
 
 /** Reads the documents that are attached to an image: SBOMs, VEX and reports, plain or as attestations. */
 
@@ -20,6 +27,7 @@ export interface AttachedDocuments {
   readonly sbom: { readonly format: string; readonly contents: ImageContents } | undefined
   readonly documents: readonly FoundDocument[]
   readonly vex: readonly VexDocument[]
+  readonly reports: readonly FoundReport[]
   readonly problems: readonly ContentsProblem[]
 }
 
@@ -39,6 +47,7 @@ export async function readAttachedDocuments(
   const problems: ContentsProblem[] = []
   const documents: FoundDocument[] = []
   const vex: VexDocument[] = []
+  const reports: FoundReport[] = []
   let sbom: AttachedDocuments['sbom']
   let bytesLeft: number = limits.contentsFilesBytesMax
   for (const candidate of await listCandidates(request, open, problems)) {
@@ -46,7 +55,9 @@ export async function readAttachedDocuments(
     try {
       const found = await readCandidate(request.digest, candidate, open)
       if (found === undefined) continue
-      const { kind, format, contents, predicate = new Uint8Array(), vex: bytes } = found
+      const { kind, contents, predicate = new Uint8Array(), vex: bytes } = found
+      const report = found.report && readReportOf(found, found.report)
+      const format = found.format || (report?.format ?? '')
       if (bytes !== undefined) vex.push({ blob: digest, bytes })
       const isStored = predicate.length <= bytesLeft
       if (isStored) bytesLeft -= predicate.length
@@ -59,11 +70,50 @@ export async function readAttachedDocuments(
         content: isStored ? predicate : new Uint8Array(),
       })
       if (contents !== undefined) sbom ??= { format, contents }
+      if (report === undefined) continue
+      if ('problem' in report)
+        problems.push({ path: '', reason: `the attached document ${digest} ${report.problem}` })
+      else {
+        reports.push({ ...report, document: documents.length - 1 })
+        problems.push(...omittedFindings(digest, report))
+      }
     } catch (error) {
       problems.push({ path: '', reason: `the attached document ${digest} is invalid: ${reasonOf(error)}` })
     }
   }
-  return { sbom, documents, vex, problems }
+  return { sbom, documents, vex, reports: latestReports(reports, problems), problems }
+}
+
+/** An SBOM whose vulnerabilities cannot be read is an SBOM nevertheless. */
+function readReportOf({ kind }: ReadDocument, bytes: Uint8Array) {
+  try {
+    return readReport(bytes)
+  } catch (error) {
+    if (kind === 'report') throw error
+    return { problem: `has invalid vulnerabilities: ${reasonOf(error)}`, format: '' }
+  }
+}
+
+function omittedFindings(digest: string, report: ReadReport): ContentsProblem[] {
+  const found = countOf(report)
+  return report.stored === found
+    ? []
+    : [
+        {
+          path: '',
+          reason: `the attached report ${digest} has ${found} findings, the ${report.stored} most severe are stored (contentsReportFindingsMax, contentsReportStoredBytesMax)`,
+        },
+      ]
+}
+
+function latestReports(reports: readonly FoundReport[], problems: ContentsProblem[]): FoundReport[] {
+  const { contentsReportsMax: max } = limits
+  if (reports.length > max)
+    problems.push({
+      path: '',
+      reason: `${reports.length} reports of scanners are attached, the latest ${max} are stored (contentsReportsMax)`,
+    })
+  return reports.toSorted((a, b) => b.createdMs - a.createdMs).slice(0, max)
 }
 
 async function listCandidates(
@@ -100,6 +150,8 @@ interface ReadDocument {
   /** The document that an attestation contains. */
   readonly predicate?: Uint8Array
   readonly vex?: Uint8Array
+  /** Of a scanner; an SBOM can be one too. */
+  readonly report?: Uint8Array
 }
 
 /** Returns undefined for a document about something else. */
@@ -108,11 +160,11 @@ async function readCandidate(
   { digest, size, holds }: Candidate,
   open: Open,
 ): Promise<ReadDocument | undefined> {
-  if (holds === 'scanner-report') return { kind: 'report', format: '' }
-  if (size > limits.contentsDocumentBytesMax)
-    throw new Error(`it has more than ${limits.contentsDocumentBytesMax} bytes (contentsDocumentBytesMax)`)
+  const name = holds === 'scanner-report' ? 'contentsReportBytesMax' : 'contentsDocumentBytesMax'
+  if (size > limits[name]) throw new Error(`it has more than ${limits[name]} bytes (${name})`)
   const bytes = await collect(open(blobStream(digest)), limits.contentsDocumentBytesMax)
   if (holds === 'openvex') return { kind: 'vex', format: 'openvex', vex: bytes }
+  if (holds === 'scanner-report') return { kind: 'report', format: '', report: bytes }
   if (holds !== 'attestation') return readSbomDocument(bytes)
   const attestation = readAttestation(bytes)
   return isAbout(attestation, image) ? readPredicate(attestation) : undefined
@@ -131,7 +183,11 @@ function readPredicate({ kind, content }: Attestation): ReadDocument | undefined
     case 'openvex':
       return { kind: 'vex', format: 'openvex', predicate: content, vex: content }
     case 'vulnerabilities':
-      return { kind: 'report', format: '', predicate: content }
+      return { kind: 'report', format: '', predicate: content, report: content }
+    case 'custom':
+      return isReport(content)
+        ? { kind: 'report', format: '', predicate: content, report: content }
+        : undefined
     default:
       return undefined
   }
@@ -140,8 +196,14 @@ function readPredicate({ kind, content }: Attestation): ReadDocument | undefined
 function readSbomDocument(bytes: Uint8Array): ReadDocument {
   const { format, version, contents, elements } = readSbom(bytes)
   // Vulnerabilities without components (a VDR) are about the packages of another document: no list of packages without any.
-  if (elements.packages === 0 && elements.vulnerabilities > 0) return { kind: 'report', format: '' }
-  return { kind: 'sbom', format: formatName(format, version), contents }
+  if (elements.packages === 0 && elements.vulnerabilities > 0)
+    return { kind: 'report', format: '', report: bytes }
+  return {
+    kind: 'sbom',
+    format: formatName(format, version),
+    contents,
+    ...(elements.vulnerabilities > 0 && { report: bytes }),
+  }
 }
 
 /** Reads a stream to its end. Throws if it has more bytes. */

@@ -36,7 +36,7 @@ type ImageReading = Extract<Reading, { readonly kind: 'image' }>
 
 function fromSbom(
   digest: string,
-  { documents, problems, vex }: AttachedDocuments,
+  { documents, problems, vex, reports }: AttachedDocuments,
   sbom: NonNullable<AttachedDocuments['sbom']>,
 ): Reading {
   const contents = bounded({ ...sbom.contents, problems: [...problems, ...sbom.contents.problems] })
@@ -46,6 +46,7 @@ function fromSbom(
     format: sbom.format,
     ...withStatements(digest, contents, vex),
     documents,
+    reports,
   }
 }
 
@@ -129,6 +130,7 @@ async function fromLayers(
     format: files[0]?.format ?? '',
     ...withStatements(digest, bounded({ distribution, packages, problems }), attached.vex),
     documents: [...attached.documents, ...files],
+    reports: attached.reports,
   }
 }
 

@@ -1,4 +1,6 @@
 import type { ImageContents } from '@berth/image-contents/contents.ts'
+import type { ScannerReportFormat } from '@berth/image-contents/reports/read-scanner-report.ts'
+import type { ReportedSeverity } from '@berth/image-contents/reports/scanner-report.ts'
 import type { ImageStatement } from '@berth/image-contents/vex/image-statements.ts'
 
 /** What the server asks the process that reads images, and its replies. */
@@ -30,7 +32,25 @@ export type Reading =
       readonly documents: readonly FoundDocument[]
       /** What attached documents state about vulnerabilities of the image, in the order in which they apply. */
       readonly statements: readonly ImageStatement[]
+      readonly reports: readonly FoundReport[]
     }
+
+/** A report of a scanner, as it is stored. */
+export interface FoundReport {
+  /** Index of its document in `documents`. */
+  readonly document: number
+  /** Name in lower case. */
+  readonly scanner: string
+  readonly version: string
+  readonly format: ScannerReportFormat
+  /** 0 if the report does not say. */
+  readonly createdMs: number
+  readonly databaseMs: number
+  readonly counts: Readonly<Record<ReportedSeverity, number>>
+  readonly stored: number
+  /** The stored findings as JSON, a list of ReportedVulnerability. */
+  readonly findings: Uint8Array
+}
 
 /** A document about an image, as it was given. */
 export interface FoundDocument {

@@ -8,7 +8,7 @@ import { version } from '../../config/version.ts'
 import type { BlobStore } from '../../registry/blobs/blob-store.ts'
 import { findLinkedBlob } from '../../registry/blobs/stored-blobs.ts'
 import type { Db } from '../../storage/db.ts'
-import type { ManifestContentsRow } from '../../storage/schema/tables.ts'
+import type { ManifestContentsRow, ManifestDocumentRow } from '../../storage/schema/tables.ts'
 import { readStoredContents, readStoredDocument } from '../storing/stored-contents.ts'
 
 /** SBOMs of images: as they were given, or written from what was read. */
@@ -48,20 +48,29 @@ export async function readGivenSbom(
       digest,
       `image ${digest} was pushed without an SBOM; ask for one in the format SPDX or CycloneDX`,
     )
-  if (row.content.length > 0)
-    return { format: row.format, sbom: Buffer.from(await readStoredDocument(row)).toString() }
+  return { format: row.format, sbom: await readGivenDocument({ db, blobs }, repo, row, SBOM_TYPE) }
+}
+
+/** Throws code 5 if the repo does not have the document, and code 9 if it is too large to be returned. */
+export async function readGivenDocument(
+  { db, blobs }: Pick<SbomSource, 'db' | 'blobs'>,
+  repo: string,
+  row: ManifestDocumentRow,
+  type: string,
+): Promise<string> {
+  if (row.content.length > 0) return Buffer.from(await readStoredDocument(row)).toString()
   const blob = await findLinkedBlob(db, repo as Uid, row.blob)
-  if (blob === undefined) throw notFound(SBOM_TYPE, row.blob)
+  if (blob === undefined) throw notFound(type, row.blob)
   if (blob.size > limits.contentsSbomBytesMax)
     throw failedPrecondition(
       'SBOM_TOO_LARGE',
-      `the SBOM has ${blob.size} bytes, at most ${limits.contentsSbomBytesMax} are returned; pull the blob ${row.blob} instead`,
+      `the document has ${blob.size} bytes, at most ${limits.contentsSbomBytesMax} are returned; pull the blob ${row.blob} instead`,
       repo,
     )
   const chunks: Uint8Array[] = []
   for await (const chunk of blobs.read(blob.location, { start: 0, end: blob.size }))
     chunks.push(Buffer.from(chunk))
-  return { format: row.format, sbom: Buffer.concat(chunks).toString() }
+  return Buffer.concat(chunks).toString()
 }
 
 export async function writeSbom(

@@ -1,10 +1,18 @@
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
 import type { ImageContents } from '@berth/image-contents/contents.ts'
+import type { ReportedVulnerability } from '@berth/image-contents/reports/scanner-report.ts'
 import type { ImageStatement } from '@berth/image-contents/vex/image-statements.ts'
+import { contentsTables } from '../../registry/manifests/contents-rows.ts'
 import { insertRows } from '../../storage/bulk-rows.ts'
 import type { Db, Reader, Tx } from '../../storage/db.ts'
-import type { ManifestContentsRow, ManifestDocumentRow, PackageRow } from '../../storage/schema/tables.ts'
+import type {
+  ImageReportRow,
+  ManifestContentsRow,
+  ManifestDocumentRow,
+  PackageRow,
+} from '../../storage/schema/tables.ts'
+import { countOf } from '../reading/attached-report.ts'
 import type { FoundDocument, Reading } from '../reading/reading.ts'
 import { statementRows } from './image-statements.ts'
 import { lockPackages } from './packages.ts'
@@ -43,17 +51,68 @@ export async function documentRows(
   ]
 }
 
+/** Compresses reports of scanners, before the transaction that stores them. Those that do not say when they were written were when they were attached. */
+export async function reportRows(
+  { kysely }: Db,
+  { root, id, repo }: Pick<ManifestContentsRow, 'root' | 'id' | 'repo'>,
+  { documents, reports }: ImageReading,
+): Promise<ImageReportRow[]> {
+  if (reports.length === 0) return []
+  const attached = await kysely
+    .selectFrom('manifests')
+    .select(['digest', 'created_ms'])
+    .where('root', '=', root)
+    .where('repo', '=', repo)
+    .where('digest', 'in', [...new Set(documents.map(({ manifest }) => manifest))])
+    .execute()
+  const attachedMs = new Map(attached.map(({ digest, created_ms }) => [digest, Number(created_ms)]))
+  return Promise.all(
+    reports.map(async ({ document, counts, findings, createdMs, databaseMs, ...report }) => ({
+      root,
+      contents: id,
+      position: document + 1,
+      scanner: report.scanner,
+      version: report.version,
+      format: report.format,
+      created_ms: createdMs || (attachedMs.get(documents[document]?.manifest ?? '') ?? 0),
+      database_ms: databaseMs,
+      findings: countOf({ counts }),
+      critical: counts.CRITICAL,
+      high: counts.HIGH,
+      medium: counts.MEDIUM,
+      low: counts.LOW,
+      negligible: counts.NEGLIGIBLE,
+      unknown: counts.UNKNOWN,
+      stored: report.stored,
+      content: await compress(findings),
+    })),
+  )
+}
+
+/** Reads the stored findings of a report. */
+export async function readReportedVulnerabilities({
+  content,
+}: Pick<ImageReportRow, 'content'>): Promise<readonly ReportedVulnerability[]> {
+  return JSON.parse((await decompress(content)).toString()) as ReportedVulnerability[]
+}
+
+/** What is stored besides packages. */
+interface StoredDocuments {
+  readonly documents: readonly ManifestDocumentRow[]
+  readonly statements: readonly ImageStatement[]
+  readonly reports: readonly ImageReportRow[]
+}
+
 /** Replaces what is stored about a manifest. */
 export async function replaceContents(
   db: Db,
   tx: Tx,
   { root, id }: Pick<ManifestContentsRow, 'root' | 'id'>,
   packages: ReadonlyMap<string, PackageRow>,
-  documents: readonly ManifestDocumentRow[],
-  statements: readonly ImageStatement[],
+  { documents, statements, reports }: StoredDocuments,
 ): Promise<void> {
   const ids = await lockPackages(db, tx, packages)
-  for (const table of ['manifest_packages', 'manifest_documents', 'image_statements'] as const)
+  for (const table of contentsTables)
     await tx.deleteFrom(table).where('root', '=', root).where('contents', '=', id).execute()
   await insertRows(
     db,
@@ -63,6 +122,7 @@ export async function replaceContents(
   )
   await insertRows(db, tx, 'image_statements', statementRows({ root, id }, statements, packages, ids))
   await insertRows(db, tx, 'manifest_documents', documents)
+  await insertRows(db, tx, 'image_reports', reports)
 }
 
 /** Reads what a manifest contains; undefined if it was not read. */

@@ -40,16 +40,28 @@ interface ReportText {
 
 type ReportStore = Pick<Store, 'db' | 'clock'>
 
-/**
- * Writes the report of an image whose contents are known. Throws FAILED_PRECONDITION, type IMAGE_NOT_MATCHED, before its packages are
- * matched: its report would look clean.
- */
+/** Writes the report of an image, and throws as `readImageReport`. */
 export async function writeImageReport(
-  { db, clock }: ReportStore,
+  store: ReportStore,
   row: ManifestContentsRow,
   registryHost: string,
   format: WrittenFormat,
 ): Promise<ReportText> {
+  const report = await readImageReport(store, row, registryHost)
+  return format === ReportFormat.SARIF
+    ? { format: 'sarif-2.1.0', report: writeSarif(report) }
+    : { format: 'cyclonedx-1.6', report: writeCycloneDxReport(report) }
+}
+
+/**
+ * Reads the report of an image whose contents are known. Throws FAILED_PRECONDITION, type IMAGE_NOT_MATCHED, before its packages are
+ * matched: its report would look clean.
+ */
+export async function readImageReport(
+  { db, clock }: ReportStore,
+  row: ManifestContentsRow,
+  registryHost: string,
+): Promise<WrittenReport> {
   const { digest, repo } = row
   const root = rootOf(repo)
   const ids = [Number(row.id)]
@@ -70,16 +82,13 @@ export async function writeImageReport(
     )
   if (rows.length > max) throw quotaExceeded(repo, `has more than ${max} findings in ${digest}`)
   const texts = await readAdvisoryTexts(db, root, [...new Set(rows.map(({ advisory }) => advisory))])
-  const report: WrittenReport = {
+  return {
     image: { repository, digest, created: new Date(clock()), tool: { name: 'berth', version: version() } },
     contents,
     findings: rows.map((found) => toWrittenFinding(found, texts.get(found.advisory))),
     databaseBuilt: advisoriesMs > 0 ? new Date(advisoriesMs) : undefined,
     uncovered: coverage.filter(({ isCovered }) => !isCovered),
   }
-  return format === ReportFormat.SARIF
-    ? { format: 'sarif-2.1.0', report: writeSarif(report) }
-    : { format: 'cyclonedx-1.6', report: writeCycloneDxReport(report) }
 }
 
 /** Returns the address of a repo, by the current names. */

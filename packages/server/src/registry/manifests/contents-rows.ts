@@ -63,7 +63,12 @@ export async function queueReading(tx: Tx, manifest: ManifestKey, nowMs: number)
 }
 
 /** Tables whose rows belong to the contents of a manifest, by its `id` in their column `contents`. */
-const contentsTables = ['manifest_packages', 'manifest_documents', 'image_statements'] as const
+export const contentsTables = [
+  'manifest_packages',
+  'manifest_documents',
+  'image_statements',
+  'image_reports',
+] as const
 
 /** Deletes what is known about the contents of manifests. Manifests that the deleted ones described are read again. */
 export async function deleteContents(

@@ -67,6 +67,7 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   manifest_packages: none,
   manifest_documents: none,
   image_statements: none,
+  image_reports: none,
   packages: none,
   advisory_packages: none,
   package_names: none,

@@ -27,6 +27,7 @@ import * as signatures from '../migrations/0023-signatures.ts'
 import * as signatureChanges from '../migrations/0027-signature-changes.ts'
 import * as imageStatements from '../migrations/0030-image-statements.ts'
 import * as receivedInvites from '../migrations/0031-received-invites.ts'
+import * as imageReports from '../migrations/0032-image-reports.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -55,6 +56,7 @@ export const migrations = {
   '0027-signature-changes': signatureChanges,
   '0030-image-statements': imageStatements,
   '0031-received-invites': receivedInvites,
+  '0032-image-reports': imageReports,
 }
 
 /**

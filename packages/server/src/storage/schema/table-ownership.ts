@@ -54,6 +54,7 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   manifest_packages: ownedByOrganization,
   manifest_documents: ownedByOrganization,
   image_statements: ownedByOrganization,
+  image_reports: ownedByOrganization,
   packages: ownedByOrganization,
   advisory_packages: 'resource',
   package_names: ownedByOrganization,

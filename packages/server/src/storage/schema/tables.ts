@@ -746,6 +746,36 @@ export interface ImageStatementRow {
   justification: string
 }
 
+/** A scanner found vulnerabilities in an image, by a report that is attached to it. */
+export interface ImageReportRow {
+  root: string
+  /** `id` of the contents. */
+  contents: number
+  /** Of the document in `manifest_documents`. */
+  position: number
+  /** Name of the scanner in lower case. */
+  scanner: string
+  version: string
+  /** `sarif`, `grype`, `trivy`, `cyclonedx` or `vuln-predicate`. */
+  format: string
+  /** When the report was written; if it does not say, when it was attached. */
+  created_ms: number
+  /** Of the vulnerability database; 0 if unknown. */
+  database_ms: number
+  /** Number of findings, and of those with each severity. */
+  findings: number
+  critical: number
+  high: number
+  medium: number
+  low: number
+  negligible: number
+  unknown: number
+  /** Number of findings in `content`. */
+  stored: number
+  /** The findings as JSON, compressed with zstd. */
+  content: Uint8Array
+}
+
 /** A document about the contents of a manifest. */
 export interface ManifestDocumentRow {
   root: string
@@ -1071,6 +1101,7 @@ export interface Tables {
   manifest_packages: ManifestPackageRow
   manifest_documents: ManifestDocumentRow
   image_statements: ImageStatementRow
+  image_reports: ImageReportRow
   packages: PackageRow
   advisory_packages: AdvisoryPackageRow
   package_names: PackageNameRow

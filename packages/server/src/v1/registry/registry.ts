@@ -1,5 +1,6 @@
 import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
 import { notFound, unimplemented } from '../../api/errors.ts'
+import type { Addresses } from '../../config/addresses.ts'
 import type { ContentsReader } from '../../contents/services/contents-reader.ts'
 import {
   type Handlers,
@@ -17,6 +18,7 @@ import { imageHandlers, imageTranslators, v1ImageFields } from './images.ts'
 import { registrySettingsHandlers } from './registry-settings.ts'
 import { repoHandlers, repoTranslators } from './repos.ts'
 import { tagHandlers, tagTranslators } from './tags.ts'
+import { reportHandlers } from './vulnerabilities.ts'
 
 /** The one service of version 1 for repos, tags and images. Methods without a single newer counterpart are implemented here. */
 
@@ -35,6 +37,7 @@ export function registryService(
   options: RepoOptions,
   images: ReadImageConfiguration,
   contents: ContentsReader,
+  addresses: Pick<Addresses, 'registryHost'>,
 ): ServiceImplementation {
   return implement(Registry, {
     ...repoHandlers(store, options),
@@ -43,6 +46,7 @@ export function registryService(
     ...registrySettingsHandlers(store),
     ...imageHandlers(images),
     ...imageContentsHandlers(contents),
+    ...reportHandlers(store, contents, addresses),
     ...unsupportedMethods,
 
     // Advisories know fixed versions, but neither all versions nor when they end.
@@ -55,7 +59,6 @@ export function registryService(
 /** Why a method is not implemented. */
 const unsupportedReasons = {
   'this server does not read charts': ['getHelm', 'getChart', 'listChartsByImageRepo'],
-  'this server scans no images': ['getVulnReport'],
   'this server builds no images': ['listBuildReports', 'getBuildStatus'],
   // An empty list would mean that everything is still supported.
   'this server does not know when software reaches its end of life': ['listEolTags'],

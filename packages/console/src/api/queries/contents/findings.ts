@@ -64,3 +64,22 @@ export const findingDifferenceQuery = (repo: string, from: string, to: string) =
       api.findings.compareImageFindings({ uid: repo, baseDigest: from, digest: to }, { signal }),
     refetchInterval: IDLE_MS,
   })
+
+/** Reports of other scanners that are attached to an image; of an index, to its image for linux/amd64. */
+export const scannerReportsQuery = (repo: string, digest: string) =>
+  queryOptions({
+    queryKey: ['scanner-reports', repo, digest],
+    queryFn: async ({ signal }) => {
+      const request = { uid: repo, reference: digest }
+      return (await api.scannerReports.list(request, { signal })).scannerReports
+    },
+    refetchInterval: IDLE_MS,
+  })
+
+/** The latest report of a scanner beside the findings of the server. */
+export const scannerComparisonQuery = (repo: string, digest: string, scanner: string, version: string) =>
+  queryOptions({
+    queryKey: ['scanner-comparison', repo, digest, scanner, version],
+    queryFn: ({ signal }) =>
+      api.scannerReports.compareScannerReport({ uid: repo, reference: digest, scanner }, { signal }),
+  })

@@ -2757,7 +2757,9 @@ export declare const Registry: GenService<{
     output: typeof RawSbomSchema;
   },
   /**
-   * Returns the findings of a scanner for an image. Not implemented: this server does not scan images.
+   * Returns the vulnerabilities that this server finds in an image; of an index, in its image for linux/amd64. Fails
+   * with FAILED_PRECONDITION, type IMAGE_NOT_READ or IMAGE_NOT_MATCHED, if its packages are not known or not matched
+   * with advisories yet.
    *
    * @generated from rpc chainguard.platform.registry.Registry.GetVulnReport
    */

@@ -325,11 +325,59 @@ export declare type Package2 = Message<"chainguard.platform.tenant.Package2"> & 
 export declare const Package2Schema: GenMessage<Package2>;
 
 /**
- * Findings of a scanner for an image. Never returned.
+ * Findings of a scanner for an image.
  *
  * @generated from message chainguard.platform.tenant.VulnReport
  */
 export declare type VulnReport = Message<"chainguard.platform.tenant.VulnReport"> & {
+  /**
+   * Digest of the image.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Time when the advisories last changed. Unset if there are none.
+   *
+   * @generated from field: google.protobuf.Timestamp vulnerability_db_last_build_time = 2;
+   */
+  vulnerabilityDbLastBuildTime?: Timestamp | undefined;
+
+  /**
+   * Vulnerabilities of packages. Those that do not affect the image are left out.
+   *
+   * @generated from field: repeated chainguard.platform.tenant.VulnerabilityMatch vulnerability_matches = 3;
+   */
+  vulnerabilityMatches: VulnerabilityMatch[];
+
+  /**
+   * Scanner.
+   *
+   * @generated from field: chainguard.platform.tenant.Scanner scanner = 4;
+   */
+  scanner?: Scanner | undefined;
+
+  /**
+   * Time of the report.
+   *
+   * @generated from field: google.protobuf.Timestamp report_generation = 5;
+   */
+  reportGeneration?: Timestamp | undefined;
+
+  /**
+   * The report as CycloneDX, with what does not affect the image.
+   *
+   * @generated from field: bytes raw_vuln_report = 6;
+   */
+  rawVulnReport: Uint8Array;
+
+  /**
+   * Time when the image was read.
+   *
+   * @generated from field: google.protobuf.Timestamp last_seen = 7;
+   */
+  lastSeen?: Timestamp | undefined;
 };
 
 /**
@@ -337,4 +385,316 @@ export declare type VulnReport = Message<"chainguard.platform.tenant.VulnReport"
  * Use `create(VulnReportSchema)` to create a new message.
  */
 export declare const VulnReportSchema: GenMessage<VulnReport>;
+
+/**
+ * Scanner of vulnerabilities.
+ *
+ * @generated from message chainguard.platform.tenant.Scanner
+ */
+export declare type Scanner = Message<"chainguard.platform.tenant.Scanner"> & {
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Version.
+   *
+   * @generated from field: string version = 2;
+   */
+  version: string;
+};
+
+/**
+ * Describes the message chainguard.platform.tenant.Scanner.
+ * Use `create(ScannerSchema)` to create a new message.
+ */
+export declare const ScannerSchema: GenMessage<Scanner>;
+
+/**
+ * Vulnerability of a package.
+ *
+ * @generated from message chainguard.platform.tenant.VulnerabilityMatch
+ */
+export declare type VulnerabilityMatch = Message<"chainguard.platform.tenant.VulnerabilityMatch"> & {
+  /**
+   * Vulnerability.
+   *
+   * @generated from field: chainguard.platform.tenant.VulnerabilityRecord vulnerability = 1;
+   */
+  vulnerability?: VulnerabilityRecord | undefined;
+
+  /**
+   * Package.
+   *
+   * @generated from field: chainguard.platform.tenant.Package2 pkg = 2;
+   */
+  pkg?: Package2 | undefined;
+
+  /**
+   * Fix.
+   *
+   * @generated from field: optional chainguard.platform.tenant.Fix fix = 3;
+   */
+  fix?: Fix | undefined;
+};
+
+/**
+ * Describes the message chainguard.platform.tenant.VulnerabilityMatch.
+ * Use `create(VulnerabilityMatchSchema)` to create a new message.
+ */
+export declare const VulnerabilityMatchSchema: GenMessage<VulnerabilityMatch>;
+
+/**
+ * Vulnerability.
+ *
+ * @generated from message chainguard.platform.tenant.VulnerabilityRecord
+ */
+export declare type VulnerabilityRecord = Message<"chainguard.platform.tenant.VulnerabilityRecord"> & {
+  /**
+   * ID: its CVE ID if it has one.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * One line about it. Empty if it is unknown.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * Severity.
+   *
+   * @generated from field: chainguard.platform.tenant.VulnerabilityRecord.Severity severity = 3;
+   */
+  severity: VulnerabilityRecord_Severity;
+
+  /**
+   * Source. Never returned.
+   *
+   * @generated from field: string source = 4;
+   */
+  source: string;
+
+  /**
+   * Scores.
+   *
+   * @generated from field: repeated chainguard.platform.tenant.VulnerabilityRecord.Cvss cvss = 5;
+   */
+  cvss: VulnerabilityRecord_Cvss[];
+
+  /**
+   * CPEs. Never returned.
+   *
+   * @generated from field: repeated string cpe_uri = 6;
+   */
+  cpeUri: string[];
+
+  /**
+   * Addresses with more about it.
+   *
+   * @generated from field: repeated string related_urls = 7;
+   */
+  relatedUrls: string[];
+
+  /**
+   * Advisories. Never returned.
+   *
+   * @generated from field: map<string, string> advisories = 8;
+   */
+  advisories: { [key: string]: string };
+
+  /**
+   * Other IDs of the vulnerability.
+   *
+   * @generated from field: repeated chainguard.platform.tenant.VulnerabilityRecord.RelatedVulnerability related_vulnerabilities = 9;
+   */
+  relatedVulnerabilities: VulnerabilityRecord_RelatedVulnerability[];
+
+  /**
+   * ID to show.
+   *
+   * @generated from field: string display_id = 10;
+   */
+  displayId: string;
+};
+
+/**
+ * Describes the message chainguard.platform.tenant.VulnerabilityRecord.
+ * Use `create(VulnerabilityRecordSchema)` to create a new message.
+ */
+export declare const VulnerabilityRecordSchema: GenMessage<VulnerabilityRecord>;
+
+/**
+ * Score.
+ *
+ * @generated from message chainguard.platform.tenant.VulnerabilityRecord.Cvss
+ */
+export declare type VulnerabilityRecord_Cvss = Message<"chainguard.platform.tenant.VulnerabilityRecord.Cvss"> & {
+  /**
+   * Vector.
+   *
+   * @generated from field: string score = 1;
+   */
+  score: string;
+
+  /**
+   * Version of CVSS, such as `3.1`.
+   *
+   * @generated from field: string version = 2;
+   */
+  version: string;
+};
+
+/**
+ * Describes the message chainguard.platform.tenant.VulnerabilityRecord.Cvss.
+ * Use `create(VulnerabilityRecord_CvssSchema)` to create a new message.
+ */
+export declare const VulnerabilityRecord_CvssSchema: GenMessage<VulnerabilityRecord_Cvss>;
+
+/**
+ * Vulnerability under another ID.
+ *
+ * @generated from message chainguard.platform.tenant.VulnerabilityRecord.RelatedVulnerability
+ */
+export declare type VulnerabilityRecord_RelatedVulnerability = Message<"chainguard.platform.tenant.VulnerabilityRecord.RelatedVulnerability"> & {
+  /**
+   * ID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Source. Never returned.
+   *
+   * @generated from field: string source = 2;
+   */
+  source: string;
+};
+
+/**
+ * Describes the message chainguard.platform.tenant.VulnerabilityRecord.RelatedVulnerability.
+ * Use `create(VulnerabilityRecord_RelatedVulnerabilitySchema)` to create a new message.
+ */
+export declare const VulnerabilityRecord_RelatedVulnerabilitySchema: GenMessage<VulnerabilityRecord_RelatedVulnerability>;
+
+/**
+ * Severity of a vulnerability.
+ *
+ * @generated from enum chainguard.platform.tenant.VulnerabilityRecord.Severity
+ */
+export enum VulnerabilityRecord_Severity {
+  /**
+   * Unknown, or none.
+   *
+   * @generated from enum value: UNKNOWN = 0;
+   */
+  UNKNOWN = 0,
+
+  /**
+   * Low.
+   *
+   * @generated from enum value: LOW = 1;
+   */
+  LOW = 1,
+
+  /**
+   * Medium.
+   *
+   * @generated from enum value: MEDIUM = 2;
+   */
+  MEDIUM = 2,
+
+  /**
+   * High.
+   *
+   * @generated from enum value: HIGH = 3;
+   */
+  HIGH = 3,
+
+  /**
+   * Critical.
+   *
+   * @generated from enum value: CRITICAL = 4;
+   */
+  CRITICAL = 4,
+}
+
+/**
+ * Describes the enum chainguard.platform.tenant.VulnerabilityRecord.Severity.
+ */
+export declare const VulnerabilityRecord_SeveritySchema: GenEnum<VulnerabilityRecord_Severity>;
+
+/**
+ * Fix of a vulnerability.
+ *
+ * @generated from message chainguard.platform.tenant.Fix
+ */
+export declare type Fix = Message<"chainguard.platform.tenant.Fix"> & {
+  /**
+   * Versions with the fix.
+   *
+   * @generated from field: repeated string versions = 1;
+   */
+  versions: string[];
+
+  /**
+   * State.
+   *
+   * @generated from field: chainguard.platform.tenant.Fix.State state = 2;
+   */
+  state: Fix_State;
+};
+
+/**
+ * Describes the message chainguard.platform.tenant.Fix.
+ * Use `create(FixSchema)` to create a new message.
+ */
+export declare const FixSchema: GenMessage<Fix>;
+
+/**
+ * State of a fix.
+ *
+ * @generated from enum chainguard.platform.tenant.Fix.State
+ */
+export enum Fix_State {
+  /**
+   * Unknown.
+   *
+   * @generated from enum value: UNKNOWN = 0;
+   */
+  UNKNOWN = 0,
+
+  /**
+   * There is a version with the fix.
+   *
+   * @generated from enum value: FIXED = 1;
+   */
+  FIXED = 1,
+
+  /**
+   * There is no version with a fix yet.
+   *
+   * @generated from enum value: NOT_FIXED = 2;
+   */
+  NOT_FIXED = 2,
+
+  /**
+   * No fix is planned.
+   *
+   * @generated from enum value: WONT_FIX = 3;
+   */
+  WONT_FIX = 3,
+}
+
+/**
+ * Describes the enum chainguard.platform.tenant.Fix.State.
+ */
+export declare const Fix_StateSchema: GenEnum<Fix_State>;
 
