@@ -285,6 +285,7 @@ onEveryDatabase('migrating from version 1', (cast) => {
       if (
         pattern.case === undefined ||
         method.parent.name === 'Registry' ||
+        method.parent.name === 'Vulnerabilities' ||
         method.parent.name === 'Subscriptions' ||
         method.parent.name === 'PingService'
       )

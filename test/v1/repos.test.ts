@@ -17,6 +17,9 @@ import { v1ClientOf } from '../support/api/v1-client.ts'
 
 /** Repos of version 1, in their exact shape. */
 
+/** Of a request whose time is compared. */
+const ATTEMPTS = 10
+
 const TYPE = 'registry.chainguard.dev/Repo'
 const readme = '# nginx\n\nA *web* server.\n'
 
@@ -281,27 +284,32 @@ onEveryDatabase('repos of version 1', (cast) => {
     const slow = '- x\n'.repeat(limits.readmeBytesMax / 4)
     const timed = async <T>(work: () => Promise<T>) => {
       const start = performance.now()
-      return { result: await work(), ms: performance.now() - start }
+      await work()
+      return { ms: performance.now() - start }
     }
     await checkReadme(slow)
     const { ms: reading } = await timed(() => checkReadme(slow))
     const { body } = await operator.post(`registry/repos/${root}`, { name, readme: slow })
     assert.equal(body.readme, slow)
     const path = `registry/repos/${body.id}`
+    // Another process may delay one request, hardly each of several: only a check makes all of them slow.
+    const isQuick = async (ask: () => Promise<unknown>) => {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1)
+        if ((await timed(ask)).ms < reading / 2) return true
+      return false
+    }
     for (const ask of [
       () => owned.post(`registry/repos/${root}`, { name, readme: `${slow.slice(4)}y` }),
       () => owned.post(`registry/repos/${root}`, { name: newName('other'), readme: slow }),
       () => owned.put(path, { name, readme: `${slow.slice(4)}y` }),
     ]) {
-      const { result, ms } = await timed(ask)
-      assertError(result, permissionDeniedError)
-      assert.ok(ms < reading / 2, `${ms} of ${reading} ms`)
+      assertError(await ask(), permissionDeniedError)
+      assert.ok(await isQuick(ask))
     }
-    const { result: same, ms } = await timed(() =>
-      operator.put(path, { name, readme: slow, description: 'x' }),
-    )
+    const update = () => operator.put(path, { name, readme: slow, description: 'x' })
+    const same = await update()
     assert.deepEqual([same.status, same.body.description], [200, 'x'])
-    assert.ok(ms < reading / 2, `${ms} of ${reading} ms`)
+    assert.ok(await isQuick(update))
   })
 
   test('a repo that copies another one shows the values of that one, without sending them again', async () => {
