@@ -117,7 +117,10 @@ async function stage(berth: TestBerth, organization: Organization, admin: Api, o
   const { uid: providerUid } = await stand('IdentityProvider', `iam/identityProviders/${root}`, provider)
   const mapping = { externalGroupId: newName('group'), roleUid: viewer, scope: root }
   await stand('ExternalGroupRoleMapping', `iam/externalGroupRoleMappings/${providerUid}`, mapping)
-  const invite = await stand('GroupInvite', `iam/groupInvites/${group}`, { roleUid, ttl: '3600s' })
+  const email =
+    operationId === 'AcceptReceivedInvite' ? { email: `${newName('reader')}@example.com` } : undefined
+  if (email !== undefined) await setEmail(berth, organization.owner.uid, email.email)
+  const invite = await stand('GroupInvite', `iam/groupInvites/${group}`, { roleUid, ttl: '3600s', ...email })
   if (operationId !== 'CreateAccountAssociation')
     await stand('AccountAssociation', `iam/accountAssociations/${group}`, {
       ...named,
@@ -130,6 +133,11 @@ async function stage(berth: TestBerth, organization: Organization, admin: Api, o
   stands.push([String(answerOf(described('CreateGroupAtRoot'))?.['uid']), root])
   // The shortest last: it begins the others.
   return stands.sort(([a], [b]) => b.length - a.length)
+}
+
+async function setEmail({ berth }: TestBerth, identity: string, email: string): Promise<void> {
+  const { kysely } = berth.installation.store.db
+  await kysely.updateTable('identities').set({ email }).where('uid', '=', identity).execute()
 }
 
 /** The identity, organization or tag that the example of an operation is about. */

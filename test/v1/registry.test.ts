@@ -162,7 +162,7 @@ onEveryDatabase('the registry of version 1', (cast) => {
     )
     const digest = `sha256:${'a'.repeat(64)}`
     for (const path of [
-      ...['helm', 'chart', 'vulnreport'].map((what) => `registry/repos/${repo}/digests/${digest}/${what}`),
+      ...['helm', 'chart'].map((what) => `registry/repos/${repo}/digests/${digest}/${what}`),
       `registry/repos/${repo}/chart-image-bindings`,
       `registry/repos/${repo}:updatestatus`,
       `registry/repos/${repo}:syncstatus`,
@@ -172,7 +172,7 @@ onEveryDatabase('the registry of version 1', (cast) => {
       assert.match(reply.body.message, /this server (reads|builds|copies|scans|does) no|is not public/)
       assertError(await stranger.get(path), permissionDeniedError)
     }
-    for (const what of ['imageconfig', 'architectures', 'size', 'sbom']) {
+    for (const what of ['imageconfig', 'architectures', 'size', 'sbom', 'vulnreport']) {
       const path = `registry/repos/${repo}/digests/${digest}/${what}`
       assertError(await owned.get(path), notFoundError('registry.chainguard.dev/Manifest', digest))
       assertError(await stranger.get(path), permissionDeniedError)
