@@ -382,6 +382,27 @@ onEveryDatabase('accepting invites', (cast) => {
     )
   })
 
+  test('invites of other organizations do not hide those that a user of an organization’s provider can accept', async () => {
+    const email = `${newName('hidden')}@example.com`
+    const issuer = `https://${newName('idp')}.example.com`
+    const [own, other] = [await cast().organization(), await cast().organization()]
+    const oidc = { issuer, clientId: 'berth', clientSecret: 'a secret' }
+    const provider = { name: newName('idp'), defaultRole: viewer, oidc }
+    const { uid: providerUid } = await own.owner.api.create(`iam/identityProviders/${own.uid}`, provider)
+    const voucher = voucherOf(providerUid, email)
+    const identity = await createPerson(cast().berth, { issuer, email, voucher })
+    const { id } = await createSession(cast().berth, { identity, voucher })
+    const api = apiOf(cast().berth, await cast().berth.tokenOf(identity, { session: id }))
+    for (let n = 0; n < limits.receivedInvitesMax; n += 1)
+      await other.owner.api.create(`iam/groupInvites/${other.uid}`, { ...offer, email })
+    const invite = { ...offer, email, ttl: '7200s' }
+    const { uid } = await own.owner.api.create(`iam/groupInvites/${own.uid}`, invite)
+    assert.deepEqual(
+      (await received(api)).map((one) => one.uid),
+      [uid],
+    )
+  })
+
   test('R25: an invite is neither found nor accepted without its code by others than its receiver', async () => {
     const email = `${newName('bob')}@example.com`
     const { owner, uid: root } = await cast().organization()

@@ -65,15 +65,20 @@ export function hasUserAuthority(voucher: Voucher, registeredThrough: string): b
 export interface VerifiedEmail {
   /** '' if there is none. */
   readonly address: string
+  /** uid of the only organization that may rely on it; undefined if all may. */
+  readonly organization: string | undefined
   /** Whether an organization (uid) may rely on it. */
   isTrustedIn(organization: string): boolean
 }
 
 /** `identityEmail` is the verified address of the identity; only vouchers that are trusted everywhere may use it. */
 export function verifiedEmailOf(voucher: Voucher, identityEmail: string): VerifiedEmail {
-  if (isTrustedEverywhere(voucher)) return { address: identityEmail, isTrustedIn: () => true }
-  const own = rootOf(voucher.provider)
-  return { address: voucher.email, isTrustedIn: (organization) => organization === own }
+  const own = isTrustedEverywhere(voucher) ? undefined : rootOf(voucher.provider)
+  return {
+    address: isTrustedEverywhere(voucher) ? identityEmail : voucher.email,
+    organization: own,
+    isTrustedIn: (organization) => own === undefined || organization === own,
+  }
 }
 
 /** Returns what a new binding records when a user accepts an invite, signs in for the first time, or creates an organization. */

@@ -3,7 +3,7 @@ import { type Resource, ResourceKind } from '@berth/contract/gen/berth/search/v1
 import { Capability } from '@berth/contract/gen/capabilities/capabilities_pb.js'
 import { timestampOf } from '../api/messages.ts'
 import { parentOf, pathOf } from '../api/uid.ts'
-import { readGroupNames } from '../iam/groups/group-names.ts'
+import { groupPath, readGroupNames } from '../iam/groups/group-names.ts'
 import type { Grants } from '../pipeline/authorization.ts'
 import type { Db } from '../storage/db.ts'
 import { readRepoNames } from './find-images.ts'
@@ -28,12 +28,7 @@ export async function toResources(db: Db, grants: Grants, matches: readonly Matc
     .filter((group) => group !== '' && includesAll(grants.at(group), groupsList))
   const readable = new Set(groups)
   const names = await readGroupNames(db, [...readable].flatMap(pathOf))
-  const pathOfGroup = (group: string) =>
-    readable.has(group)
-      ? pathOf(group)
-          .map((uid) => names.get(uid) ?? uid)
-          .join('/')
-      : ''
+  const pathOfGroup = (group: string) => (readable.has(group) ? groupPath(group, names) : '')
   return matches.map((match) => {
     const path = pathTo(match, pathOfGroup(groupOf(match)), repos)
     return {

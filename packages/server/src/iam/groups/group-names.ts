@@ -1,4 +1,4 @@
-import { rootOf } from '../../api/uid.ts'
+import { pathOf, rootOf, type Uid } from '../../api/uid.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Db } from '../../storage/db.ts'
 
@@ -20,4 +20,11 @@ export async function readGroupNames(db: Db, uids: Iterable<string>): Promise<Re
     for (const { uid, name } of rows) names.set(uid, name)
   }
   return names
+}
+
+/** Returns the names from the organization to a group, separated by `/`; a group without a name has its uid. */
+export function groupPath(group: string, names: ReadonlyMap<string, string>): string {
+  return pathOf(group as Uid)
+    .map((uid) => names.get(uid) ?? uid)
+    .join('/')
 }

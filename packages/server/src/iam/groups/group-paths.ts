@@ -9,7 +9,7 @@ import { implement } from '../../pipeline/call.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Db } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
-import { readGroupNames } from './group-names.ts'
+import { groupPath, readGroupNames } from './group-names.ts'
 
 /**
  * Paths of groups by names (ADR 34). Who can read a group also learns the names of the groups above it, as registry names and errors show
@@ -45,9 +45,7 @@ export function groupPathsService({ db }: Pick<Store, 'db'>) {
           .map((uid) => ({
             $typeName: 'berth.iam.v1.GroupPath' as const,
             uid,
-            path: pathOf(uid)
-              .map((group) => names.get(group) ?? group)
-              .join('/'),
+            path: groupPath(uid, names),
           })),
       }
     },

@@ -9,7 +9,7 @@ import { verifiedEmailOf } from '../../pipeline/vouching.ts'
 import { readResource } from '../../storage/resource-rows.ts'
 import { readRowsByUid } from '../../storage/rows-by-uid.ts'
 import type { Store } from '../../storage/store.ts'
-import { readGroupNames } from '../groups/group-names.ts'
+import { groupPath, readGroupNames } from '../groups/group-names.ts'
 import { isBindable } from '../role-bindings.ts'
 import { readInviter } from './inviter.ts'
 
@@ -18,13 +18,10 @@ export async function findReceivedInvites({ db, clock }: Store, call: Call) {
   const { caller, grants } = authorizationOf(call)
   const identity = await readResource(db, 'identities', caller.identity)
   if (identity === undefined) return []
-  const { address, isTrustedIn } = verifiedEmailOf(grants.voucher, identity.email)
+  const { address, organization } = verifiedEmailOf(grants.voucher, identity.email)
   if (address === '') return []
-  const rows = await db.kysely
+  let query = db.kysely
     .selectFrom('group_invites as invites')
-    .innerJoin('groups', (join) =>
-      join.onRef('groups.root', '=', 'invites.root').onRef('groups.uid', '=', 'invites.parent'),
-    )
     .innerJoin('groups as organizations', (join) =>
       join.onRef('organizations.root', '=', 'invites.root').onRef('organizations.uid', '=', 'invites.root'),
     )
@@ -48,8 +45,8 @@ export async function findReceivedInvites({ db, clock }: Store, call: Call) {
     .orderBy('invites.expires_ms')
     .orderBy('invites.uid')
     .limit(limits.receivedInvitesMax)
-    .execute()
-  const open = rows.filter(({ root, parent }) => isTrustedIn(root) && isBindable(caller.identity, parent))
+  if (organization !== undefined) query = query.where('invites.root', '=', organization)
+  const open = (await query.execute()).filter(({ parent }) => isBindable(caller.identity, parent))
   const [roles, names] = await Promise.all([
     readRowsByUid(
       db.kysely,
@@ -62,17 +59,15 @@ export async function findReceivedInvites({ db, clock }: Store, call: Call) {
       open.flatMap(({ parent }) => pathOf(parent as Uid)),
     ),
   ])
-  const invites = open.flatMap((invite) => {
-    const role = roles.get(invite.role_uid)
-    return role === undefined ? [] : [{ invite, role }]
+  const invites = open.flatMap(({ role_uid, ...invite }) => {
+    const role = roles.get(role_uid)
+    return role === undefined ? [] : [{ ...invite, role }]
   })
   return Promise.all(
-    invites.map(async ({ invite: { uid, parent, expires_ms, created_by }, role }) => ({
+    invites.map(async ({ uid, parent, expires_ms, created_by, role }) => ({
       $typeName: 'berth.iam.v1.ReceivedInvite' as const,
       uid,
-      groupPath: pathOf(parent as Uid)
-        .map((group) => names.get(group) ?? group)
-        .join('/'),
+      groupPath: groupPath(parent, names),
       roleName: role.name,
       inviter: await readInviter(db.kysely, created_by),
       expirationTime: timestampOf(Number(expires_ms)),
