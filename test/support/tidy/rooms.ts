@@ -358,7 +358,7 @@ export interface Import {
 /** Every import of a source file that is shipped, types included. */
 export function importsOf(files: readonly string[]): Import[] {
   return files.flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)].map(
+    [...readFileSync(file, 'utf8').matchAll(/(?:(?<!')\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)].map(
       ([, name = '']) => ({
         file,
         target: pathOf(file, name),

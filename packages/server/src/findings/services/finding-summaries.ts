@@ -32,7 +32,7 @@ interface PageRequest {
   readonly pageToken: string
 }
 
-function checkNumber(values: readonly string[], field: string): FieldViolation | undefined {
+function checkCount(values: readonly string[], field: string): FieldViolation | undefined {
   if (values.length <= limits.findingSummariesMax) return undefined
   return { field, description: `must be at most ${limits.findingSummariesMax} (findingSummariesMax)` }
 }
@@ -92,7 +92,7 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
       const { scope } = requireScope(call)
       const { repoUids } = request
       requireValid(
-        checkNumber(repoUids, 'repo_uids'),
+        checkCount(repoUids, 'repo_uids'),
         ...repoUids.map((uid, at) =>
           parseUid(uid) === undefined
             ? { field: `repo_uids[${at}]`, description: 'must be a uid' }
@@ -112,7 +112,7 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
       const { vulnerability, tags } = request
       requireValid(
         checkLine(vulnerability, 'vulnerability'),
-        checkNumber(tags, 'tags'),
+        checkCount(tags, 'tags'),
         ...tags.map((tag, at) => checkLine(tag, `tags[${at}]`)),
       )
       await requireRepo(db, repo)

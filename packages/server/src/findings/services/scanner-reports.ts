@@ -31,6 +31,7 @@ import type { ManifestContentsRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { readCoverage, readFindings } from '../storage/image-findings.ts'
 import { type ReportSummaryRow, readLatestReport, readReportSummaries } from '../storage/scanner-reports.ts'
+import { idsOf } from '../vulnerability-ids.ts'
 import type { FindingRow } from './finding-messages.ts'
 import { requirePageSize } from './findings.ts'
 
@@ -112,9 +113,6 @@ interface Difference {
   readonly notAffected: string[]
   readonly commonCount: bigint
 }
-
-const idsOf = ({ vulnerability, aliases }: FindingRow) =>
-  aliases === '' ? [vulnerability] : [vulnerability, ...aliases.split(' ')]
 
 /** Compares by vulnerability: scanners name packages differently. The same one has an ID in common. */
 export function compareReport(

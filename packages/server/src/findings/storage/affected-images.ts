@@ -3,6 +3,7 @@ import { EVERY_PACKAGE } from '../../contents/storing/image-statements.ts'
 import type { Db } from '../../storage/db.ts'
 import { runLongText, runText, sqlText } from '../../storage/sql-text.ts'
 import { type FindingRow, findingColumns } from '../services/finding-messages.ts'
+import { idsOf } from '../vulnerability-ids.ts'
 
 /** Finds the images with a vulnerability: by its packages, then by the images that contain them. */
 
@@ -118,10 +119,6 @@ async function readImagesOf(
     ...{ contents, repo, digest },
     ...(typeof state === 'string' && { state, justification: justification ?? '' }),
   }))
-}
-
-function idsOf({ vulnerability, aliases }: FindingRow): string[] {
-  return [vulnerability, ...aliases.split(' ').filter((id) => id !== '')]
 }
 
 async function isSmallScope(db: Db, scope: string): Promise<boolean> {

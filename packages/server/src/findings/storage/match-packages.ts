@@ -6,6 +6,7 @@ import type { PackageFindingRow, PackageRow, VulnerabilityIdRow } from '../../st
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
 import { type Candidate, type MatchedPackage, toMatchedPackage } from '../matching/candidate.ts'
 import { type Finding, matchPackage } from '../matching/match.ts'
+import { idsOf } from '../vulnerability-ids.ts'
 import { readCandidates, readScores } from './read-candidates.ts'
 
 /** Matches stored packages with stored advisories, and replaces their findings. */
@@ -58,7 +59,7 @@ export async function matchPackages(
     await tx.deleteFrom('package_findings').where('root', '=', root).where('package', 'in', ids).execute()
     const rows = findings.map((row) => ({ ...row, found_ms: foundMs.get(findingKey(row)) ?? row.found_ms }))
     await insertRows(db, tx, 'package_findings', rows)
-    await insertRows(db, tx, 'vulnerability_ids', idsOf(findings), { ifAbsent: true })
+    await insertRows(db, tx, 'vulnerability_ids', idRowsOf(findings), { ifAbsent: true })
     await tx
       .updateTable('packages')
       .set({ matched_ms: clock() })
@@ -104,12 +105,11 @@ function toRow(root: string, id: number, finding: Finding, foundMs: number): Pac
   }
 }
 
-function idsOf(findings: readonly PackageFindingRow[]): VulnerabilityIdRow[] {
-  const rows = findings.flatMap(({ root, vulnerability, aliases }) =>
-    [vulnerability, ...aliases.split(' ')]
-      .filter((id) => id !== '')
-      .map((id): VulnerabilityIdRow => ({ root, id, vulnerability })),
-  )
+function idRowsOf(findings: readonly PackageFindingRow[]): VulnerabilityIdRow[] {
+  const rows = findings.flatMap((finding): VulnerabilityIdRow[] => {
+    const { root, vulnerability } = finding
+    return idsOf(finding).map((id) => ({ root, id, vulnerability }))
+  })
   return [...new Map(rows.map((row) => [`${row.id} ${row.vulnerability}`, row])).values()]
 }
 

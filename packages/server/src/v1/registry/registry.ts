@@ -1,6 +1,5 @@
 import { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
 import { notFound, unimplemented } from '../../api/errors.ts'
-import type { Addresses } from '../../config/addresses.ts'
 import type { ContentsReader } from '../../contents/services/contents-reader.ts'
 import {
   type Handlers,
@@ -37,7 +36,6 @@ export function registryService(
   options: RepoOptions,
   images: ReadImageConfiguration,
   contents: ContentsReader,
-  addresses: Pick<Addresses, 'registryHost'>,
 ): ServiceImplementation {
   return implement(Registry, {
     ...repoHandlers(store, options),
@@ -46,7 +44,7 @@ export function registryService(
     ...registrySettingsHandlers(store),
     ...imageHandlers(images),
     ...imageContentsHandlers(contents),
-    ...reportHandlers(store, contents, addresses),
+    ...reportHandlers(store, contents, options),
     ...unsupportedMethods,
 
     // Advisories know fixed versions, but neither all versions nor when they end.

@@ -1,8 +1,9 @@
 import { failedPrecondition } from '../../api/errors.ts'
-import { rootOf, subtreeRange } from '../../api/uid.ts'
+import { rootOf } from '../../api/uid.ts'
 import type { Db } from '../../storage/db.ts'
+import { withinScopesText } from '../../storage/list/list-sql.ts'
 import type { ManifestContentsRow, RepoRow } from '../../storage/schema/tables.ts'
-import { runLongText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { runLongText, sqlText } from '../../storage/sql-text.ts'
 
 /** Finds the images and repos of filters of version 1, among those in groups where the caller can read reports. */
 
@@ -22,19 +23,6 @@ export function tooLong(what: string): never {
   )
 }
 
-/** A condition on a column with uids of repos: in one of the scopes. */
-function isVisible(sql: SqlText, column: string, scopes: readonly string[]): string {
-  if (scopes.includes('')) return '1 = 1'
-  if (scopes.length === 0) return '1 = 0'
-  return `(${scopes
-    .map((scope) => {
-      const { from, to } = subtreeRange(scope)
-      const root = `${column.split('.')[0]}.root = ${sql.bind(rootOf(scope))}`
-      return `(${root} and ${column} >= ${sql.bind(from)} and ${column} < ${sql.bind(to)})`
-    })
-    .join(' or ')})`
-}
-
 /** Returns the contents of images that are read, the latest pushed first. Those of an index are its images. */
 export async function findImages(
   db: Db,
@@ -43,7 +31,8 @@ export async function findImages(
   size: number,
 ): Promise<readonly ManifestContentsRow[]> {
   const sql = sqlText(db.engine)
-  const conditions = [`c.source <> ''`, isVisible(sql, 'c.repo', scopes)]
+  const visible = `select root, uid from repos where ${withinScopesText(sql, 'repos', scopes)}`
+  const conditions = [`c.source <> ''`, `(c.root, c.repo) in (${visible})`]
   if (repo !== '') conditions.push(`c.root = ${sql.bind(rootOf(repo))} and c.repo = ${sql.bind(repo)}`)
   const isNamed = (name: (column: string) => string) =>
     `(${name('c.digest')} or exists (select 1 from manifest_references as r where r.root = c.root and r.repo = c.repo
@@ -71,9 +60,9 @@ export async function findRepos(
 ): Promise<readonly Pick<RepoRow, 'uid'>[]> {
   const sql = sqlText(db.engine)
   const isNamed = repo.includes('/')
-    ? `p.root = ${sql.bind(rootOf(repo))} and p.uid = ${sql.bind(repo)}`
-    : `p.name = ${sql.bind(repo)}`
-  const text = `select p.uid from repos as p where ${isNamed} and ${isVisible(sql, 'p.uid', scopes)}
-    order by p.uid limit ${sql.bind(size)}`
+    ? `root = ${sql.bind(rootOf(repo))} and uid = ${sql.bind(repo)}`
+    : `name = ${sql.bind(repo)}`
+  const text = `select uid from repos where ${isNamed} and ${withinScopesText(sql, 'repos', scopes)}
+    order by uid limit ${sql.bind(size)}`
   return runLongText(db, text, sql)
 }

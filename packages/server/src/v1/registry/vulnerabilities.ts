@@ -1,25 +1,23 @@
-import { ReportFormat } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
 import type { Registry } from '@berth/contract/gen/chainguard/platform/registry/registry_pb.js'
 import {
   RawVulnReportSchema,
   Scanner_Name,
-  ScannerSchema,
   VulnCountReportListSchema,
   Vulnerabilities,
   type VulnReport,
   VulnReportListSchema,
 } from '@berth/contract/gen/chainguard/platform/registry/vuln_reports_pb.js'
+import { writeCycloneDxReport } from '@berth/image-contents/writers/write-cyclonedx-report.ts'
 import { create } from '@bufbuild/protobuf'
 import { ApiError, Code, invalidArgument, notFound } from '../../api/errors.ts'
 import { checkLine, requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
 import type { Addresses } from '../../config/addresses.ts'
 import { limits } from '../../config/limits.ts'
-import { version } from '../../config/version.ts'
 import type { ContentsReader } from '../../contents/services/contents-reader.ts'
 import { readGivenDocument } from '../../contents/services/image-sbom.ts'
 import { readReportedVulnerabilities } from '../../contents/storing/stored-contents.ts'
-import { readImageReport, writeImageReport } from '../../findings/reports/image-report.ts'
+import { readImageReport } from '../../findings/reports/image-report.ts'
 import { readAdvisoriesTime } from '../../findings/storage/image-findings.ts'
 import { readReportSummaries, readReports } from '../../findings/storage/scanner-reports.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
@@ -29,7 +27,14 @@ import { checkDigest, checkTagName } from '../../registry/resources/tag-names.ts
 import { instantMs } from '../../registry/resources/tags.ts'
 import type { ManifestContentsRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
-import { scannerName, toAttachedReport, toOwnReport, toScanner, toTenantReport } from './report-messages.ts'
+import {
+  scannerName,
+  toAttachedReport,
+  toOwnReport,
+  toOwnScanner,
+  toScanner,
+  toTenantReport,
+} from './report-messages.ts'
 import { findImages, tooLong } from './reported-images.ts'
 import { readCountReports } from './vulnerability-counts.ts'
 
@@ -125,17 +130,12 @@ export function vulnerabilitiesService(
         if (scanner === Scanner_Name.UNKNOWN || scanner === Scanner_Name.BERTH) {
           const ownMs = await ownCreatedMs(image)
           if (!isAt(ownMs)) continue
-          const { report } = await writeImageReport(store, image, registryHost, ReportFormat.CYCLONEDX)
-          const databaseMs = await readAdvisoriesTime(db, image.root)
+          const report = await readImageReport(store, image, registryHost)
           return create(RawVulnReportSchema, {
             digest: image.digest,
-            scanner: create(ScannerSchema, {
-              name: Scanner_Name.BERTH,
-              version: version(),
-              ...(databaseMs > 0 && { dbBuildTime: timestampOf(databaseMs) }),
-            }),
+            scanner: toOwnScanner(report),
             createdAt: timestampOf(ownMs),
-            rawReport: report,
+            rawReport: writeCycloneDxReport(report),
           })
         }
         const rows = await readReportSummaries(db, image)
