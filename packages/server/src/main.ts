@@ -1,7 +1,5 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { Result } from '@berth/contract/gen/chainguard/platform/policies/v1/decisions_pb.js'
-import { PolicyMode } from '@berth/contract/gen/chainguard/platform/policies/v1/modes_pb.js'
 import { createDocumentReader } from './advisories/documents/document-reader.ts'
 import { readLastSuccesses } from './advisories/feeds/feed-job.ts'
 import { createFeedBuilder } from './advisories/publish/feed-builder.ts'
@@ -204,11 +202,7 @@ export async function startBerth(
       ...store,
       flushMs: overrides.decisionFlushMs,
       onError: (err) => log.error({ err }, 'writing decisions of policies failed; retrying'),
-      onDecision: ({ mode, result }) =>
-        metrics.recordPolicyDecision(
-          mode === PolicyMode.ENFORCED ? 'enforced' : 'dry-run',
-          result === Result.ALLOWED ? 'allowed' : result === Result.DENIED ? 'denied' : 'error',
-        ),
+      onDecision: metrics.recordPolicyDecision,
       onDropped: (dropped) =>
         log.warn({ dropped }, 'decisions of policies were not recorded: too many waited'),
     })

@@ -162,7 +162,7 @@ async function readCandidate(
 ): Promise<ReadDocument | undefined> {
   const name = holds === 'scanner-report' ? 'contentsReportBytesMax' : 'contentsDocumentBytesMax'
   if (size > limits[name]) throw new Error(`it has more than ${limits[name]} bytes (${name})`)
-  const bytes = await collect(open(blobStream(digest)), limits.contentsDocumentBytesMax)
+  const bytes = await collect(open(blobStream(digest)), limits[name])
   if (holds === 'openvex') return { kind: 'vex', format: 'openvex', vex: bytes }
   if (holds === 'scanner-report') return { kind: 'report', format: '', report: bytes }
   if (holds !== 'attestation') return readSbomDocument(bytes)

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { Result } from '@berth/contract/gen/chainguard/platform/policies/v1/decisions_pb.js'
+import { PolicyMode } from '@berth/contract/gen/chainguard/platform/policies/v1/modes_pb.js'
 import { LRUCache } from 'lru-cache'
 import { rootOf } from '../../api/uid.ts'
 import { DAY_MS, limits } from '../../config/limits.ts'
@@ -26,13 +28,25 @@ export interface DecisionRecorder {
   stop(): Promise<void>
 }
 
+/** As metrics name them. */
+export type DecisionMode = 'enforced' | 'dry-run'
+export type DecisionResult = 'allowed' | 'denied' | 'error'
+
+const modeName = ({ mode }: Pick<Decision, 'mode'>): DecisionMode =>
+  mode === PolicyMode.ENFORCED ? 'enforced' : 'dry-run'
+
+function resultName({ result }: Pick<Decision, 'result'>): DecisionResult {
+  if (result === Result.ALLOWED) return 'allowed'
+  return result === Result.DENIED ? 'denied' : 'error'
+}
+
 export interface DecisionRecorderOptions {
   readonly db: Db
   readonly clock: () => number
   readonly flushMs?: number | undefined
   readonly onError: (error: unknown) => void
-  /** Receives every decision, also those of a day that are one row. */
-  readonly onDecision: (decision: Pick<Decision, 'mode' | 'result'>) => void
+  /** Receives the mode and the result of every decision, also of those that are one row a day. */
+  readonly onDecision: (mode: DecisionMode, result: DecisionResult) => void
   /** Receives the number of decisions that were lost because too many waited. */
   readonly onDropped: (decisions: number) => void
 }
@@ -72,7 +86,7 @@ export function createDecisionRecorder(options: DecisionRecorderOptions): Decisi
 
   return {
     record({ repo, ...decision }) {
-      onDecision(decision)
+      onDecision(modeName(decision), resultName(decision))
       const day = Math.floor(clock() / DAY_MS)
       const key = [repo, day, decision.digest, decision.policy, decision.mode, decision.result].join(' ')
       if (known.has(key)) return
