@@ -2,14 +2,14 @@ import type { ScannerFinding, ScannerReport } from '@berth/client/berth.ts'
 import type { CommandDeclaration } from '../../invocation/command-declaration.ts'
 import type { Invocation } from '../../invocation/invocation.ts'
 import { type ListDeclaration, listCommand, printList } from '../../invocation/list-command.ts'
+import { enumName } from '../../output/enum-names.ts'
 import type { View } from '../../output/output.ts'
 import { resolveReadImage, storedImageParameter, waitOption } from './contents.ts'
 import { platformOption } from './image-location.ts'
 
 /** Reports of other scanners that are attached to images. */
 
-const lower = (value: string, start: string) => value.replace(start, '').toLowerCase().replaceAll('_', '-')
-const severityOf = (value: string) => lower(value, 'SEVERITY_')
+const severityOf = (value: string) => enumName(value, 'SEVERITY_')
 
 const reportView: View<ScannerReport> = {
   id: ({ manifestDigest }) => manifestDigest,
@@ -48,7 +48,7 @@ function toReportedFinding(finding: ScannerFinding): ReportedFinding {
     aliases: finding.aliases,
     purl: finding.purls.join(' '),
     severity: severityOf(finding.severity),
-    fixState: lower(finding.fixState, 'FIX_STATE_'),
+    fixState: enumName(finding.fixState, 'FIX_STATE_'),
     fixedVersion: finding.fixedVersions.join(' '),
     known: finding.known,
     description: finding.description,

@@ -3,6 +3,7 @@ import { listCommand } from '../../invocation/list-command.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import type { ResourceNames } from '../../invocation/resource-names.ts'
 import { idColumn } from '../../output/columns.ts'
+import { enumName } from '../../output/enum-names.ts'
 import type { Column, View } from '../../output/output.ts'
 import { repoParameters, resolveRepo } from './repos/repos.ts'
 
@@ -75,7 +76,7 @@ export const vulnsByRepoCommand = listCommand<FindingSummary>({
 function stateOf({ contentsState, matched, findings }: TagFindingSummary): string {
   if (contentsState === 'none') return 'not an image'
   if (contentsState !== 'read' || !matched) return 'unknown'
-  const states = findings.map(({ state }) => state.replace('STATE_', '').toLowerCase().replaceAll('_', '-'))
+  const states = findings.map(({ state }) => enumName(state, 'STATE_'))
   return states.find((state) => state !== 'not-affected') ?? states[0] ?? 'not found'
 }
 

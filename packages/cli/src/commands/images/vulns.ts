@@ -3,6 +3,7 @@ import type { CommandDeclaration } from '../../invocation/command-declaration.ts
 import type { Invocation } from '../../invocation/invocation.ts'
 import { type ListDeclaration, listCommand, printList } from '../../invocation/list-command.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
+import { enumName } from '../../output/enum-names.ts'
 import type { View } from '../../output/output.ts'
 import { CommandFailed } from '../../session/access-token.ts'
 import { resolveReadImage, storedImageParameter, waitOption } from './contents.ts'
@@ -26,16 +27,14 @@ interface Vulnerability {
 /** The highest first. */
 const severities = ['critical', 'high', 'medium', 'low', 'none', 'unknown']
 
-const lower = (value: string, start: string) => value.replace(start, '').toLowerCase().replaceAll('_', '-')
-
 function toVulnerability(finding: Finding): Vulnerability {
   return {
     id: finding.vulnerability,
     aliases: finding.aliases,
     purl: finding.purl,
     version: finding.version,
-    state: lower(finding.state, 'STATE_'),
-    severity: lower(finding.severity, 'SEVERITY_'),
+    state: enumName(finding.state, 'STATE_'),
+    severity: enumName(finding.severity, 'SEVERITY_'),
     score: typeof finding.score === 'number' ? finding.score : undefined,
     fixedVersion: finding.fixedVersion,
     justification: finding.justification,
@@ -186,7 +185,7 @@ const affectedView: View<AffectedImage> = {
     { title: 'TAGS', kind: 'name', value: ({ tags }) => tags.join(' ') },
     { title: 'DIGEST', value: ({ digest }) => digest },
     { title: 'PACKAGE', value: ({ finding }) => finding?.purl.replace(/\?.*$/, '') ?? '' },
-    { title: 'STATE', value: ({ finding }) => lower(finding?.state ?? '', 'STATE_') },
+    { title: 'STATE', value: ({ finding }) => enumName(finding?.state ?? '', 'STATE_') },
     { title: 'FIXED', value: ({ finding }) => finding?.fixedVersion ?? '' },
   ],
   empty: 'no image is known to have it',
