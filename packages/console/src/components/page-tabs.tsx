@@ -19,15 +19,15 @@ export function PageTabs({ label, tabs }: { readonly label: string; readonly tab
   return (
     <Tabs selectedKey={selected.id}>
       <TabList className="tabs" aria-label={label}>
-        {tabs.map((one, at) => (
+        {tabs.map(({ id, title }, at) => (
           <Tab
-            key={one.id}
-            id={one.id}
-            ref={one === selected ? scrollIntoList : null}
+            key={id}
+            id={id}
+            ref={id === selected.id ? scrollIntoList : null}
             className="tab"
-            href={`/console${pathname}${at === 0 ? '' : writeAddressState({ tab: one.id })}`}
+            href={`/console${pathname}${at === 0 ? '' : writeAddressState({ tab: id })}`}
           >
-            {one.title}
+            {title}
           </Tab>
         ))}
       </TabList>

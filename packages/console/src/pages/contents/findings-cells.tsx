@@ -2,18 +2,13 @@ import type { FindingCount } from '@berth/client'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useAccess } from '../../api/access.ts'
+import { missingToReadFindings } from '../../api/queries/contents/findings.ts'
 import { repoFindingsQuery, tagFindingsQuery } from '../../api/queries/contents/summaries.ts'
 import { Badge } from '../../components/badge.tsx'
 import { formatNumber, plural } from '../../components/quantity.tsx'
 import { countBySeverity, severities, toneOfSeverity } from '../../components/severity.ts'
 
 /** Numbers of vulnerabilities in rows of lists. */
-
-/** What a user needs to read vulnerabilities; undefined if they have it. */
-function useMissing(uid: string): string | undefined {
-  const access = useAccess()
-  return access.missing(uid, 'repo.list') ?? access.missing(uid, 'vuln_reports.list')
-}
 
 interface RepoFindingsProps {
   readonly folder: string
@@ -22,7 +17,7 @@ interface RepoFindingsProps {
 
 /** Of the images with a tag. */
 export function RepoFindings({ folder, repo }: RepoFindingsProps) {
-  const missing = useMissing(repo)
+  const missing = missingToReadFindings(useAccess(), repo)
   const { data, error } = useQuery({ ...repoFindingsQuery(folder, repo), enabled: missing === undefined })
   if (missing !== undefined) return <span className="muted">no permission</span>
   if (error !== null) return <span className="muted">not available</span>
@@ -45,7 +40,7 @@ interface TagFindingsProps {
 }
 
 export function TagFindings({ repo, tag, digest }: TagFindingsProps) {
-  const missing = useMissing(repo)
+  const missing = missingToReadFindings(useAccess(), repo)
   const { data, error } = useQuery({
     ...tagFindingsQuery(repo, tag, digest),
     enabled: missing === undefined && digest !== '',
@@ -59,12 +54,7 @@ export function TagFindings({ repo, tag, digest }: TagFindingsProps) {
       <span className="muted">{data.contentsState === 'pending' ? 'not read yet' : 'cannot be read'}</span>
     )
   return (
-    <Link
-      to="/manifests/$"
-      params={{ _splat: `${repo}/${digest}` }}
-      search={{ tab: 'vulnerabilities' }}
-      className="counts"
-    >
+    <Link to="/manifests/$" params={{ _splat: `${repo}/${digest}` }} search={{ tab: 'vulnerabilities' }}>
       <Counts counts={data.counts} isMatched={data.matched} />
     </Link>
   )

@@ -7,6 +7,7 @@ import {
   type FindingFilter,
   findingSummaryQuery,
   findingsQuery,
+  missingToReadFindings,
 } from '../../api/queries/contents/findings.ts'
 import { Equivalent, quoted } from '../../components/copy.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
@@ -35,8 +36,7 @@ import '../../styles/pages/contents.css'
 /** The vulnerabilities of an image; of an index, those of all its images. */
 export function VulnerabilitiesTab(props: ImageTabProps) {
   const { repo, digest } = props
-  const access = useAccess()
-  const missing = access.missing(repo, 'repo.list') ?? access.missing(repo, 'vuln_reports.list')
+  const missing = missingToReadFindings(useAccess(), repo)
   const query = useQuery({ ...findingSummaryQuery(repo, digest), enabled: missing === undefined })
   if (missing !== undefined) return <NoPermission label="Vulnerabilities" reason={missing} />
   if (query.data === undefined) return <NotLoaded what="the vulnerabilities" query={query} />

@@ -6,10 +6,15 @@ import type {
   ListImageFindingsResponse,
 } from '@berth/client'
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { Access } from '../../access.ts'
 import { api } from '../../client.ts'
 import { PAGE_SIZE, type Page, paged } from '../pages.ts'
 
 /** Vulnerabilities of images. */
+
+/** Returns the capability that a user lacks to read the vulnerabilities in a folder or repository, as a text; undefined for none. */
+export const missingToReadFindings = (access: Access, uid: string): string | undefined =>
+  access.missing(uid, 'repo.list') ?? access.missing(uid, 'vuln_reports.list')
 
 const WAITING_MS = 1000
 const IDLE_MS = 30_000

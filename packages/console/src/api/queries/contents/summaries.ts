@@ -11,34 +11,34 @@ const FRESH_MS = 60_000
 
 const paced = { staleTime: FRESH_MS, refetchInterval: false as const }
 
-const loaders = new Map<string, (key: string) => Promise<unknown>>()
-
-function loaderOf<T>(
-  key: string,
-  load: (keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,
-): (key: string) => Promise<T | undefined> {
-  const known = loaders.get(key)
-  if (known !== undefined) return known as (key: string) => Promise<T | undefined>
-  const made = batched(PAGE_SIZE, load)
-  loaders.set(key, made)
-  return made
+/** The loaders of lists, by the folder or repository of the list. */
+function loadersBy<T>(
+  load: (uid: string, keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,
+): (uid: string) => (key: string) => Promise<T | undefined> {
+  const loaders = new Map<string, (key: string) => Promise<T | undefined>>()
+  return (uid) => {
+    const loader = loaders.get(uid) ?? batched(PAGE_SIZE, (keys) => load(uid, keys))
+    loaders.set(uid, loader)
+    return loader
+  }
 }
+
+const reposOf = loadersBy(async (folder, repoUids) => {
+  const { findingSummaries } = await api.findingSummaries.list({ uid: folder, repoUids, pageSize: PAGE_SIZE })
+  return new Map(findingSummaries.map((summary) => [summary.uid, summary]))
+})
+
+const tagsOf = loadersBy(async (repo, tags) => {
+  const request = { uid: repo, tags, pageSize: PAGE_SIZE }
+  const { tagFindingSummaries } = await api.findingSummaries.listTagFindingSummaries(request)
+  return new Map(tagFindingSummaries.map((summary) => [summary.tag, summary]))
+})
 
 /** `folder`: the list is of this folder and everything in it. Null for a repository that no longer exists. */
 export const repoFindingsQuery = (folder: string, repo: string) =>
   queryOptions({
     queryKey: ['repo-findings', folder, repo],
-    queryFn: async (): Promise<FindingSummary | null> => {
-      const load = loaderOf(`repos of ${folder}`, async (repoUids) => {
-        const { findingSummaries } = await api.findingSummaries.list({
-          uid: folder,
-          repoUids,
-          pageSize: PAGE_SIZE,
-        })
-        return new Map(findingSummaries.map((summary) => [summary.uid, summary]))
-      })
-      return (await load(repo)) ?? null
-    },
+    queryFn: async (): Promise<FindingSummary | null> => (await reposOf(folder)(repo)) ?? null,
     ...paced,
   })
 
@@ -46,17 +46,7 @@ export const repoFindingsQuery = (folder: string, repo: string) =>
 export const tagFindingsQuery = (repo: string, tag: string, digest: string) =>
   queryOptions({
     queryKey: ['tag-findings', repo, tag, digest],
-    queryFn: async (): Promise<TagFindingSummary | null> => {
-      const load = loaderOf(`tags of ${repo}`, async (tags) => {
-        const { tagFindingSummaries } = await api.findingSummaries.listTagFindingSummaries({
-          uid: repo,
-          tags,
-          pageSize: PAGE_SIZE,
-        })
-        return new Map(tagFindingSummaries.map((summary) => [summary.tag, summary]))
-      })
-      return (await load(tag)) ?? null
-    },
+    queryFn: async (): Promise<TagFindingSummary | null> => (await tagsOf(repo)(tag)) ?? null,
     ...paced,
   })
 
