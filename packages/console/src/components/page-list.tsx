@@ -1,12 +1,13 @@
 import {
   type DefaultError,
+  hashKey,
   type InfiniteData,
   type QueryKey,
   type UseInfiniteQueryOptions,
   useInfiniteQuery,
 } from '@tanstack/react-query'
 import { Check } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import {
   Button,
   Cell,
@@ -65,8 +66,21 @@ const FORBIDDEN = 403
 
 export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
   const { label, query, columns, empty, missing, order, selection, keyOf } = props
-  const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } =
-    useInfiniteQuery(query)
+  const sortedFrom = useRef('')
+  const {
+    data,
+    error,
+    isPending,
+    isPlaceholderData,
+    hasNextPage,
+    isFetchingNextPage,
+    fetchNextPage,
+    refetch,
+  } = useInfiniteQuery({
+    ...query,
+    // The rows stay while they are sorted: a new table would take the focus from its column header.
+    placeholderData: (rows, from) => (from?.queryHash === sortedFrom.current ? rows : undefined),
+  })
   if (missing !== undefined) return <NoPermission label={label} reason={missing} />
   if (isPending)
     return (
@@ -80,6 +94,10 @@ export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
   }
   const items = data.pages.flatMap((page) => page.items)
   const total = data.pages[0]?.totalCount
+  function sort(value: string) {
+    sortedFrom.current = hashKey(query.queryKey)
+    order?.onChange(value)
+  }
   return (
     <>
       {error !== null && (
@@ -91,11 +109,11 @@ export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
         <div className="empty">{empty}</div>
       ) : (
         <>
-          <div className="scroll">
+          <div className="scroll" aria-busy={isPlaceholderData}>
             <Table
               aria-label={label}
               className="table"
-              {...(order !== undefined && sortingOf(order, columns))}
+              {...(order !== undefined && sortingOf({ ...order, onChange: sort }, columns))}
               {...(selection !== undefined && selectionOf(selection, items.map(keyOf)))}
             >
               <TableHeader>
@@ -139,7 +157,7 @@ export function PageList<T, K extends QueryKey>(props: PageListProps<T, K>) {
             {hasNextPage && (
               <Button
                 className="button quiet"
-                isDisabled={isFetchingNextPage}
+                isDisabled={isFetchingNextPage || isPlaceholderData}
                 onPress={() => void fetchNextPage()}
               >
                 {isFetchingNextPage ? 'Loading…' : 'Load more'}
