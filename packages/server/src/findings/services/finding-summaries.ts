@@ -2,20 +2,27 @@ import {
   FindingSummariesService,
   FindingSummarySchema,
   ListRepoFindingSummariesResponseSchema,
+  ListTagFindingHistoryResponseSchema,
   ListTagFindingSummariesResponseSchema,
+  TagFindingHistoryEntrySchema,
   TagFindingSummarySchema,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/finding_summaries_pb.js'
 import { create } from '@bufbuild/protobuf'
-import type { FieldViolation } from '../../api/errors.ts'
+import { type FieldViolation, invalidArgument, notFound } from '../../api/errors.ts'
 import { checkLine, requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
+import { effectivePageSize } from '../../api/page-tokens.ts'
 import { parseUid, rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import { type Call, implement } from '../../pipeline/call.ts'
 import { requireRepo } from '../../registry/resources/parent-repo.ts'
+import { TAG_TYPE } from '../../registry/resources/tags.ts'
 import { callerBinding, readCursor } from '../../storage/list/list.ts'
+import { findUid } from '../../storage/resource-rows.ts'
+import type { TagFindingsRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
+import { countTagFindings, readTagFindings } from '../history/tag-findings.ts'
 import { readFindingSummary, readRepoPage, readTagPage } from '../storage/finding-summaries.ts'
 import { countFindings, readFindings, readImageContents, readUnmatched } from '../storage/image-findings.ts'
 import { toFinding, toFindingCount } from './finding-messages.ts'
@@ -141,5 +148,44 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
       })
       return create(ListTagFindingSummariesResponseSchema, { tagFindingSummaries: items, nextPageToken })
     },
+
+    async listTagFindingHistory(request, call) {
+      const { scope: repo } = requireScope(call)
+      const { tag: name, pageSize, pageToken } = request
+      requirePageSize(pageSize)
+      if (name === '') throw invalidArgument('tag', 'must be set')
+      requireValid(checkLine(name, 'tag'))
+      await requireRepo(db, repo)
+      const tag = await findUid(db, 'tags', { root: rootOf(repo), parent: repo, name })
+      if (tag === undefined) throw notFound(TAG_TYPE, `${repo}:${name}`)
+      const listKey = JSON.stringify([...callerBinding(call), repo, tag, 'history'])
+      const [beforeMs = Number.MAX_SAFE_INTEGER] = (readCursor(pageTokens, pageToken, listKey)?.after ??
+        []) as readonly number[]
+      const size = effectivePageSize(pageSize)
+      const rows = await readTagFindings(db, tag, { beforeMs, size: size + 1 })
+      const last = rows[size - 1]
+      return create(ListTagFindingHistoryResponseSchema, {
+        tagFindingHistoryEntries: rows.slice(0, size).map(toHistoryEntry),
+        nextPageToken:
+          rows.length <= size || last === undefined
+            ? ''
+            : pageTokens.issue({ after: [Number(last.time_ms)], skip: 0, skipped: 0 }, listKey),
+        totalCount: BigInt(await countTagFindings(db, tag)),
+      })
+    },
+  })
+}
+
+function toHistoryEntry(row: TagFindingsRow) {
+  return create(TagFindingHistoryEntrySchema, {
+    time: timestampOf(Number(row.time_ms)),
+    digest: row.digest,
+    contentsState: row.state,
+    critical: BigInt(row.critical),
+    high: BigInt(row.high),
+    medium: BigInt(row.medium),
+    low: BigInt(row.low),
+    none: BigInt(row.none),
+    unknown: BigInt(row.unknown),
   })
 }
