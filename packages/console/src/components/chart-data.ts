@@ -55,6 +55,16 @@ export const formatOfPeriod = ({ period = 'day' }: ChartData) => formats[period]
 
 export const timeOf = (date: string): Date => new Date(`${date}T00:00:00Z`)
 
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** The days from a date until today, in UTC. */
+export function datesFrom(date: string): string[] {
+  const dates: string[] = []
+  for (let time = timeOf(date); time.getTime() <= Date.now(); time = new Date(time.getTime() + DAY_MS))
+    dates.push(time.toISOString().slice(0, 10))
+  return dates
+}
+
 /** The class with the color of a series. */
 export const seriesClass = ({ tone }: ChartSeries, index: number): string =>
   tone === undefined ? `series-${(index % SERIES_COLORS) + 1}` : `series-${tone}`
