@@ -10,16 +10,17 @@ import { Problem } from '../../components/problem.tsx'
 import { formatNumber } from '../../components/quantity.tsx'
 import { FindingHistory } from '../contents/finding-history.tsx'
 import type { RepoTabProps } from './repo.tsx'
+import '../../styles/pages/settings.css'
 
 const DAYS = 90
 
 /** Charts about a repository. */
 export function RepoActivity(props: RepoTabProps) {
   return (
-    <div className="charts">
+    <>
       <PullsAndPushes {...props} />
       <TagFindings {...props} />
-    </div>
+    </>
   )
 }
 

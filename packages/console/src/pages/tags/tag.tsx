@@ -71,13 +71,13 @@ function TagView({ tag }: { readonly tag: Versioned<Tag> }) {
           immutable={details?.immutable === true ? 'The policy makes this tag immutable' : undefined}
         />
       </section>
-      <Equivalent command={`berth images tags history ${quoted(`${path}:${name}`)}`} />
       {digest !== '' && (
         <section>
           <h2>Vulnerabilities</h2>
           <FindingHistory repo={repo} path={path} tag={name} />
         </section>
       )}
+      <Equivalent command={`berth images tags history ${quoted(`${path}:${name}`)}`} />
       {dialog === 'deprecate' && <DeprecateDialog tag={tag} path={path} onClose={close} />}
       {dialog === 'delete' && (
         <DeleteTagsDialog
