@@ -69,6 +69,13 @@ serveParent(
     refreshTokens: (count: number) =>
       Promise.all(Array.from({ length: count }, async () => (await newClient()).refreshToken ?? '')),
     /** Packages and changes of advisories that are to be matched. */
+    /** How many changes the history of findings waits for. */
+    async historyChanges() {
+      const { rows } = await sql<{ n: number }>`select count(*) as n from finding_history_changes`.execute(
+        installation.store.db.kysely,
+      )
+      return Number(rows[0]?.n)
+    },
     async unmatched() {
       const { rows } = await sql<{
         n: number

@@ -34,7 +34,7 @@ export async function recordTagFindings({ db, clock, check }: RecordOptions, tag
   // The end of the reading queues the tag again.
   if (state === 'pending') return true
   if (await readUnmatched(db, root, ids)) return false
-  const counts = countBySeverity(await countFindings(db, root, ids, {}))
+  const counts = countBySeverity(await countFindings(db, root, ids, {}, { long: true }))
   await inTransaction(db, async (tx) => {
     await check(tx)
     // A tag that is deleted or moved meanwhile is queued by the move.

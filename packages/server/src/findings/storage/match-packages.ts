@@ -55,7 +55,7 @@ export async function matchPackages(
     await lockPackages(db, tx, root, ids)
     const known = await tx
       .selectFrom('package_findings')
-      .select(['package', 'vulnerability', 'found_ms', 'state', 'severity'])
+      .select(['package', 'vulnerability', 'found_ms', 'state', 'severity', 'aliases'])
       .where('root', '=', root)
       .where('package', 'in', ids)
       .execute()
@@ -78,14 +78,14 @@ export async function matchPackages(
   })
 }
 
-type CountedFinding = Pick<PackageFindingRow, 'package' | 'vulnerability' | 'state' | 'severity'>
+type CountedFinding = Pick<PackageFindingRow, 'package' | 'vulnerability' | 'state' | 'severity' | 'aliases'>
 
-/** Returns the packages whose findings are counted differently. */
+/** Returns the packages whose findings are counted differently; statements about an image apply by aliases too. */
 function changedPackages(
   before: readonly CountedFinding[],
   after: readonly CountedFinding[],
 ): ReadonlySet<number> {
-  const keyOf = (row: CountedFinding) => `${findingKey(row)} ${row.state} ${row.severity}`
+  const keyOf = (row: CountedFinding) => `${findingKey(row)} ${row.state} ${row.severity} ${row.aliases}`
   const [known, found] = [new Set(before.map(keyOf)), new Set(after.map(keyOf))]
   const changed = [
     ...before.filter((row) => !found.has(keyOf(row))),
