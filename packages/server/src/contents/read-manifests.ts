@@ -205,7 +205,7 @@ function end(
         .where('uid', '=', uid)
         .returningAll()
         .executeTakeFirstOrThrow()
-      await queueFindingHistory(db, tx, root, { images: [Number(stored.id)] }, clock())
+      await queueFindingHistory(db, tx, root, 'image', [stored.id], clock())
       if (outcome === 'read') await onStored?.(tx, stored)
     },
     ...(outcome === 'failed' ? { failure: changes.reason ?? '' } : {}),

@@ -2,7 +2,6 @@ import { limits } from '../../config/limits.ts'
 import {
   type FindingHistoryKind,
   queueFindingHistory,
-  subjectOf,
 } from '../../registry/manifests/finding-history-changes.ts'
 import type { Tracer } from '../../runtime/tracer.ts'
 import { deleteRows } from '../../storage/bulk-rows.ts'
@@ -15,8 +14,8 @@ import { runLongText, runText, sqlText } from '../../storage/sql-text.ts'
 import { recordTagFindings } from './tag-findings.ts'
 
 /**
- * Continues the history of the findings of tags. Changed images and packages queue the tags that have them for a short time later, so that
- * a tag is counted once for many changes. One node works at a time, beside the one that matches packages.
+ * Continues the history of the findings of tags. Changed images and packages queue the tags that have them. Tags wait for a short
+ * time, so that each is counted once for many changes. One node works at a time, beside the one that matches packages.
  */
 
 export const findingHistoryJob: JobKind = { name: 'finding-history' }
@@ -25,7 +24,7 @@ export interface FindingHistoryJobOptions {
   readonly db: Db
   readonly clock: () => number
   readonly pollMs?: number | undefined
-  /** From a change to its count. */
+  /** From a change of a tag to its count. */
   readonly delayMs?: number | undefined
   readonly leaseMs?: number | undefined
   readonly tracer?: Tracer | undefined
@@ -38,40 +37,66 @@ export function startFindingHistoryJob(options: FindingHistoryJobOptions): JobSc
     ...{ db, clock, pollMs, leaseMs, tracer, onRun },
     kind: findingHistoryJob,
     span: 'job finding-history',
-    hasWork: async () => (await readDue(db, clock(), 1)).length > 0,
+    hasWork: () => hasWork(options),
     run: (lease) => runHistory(options, lease),
   })
 }
 
 const CHANGES_BATCH = 200
 
-function readDue(db: Db, dueMs: number, size: number) {
+/** Reads the changes of a kind from before a time, the oldest first. */
+function readChanges(db: Db, kind: FindingHistoryKind, untilMs: number, size = CHANGES_BATCH) {
   const sql = sqlText(db.engine)
-  const text = `select * from finding_history_changes where due_ms <= ${sql.bind(dueMs)} order by due_ms, root, subject limit ${sql.bind(size)}`
+  const text = `select * from finding_history_changes where kind = ${sql.bind(kind)} and changed_ms <= ${sql.bind(untilMs)}
+    order by changed_ms, root, subject limit ${sql.bind(size)}`
   return runText<FindingHistoryChangeRow>(db, text, sql)
+}
+
+async function hasWork({ db, clock, delayMs = limits.findingHistoryDelayMs }: FindingHistoryJobOptions) {
+  const nowMs = clock()
+  for (const [kind, untilMs] of [
+    ['image', nowMs],
+    ['package', nowMs],
+    ['tag', nowMs - delayMs],
+  ] as const)
+    if ((await readChanges(db, kind, untilMs, 1)).length > 0) return true
+  return false
 }
 
 async function runHistory(options: FindingHistoryJobOptions, lease: JobLease): Promise<void> {
   const { db, clock, delayMs = limits.findingHistoryDelayMs } = options
   const startMs = clock()
   for (;;) {
-    const changes = await readDue(db, startMs, CHANGES_BATCH)
-    if (changes.length === 0) return
-    for (const [root, its] of Map.groupBy(changes, (row) => row.root)) {
-      await queueTagsOfPackages(db, lease, root, numbersOf('packages', its), startMs + delayMs)
-      await queueTagsOfImages(db, lease, root, numbersOf('images', its), startMs + delayMs)
-    }
-    const waiting = await recordTags(options, lease, changes)
+    const images = await readChanges(db, 'image', startMs)
+    const packages = await readChanges(db, 'package', startMs)
+    for (const [root, its] of Map.groupBy(images, (row) => row.root))
+      await queueTagsOfImages(db, lease, root, numbersOf(its), startMs)
+    for (const [root, its] of Map.groupBy(packages, (row) => row.root))
+      await queueTagsOfPackages(db, lease, root, numbersOf(its), startMs)
+    const tags = await readChanges(db, 'tag', startMs - delayMs)
+    const waiting = await recordTags(options, lease, tags)
+    const done = [...images, ...packages, ...tags]
+    if (done.length === 0) return
     await inTransaction(db, async (tx) => {
       await lease.renew(tx)
       // What changed again meanwhile has another revision and stays.
-      await deleteRows(db, tx, 'finding_history_changes', changes)
+      await deleteRows(db, tx, 'finding_history_changes', done)
       // Later than the start: this run ends.
       for (const [root, its] of Map.groupBy(waiting, (row) => row.root))
-        await queueFindingHistory(db, tx, root, { tags: tagsOf(its) }, startMs + delayMs + 1)
+        await queueFindingHistory(
+          db,
+          tx,
+          root,
+          'tag',
+          its.map(({ subject }) => subject),
+          startMs + 1,
+        )
     })
   }
 }
+
+const numbersOf = (changes: readonly FindingHistoryChangeRow[]): number[] =>
+  changes.map(({ subject }) => Number(subject))
 
 /** Records what tags have. Returns those whose packages are not matched yet. */
 async function recordTags(
@@ -82,19 +107,11 @@ async function recordTags(
   const waiting: FindingHistoryChangeRow[] = []
   for (const change of changes) {
     lease.signal.throwIfAborted()
-    const [tag] = tagsOf([change])
-    if (tag === undefined) continue
-    const isKnown = await recordTagFindings({ db, clock, check: (tx) => lease.renew(tx) }, tag)
+    const isKnown = await recordTagFindings({ db, clock, check: (tx) => lease.renew(tx) }, change.subject)
     if (!isKnown) waiting.push(change)
   }
   return waiting
 }
-
-const tagsOf = (changes: readonly FindingHistoryChangeRow[]): string[] =>
-  changes.flatMap((change) => subjectOf('tags', change) ?? [])
-
-const numbersOf = (kind: FindingHistoryKind, changes: readonly FindingHistoryChangeRow[]): number[] =>
-  changes.flatMap((change) => subjectOf(kind, change) ?? []).map(Number)
 
 const IMAGES_PAGE = 500
 
@@ -104,7 +121,7 @@ async function queueTagsOfPackages(
   lease: JobLease,
   root: string,
   packages: readonly number[],
-  dueMs: number,
+  changedMs: number,
 ): Promise<void> {
   if (packages.length === 0) return
   let after = 0
@@ -115,7 +132,7 @@ async function queueTagsOfPackages(
       and contents > ${sql.bind(after)} order by contents limit ${sql.bind(IMAGES_PAGE)}`
     const rows = await runLongText<{ readonly contents: number }>(db, text, sql)
     const ids = rows.map(({ contents }) => Number(contents))
-    await queueTagsOfImages(db, lease, root, ids, dueMs)
+    await queueTagsOfImages(db, lease, root, ids, changedMs)
     const last = ids.at(-1)
     if (last === undefined || ids.length < IMAGES_PAGE) return
     after = last
@@ -128,7 +145,7 @@ async function queueTagsOfImages(
   lease: JobLease,
   root: string,
   ids: readonly number[],
-  dueMs: number,
+  changedMs: number,
 ): Promise<void> {
   if (ids.length === 0) return
   const sql = sqlText(db.engine)
@@ -141,6 +158,13 @@ async function queueTagsOfImages(
   if (rows.length === 0) return
   await inTransaction(db, async (tx) => {
     await lease.renew(tx)
-    await queueFindingHistory(db, tx, root, { tags: rows.map(({ uid }) => uid) }, dueMs)
+    await queueFindingHistory(
+      db,
+      tx,
+      root,
+      'tag',
+      rows.map(({ uid }) => uid),
+      changedMs,
+    )
   })
 }

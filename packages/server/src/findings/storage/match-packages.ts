@@ -67,7 +67,7 @@ export async function matchPackages(
     const changed = changedPackages(known, findings)
     // Images with new packages are queued when they are read.
     const matchedBefore = packagesMatchedBefore.filter((id) => changed.has(id))
-    await queueFindingHistory(db, tx, root, { packages: matchedBefore }, clock())
+    await queueFindingHistory(db, tx, root, 'package', matchedBefore, clock())
     await tx
       .updateTable('packages')
       .set({ matched_ms: clock() })

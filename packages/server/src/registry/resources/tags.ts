@@ -163,7 +163,7 @@ export async function writeTag(
     await insertResource(db, tx, 'tags', row)
     await queueSignedImages(db, tx, repo, { tags: [name] })
     await recordDigest(tx, { uid: row.uid, since_ms: now, digest: row.digest, actor })
-    await queueFindingHistory(db, tx, row.root, { tags: [row.uid] }, now)
+    await queueFindingHistory(db, tx, row.root, 'tag', [row.uid], now)
     return { row, unchanged: false }
   }
   if (
@@ -181,7 +181,7 @@ export async function writeTag(
   if (isMoved) {
     const { digest, updated_ms } = changed
     await recordDigest(tx, { uid: current.uid, since_ms: updated_ms, digest, actor })
-    await queueFindingHistory(db, tx, current.root, { tags: [current.uid] }, updated_ms)
+    await queueFindingHistory(db, tx, current.root, 'tag', [current.uid], updated_ms)
     await touchManifest(tx, repo, current.digest, clock())
     await queueSignedImages(db, tx, repo, { tags: [name] })
   }

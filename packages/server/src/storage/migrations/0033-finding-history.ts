@@ -17,25 +17,26 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addPrimaryKeyConstraint('tag_findings_pk', ['root', 'tag', 'time_ms'])
     .execute()
 
-  await create('finding_history_changes', ['subject'], ['due_ms', 'revision'])
-    .addPrimaryKeyConstraint('finding_history_changes_pk', ['root', 'subject'])
+  await create('finding_history_changes', ['kind', 'subject'], ['changed_ms', 'revision'])
+    .addPrimaryKeyConstraint('finding_history_changes_pk', ['root', 'kind', 'subject'])
     .execute()
   await db.schema
-    .createIndex('finding_history_changes_due')
+    .createIndex('finding_history_changes_by_time')
     .on('finding_history_changes')
-    .columns(['due_ms'])
+    .columns(['kind', 'changed_ms'])
     .execute()
   const tables = db as Kysely<Tables>
   await tables
     .insertInto('finding_history_changes')
-    .columns(['root', 'subject', 'due_ms', 'revision'])
+    .columns(['root', 'kind', 'subject', 'changed_ms', 'revision'])
     .expression((from) =>
       from
         .selectFrom('tags')
         .select([
           'root',
-          sql<string>`'tag ' || uid`.as('subject'),
-          sql.lit(0).as('due_ms'),
+          sql.lit('tag' as const).as('kind'),
+          'uid as subject',
+          sql.lit(0).as('changed_ms'),
           sql.lit(1).as('revision'),
         ]),
     )

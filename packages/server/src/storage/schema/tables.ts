@@ -748,9 +748,11 @@ export interface TagFindingsRow extends SeverityColumns {
 /** Something whose findings may have changed: the history of what has them is continued. */
 export interface FindingHistoryChangeRow {
   root: string
-  /** `image 1` and `package 1`: the id of contents and of a package. `tag UID`. */
+  kind: 'image' | 'package' | 'tag'
+  /** The `id` of contents or of a package; the uid of a tag. */
   subject: string
-  due_ms: number
+  /** Time of the first change. */
+  changed_ms: number
   /** Number of changes. */
   revision: number
 }
