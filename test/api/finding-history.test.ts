@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FindingSummariesService } from '@berth/contract/gen/berth/vulnerabilities/v1/finding_summaries_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import {
+  type ApiFixture,
   assertError,
   invalidFieldError,
   onEveryDatabase,
@@ -30,34 +32,36 @@ const critical = { severity: [{ type: 'CVSS_V3', score: CRITICAL }] }
 const shown = ({ contentsState, critical, high, medium, low, none, unknown }: Json) =>
   `${contentsState} ${[critical, high, medium, low, none, unknown].join(' ')}`
 
+const prepare = async (cast: ApiFixture) => {
+  const fixture = await setUp(cast)
+  const { owner, name, viewer } = fixture
+  const push = async (version: string, tag = 'v1') =>
+    pushImage(owner, name, await imageWith({}, { 'left-pad': version }), tag)
+  const address = (repo: string, query = 'tag=v1') =>
+    `vulnerabilities/findingSummaries/${repo}:history?${query}`
+  const history = async (repo: string, query?: string): Promise<Json> => {
+    const { status, body, text } = await read(viewer.api, address(repo, query))
+    assert.equal(status, 200, text)
+    return body
+  }
+  const entries = async (repo: string, query?: string): Promise<Json[]> =>
+    (await history(repo, query)).tagFindingHistoryEntries
+  /** Waits for the numbers of the latest entry. */
+  const latest = (repo: string, numbers: string, query?: string) =>
+    until(
+      () => entries(repo, query),
+      ([last]) => last !== undefined && shown(last) === numbers,
+    )
+  return { ...fixture, push, address, history, entries, latest }
+}
+
 onEveryDatabase(
   'history of findings',
   (cast) => {
-    const prepare = async () => {
-      const fixture = await setUp(cast())
-      const { owner, name, viewer } = fixture
-      const push = async (version: string, tag = 'v1') =>
-        pushImage(owner, name, await imageWith({}, { 'left-pad': version }), tag)
-      const address = (repo: string, query = 'tag=v1') =>
-        `vulnerabilities/findingSummaries/${repo}:history?${query}`
-      const history = async (repo: string, query?: string): Promise<Json> => {
-        const { status, body, text } = await read(viewer.api, address(repo, query))
-        assert.equal(status, 200, text)
-        return body
-      }
-      const entries = async (repo: string, query?: string): Promise<Json[]> =>
-        (await history(repo, query)).tagFindingHistoryEntries
-      /** Waits for the numbers of the latest entry. */
-      const latest = (repo: string, numbers: string, query?: string) =>
-        until(
-          () => entries(repo, query),
-          ([last]) => last !== undefined && shown(last) === numbers,
-        )
-      return { ...fixture, push, address, history, entries, latest }
-    }
-
     test('moves, advisories and statements each add an entry, and nothing else does', async () => {
-      const { importAll, owner, name, repoUid, push, latest, history, matched, viewer } = await prepare()
+      const { importAll, owner, name, repoUid, push, latest, history, matched, viewer } = await prepare(
+        cast(),
+      )
       await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
       const first = await push('1.0.0')
       const repo = await repoUid()
@@ -112,7 +116,7 @@ onEveryDatabase(
     })
 
     test('an index counts each finding once, and what is not an image has no numbers', async () => {
-      const { importAll, owner, name, repoUid, latest } = await prepare()
+      const { importAll, owner, name, repoUid, latest } = await prepare(cast())
       await importAll(npm('CVE-2024-0001', 'a', '2.0.0', critical), npm('CVE-2024-0002', 'b', '2.0.0'))
       const images = [
         await pushImage(owner, name, await imageWith({}, { a: '1.0.0' })),
@@ -135,7 +139,7 @@ onEveryDatabase(
 
     test('entries come in pages; a deleted tag has none, and neither has its successor', async () => {
       const { importAll, owner, name, repoUid, push, latest, history, entries, address, viewer } =
-        await prepare()
+        await prepare(cast())
       await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
       const repo = await (async () => {
         await push('1.0.0')
@@ -172,7 +176,7 @@ onEveryDatabase(
     })
 
     test('of an old day, the last entry is kept', async () => {
-      const { importAll, repoUid, push, latest } = await prepare()
+      const { importAll, repoUid, push, latest } = await prepare(cast())
       const { kysely } = cast().berth.berth.installation.store.db
       await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
       await push('1.0.0')
@@ -199,7 +203,7 @@ onEveryDatabase(
     })
 
     test('the history is deleted with the image of the tag, before its repo and groups can be', async () => {
-      const { importAll, owner, name, repoUid, push, latest, organization, root } = await prepare()
+      const { importAll, owner, name, repoUid, push, latest, organization, root } = await prepare(cast())
       await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
       const { digest } = await push('1.0.0')
       const repo = await repoUid()
@@ -215,7 +219,7 @@ onEveryDatabase(
     })
 
     test('reads need both capabilities, and invalid values are named', async () => {
-      const { repoUid, push, address, viewer, organization, root } = await prepare()
+      const { repoUid, push, address, viewer, organization, root } = await prepare(cast())
       await push('1.0.0')
       const repo = await repoUid()
       const outsider = await organization.member('advisories.admin')
@@ -234,4 +238,23 @@ onEveryDatabase(
     })
   },
   { findingsPollMs: 10, findingHistoryDelayMs: 0, contents: { pollMs: 10 } },
+)
+
+onEveryDatabase(
+  'delay of the history of findings',
+  (cast) => {
+    test('changes of a tag in a short time are one entry', async () => {
+      const { importAll, repoUid, push, latest, entries, matched } = await prepare(cast())
+      await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
+      await push('2.0.0')
+      const repo = await repoUid()
+      await matched(repo, 'tag=v1')
+      await push('1.0.0')
+      await matched(repo, 'tag=v1')
+      assert.deepEqual(await entries(repo), [])
+      cast().berth.advance(limits.findingHistoryDelayMs)
+      assert.equal((await latest(repo, 'read 1 0 0 0 0 0')).length, 1)
+    })
+  },
+  { findingsPollMs: 10, contents: { pollMs: 10 } },
 )
