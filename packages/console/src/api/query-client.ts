@@ -1,9 +1,22 @@
 import { BerthError } from '@berth/client'
-import { type Query, QueryClient } from '@tanstack/react-query'
+import { notifyManager, type Query, QueryClient } from '@tanstack/react-query'
 
 const FRESH_MS = 5000
 /** How often a visible page asks for changes. */
 const CURRENT_MS = 30_000
+
+/** Responses within this time are shown together. */
+const FRAME_MS = 16
+
+const notifications: (() => void)[] = []
+
+// Each rendering of a table or a tree costs more than a frame on a slow processor, and a page starts with five to ten responses.
+notifyManager.setScheduler((notify) => {
+  if (notifications.push(notify) > 1) return
+  setTimeout(() => {
+    for (const one of notifications.splice(0)) one()
+  }, FRAME_MS)
+})
 
 export const queryClient = new QueryClient({
   defaultOptions: {
