@@ -31,6 +31,9 @@ import { requirePageSize } from './findings.ts'
 /** Every result of a page counts the vulnerabilities of images. */
 const PAGE_SIZE = 20
 const PAGE_SIZE_MAX = limits.findingSummariesMax
+const summariesSize = (requested: number): number =>
+  requested === 0 ? PAGE_SIZE : Math.min(requested, PAGE_SIZE_MAX)
+
 /** Findings of one vulnerability that a tag lists. */
 const TAG_FINDINGS_MAX = 20
 
@@ -52,10 +55,12 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
     { pageSize, pageToken }: PageRequest,
     filter: string,
     {
+      sizeOf = summariesSize,
       read,
       keyOf,
       toMessage,
     }: {
+      readonly sizeOf?: (requested: number) => number
       readonly read: (page: { after: string; size: number }) => Promise<readonly Row[]>
       readonly keyOf: (row: Row) => string
       readonly toMessage: (row: Row) => Promise<Message>
@@ -65,7 +70,7 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
     const { scope } = requireScope(call)
     const listKey = JSON.stringify([...callerBinding(call), scope, filter])
     const [after = ''] = (readCursor(pageTokens, pageToken, listKey)?.after ?? []) as readonly string[]
-    const size = pageSize === 0 ? PAGE_SIZE : Math.min(pageSize, PAGE_SIZE_MAX)
+    const size = sizeOf(pageSize)
     const rows = await read({ after, size: size + 1 })
     const items: Message[] = []
     for (const row of rows.slice(0, size)) items.push(await toMessage(row))
@@ -151,25 +156,25 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
 
     async listTagFindingHistory(request, call) {
       const { scope: repo } = requireScope(call)
-      const { tag: name, pageSize, pageToken } = request
-      requirePageSize(pageSize)
+      const { tag: name } = request
       if (name === '') throw invalidArgument('tag', 'must be set')
       requireValid(checkLine(name, 'tag'))
       await requireRepo(db, repo)
       const tag = await findUid(db, 'tags', { root: rootOf(repo), parent: repo, name })
       if (tag === undefined) throw notFound(TAG_TYPE, `${repo}:${name}`)
-      const listKey = JSON.stringify([...callerBinding(call), repo, tag, 'history'])
-      const [beforeMs = Number.MAX_SAFE_INTEGER] = (readCursor(pageTokens, pageToken, listKey)?.after ??
-        []) as readonly number[]
-      const size = effectivePageSize(pageSize)
-      const rows = await readTagFindings(db, tag, { beforeMs, size: size + 1 })
-      const last = rows[size - 1]
+      const { items, nextPageToken } = await page(call, request, JSON.stringify(['history', tag]), {
+        sizeOf: effectivePageSize,
+        read: ({ after, size }) =>
+          readTagFindings(db, tag, {
+            beforeMs: after === '' ? Number.MAX_SAFE_INTEGER : Number(after),
+            size,
+          }),
+        keyOf: ({ time_ms }) => String(time_ms),
+        toMessage: async (row) => toHistoryEntry(row),
+      })
       return create(ListTagFindingHistoryResponseSchema, {
-        tagFindingHistoryEntries: rows.slice(0, size).map(toHistoryEntry),
-        nextPageToken:
-          rows.length <= size || last === undefined
-            ? ''
-            : pageTokens.issue({ after: [Number(last.time_ms)], skip: 0, skipped: 0 }, listKey),
+        tagFindingHistoryEntries: items,
+        nextPageToken,
         totalCount: BigInt(await countTagFindings(db, tag)),
       })
     },
