@@ -1,6 +1,5 @@
 import { incrementRows } from '../../storage/bulk-rows.ts'
 import type { Db, Tx } from '../../storage/db.ts'
-import type { FindingHistoryChangeRow } from '../../storage/schema/tables.ts'
 
 /**
  * What may have other vulnerabilities than before. The transaction of the change queues it, and a job of the room `findings` continues the
@@ -8,7 +7,7 @@ import type { FindingHistoryChangeRow } from '../../storage/schema/tables.ts'
  */
 
 /** `image`: `id` of the contents of a manifest; `package`: `id` of a package; `tag`: uid. */
-export type FindingHistoryKind = FindingHistoryChangeRow['kind']
+export type FindingHistoryKind = 'image' | 'package' | 'tag'
 
 /** Queues subjects of an organization. What is queued already keeps its time. */
 export async function queueFindingHistory(

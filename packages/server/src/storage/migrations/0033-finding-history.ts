@@ -34,7 +34,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
         .selectFrom('tags')
         .select([
           'root',
-          sql.lit('tag' as const).as('kind'),
+          sql.lit('tag').as('kind'),
           'uid as subject',
           sql.lit(0).as('changed_ms'),
           sql.lit(1).as('revision'),

@@ -748,7 +748,8 @@ export interface TagFindingsRow extends SeverityColumns {
 /** Something whose findings may have changed: the history of what has them is continued. */
 export interface FindingHistoryChangeRow {
   root: string
-  kind: 'image' | 'package' | 'tag'
+  /** `image`, `package` or `tag`. */
+  kind: string
   /** The `id` of contents or of a package; the uid of a tag. */
   subject: string
   /** Time of the first change. */
