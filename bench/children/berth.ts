@@ -68,7 +68,6 @@ serveParent(
     /** Refresh tokens of so many sessions of the identity. */
     refreshTokens: (count: number) =>
       Promise.all(Array.from({ length: count }, async () => (await newClient()).refreshToken ?? '')),
-    /** Packages and changes of advisories that are to be matched. */
     /** How many changes the history of findings waits for. */
     async historyChanges() {
       const { rows } = await sql<{ n: number }>`select count(*) as n from finding_history_changes`.execute(
@@ -76,6 +75,7 @@ serveParent(
       )
       return Number(rows[0]?.n)
     },
+    /** Packages and changes of advisories that are to be matched. */
     async unmatched() {
       const { rows } = await sql<{
         n: number
