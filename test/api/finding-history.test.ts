@@ -58,7 +58,7 @@ const prepare = async (cast: ApiFixture) => {
 onEveryDatabase(
   'history of findings',
   (cast) => {
-    test('moves, advisories and statements each add an entry, and nothing else does', async () => {
+    test('moves, advisories and VEX documents each add an entry, and nothing else does', async () => {
       const { importAll, owner, name, repoUid, push, latest, history, viewer } = await prepare(cast())
       await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
       const first = await push('1.0.0')
@@ -139,10 +139,8 @@ onEveryDatabase(
       const { importAll, owner, name, repoUid, push, latest, history, entries, address, viewer } =
         await prepare(cast())
       await importAll(npm('CVE-2024-0001', 'left-pad', '2.0.0', critical))
-      const repo = await (async () => {
-        await push('1.0.0')
-        return repoUid()
-      })()
+      await push('1.0.0')
+      const repo = await repoUid()
       await latest(repo, 'read 1 0 0 0 0 0')
       await push('2.0.0')
       await latest(repo, 'read 0 0 0 0 0 0')

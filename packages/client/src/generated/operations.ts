@@ -1272,8 +1272,8 @@ export interface Services {
     allTagFindingSummaries(request?: Omit<types.ListTagFindingSummariesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.TagFindingSummary, void>
     /**
      * Lists how many findings the image of a tag had over time, latest first: each entry applies until the next
-     * one. An entry is added within seconds when the tag moves, or when advisories or statements change its
-     * findings. Of a day more than 7 days ago, only the last entry is kept; entries of more than 400 days ago, and
+     * one. An entry is added about 10 seconds after the tag moved, or after advisories or VEX documents changed
+     * its findings. Of a day more than 7 days ago, only the last entry is kept; entries of more than 400 days ago, and
      * all but the latest 1000, are deleted. Fails with NOT_FOUND if the repo or the tag does not exist.
      */
     listTagFindingHistory(request?: types.ListTagFindingHistoryRequest, options?: CallOptions): Reply<types.ListTagFindingHistoryResponse>

@@ -3,7 +3,6 @@ import {
   type FindingHistoryKind,
   queueFindingHistory,
 } from '../../registry/manifests/finding-history-changes.ts'
-import type { Tracer } from '../../runtime/tracer.ts'
 import { deleteRows } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction } from '../../storage/db.ts'
 import type { JobKind, JobLease } from '../../storage/jobs/job-leases.ts'
@@ -11,6 +10,7 @@ import type { JobScheduler } from '../../storage/jobs/job-scheduler.ts'
 import { startQueueJob } from '../../storage/jobs/queue-job.ts'
 import type { FindingHistoryChangeRow } from '../../storage/schema/tables.ts'
 import { runLongText, runText, sqlText } from '../../storage/sql-text.ts'
+import type { FindingJobOptions } from '../finding-job.ts'
 import { recordTagFindings } from './tag-findings.ts'
 
 /**
@@ -20,15 +20,9 @@ import { recordTagFindings } from './tag-findings.ts'
 
 export const findingHistoryJob: JobKind = { name: 'finding-history' }
 
-export interface FindingHistoryJobOptions {
-  readonly db: Db
-  readonly clock: () => number
-  readonly pollMs?: number | undefined
+export interface FindingHistoryJobOptions extends FindingJobOptions {
   /** From a change of a tag to its count. */
   readonly delayMs?: number | undefined
-  readonly leaseMs?: number | undefined
-  readonly tracer?: Tracer | undefined
-  readonly onRun: (outcome: 'succeeded' | 'failed', error?: unknown) => void
 }
 
 export function startFindingHistoryJob(options: FindingHistoryJobOptions): JobScheduler {
@@ -70,9 +64,9 @@ async function runHistory(options: FindingHistoryJobOptions, lease: JobLease): P
     const images = await readChanges(db, 'image', startMs)
     const packages = await readChanges(db, 'package', startMs)
     for (const [root, its] of Map.groupBy(images, (row) => row.root))
-      await queueTagsOfImages(db, lease, root, numbersOf(its), startMs)
+      await queueTagsOfImages(db, lease, root, subjectsOf(its).map(Number), startMs)
     for (const [root, its] of Map.groupBy(packages, (row) => row.root))
-      await queueTagsOfPackages(db, lease, root, numbersOf(its), startMs)
+      await queueTagsOfPackages(db, lease, root, subjectsOf(its).map(Number), startMs)
     const tags = await readChanges(db, 'tag', startMs - delayMs)
     const waiting = await recordTags(options, lease, tags)
     const done = [...images, ...packages, ...tags]
@@ -83,20 +77,13 @@ async function runHistory(options: FindingHistoryJobOptions, lease: JobLease): P
       await deleteRows(db, tx, 'finding_history_changes', done)
       // Later than the start: this run ends.
       for (const [root, its] of Map.groupBy(waiting, (row) => row.root))
-        await queueFindingHistory(
-          db,
-          tx,
-          root,
-          'tag',
-          its.map(({ subject }) => subject),
-          startMs + 1,
-        )
+        await queueFindingHistory(db, tx, root, 'tag', subjectsOf(its), startMs + 1)
     })
   }
 }
 
-const numbersOf = (changes: readonly FindingHistoryChangeRow[]): number[] =>
-  changes.map(({ subject }) => Number(subject))
+const subjectsOf = (changes: readonly FindingHistoryChangeRow[]): string[] =>
+  changes.map(({ subject }) => subject)
 
 /** Records what tags have. Returns those whose packages are not matched yet. */
 async function recordTags(
@@ -156,15 +143,9 @@ async function queueTagsOfImages(
     and r.root = ${sql.bind(root)} and r.repo = c.repo and r.digest = c.digest and r.kind = 'manifest'`
   const rows = await runLongText<{ readonly uid: string }>(db, text, sql)
   if (rows.length === 0) return
+  const tags = rows.map(({ uid }) => uid)
   await inTransaction(db, async (tx) => {
     await lease.renew(tx)
-    await queueFindingHistory(
-      db,
-      tx,
-      root,
-      'tag',
-      rows.map(({ uid }) => uid),
-      changedMs,
-    )
+    await queueFindingHistory(db, tx, root, 'tag', tags, changedMs)
   })
 }
