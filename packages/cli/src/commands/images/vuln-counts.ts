@@ -8,6 +8,7 @@ import { listCommand } from '../../invocation/list-command.ts'
 import { parentFilterOption } from '../../invocation/options.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import type { ResourceNames } from '../../invocation/resource-names.ts'
+import { parentUid } from '../../invocation/resource-uids.ts'
 import { idColumn } from '../../output/columns.ts'
 import { enumName } from '../../output/enum-names.ts'
 import type { Column, View } from '../../output/output.ts'
@@ -174,6 +175,6 @@ export const vulnsHistoryCommand = listCommand<TagFindingHistoryEntry>({
   async *items(invocation) {
     const client = await invocation.client()
     const { uid, name: tag } = await findTag(invocation, invocation.argument(0))
-    yield* client.findingSummaries.allTagFindingHistory({ uid: uid.slice(0, uid.lastIndexOf('/')), tag })
+    yield* client.findingSummaries.allTagFindingHistory({ uid: parentUid(uid), tag })
   },
 })
