@@ -10,7 +10,6 @@ import { Problem } from '../../components/problem.tsx'
 import { formatNumber } from '../../components/quantity.tsx'
 import { FindingHistory } from '../contents/finding-history.tsx'
 import type { RepoTabProps } from './repo.tsx'
-import '../../styles/pages/settings.css'
 
 const DAYS = 90
 
