@@ -17,6 +17,7 @@ const LONG_TASK_US = 50_000
 /** For how long the trace goes on after the heading. */
 const SETTLE_MS = 700
 const US_PER_MS = 1000
+/** The mark of the time at which the page has its heading. */
 const SHOWN = 'heading shown'
 /** The mark that relates the clock of the trace to that of the page. */
 const CLOCK = 'clock of the page'
@@ -31,7 +32,7 @@ interface TraceEvent {
 }
 
 /**
- * Marks the time at which the page has its heading.
+ * Marks the time at which the page has its heading, in the page.
  *
  * Playwright's own way to wait compiles a large script in the page, which takes as long as a small page.
  */
@@ -71,10 +72,10 @@ export async function measurePageLoad(
   await page.goto(url)
   const read = async (expression: string): Promise<number | undefined> =>
     (await session.send('Runtime.evaluate', { expression, returnByValue: true })).result.value
-  const shown = `performance.getEntriesByName('${SHOWN}')[0]?.startTime`
-  await eventually(async () => (await read(shown)) !== undefined)
+  const shownTime = `performance.getEntriesByName('${SHOWN}')[0]?.startTime`
+  await eventually(async () => (await read(shownTime)) !== undefined)
   await page.waitForTimeout(SETTLE_MS)
-  const shownMs = (await read(shown)) ?? 0
+  const shownMs = (await read(shownTime)) ?? 0
   const paintMs = (await read("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")) ?? 0
   const clockMs = (await read(`performance.mark('${CLOCK}').startTime`)) ?? 0
   page.off('requestfinished', onFinished)
