@@ -1,3 +1,4 @@
+import { DAY_MS } from '../durations.ts'
 /** What a chart shows. */
 
 /** Colors with a meaning: severities. Other series have the colors of their positions. */
@@ -54,8 +55,6 @@ const formats = {
 export const formatOfPeriod = ({ period = 'day' }: ChartData) => formats[period]
 
 export const timeOf = (date: string): Date => new Date(`${date}T00:00:00Z`)
-
-const DAY_MS = 24 * 60 * 60 * 1000
 
 /** The days from a date until today, in UTC. */
 export function datesFrom(date: string): string[] {

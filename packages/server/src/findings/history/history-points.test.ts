@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { limits } from '../../config/limits.ts'
+import { DAY_MS as DAY, limits } from '../../config/limits.ts'
 import { expiredPoints } from './history-points.ts'
 
 const HOUR = 60 * 60 * 1000
-const DAY = 24 * HOUR
 const NOW = Date.UTC(2026, 10, 26, 12)
 
 const cases: { name: string; times: number[]; expired: number[] }[] = [

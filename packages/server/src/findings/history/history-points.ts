@@ -1,8 +1,6 @@
-import { limits } from '../../config/limits.ts'
+import { DAY_MS, limits } from '../../config/limits.ts'
 
 /** Which points the history of a tag keeps. */
-
-const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
  * Returns the points to delete, of the times of all points, the latest first: older ones than the history is long, all but the last one of

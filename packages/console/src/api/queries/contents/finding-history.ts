@@ -1,5 +1,6 @@
 import type { TagFindingHistoryEntry } from '@berth/client'
 import { queryOptions } from '@tanstack/react-query'
+import { DAY_MS } from '../../../durations.ts'
 import { api } from '../../client.ts'
 import { PAGE_SIZE_MAX } from '../pages.ts'
 
@@ -18,5 +19,3 @@ export const findingHistoryQuery = (repo: string, tag: string, days: number) =>
       return entries
     },
   })
-
-const DAY_MS = 24 * 60 * 60 * 1000
