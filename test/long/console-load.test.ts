@@ -46,6 +46,7 @@ consoleSuite('loading pages of the console', (cast) => {
       )
       assert.ok(middle.requests <= REQUESTS_MAX, `${path}: ${middle.requests} requests`)
       assert.ok(middle.bytes <= BYTES_MAX, `${path}: ${middle.bytes} bytes`)
+      assert.deepEqual(middle.repeated, [], path)
     }
   })
 })

@@ -10,11 +10,10 @@ import 'virtual:tokens.css'
 import './styles/console.css'
 
 applyColorScheme(storedColorScheme())
-// Before the first rendering, which takes longer than the requests that this starts.
-void router.load()
-
 const root = document.getElementById('root')
 if (root === null) throw new Error('the page has no element #root')
+// The page is rendered when its code is there: React shows what replaces a fallback 300 ms after it at the earliest.
+await router.load()
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>

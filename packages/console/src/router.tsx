@@ -1,121 +1,122 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { type AddressState, readAddressState, writeAddressState } from './address-state.ts'
-import { ancestorsQuery, folderQuery, foldersQuery, whoAmI } from './api/queries/groups.ts'
+import { ancestorsQuery, folderQuery, foldersQuery, organizationOf, whoAmI } from './api/queries/groups.ts'
+import { ancestorNamesQuery } from './api/queries/paths.ts'
 import { visibilityQuery } from './api/queries/registry/policies.ts'
 import { repoQuery } from './api/queries/registry/repos.ts'
 import { queryClient } from './api/query-client.ts'
 import { PartFailure } from './components/lazy-part.tsx'
 import { Frame } from './frame/frame.tsx'
 import { NotFound } from './pages/not-found.tsx'
-import { uidIn } from './uid.ts'
+import { ancestorsOf, uidIn } from './uid.ts'
 
 /**
  * The pages by their addresses. Resources are addressed by uid, which renaming does not change; what a page shows of them (tab, filters,
- * order) is in the query of the address. A loader starts the first requests of a page while its code is loaded; the page shows what
- * became of them.
+ * order) is in the query of the address. A loader starts the first requests of a page while its code is loaded, and the page is rendered
+ * when they are there: each rendering of a frame, a tree and a table costs a slow processor more than a request.
  */
+
+/** For how long a page waits for its first data: one that is rendered with them is ready earlier than one that is rendered twice. */
+const WAIT_MS = 200
+
+const briefly = async (requests: readonly Promise<unknown>[]) => {
+  await Promise.race([Promise.allSettled(requests), new Promise((resolve) => setTimeout(resolve, WAIT_MS))])
+}
 
 const root = createRootRoute({
   component: Frame,
   notFoundComponent: NotFound,
   validateSearch: (search: Record<string, unknown>) => search as AddressState,
-  loader: () => {
-    void queryClient.prefetchQuery(whoAmI)
-    void queryClient.prefetchInfiniteQuery(foldersQuery('/'))
-  },
+  loader: () =>
+    briefly([queryClient.prefetchQuery(whoAmI), queryClient.prefetchInfiniteQuery(foldersQuery('/'))]),
 })
 
-const route = <Path extends string>(
+type Preload = (uid: string, state: AddressState) => readonly Promise<unknown>[]
+
+interface PageModule {
+  /** Loads what else the page shows first. */
+  readonly preload?: Preload
+  readonly [component: string]: unknown
+}
+
+/** `prefetch`: requests that need not wait for the code of the page. */
+const route = <Path extends string, Module extends PageModule>(
   path: Path,
-  component: ReturnType<typeof lazyRouteComponent>,
-  prefetch?: (uid: string, state: AddressState) => void,
+  load: () => Promise<Module>,
+  component: keyof Module & string,
+  prefetch?: Preload,
 ) =>
   createRoute({
     getParentRoute: () => root,
     path,
-    component,
+    component: lazyRouteComponent(load, component),
     loader: ({ params, location }: { params: { _splat?: string }; location: { search: AddressState } }) => {
       const uid = uidIn(params._splat ?? '')
-      if (uid === '') return
-      void queryClient.prefetchQuery(ancestorsQuery(uid))
-      prefetch?.(uid, location.search)
+      const preload = async () => {
+        const page = await load()
+        await Promise.allSettled(page.preload?.(uid, location.search) ?? [])
+      }
+      return briefly([
+        ...(uid === '' ? [] : [...frameQueries(uid), ...(prefetch?.(uid, location.search) ?? [])]),
+        preload(),
+      ])
     },
   })
 
-const routes = root.addChildren([
-  route(
-    '/',
-    lazyRouteComponent(() => import('./pages/home.tsx'), 'HomePage'),
+/** What the frame and the breadcrumbs show around a page. */
+const frameQueries: (uid: string) => readonly Promise<void>[] = (uid) => [
+  queryClient.prefetchQuery(ancestorsQuery(uid)),
+  queryClient.prefetchQuery(ancestorNamesQuery(uid)),
+  // The tree is open down to the page.
+  ...[...new Set([organizationOf(uid), ...ancestorsOf(uid)])].map((folder) =>
+    queryClient.prefetchInfiniteQuery(foldersQuery(folder)),
   ),
+]
+
+const routes = root.addChildren([
+  route('/', () => import('./pages/home.tsx'), 'HomePage'),
   route(
     '/folders/$',
-    lazyRouteComponent(() => import('./pages/folder/folder.tsx'), 'FolderPage'),
-    (uid, { tab }) => {
-      void queryClient.prefetchQuery(folderQuery(uid))
-      if (tab === undefined) void queryClient.prefetchInfiniteQuery(foldersQuery(uid))
-    },
+    () => import('./pages/folder/folder.tsx'),
+    'FolderPage',
+    (uid, { tab }) => [
+      queryClient.prefetchQuery(folderQuery(uid)),
+      ...(tab === undefined ? [queryClient.prefetchInfiniteQuery(foldersQuery(uid))] : []),
+    ],
   ),
   route(
     '/repos/$',
-    lazyRouteComponent(() => import('./pages/repo/repo.tsx'), 'RepoPage'),
-    (uid) => {
-      void queryClient.prefetchQuery(repoQuery(uid))
-      void queryClient.prefetchQuery(visibilityQuery(uid))
-    },
+    () => import('./pages/repo/repo.tsx'),
+    'RepoPage',
+    (uid) => [queryClient.prefetchQuery(repoQuery(uid)), queryClient.prefetchQuery(visibilityQuery(uid))],
   ),
-  route(
-    '/tags/$',
-    lazyRouteComponent(() => import('./pages/tags/tag.tsx'), 'TagPage'),
-  ),
-  route(
-    '/manifests/$',
-    lazyRouteComponent(() => import('./pages/manifests/manifest.tsx'), 'ManifestPage'),
-  ),
-  route(
-    '/compare/$',
-    lazyRouteComponent(() => import('./pages/compare/compare.tsx'), 'ComparePage'),
-  ),
-  route(
-    '/identities/$',
-    lazyRouteComponent(() => import('./pages/identities/identity.tsx'), 'IdentityPage'),
-  ),
+  route('/tags/$', () => import('./pages/tags/tag.tsx'), 'TagPage'),
+  route('/manifests/$', () => import('./pages/manifests/manifest.tsx'), 'ManifestPage'),
+  route('/compare/$', () => import('./pages/compare/compare.tsx'), 'ComparePage'),
+  route('/identities/$', () => import('./pages/identities/identity.tsx'), 'IdentityPage'),
   route(
     '/create-identity/$',
-    lazyRouteComponent(() => import('./pages/create-identity/create-identity.tsx'), 'CreateIdentityPage'),
+    () => import('./pages/create-identity/create-identity.tsx'),
+    'CreateIdentityPage',
   ),
-  route(
-    '/roles/$',
-    lazyRouteComponent(() => import('./pages/roles/role.tsx'), 'RolePage'),
-  ),
-  route(
-    '/access/$',
-    lazyRouteComponent(() => import('./pages/access/access.tsx'), 'AccessPage'),
-  ),
+  route('/roles/$', () => import('./pages/roles/role.tsx'), 'RolePage'),
+  route('/access/$', () => import('./pages/access/access.tsx'), 'AccessPage'),
   route(
     // The slash: without it, the router takes it for an advisory without a uid.
     '/advisories/',
-    lazyRouteComponent(() => import('./pages/advisories/advisories.tsx'), 'AdvisoriesPage'),
+    () => import('./pages/advisories/advisories.tsx'),
+    'AdvisoriesPage',
   ),
-  route(
-    '/advisories/$',
-    lazyRouteComponent(() => import('./pages/advisories/advisory.tsx'), 'AdvisoryPage'),
-  ),
-  route(
-    '/advisory-feeds/$',
-    lazyRouteComponent(() => import('./pages/advisory-feeds/advisory-feed.tsx'), 'AdvisoryFeedPage'),
-  ),
+  route('/advisories/$', () => import('./pages/advisories/advisory.tsx'), 'AdvisoryPage'),
+  route('/advisory-feeds/$', () => import('./pages/advisory-feeds/advisory-feed.tsx'), 'AdvisoryFeedPage'),
   route(
     '/settings/$',
-    lazyRouteComponent(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
+    () => import('./pages/settings/settings.tsx'),
+    'SettingsPage',
+    (uid) => [queryClient.prefetchQuery(folderQuery(uid))],
   ),
-  route(
-    '/audit',
-    lazyRouteComponent(() => import('./pages/audit/audit.tsx'), 'AuditPage'),
-  ),
-  route(
-    '/operator',
-    lazyRouteComponent(() => import('./pages/operator/operator.tsx'), 'OperatorPage'),
-  ),
+  route('/audit', () => import('./pages/audit/audit.tsx'), 'AuditPage'),
+  route('/operator', () => import('./pages/operator/operator.tsx'), 'OperatorPage'),
 ])
 
 export const router = createRouter({

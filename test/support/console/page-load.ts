@@ -4,6 +4,8 @@ import { eventually } from '../database/database-outage.ts'
 /** How long a page takes to load, from the trace that Chromium records. */
 export interface PageLoad {
   readonly requests: number
+  /** Addresses that scripts requested again. */
+  readonly repeated: readonly string[]
   /** Bytes that came over the network, headers included. */
   readonly bytes: number
   /** First contentful paint. */
@@ -88,6 +90,10 @@ export async function measurePageLoad(
   const sizes = await Promise.all(finished.map((request) => request.sizes()))
   return {
     requests: finished.length,
+    repeated: finished
+      .filter((request) => request.resourceType() === 'fetch')
+      .map((request) => request.url())
+      .filter((address, at, addresses) => addresses.indexOf(address) !== at),
     bytes: sizes.reduce((sum, size) => sum + size.responseHeadersSize + size.responseBodySize, 0),
     paintMs,
     readyMs: Math.max(paintMs, readyMsOf(trace.traceEvents, shownMs, clockMs)),

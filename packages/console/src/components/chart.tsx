@@ -1,14 +1,16 @@
-import { lazy, type ReactNode, Suspense, useId, useState } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { type ChartData, formatOfPeriod, isLimitNear, seriesClass, timeOf } from './chart-data.ts'
 import { ChartTable } from './chart-table.tsx'
+import { lazyPart } from './lazy-part.tsx'
 import { formatNumber } from './quantity.tsx'
 import '../styles/chart.css'
 
 /** Values by day, as a picture with a table beside it (ADR 43). The library that draws is loaded with the first chart. */
 
-const ChartDrawing = lazy(() =>
-  import('./chart-drawing.tsx').then((module) => ({ default: module.ChartDrawing })),
+const ChartDrawing = lazyPart(
+  async () => (await import('./chart-drawing.tsx')).ChartDrawing,
+  <div className="chart-drawing" role="presentation" />,
 )
 
 interface ChartProps extends ChartData {
@@ -42,9 +44,7 @@ export function Chart({ empty = 'No data yet. Values are recorded daily.', ...da
       ) : (
         <>
           {(series.length > 1 || data.limit !== undefined) && <Legend {...data} />}
-          <Suspense fallback={<div className="chart-drawing" role="presentation" />}>
-            <ChartDrawing {...data} format={format} summary={summaryOf(data, format)} />
-          </Suspense>
+          <ChartDrawing {...data} format={format} summary={summaryOf(data, format)} />
           <ChartTable {...data} format={format} isShown={isTableShown} />
         </>
       )}

@@ -1,13 +1,27 @@
 import { useLocation } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import type { ComponentType, ReactNode } from 'react'
 import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
-import { useAddressState, writeAddressState } from '../address-state.ts'
+import { type AddressState, useAddressState, writeAddressState } from '../address-state.ts'
+import type { LazyPart } from './lazy-part.tsx'
 
 export interface PageTab {
   /** In the address: `?tab=<id>`. The first tab is not in the address. */
   readonly id: string
   readonly title: string
   readonly content: () => ReactNode
+}
+
+/** Tabs with the same props, of which all but the first are loaded when they are opened. */
+export type TabParts<P> = readonly (readonly [
+  id: string,
+  title: string,
+  tab: ComponentType<P> | LazyPart<P>,
+])[]
+
+/** Loads the code of the open tab. */
+export function preloadTab<P>(tabs: TabParts<P>, { tab }: AddressState): readonly Promise<void>[] {
+  const [, , open] = tabs.find(([id]) => id === tab) ?? tabs[0] ?? []
+  return open !== undefined && 'preload' in open ? [open.preload()] : []
 }
 
 /** The tabs of a page. Each is a link, and what it shows is read when it is opened. */

@@ -10,10 +10,15 @@ import { ancestorsOf } from '../uid.ts'
 export function FolderTree({ organization, name }: { readonly organization: string; readonly name: string }) {
   const navigate = useNavigate()
   const { _splat: current } = useParams({ strict: false })
-  const [expanded, setExpanded] = useState<ReadonlySet<string | number>>(new Set([organization]))
+  const above = current === undefined ? [] : ancestorsOf(current)
+  const [expanded, setExpanded] = useState<ReadonlySet<string | number>>(new Set([organization, ...above]))
   // The folder of the page is in view.
   useEffect(() => {
-    if (current !== undefined) setExpanded((before) => new Set([...before, ...ancestorsOf(current)]))
+    if (current === undefined) return
+    setExpanded((before) => {
+      const after = new Set([...before, ...ancestorsOf(current)])
+      return after.size === before.size ? before : after
+    })
   }, [current])
   return (
     <Tree

@@ -12,6 +12,9 @@ export const usageQuery = (uid: string) =>
     queryFn: ({ signal }) => api.usage.getUsage({ uid }, { signal }),
   })
 
+/** The period that trends show first. */
+export const TREND_DAYS = 90
+
 /** The first of the last `days` days, in UTC. */
 const startOf = (days: number): string =>
   new Date(Date.now() - (days - 1) * DAY_MS).toISOString().slice(0, 10)

@@ -4,9 +4,10 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { Button } from 'react-aria-components'
-import { useAddressState } from '../../address-state.ts'
+import { type AddressState, useAddressState } from '../../address-state.ts'
 import { advisoriesQuery, groupPathsQuery } from '../../api/queries/advisories.ts'
 import { parentOf } from '../../api/queries/groups.ts'
+import { queryClient } from '../../api/query-client.ts'
 import { Equivalent } from '../../components/copy.tsx'
 import { FilterBar, FilterChips, SelectFilter, TextFilter } from '../../components/filter-bar.tsx'
 import { type ColumnOf, PageList } from '../../components/page-list.tsx'
@@ -25,6 +26,10 @@ import { FolderFilter } from './folder-filter.tsx'
 import { SeverityBadge } from './severity.tsx'
 import { StateBadge } from './states.tsx'
 import '../../styles/pages/advisories.css'
+
+export const preload = (_uid: string, state: AddressState): readonly Promise<void>[] => [
+  queryClient.prefetchInfiniteQuery(advisoriesQuery(requestOf(state))),
+]
 
 /** Searches the advisories of all folders that the user can see, or of one folder and all folders in it. */
 export function AdvisoriesPage() {

@@ -1,12 +1,16 @@
 import type { Group } from '@berth/client'
 import { useParams } from '@tanstack/react-router'
-import type { ComponentType } from 'react'
+import type { AddressState } from '../../address-state.ts'
 import { folderQuery } from '../../api/queries/groups.ts'
+import { identitiesQuery } from '../../api/queries/iam/identities.ts'
+import { membersQuery } from '../../api/queries/iam/members.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
+import { repoSummariesQuery } from '../../api/queries/registry/manifests.ts'
+import { queryClient } from '../../api/query-client.ts'
 import { Breadcrumbs } from '../../components/breadcrumbs.tsx'
 import { Id } from '../../components/copy.tsx'
 import { lazyPart } from '../../components/lazy-part.tsx'
-import { PageTabs } from '../../components/page-tabs.tsx'
+import { PageTabs, preloadTab, type TabParts } from '../../components/page-tabs.tsx'
 import { ResourcePage } from '../../components/resource-page.tsx'
 import { Title } from '../../components/title.tsx'
 import { Folders } from './folders.tsx'
@@ -27,7 +31,7 @@ export interface FolderTabProps {
 }
 
 /** Tabs other than the first are loaded when they are opened. */
-const tabs: readonly (readonly [id: string, title: string, tab: ComponentType<FolderTabProps>])[] = [
+const tabs: TabParts<FolderTabProps> = [
   ['folders', 'Folders', Folders],
   ['repositories', 'Repositories', lazyPart(async () => (await import('./repositories.tsx')).Repositories)],
   ['people', 'People', lazyPart(async () => (await import('./people.tsx')).People)],
@@ -44,6 +48,23 @@ const tabs: readonly (readonly [id: string, title: string, tab: ComponentType<Fo
   ['audit', 'Audit', lazyPart(async () => (await import('./audit.tsx')).Audit)],
   ['settings', 'Settings', lazyPart(async () => (await import('./settings.tsx')).Settings)],
 ]
+
+/** The lists of tabs without filters. */
+const firstLists: Readonly<Record<string, (uid: string) => Promise<void>>> = {
+  repositories: (uid) =>
+    queryClient.prefetchInfiniteQuery(
+      repoSummariesQuery(uid, { namePrefix: '', isBelow: false, orderBy: 'name' }),
+    ),
+  people: (uid) => queryClient.prefetchInfiniteQuery(membersQuery(uid, { query: '', kind: '', from: '' })),
+  identities: (uid) =>
+    queryClient.prefetchInfiniteQuery(identitiesQuery(uid, { kind: '', name: '', order: 'name' })),
+}
+
+export function preload(uid: string, state: AddressState): readonly Promise<void>[] {
+  const { tab = '', ...filters } = state
+  const list = Object.keys(filters).length === 0 ? firstLists[tab]?.(uid) : undefined
+  return [...preloadTab(tabs, state), ...(list === undefined ? [] : [list])]
+}
 
 function Folder({ folder }: { readonly folder: Versioned<Group> }) {
   const { uid, name, description, status } = folder.value

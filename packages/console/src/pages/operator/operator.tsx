@@ -1,17 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ComponentType } from 'react'
+import type { AddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
 import { whoAmI } from '../../api/queries/groups.ts'
 import { lazyPart } from '../../components/lazy-part.tsx'
 import { NoPermission } from '../../components/no-permission.tsx'
-import { PageTabs } from '../../components/page-tabs.tsx'
+import { PageTabs, preloadTab, type TabParts } from '../../components/page-tabs.tsx'
 import { Title } from '../../components/title.tsx'
 import { Accounts } from './accounts.tsx'
 
 /** The installation as a whole, for operators. */
 
 /** Tabs other than the first are loaded when they are opened. */
-const tabs: readonly (readonly [id: string, title: string, tab: ComponentType])[] = [
+const tabs: TabParts<object> = [
   ['accounts', 'Accounts', Accounts],
   [
     'organizations',
@@ -25,6 +25,9 @@ const tabs: readonly (readonly [id: string, title: string, tab: ComponentType])[
   ['nodes', 'Nodes', lazyPart(async () => (await import('./nodes.tsx')).Nodes)],
   ['check', 'Check', lazyPart(async () => (await import('./check.tsx')).Check)],
 ]
+
+export const preload = (_uid: string, state: AddressState): readonly Promise<void>[] =>
+  preloadTab(tabs, state)
 
 export function OperatorPage() {
   const access = useAccess()

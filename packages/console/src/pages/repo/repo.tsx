@@ -1,17 +1,18 @@
 import type { Repo } from '@berth/client'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import type { ComponentType } from 'react'
+import type { AddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
 import { visibilityQuery } from '../../api/queries/registry/policies.ts'
 import { repoQuery } from '../../api/queries/registry/repos.ts'
 import { everyTag, tagsQuery } from '../../api/queries/registry/tags.ts'
+import { queryClient } from '../../api/query-client.ts'
 import { Badge } from '../../components/badge.tsx'
 import { Breadcrumbs, usePath } from '../../components/breadcrumbs.tsx'
 import { Id } from '../../components/copy.tsx'
 import { lazyPart } from '../../components/lazy-part.tsx'
-import { PageTabs } from '../../components/page-tabs.tsx'
+import { PageTabs, preloadTab, type TabParts } from '../../components/page-tabs.tsx'
 import { ResourcePage } from '../../components/resource-page.tsx'
 import { Title } from '../../components/title.tsx'
 import { Tags } from './tags.tsx'
@@ -35,7 +36,7 @@ export interface RepoTabProps {
 }
 
 /** Tabs other than the first are loaded when they are opened. */
-const tabs: readonly (readonly [id: string, title: string, tab: ComponentType<RepoTabProps>])[] = [
+const tabs: TabParts<RepoTabProps> = [
   ['tags', 'Tags', Tags],
   ['images', 'Images', lazyPart(async () => (await import('./images.tsx')).Images)],
   ['policy', 'Policy', lazyPart(async () => (await import('./policy.tsx')).Policy)],
@@ -47,6 +48,11 @@ const tabs: readonly (readonly [id: string, title: string, tab: ComponentType<Re
   ['activity', 'Activity', lazyPart(async () => (await import('./activity.tsx')).RepoActivity)],
   ['readme', 'README', lazyPart(async () => (await import('./readme-tab.tsx')).ReadmeTab)],
   ['settings', 'Settings', lazyPart(async () => (await import('./settings.tsx')).Settings)],
+]
+
+export const preload = (uid: string, state: AddressState): readonly Promise<void>[] => [
+  ...preloadTab(tabs, state),
+  queryClient.prefetchInfiniteQuery(tagsQuery(uid, everyTag)),
 ]
 
 function Repository({ repo }: { readonly repo: Versioned<Repo> }) {

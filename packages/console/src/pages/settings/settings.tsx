@@ -1,11 +1,13 @@
 import type { Group } from '@berth/client'
 import { Link, useParams } from '@tanstack/react-router'
-import type { ComponentType } from 'react'
+import type { AddressState } from '../../address-state.ts'
 import { folderQuery } from '../../api/queries/groups.ts'
+import { TREND_DAYS, topReposQuery, usageHistoryQuery, usageQuery } from '../../api/queries/organization.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
+import { queryClient } from '../../api/query-client.ts'
 import { Badge } from '../../components/badge.tsx'
 import { lazyPart } from '../../components/lazy-part.tsx'
-import { PageTabs } from '../../components/page-tabs.tsx'
+import { PageTabs, preloadTab, type TabParts } from '../../components/page-tabs.tsx'
 import { ResourcePage } from '../../components/resource-page.tsx'
 import { Title } from '../../components/title.tsx'
 import { NotFound } from '../not-found.tsx'
@@ -27,13 +29,24 @@ export interface SettingsTabProps {
   readonly organization: Versioned<Group>
 }
 
-const tabs: readonly (readonly [id: string, title: string, tab: ComponentType<SettingsTabProps>])[] = [
+const tabs: TabParts<SettingsTabProps> = [
   ['usage', 'Usage', lazyPart(async () => (await import('./usage.tsx')).Usage)],
   ['sign-in', 'Sign-in', lazyPart(async () => (await import('./sign-in.tsx')).SignIn)],
   ['mappings', 'Group mappings', lazyPart(async () => (await import('./mappings.tsx')).Mappings)],
   ['domains', 'Domains', lazyPart(async () => (await import('./domains.tsx')).Domains)],
   ['accounts', 'Cloud accounts', lazyPart(async () => (await import('./accounts.tsx')).Accounts)],
   ['danger', 'Danger zone', lazyPart(async () => (await import('./danger.tsx')).Danger)],
+]
+
+export const preload = (uid: string, state: AddressState): readonly Promise<void>[] => [
+  ...preloadTab(tabs, state),
+  ...(Object.keys(state).length === 0
+    ? [
+        queryClient.prefetchQuery(usageQuery(uid)),
+        queryClient.prefetchQuery(usageHistoryQuery(uid, TREND_DAYS)),
+        queryClient.prefetchQuery(topReposQuery(uid, TREND_DAYS, 'pulls')),
+      ]
+    : []),
 ]
 
 function OrganizationSettings({ organization }: SettingsTabProps) {

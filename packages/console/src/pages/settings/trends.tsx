@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useAddressState } from '../../address-state.ts'
 import { useAccess } from '../../api/access.ts'
-import { topReposQuery, usageHistoryQuery } from '../../api/queries/organization.ts'
+import { TREND_DAYS, topReposQuery, usageHistoryQuery } from '../../api/queries/organization.ts'
 import { Chart } from '../../components/chart.tsx'
 import { SelectField } from '../../components/field.tsx'
 import { NotLoaded } from '../../components/loaded.tsx'
@@ -18,7 +18,7 @@ const periods = [
   { id: '90', name: '90 days' },
   { id: '180', name: '180 days' },
 ]
-const PERIOD = '90'
+const PERIOD = String(TREND_DAYS)
 /** What the history of an organization requires. */
 const needed = ['groups.list', 'repo.list', 'tag.list', 'manifest.list']
 
