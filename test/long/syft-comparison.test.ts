@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import type { ImageLayer } from '@berth/image-contents/layers/image-layer.ts'
 import { readLayers } from '@berth/image-contents/layers/read-layers.ts'
+import { goProgram, withoutGo } from '../support/deploy/go-tools.ts'
 import {
   addComposerPackages,
   addDatabase,
@@ -23,7 +24,7 @@ import { cleanups, temporaryDirectory } from '../support/server/process.ts'
 
 /**
  * The packages that `readLayers` finds in real images, against those of syft. Images are of Debian packages, of databases in test/package-databases, and
- * of packages from npm, PyPI, Maven Central and the Go proxy. Syft is `BERTH_TEST_SYFT`, or built from the Go proxy.
+ * of packages from npm, PyPI, Maven Central and the Go proxy. Syft is `BERTH_TEST_SYFT`, or `goProgram` finds or builds it.
  */
 
 /** Types of syft, and the types of package URLs. Others are guesses from strings in a file, which no package manager lists. */
@@ -186,16 +187,14 @@ const images: Readonly<Record<string, readonly BuildRoot[]>> = {
   ],
 }
 
-describe('packages of real images, compared with syft', () => {
+describe('packages of real images, compared with syft', { skip: withoutGo }, () => {
   const cleanup = cleanups()
   const results: Comparison[] = []
   let folder = ''
 
   before(() => {
     folder = process.env['BERTH_TEST_IMAGES'] ?? temporaryDirectory(cleanup)
-    if (program !== '') return
-    run('go', ['install', 'github.com/anchore/syft/cmd/syft@v1.57.0'], { env: { GOBIN: folder } })
-    program = join(folder, 'syft')
+    program ||= goProgram('syft', 'github.com/anchore/syft/cmd/syft@v1.57.0')
   })
 
   for (const [image, layers] of Object.entries(images))
