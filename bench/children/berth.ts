@@ -68,6 +68,13 @@ serveParent(
     /** Refresh tokens of so many sessions of the identity. */
     refreshTokens: (count: number) =>
       Promise.all(Array.from({ length: count }, async () => (await newClient()).refreshToken ?? '')),
+    /** How many changes the history of findings waits for. */
+    async historyChanges() {
+      const { rows } = await sql<{ n: number }>`select count(*) as n from finding_history_changes`.execute(
+        installation.store.db.kysely,
+      )
+      return Number(rows[0]?.n)
+    },
     /** Packages and changes of advisories that are to be matched. */
     async unmatched() {
       const { rows } = await sql<{

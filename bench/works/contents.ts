@@ -44,6 +44,7 @@ async function measureOn(bench: Bench, where: string, place: Place): Promise<Res
       ...(await measureMatching(berth, 'all packages matched for the first time', result, async () => {})),
       ...(await measureReads(bench, berth, client, result)),
       ...(await measureChange(bench, berth, client, result)),
+      ...(await measureHistory(berth, result)),
       ...(await measureMatching(berth, 'all advisories changed', result, () =>
         berth.ask('changeAllAdvisories'),
       )),
@@ -256,6 +257,15 @@ async function measurePaging(
   }
   const note = `${times.length} pages of 200, longest ${Math.max(...times).toFixed(1)} ms`
   return [result('a later page of the images of a CVE', medianOf(times), 'ms', note, goals.affected)]
+}
+
+/** Waits until the tags of the images of the changed advisories are counted, which starts 10 s after the change. */
+async function measureHistory(berth: Berth, result: ResultOf): Promise<Result[]> {
+  const { seconds, note } = await watched(berth, async () => {
+    while ((await berth.ask<number>('historyChanges')) > 0)
+      await new Promise((done) => setTimeout(done, POLL_MS))
+  })
+  return [result('the history of their tags', seconds, 's', note)]
 }
 
 /** Imports a document that makes a package of the base of half of all images vulnerable, and waits until it is listed. */

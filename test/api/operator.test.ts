@@ -290,8 +290,8 @@ onEveryDatabase('the operator API', (cast) => {
     assert.deepEqual(
       body.jobs.map(({ name }: { name: string }) => name),
       [
-        ...['advisory-feed', 'backup', 'collection', 'expiry', 'findings', 'image-contents'],
-        ...['image-contents-backlog', 'image-contents-sweep', 'image-signatures', 'mail'],
+        ...['advisory-feed', 'backup', 'collection', 'expiry', 'finding-history', 'findings'],
+        ...['image-contents', 'image-contents-backlog', 'image-contents-sweep', 'image-signatures', 'mail'],
         ...['retention', 'scrub', 'usage'],
       ],
     )

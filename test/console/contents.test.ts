@@ -107,6 +107,51 @@ consoleSuite(
       assert.deepEqual(problems, [])
     })
 
+    test('the vulnerabilities of a tag over time, at the tag and at its repository', async () => {
+      const { organization, repo, name } = await prepared()
+      const recorded = async (tag: string) =>
+        (await cast().admin.get(`vulnerabilities/findingSummaries/${repo.uid}:history`, { tag })).body
+          .tagFindingHistoryEntries
+      await eventually(async () => {
+        const [one, two] = [await recorded('v1'), await recorded('v2')]
+        return one.length === 1 && two.length === 1
+      })
+      // A week of history.
+      const { kysely } = cast().berth.berth.installation.store.db
+      const startMs = Date.now() - 6 * 24 * 60 * 60 * 1000
+      await kysely
+        .updateTable('tag_findings')
+        .set({ time_ms: startMs })
+        .where('tag', 'like', `${repo.uid}/%`)
+        .execute()
+      const { body } = await cast().admin.get('registry/tags', { 'uidp.children_of': repo.uid, name: 'v1' })
+      const { page, problems, open } = await cast().signIn('viewer', organization.uid)
+      await open(`/tags/${body.tags[0].uid}`, 'v1')
+      const picture = page.getByRole('img', { name: /^Findings by severity over time, / })
+      await picture.waitFor()
+      assert.match(
+        String(await picture.getAttribute('aria-label')),
+        /Unknown from 1 to 1.*Medium from 1 to 1.*Critical from 1 to 1/,
+      )
+      assert.equal(await picture.locator('.chart-bar').count(), 7 * 3)
+      await page.getByRole('button', { name: 'Show as table' }).click()
+      const table = page.getByRole('table', { name: 'Findings by severity over time' })
+      assert.equal(await table.getByRole('row').count(), 1 + 7)
+      await page.getByText(`berth images vulns-history ${name}:v1`).waitFor()
+      await assertAccessible(page, 'tag-vulnerabilities')
+
+      await open(`/repos/${repo.uid}?tab=activity`, 'web')
+      const section = page.getByRole('region', { name: 'Vulnerabilities of a tag' })
+      await section.getByText(`berth images vulns-history ${name}:v2`).waitFor()
+      await section.getByRole('button', { name: /Tag/ }).click()
+      await page.getByRole('option', { name: 'v1' }).click()
+      await section.getByText(`berth images vulns-history ${name}:v1`).waitFor()
+      await section.getByRole('img', { name: /Critical from 1 to 1/ }).waitFor()
+      assert.match(page.url(), /of=v1/)
+      await assertAccessible(page, 'repo-vulnerabilities')
+      assert.deepEqual(problems, [])
+    })
+
     test('reports of other scanners are beside the findings, with the differences', async () => {
       const { organization, repo, registry, name, old } = await prepared()
       const found = [
@@ -274,5 +319,5 @@ consoleSuite(
       assert.deepEqual(problems, [])
     })
   },
-  { contents: { pollMs: 10 }, findingsPollMs: 10 },
+  { contents: { pollMs: 10 }, findingsPollMs: 10, findingHistoryDelayMs: 0 },
 )

@@ -49,14 +49,25 @@ consoleSuite('workloads in the console', (cast) => {
     await page.getByText('GitHub, acme/app, branch main').waitFor()
     await page.getByRole('textbox', { name: 'Name' }).fill('app-ci')
     await page.waitForURL(/name=app-ci/)
+
+    // Nothing can be created without the proposed role while roles are loading.
+    const roles = Promise.withResolvers<void>()
+    await page.route(/\/iam\/v2beta1\/roles/, async (route) => {
+      await roles.promise
+      await route.continue()
+    })
     await page.reload()
     await page.getByText('GitHub, acme/app, branch main').waitFor()
+    const create = page.getByRole('button', { name: 'Create the identity' })
+    assert.equal(await create.isDisabled(), true)
+    assert.equal(await page.getByText(/^berth iam identities create/).count(), 0)
+    roles.resolve()
     const command = await page.getByText(/^berth iam identities create github app-ci/).textContent()
     assert.equal(
       command,
       `berth iam identities create github app-ci --github-repo acme/app --github-ref refs/heads/main --parent ${organization.name} --role registry.push`,
     )
-    await page.getByRole('button', { name: 'Create the identity' }).click()
+    await create.click()
     await page.getByRole('heading', { level: 1, name: 'app-ci' }).waitFor()
     await page.getByText('The identity is created').waitFor()
     const uid = uidIn(page)

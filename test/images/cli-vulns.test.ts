@@ -23,7 +23,7 @@ describe('vulnerabilities on the command line', () => {
   before(async () => {
     berth = await startTestBerth(
       { name: 'sqlite', open: undefined },
-      { findingsPollMs: 10, contents: { pollMs: 10 } },
+      { findingsPollMs: 10, findingHistoryDelayMs: 0, contents: { pollMs: 10 } },
     )
     cli = commandLine(cleanup, berth.url, { BERTH_TOKEN: berth.token })
     await createOrganization(berth, 'acme')
@@ -91,6 +91,25 @@ describe('vulnerabilities on the command line', () => {
     assert.match(failed.stderr, /1 findings of severity high or higher/)
     const passed = await cli.run(['images', 'vulns', 'acme/app:2.0.0', '--wait', '--fail-on', 'low'])
     assert.equal(passed.code, 0, passed.stderr)
+  })
+
+  test('the history of a tag has its numbers of vulnerabilities', async () => {
+    const history = ['images', 'vulns-history', 'acme/app:1.0.0']
+    const [entry, ...rest] = await until(
+      async (): Promise<Json[]> => JSON.parse(await cli.ok([...history, '-o', 'json'])).items,
+      (items) => items.length > 0,
+    )
+    assert.deepEqual(rest, [])
+    const { time, digest, ...numbers } = entry
+    assert.ok(Date.parse(time) > 0)
+    assert.match(digest, /^sha256:/)
+    assert.deepEqual(numbers, {
+      contentsState: 'read',
+      ...{ critical: '1', high: '0', medium: '0', low: '0', none: '0', unknown: '0' },
+    })
+    const stdout = await cli.ok(history)
+    assert.match(stdout, /^SINCE +CRITICAL +HIGH +MEDIUM +LOW +UNKNOWN +CONTENTS\n.* 1 +0 +0 +0 +0 +read\n$/)
+    assert.match((await cli.run(['images', 'vulns-history', 'acme/app:none'])).stderr, /none/)
   })
 
   test('SARIF and CycloneDX have the findings, and --fail-on counts for them too', async () => {

@@ -5,6 +5,7 @@ import {
   Scanner_Name,
   Vulnerabilities,
 } from '@berth/contract/gen/chainguard/platform/registry/vuln_reports_pb.js'
+import { limits } from '@berth/server/config/limits.ts'
 import { onEveryDatabase } from '../support/api/api-fixture.ts'
 import { call } from '../support/api/rest.ts'
 import { CRITICAL, imageWith, type Json, osv, setUp, until } from '../support/findings/image-findings.ts'
@@ -19,7 +20,7 @@ import {
   trivyReport,
   vulnPredicate,
 } from '../support/images/scanner-reports.ts'
-import { pushImage } from '../support/registry/registry.ts'
+import { pushImage, putManifest } from '../support/registry/registry.ts'
 
 /** Reports and counts of vulnerabilities in version 1: those of this server, and those that are attached. */
 
@@ -256,6 +257,39 @@ onEveryDatabase(
         { token: viewer.api.token },
       )
       assert.equal(items.length, 3)
+    })
+
+    test('too many images, tags or reports for one response fail, with what to narrow', async () => {
+      const { owner, name, image, uid, get } = await prepare()
+      const isTooLong = async (path: string, query: Record<string, string>, what: string) => {
+        const { status, text } = await get(path, query)
+        assert.equal(status, 400)
+        assert.ok(text.includes(`more than ${what} match`) && text.includes('narrow the filter'), text)
+      }
+      const { v1CountReferencesMax, v1CountReportsMax, v1ReportImagesMax } = limits
+      for (let at = 1; at <= v1CountReportsMax; at++) {
+        const reply = await putManifest(owner, name, `t${at}`, image)
+        assert.equal(reply.status, 201)
+      }
+      await isTooLong('vuln_reports/counts', { repo: uid }, `${v1CountReportsMax} reports`)
+      assert.equal((await get('vuln_reports/counts', { repo: uid, tag: 't1' })).items.length, 1)
+
+      const references = Array.from({ length: v1CountReferencesMax + 1 }, () => ({ repo: uid, tag: 'v1' }))
+      const tooMany = cast().grpc.call(
+        Vulnerabilities.method.listVulnCountReports,
+        { references },
+        { token: cast().berth.token },
+      )
+      await assert.rejects(tooMany, /references.*at most 20 tags/)
+
+      for (let at = 1; at <= v1ReportImagesMax; at++)
+        await pushImage(owner, name, await imageWith({}, { [`package-${at}`]: '1.0.0' }))
+      await until(
+        () => get('vuln_reports', { repo_id: uid }),
+        ({ status }) => status === 400,
+      )
+      await isTooLong('vuln_reports', { repo_id: uid }, `${v1ReportImagesMax} images`)
+      assert.equal((await get('vuln_reports', { digest: image.digest })).items.length, 1)
     })
   },
   { findingsPollMs: 10, contents: { pollMs: 10 } },

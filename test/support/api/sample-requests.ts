@@ -306,6 +306,7 @@ export async function createTenant(
     'Findings.GetImageReport': () => ({ uid: repo, reference: digest, format: 1 }),
     'AffectedImages.ListAffectedImages': () => ({ uid: organization, vulnerability: 'CVE-2025-0001' }),
     'FindingSummaries.ListTagFindingSummaries': () => ({ uid: repo }),
+    'FindingSummaries.ListTagFindingHistory': () => ({ uid: repo, tag: 'v1' }),
     'ScannerReports.ListImageScannerReports': () => ({ uid: repo, reference: digest }),
     'ScannerReports.ListScannerReportFindings': () => ({ uid: repo, reference: digest, scanner: 'trivy' }),
     'ScannerReports.CompareScannerReport': () => ({ uid: repo, reference: digest, scanner: 'trivy' }),

@@ -17,8 +17,10 @@ const LONG_TASK_US = 50_000
 /** For how long the trace goes on after the heading. */
 const SETTLE_MS = 700
 const US_PER_MS = 1000
-/** The mark that relates the clock of the trace to that of the page. */
+/** The mark of the time at which the page has its heading. */
 const SHOWN = 'heading shown'
+/** The mark that relates the clock of the trace to that of the page. */
+const CLOCK = 'clock of the page'
 
 interface TraceEvent {
   readonly name: string
@@ -30,7 +32,7 @@ interface TraceEvent {
 }
 
 /**
- * Marks the time at which the page has its heading.
+ * Marks the time at which the page has its heading, in the page.
  *
  * Playwright's own way to wait compiles a large script in the page, which takes as long as a small page.
  */
@@ -70,11 +72,12 @@ export async function measurePageLoad(
   await page.goto(url)
   const read = async (expression: string): Promise<number | undefined> =>
     (await session.send('Runtime.evaluate', { expression, returnByValue: true })).result.value
-  const shown = `performance.getEntriesByName('${SHOWN}')[0]?.startTime`
-  await eventually(async () => (await read(shown)) !== undefined)
+  const shownTime = `performance.getEntriesByName('${SHOWN}')[0]?.startTime`
+  await eventually(async () => (await read(shownTime)) !== undefined)
   await page.waitForTimeout(SETTLE_MS)
-  const shownMs = (await read(shown)) ?? 0
+  const shownMs = (await read(shownTime)) ?? 0
   const paintMs = (await read("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")) ?? 0
+  const clockMs = (await read(`performance.mark('${CLOCK}').startTime`)) ?? 0
   page.off('requestfinished', onFinished)
   const trace = JSON.parse((await chromium.stopTracing()).toString()) as {
     readonly traceEvents: readonly TraceEvent[]
@@ -87,14 +90,14 @@ export async function measurePageLoad(
     requests: finished.length,
     bytes: sizes.reduce((sum, size) => sum + size.responseHeadersSize + size.responseBodySize, 0),
     paintMs,
-    readyMs: Math.max(paintMs, readyMsOf(trace.traceEvents, shownMs)),
+    readyMs: Math.max(paintMs, readyMsOf(trace.traceEvents, shownMs, clockMs)),
   }
 }
 
-function readyMsOf(events: readonly TraceEvent[], shownMs: number): number {
-  const shown = events.find(({ name }) => name === SHOWN)
-  if (shown === undefined) throw new Error('the trace lacks the mark of the page')
-  const { ts, pid, tid } = shown
+function readyMsOf(events: readonly TraceEvent[], shownMs: number, clockMs: number): number {
+  const clock = events.find(({ name }) => name === CLOCK)
+  if (clock === undefined) throw new Error('the trace lacks the mark of the page')
+  const { ts, pid, tid } = clock
   const ends = events
     .filter(
       (event) =>
@@ -103,6 +106,6 @@ function readyMsOf(events: readonly TraceEvent[], shownMs: number): number {
         event.tid === tid &&
         (event.dur ?? 0) >= LONG_TASK_US,
     )
-    .map((event) => shownMs + (event.ts + (event.dur ?? 0) - ts) / US_PER_MS)
+    .map((event) => clockMs + (event.ts + (event.dur ?? 0) - ts) / US_PER_MS)
   return Math.max(shownMs, ...ends)
 }

@@ -252,6 +252,7 @@ export const operations = {
     get: { kind: 'request', verb: 'GET', path: '/vulnerabilities/v2beta1/findingSummaries/{uid}', repeat: 'always' },
     list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/findingSummaries/{uid}:repos', items: 'findingSummaries', repeat: 'always' },
     listTagFindingSummaries: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/findingSummaries/{uid}:tags', items: 'tagFindingSummaries', repeat: 'always' },
+    listTagFindingHistory: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/findingSummaries/{uid}:history', items: 'tagFindingHistoryEntries', repeat: 'always' },
   },
   findings: {
     list: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/imageFindings/{uid}', items: 'findings', repeat: 'always' },
@@ -1269,6 +1270,15 @@ export interface Services {
     listTagFindingSummaries(request?: types.ListTagFindingSummariesRequest, options?: CallOptions): Reply<types.ListTagFindingSummariesResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     allTagFindingSummaries(request?: Omit<types.ListTagFindingSummariesRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.TagFindingSummary, void>
+    /**
+     * Lists how many findings the image of a tag had over time, latest first: each entry applies until the next
+     * one. An entry is added about 10 seconds after the tag moved, or after advisories or VEX documents changed
+     * its findings. Of a day more than 7 days ago, only the last entry is kept; entries of more than 400 days ago, and
+     * all but the latest 1000, are deleted. Fails with NOT_FOUND if the repo or the tag does not exist.
+     */
+    listTagFindingHistory(request?: types.ListTagFindingHistoryRequest, options?: CallOptions): Reply<types.ListTagFindingHistoryResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    allTagFindingHistory(request?: Omit<types.ListTagFindingHistoryRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.TagFindingHistoryEntry, void>
   }
   /**
    * Reports the vulnerabilities of images: the packages that they contain, matched with the advisories of their

@@ -4588,6 +4588,31 @@ export interface ListStorageRunsResponse {
   readonly nextPageToken: string
 }
 
+/** Request message for ListTagFindingHistory. */
+export interface ListTagFindingHistoryRequest {
+  /** UID of the repo. */
+  readonly uid: string
+  /** Name of the tag. */
+  readonly tag: string
+  /** Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListTagFindingHistory. */
+export interface ListTagFindingHistoryResponse {
+  /** Results of this page. */
+  readonly tagFindingHistoryEntries: readonly TagFindingHistoryEntry[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of entries on all pages. */
+  readonly totalCount: string
+}
+
 /** Request message for ListTagFindingSummaries. */
 export interface ListTagFindingSummariesRequest {
   /** UID of the repo. */
@@ -6654,6 +6679,31 @@ export interface TagDetails {
    * manifest. Signatures are not verified.
    */
   readonly hasSignature: boolean
+}
+
+/** Numbers of findings of the image of a tag from a time on. Findings with the state NOT_AFFECTED do not count. */
+export interface TagFindingHistoryEntry {
+  /** Time from which the numbers apply, until the time of the next entry. */
+  readonly time?: string
+  /** Digest that the tag had. Empty for a tag without a manifest, which only version 1 of the API creates. */
+  readonly digest: string
+  /**
+   * Whether the contents of the image were known: `read`; `failed` if they, or those of an image of an index,
+   * could not be read, and are not counted; `none` for a manifest that is not an image.
+   */
+  readonly contentsState: string
+  /** Number of findings of severity CRITICAL. */
+  readonly critical: string
+  /** Number of findings of severity HIGH. */
+  readonly high: string
+  /** Number of findings of severity MEDIUM. */
+  readonly medium: string
+  /** Number of findings of severity LOW. */
+  readonly low: string
+  /** Number of findings of severity NONE. */
+  readonly none: string
+  /** Number of findings of severity UNKNOWN. */
+  readonly unknown: string
 }
 
 /** Vulnerabilities of the image of a tag. */

@@ -14,7 +14,14 @@ const notifications: (() => void)[] = []
 notifyManager.setScheduler((notify) => {
   if (notifications.push(notify) > 1) return
   setTimeout(() => {
-    for (const one of notifications.splice(0)) one()
+    for (const one of notifications.splice(0)) {
+      try {
+        one()
+      } catch (error) {
+        // One that fails does not take the others with it.
+        reportError(error)
+      }
+    }
   }, FRAME_MS)
 })
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../durations.ts'
 /** What a chart shows. */
 
 /** Colors with a meaning: severities. Other series have the colors of their positions. */
@@ -54,6 +55,14 @@ const formats = {
 export const formatOfPeriod = ({ period = 'day' }: ChartData) => formats[period]
 
 export const timeOf = (date: string): Date => new Date(`${date}T00:00:00Z`)
+
+/** The days from a date until today, in UTC. */
+export function datesFrom(date: string): string[] {
+  const dates: string[] = []
+  for (let time = timeOf(date); time.getTime() <= Date.now(); time = new Date(time.getTime() + DAY_MS))
+    dates.push(time.toISOString().slice(0, 10))
+  return dates
+}
 
 /** The class with the color of a series. */
 export const seriesClass = ({ tone }: ChartSeries, index: number): string =>

@@ -1,8 +1,9 @@
+import { DAY_MS } from '../durations.ts'
+
 /** Times in the zone of the browser. */
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 const WEEK_MS = 7 * DAY_MS
 
 const short = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' })

@@ -522,6 +522,14 @@ export const limits = {
   feedPollMs: 5 * SECOND_MS,
   /** Between two looks for packages and advisories to match. */
   findingsPollMs: 500,
+  /**
+   * Days of the history of findings of a tag; days for which each change is a point, before the last of each day is left; points of a tag;
+   * and the time from a change to its count, in which further changes of a tag are counted with it.
+   */
+  findingHistoryDays: 400,
+  findingHistoryDetailDays: 7,
+  findingHistoryPointsMax: 1000,
+  findingHistoryDelayMs: 10 * SECOND_MS,
   /** Findings of an image that is compared with another one. */
   findingsComparedMax: 20_000,
   /**

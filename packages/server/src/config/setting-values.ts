@@ -1,8 +1,7 @@
 import { parseDurationSeconds } from '@berth/contract/durations.ts'
+import { DAY_MS } from './limits.ts'
 
 /** Parsers of values that several rooms use in settings. Each returns undefined for an invalid text. */
-
-const DAY_MS = 24 * 60 * 60 * 1000
 
 /** An address to listen on. `port`: 0 selects a free port. */
 export interface ListenAddress {

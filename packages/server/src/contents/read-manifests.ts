@@ -2,6 +2,7 @@ import { isOutcomeUnknown } from '../api/errors.ts'
 import { rootOf } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'
+import { queueFindingHistory } from '../registry/manifests/finding-history-changes.ts'
 import type { Tracer } from '../runtime/tracer.ts'
 import { inTransaction, type Tx } from '../storage/db.ts'
 import type { JobLease, JobOutcome } from '../storage/jobs/job-leases.ts'
@@ -179,7 +180,7 @@ function failedAttempt(options: ReadManifestsOptions, row: ManifestContentsRow, 
 }
 
 function end(
-  { store: { clock }, onStored, onRun }: ReadManifestsOptions,
+  { store: { db, clock }, onStored, onRun }: ReadManifestsOptions,
   row: ManifestContentsRow,
   outcome: ReadOutcome,
   changes: Partial<ManifestContentsRow> & Pick<ManifestContentsRow, 'state'>,
@@ -204,6 +205,7 @@ function end(
         .where('uid', '=', uid)
         .returningAll()
         .executeTakeFirstOrThrow()
+      await queueFindingHistory(db, tx, root, 'image', [stored.id], clock())
       if (outcome === 'read') await onStored?.(tx, stored)
     },
     ...(outcome === 'failed' ? { failure: changes.reason ?? '' } : {}),

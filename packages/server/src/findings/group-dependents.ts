@@ -12,6 +12,7 @@ export const findingGroupDependents: GroupDependents = {
       'package_findings',
       'vulnerability_ids',
       'finding_changes',
+      'finding_history_changes',
     ] as const)
       await tx.deleteFrom(table).where('root', '=', root).execute()
   },

@@ -11,7 +11,7 @@ import { resolveMask, touches } from '../api/field-mask.ts'
 import { checkEmail, requireValid } from '../api/fields.ts'
 import { applyUpdate, durationMs, timestampOf } from '../api/messages.ts'
 import { parseUid, rootOf, type Uid } from '../api/uid.ts'
-import { limits } from '../config/limits.ts'
+import { DAY_MS, limits } from '../config/limits.ts'
 import { deleteMail, readMailStatuses } from '../mail/outbox.ts'
 import { authorizationOf, requireScope } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
@@ -180,8 +180,6 @@ function checkRoleUid({ roleUid }: GroupInvite): FieldViolation | undefined {
 function checkOptionalEmail({ email }: GroupInvite): FieldViolation | undefined {
   return email === '' ? undefined : checkEmail(email)
 }
-
-const DAY_MS = 24 * 60 * 60 * 1000
 
 function checkTtl({ ttl }: GroupInvite): FieldViolation | undefined {
   if (ttl === undefined) return { field: 'ttl', description: 'is required' }

@@ -69,6 +69,7 @@ const uids: Readonly<Record<string, string>> = {
   FindingSummary: GROUP,
   RepoFindingSummaries: GROUP,
   TagFindingSummaries: REPO,
+  TagFindingHistory: REPO,
   ImageScannerReports: REPO,
   ScannerReportFindings: REPO,
   ScannerReport: REPO,

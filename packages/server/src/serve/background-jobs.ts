@@ -8,6 +8,7 @@ import { startReadingManifests } from '../contents/read-manifests.ts'
 import type { ImageReader } from '../contents/reading/image-reader.ts'
 import { startContentsSweep } from '../contents/sweep.ts'
 import { findingsJob, startFindingJob } from '../findings/finding-job.ts'
+import { findingHistoryJob, startFindingHistoryJob } from '../findings/history/history-job.ts'
 import type { Config } from '../installation/config.ts'
 import { mailJob } from '../mail/outbox.ts'
 import type { BlobStore } from '../registry/blobs/blob-store.ts'
@@ -55,6 +56,8 @@ export interface JobOverrides {
   readonly retention?: { readonly pollMs?: number; readonly leaseMs?: number }
   /** Between two looks for packages and advisories to match. */
   readonly findingsPollMs?: number
+  /** From a change of the findings of a tag to a point of its history. */
+  readonly findingHistoryDelayMs?: number
   /** Between two looks for images whose signatures changed. */
   readonly signaturesPollMs?: number
   /** After which another node continues the findings or signatures of a node that died. */
@@ -95,6 +98,7 @@ export const jobKinds: readonly JobKind[] = [
   usageJob,
   mailJob,
   findingsJob,
+  findingHistoryJob,
   signaturesJob,
   contentsJob,
   contentsBacklogJob,
@@ -178,6 +182,17 @@ export function startBackgroundJobs({
       if (outcome === 'failed') log.error({ err }, 'matching packages with advisories failed; retrying')
     },
   })
+  const findingHistory = startFindingHistoryJob({
+    ...background,
+    pollMs: overrides.findingsPollMs,
+    delayMs: overrides.findingHistoryDelayMs,
+    leaseMs: overrides.queueLeaseMs,
+    tracer,
+    onRun(outcome, err) {
+      metrics.recordJobRun('finding_history', outcome)
+      if (outcome === 'failed') log.error({ err }, 'recording the findings of tags failed; retrying')
+    },
+  })
   const signatures = startSignatureJob({
     ...background,
     blobs,
@@ -253,6 +268,7 @@ export function startBackgroundJobs({
     { name: 'image contents sweep', run: () => contentsSweep.stop(), early: true },
     { name: 'expiry', run: () => expiry.stop(), early: true },
     { name: 'findings', run: () => findings.stop(), early: true },
+    { name: 'finding history', run: () => findingHistory.stop(), early: true },
     { name: 'image signatures', run: () => signatures.stop(), early: true },
     { name: 'usage', run: () => usage.stop(), early: true },
     { name: 'signing keys', run: () => signingKeysWatcher.stop() },

@@ -12,6 +12,7 @@ const stopOrder = [
   'image contents sweep',
   'email',
   'findings',
+  'finding history',
   'image signatures',
   'expiry',
   'usage',

@@ -86,6 +86,7 @@ export type MetricJobName =
   | 'retention'
   | 'signing_keys'
   | 'findings'
+  | 'finding_history'
   | 'usage'
 
 export function createMetrics(): Metrics {

@@ -22,7 +22,7 @@ import { deprecateTagCommand, restoreTagCommand, tagHistoryCommand } from './tag
 import { resolveTagCommand, tagListCommand } from './tags/tags.ts'
 import { transferCommands } from './transfer.ts'
 import { verifiersGroup } from './verifiers.ts'
-import { vulnsByRepoCommand, vulnsByTagCommand } from './vuln-counts.ts'
+import { vulnsByRepoCommand, vulnsByTagCommand, vulnsHistoryCommand } from './vuln-counts.ts'
 import { vulnsCommand } from './vulns.ts'
 
 /** Commands for images, repositories and their tags. */
@@ -63,6 +63,7 @@ export const imagesCommands: CommandBody = {
     vulnsCommand,
     vulnsByRepoCommand,
     vulnsByTagCommand,
+    vulnsHistoryCommand,
     reportsCommand,
     deleteCommand,
     listCommand({

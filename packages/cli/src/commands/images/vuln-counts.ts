@@ -1,11 +1,19 @@
-import type { FindingCount, FindingSummary, TagFindingSummary } from '@berth/client/berth.ts'
+import type {
+  FindingCount,
+  FindingSummary,
+  TagFindingHistoryEntry,
+  TagFindingSummary,
+} from '@berth/client/berth.ts'
 import { listCommand } from '../../invocation/list-command.ts'
+import { parentFilterOption } from '../../invocation/options.ts'
 import { resolveGroupUid } from '../../invocation/resource-lookup.ts'
 import type { ResourceNames } from '../../invocation/resource-names.ts'
+import { parentUid } from '../../invocation/resource-uids.ts'
 import { idColumn } from '../../output/columns.ts'
 import { enumName } from '../../output/enum-names.ts'
 import type { Column, View } from '../../output/output.ts'
 import { repoParameters, resolveRepo } from './repos/repos.ts'
+import { findTag, referenceParameters } from './tags/tags.ts'
 
 /** How many vulnerabilities repos and tags have. */
 
@@ -131,5 +139,42 @@ export const vulnsByTagCommand = listCommand<TagFindingSummary>({
     const uid = await resolveRepo(invocation)
     const vulnerability = invocation.option('vulnerability')
     yield* client.findingSummaries.allTagFindingSummaries({ uid, vulnerability })
+  },
+})
+
+/** The columns of a summary, and the fields of an entry that they count. */
+const historyColumns = columns.map(([title, severities]): Column<TagFindingHistoryEntry> => {
+  const fields = severities.map((name) => name.toLowerCase() as Lowercase<typeof name>)
+  const count = (entry: TagFindingHistoryEntry) =>
+    fields.reduce((sum, field) => sum + Number(entry[field]), 0)
+  return { title, value: (entry) => String(count(entry)), sortValue: count }
+})
+
+export const vulnsHistoryCommand = listCommand<TagFindingHistoryEntry>({
+  name: 'vulns-history',
+  summary: 'List the number of vulnerabilities of a tag over time, newest first',
+  parameters: referenceParameters,
+  options: [parentFilterOption],
+  notes:
+    'A row applies from its time until that of the row above. A row is added when the tag moves, or when advisories or VEX documents change what its image is affected by. Findings that do not affect the image do not count.',
+  examples: [
+    'berth images vulns-history my-org/app:1.0',
+    'berth images vulns-history my-org/app:latest --limit 30',
+    'berth images vulns-history my-org/app:1.0 -o json',
+  ],
+  view: () => ({
+    id: ({ time = '' }) => time,
+    columns: [
+      { title: 'SINCE', kind: 'time', value: ({ time = '' }) => time },
+      ...historyColumns,
+      { title: 'CONTENTS', value: ({ contentsState }) => contentsState },
+      { title: 'DIGEST', value: ({ digest }) => digest, wide: true },
+    ],
+    empty: 'no history yet: an entry is added when the image is read and matched',
+  }),
+  async *items(invocation) {
+    const client = await invocation.client()
+    const { uid, name: tag } = await findTag(invocation, invocation.argument(0))
+    yield* client.findingSummaries.allTagFindingHistory({ uid: parentUid(uid), tag })
   },
 })

@@ -1,6 +1,7 @@
 import type { GroupInvite, Identity, Tag } from '@berth/client'
 import { PULL_TOKEN_ISSUER } from '@berth/workloads/identity-kinds.ts'
 import { queryOptions } from '@tanstack/react-query'
+import { DAY_MS } from '../../durations.ts'
 import { api } from '../client.ts'
 import { queryClient } from '../query-client.ts'
 import { PAGE_SIZE, PAGE_SIZE_MAX } from './pages.ts'
@@ -24,7 +25,6 @@ export interface Activity {
 
 const PUSHES_MAX = 8
 const EXPIRING_MAX = 8
-const DAY_MS = 86_400_000
 export const EXPIRING_DAYS = 30
 
 /** Six requests, whatever the number of organizations. */

@@ -1,5 +1,6 @@
 import type { IdentityProvider, UIDPFilter } from '@berth/client'
 import { queryOptions } from '@tanstack/react-query'
+import { DAY_MS } from '../../durations.ts'
 import { api } from '../client.ts'
 import { PAGE_SIZE, PAGE_SIZE_MAX, paged, type Versioned } from './pages.ts'
 
@@ -10,8 +11,6 @@ export const usageQuery = (uid: string) =>
     queryKey: ['usage', uid],
     queryFn: ({ signal }) => api.usage.getUsage({ uid }, { signal }),
   })
-
-const DAY_MS = 24 * 60 * 60 * 1000
 
 /** The first of the last `days` days, in UTC. */
 const startOf = (days: number): string =>

@@ -29,7 +29,8 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
   const organization = organizationOf(folder.uid)
   const path = usePath(folder.uid, folder.name)
   const missing = useAccess().missing(folder.uid, 'role_bindings.create')
-  const { data: roles = [] } = useQuery(rolesQuery(organization))
+  // Until the roles are known, neither is the proposed one: an identity that is created now would lack it.
+  const { data: roles = [], isPending } = useQuery(rolesQuery(organization))
   const proposal = state.platform === 'kubernetes' ? PULL_ROLE : PUSH_ROLE
   const proposed = missing === undefined ? roles.find(({ name }) => name === proposal)?.uid : ''
   const role = state.role ?? proposed ?? ''
@@ -40,7 +41,7 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
   const read = ruleOf(state)
   const create = async (event: FormEvent) => {
     event.preventDefault()
-    if (isWorking || name === '') return
+    if (isWorking || isPending || name === '') return
     if ('problems' in read) return goTo('details')
     setWorking(true)
     setFailure(null)
@@ -93,13 +94,15 @@ export function RoleStep({ folder, state, onChange, goTo }: StepProps) {
         <Button className="button quiet" onPress={() => goTo('details')}>
           Back
         </Button>
-        <Button type="submit" className="button" isDisabled={isWorking || name === ''}>
+        <Button type="submit" className="button" isDisabled={isWorking || isPending || name === ''}>
           {isWorking ? 'Working…' : 'Create the identity'}
         </Button>
       </div>
-      <Equivalent
-        command={commandOf({ ...state, name }, path, roles.find(({ uid }) => uid === role)?.name ?? '')}
-      />
+      {!isPending && (
+        <Equivalent
+          command={commandOf({ ...state, name }, path, roles.find(({ uid }) => uid === role)?.name ?? '')}
+        />
+      )}
     </Form>
   )
 }

@@ -1,5 +1,6 @@
 import type { Identity } from '@berth/client'
 import type { FieldValues, Rule } from '@berth/workloads/platforms.ts'
+import { DAY_MS } from '../../durations.ts'
 
 /** Rules of identities that are written by hand, as values of a form. */
 
@@ -8,8 +9,6 @@ export type CustomKind = 'oidc' | 'static' | 'aws'
 export const PATTERN = 'pattern'
 
 export type CustomRule = { readonly rule: Rule } | { readonly problems: Readonly<Record<string, string>> }
-
-const DAY_MS = 24 * 60 * 60 * 1000
 
 /** Parses lines of `name: value`. Returns the line that is none as text. */
 function parseLines(text: string): Readonly<Record<string, string>> | string {

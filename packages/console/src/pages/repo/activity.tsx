@@ -1,15 +1,55 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useAddressState } from '../../address-state.ts'
+import { useAccess } from '../../api/access.ts'
 import { repoUsageHistoryQuery } from '../../api/queries/organization.ts'
+import { everyTag, tagsQuery } from '../../api/queries/registry/tags.ts'
 import { Chart } from '../../components/chart.tsx'
+import { datesFrom } from '../../components/chart-data.ts'
+import { SelectField } from '../../components/field.tsx'
 import { Problem } from '../../components/problem.tsx'
 import { formatNumber } from '../../components/quantity.tsx'
+import { FindingHistory } from '../contents/finding-history.tsx'
 import type { RepoTabProps } from './repo.tsx'
 
 const DAYS = 90
-const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Charts about a repository. */
+export function RepoActivity(props: RepoTabProps) {
+  return (
+    <>
+      <PullsAndPushes {...props} />
+      <TagFindings {...props} />
+    </>
+  )
+}
+
+/** The vulnerabilities of one tag over time: of that which was pushed last, until the user chooses another. */
+function TagFindings({ repo, path }: RepoTabProps) {
+  const { uid } = repo.value
+  const missing = useAccess().missing(uid, 'tag.list')
+  const [{ of }, change] = useAddressState()
+  const { data } = useInfiniteQuery({ ...tagsQuery(uid, everyTag), enabled: missing === undefined })
+  const names = data?.pages[0]?.items.flatMap(({ tag }) => tag?.name ?? []) ?? []
+  const tag = of ?? names[0]
+  if (tag === undefined) return null
+  return (
+    <section aria-labelledby="tag-findings">
+      <div className="section-head">
+        <h2 id="tag-findings">Vulnerabilities of a tag</h2>
+        <SelectField
+          label="Tag"
+          choices={(names.includes(tag) ? names : [tag, ...names]).map((name) => ({ id: name, name }))}
+          value={tag}
+          onChange={(id) => change({ of: id === names[0] ? '' : id })}
+        />
+      </div>
+      <FindingHistory key={tag} repo={uid} path={path} tag={tag} />
+    </section>
+  )
+}
 
 /** Pulls and pushes of a repository. The server has no record of a day without any: it has zero. */
-export function RepoActivity({ repo }: RepoTabProps) {
+function PullsAndPushes({ repo }: RepoTabProps) {
   const { uid } = repo.value
   const { data, error, refetch } = useQuery(repoUsageHistoryQuery(uid, DAYS))
   if (data === undefined)
@@ -42,12 +82,4 @@ export function RepoActivity({ repo }: RepoTabProps) {
       empty={<p>No pulls or pushes in the last {DAYS} days.</p>}
     />
   )
-}
-
-/** The days from a date until today, in UTC. */
-function datesFrom(date: string): string[] {
-  const dates: string[] = []
-  for (let ms = Date.parse(`${date}T00:00:00Z`); ms <= Date.now(); ms += DAY_MS)
-    dates.push(new Date(ms).toISOString().slice(0, 10))
-  return dates
 }

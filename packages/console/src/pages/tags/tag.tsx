@@ -14,6 +14,7 @@ import { Command, Equivalent, Id, quoted } from '../../components/copy.tsx'
 import { Digest } from '../../components/digest.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
+import { lazyPart } from '../../components/lazy-part.tsx'
 import { Bytes } from '../../components/quantity.tsx'
 import { ResourcePage } from '../../components/resource-page.tsx'
 import { Time } from '../../components/time.tsx'
@@ -23,6 +24,8 @@ import { TagBadges, targetText } from '../repo/tag-facts.tsx'
 import { type ImageCommand, type Tool, Usage } from '../repo/usage.tsx'
 import { TagHistory } from './tag-history.tsx'
 import '../../styles/pages/repo.css'
+
+const FindingHistory = lazyPart(async () => (await import('../contents/finding-history.tsx')).FindingHistory)
 
 /** A tag: what it points to, and what it has pointed to. */
 export function TagPage() {
@@ -68,6 +71,12 @@ function TagView({ tag }: { readonly tag: Versioned<Tag> }) {
           immutable={details?.immutable === true ? 'The policy makes this tag immutable' : undefined}
         />
       </section>
+      {digest !== '' && (
+        <section>
+          <h2>Vulnerabilities</h2>
+          <FindingHistory repo={repo} path={path} tag={name} />
+        </section>
+      )}
       <Equivalent command={`berth images tags history ${quoted(`${path}:${name}`)}`} />
       {dialog === 'deprecate' && <DeprecateDialog tag={tag} path={path} onClose={close} />}
       {dialog === 'delete' && (

@@ -2,20 +2,27 @@ import {
   FindingSummariesService,
   FindingSummarySchema,
   ListRepoFindingSummariesResponseSchema,
+  ListTagFindingHistoryResponseSchema,
   ListTagFindingSummariesResponseSchema,
+  TagFindingHistoryEntrySchema,
   TagFindingSummarySchema,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/finding_summaries_pb.js'
 import { create } from '@bufbuild/protobuf'
-import type { FieldViolation } from '../../api/errors.ts'
+import { type FieldViolation, invalidArgument, notFound } from '../../api/errors.ts'
 import { checkLine, requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
+import { effectivePageSize } from '../../api/page-tokens.ts'
 import { parseUid, rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { requireScope } from '../../pipeline/authorization.ts'
 import { type Call, implement } from '../../pipeline/call.ts'
 import { requireRepo } from '../../registry/resources/parent-repo.ts'
+import { TAG_TYPE } from '../../registry/resources/tags.ts'
 import { callerBinding, readCursor } from '../../storage/list/list.ts'
+import { findUid } from '../../storage/resource-rows.ts'
+import type { TagFindingsRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
+import { countTagFindings, readTagFindings } from '../history/tag-findings.ts'
 import { readFindingSummary, readRepoPage, readTagPage } from '../storage/finding-summaries.ts'
 import { countFindings, readFindings, readImageContents, readUnmatched } from '../storage/image-findings.ts'
 import { toFinding, toFindingCount } from './finding-messages.ts'
@@ -24,6 +31,9 @@ import { requirePageSize } from './findings.ts'
 /** Every result of a page counts the vulnerabilities of images. */
 const PAGE_SIZE = 20
 const PAGE_SIZE_MAX = limits.findingSummariesMax
+const summariesSize = (requested: number): number =>
+  requested === 0 ? PAGE_SIZE : Math.min(requested, PAGE_SIZE_MAX)
+
 /** Findings of one vulnerability that a tag lists. */
 const TAG_FINDINGS_MAX = 20
 
@@ -45,10 +55,12 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
     { pageSize, pageToken }: PageRequest,
     filter: string,
     {
+      sizeOf = summariesSize,
       read,
       keyOf,
       toMessage,
     }: {
+      readonly sizeOf?: (requested: number) => number
       readonly read: (page: { after: string; size: number }) => Promise<readonly Row[]>
       readonly keyOf: (row: Row) => string
       readonly toMessage: (row: Row) => Promise<Message>
@@ -58,7 +70,7 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
     const { scope } = requireScope(call)
     const listKey = JSON.stringify([...callerBinding(call), scope, filter])
     const [after = ''] = (readCursor(pageTokens, pageToken, listKey)?.after ?? []) as readonly string[]
-    const size = pageSize === 0 ? PAGE_SIZE : Math.min(pageSize, PAGE_SIZE_MAX)
+    const size = sizeOf(pageSize)
     const rows = await read({ after, size: size + 1 })
     const items: Message[] = []
     for (const row of rows.slice(0, size)) items.push(await toMessage(row))
@@ -141,5 +153,44 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
       })
       return create(ListTagFindingSummariesResponseSchema, { tagFindingSummaries: items, nextPageToken })
     },
+
+    async listTagFindingHistory(request, call) {
+      const { scope: repo } = requireScope(call)
+      const { tag: name } = request
+      if (name === '') throw invalidArgument('tag', 'must be set')
+      requireValid(checkLine(name, 'tag'))
+      await requireRepo(db, repo)
+      const tag = await findUid(db, 'tags', { root: rootOf(repo), parent: repo, name })
+      if (tag === undefined) throw notFound(TAG_TYPE, `${repo}:${name}`)
+      const { items, nextPageToken } = await page(call, request, JSON.stringify(['history', tag]), {
+        sizeOf: effectivePageSize,
+        read: ({ after, size }) =>
+          readTagFindings(db, tag, {
+            beforeMs: after === '' ? Number.MAX_SAFE_INTEGER : Number(after),
+            size,
+          }),
+        keyOf: ({ time_ms }) => String(time_ms),
+        toMessage: async (row) => toHistoryEntry(row),
+      })
+      return create(ListTagFindingHistoryResponseSchema, {
+        tagFindingHistoryEntries: items,
+        nextPageToken,
+        totalCount: BigInt(await countTagFindings(db, tag)),
+      })
+    },
+  })
+}
+
+function toHistoryEntry(row: TagFindingsRow) {
+  return create(TagFindingHistoryEntrySchema, {
+    time: timestampOf(Number(row.time_ms)),
+    digest: row.digest,
+    contentsState: row.state,
+    critical: BigInt(row.critical),
+    high: BigInt(row.high),
+    medium: BigInt(row.medium),
+    low: BigInt(row.low),
+    none: BigInt(row.none),
+    unknown: BigInt(row.unknown),
   })
 }

@@ -5,7 +5,7 @@ import { rootOf } from '../../api/uid.ts'
 import { EVERY_PACKAGE } from '../../contents/storing/image-statements.ts'
 import type { Db } from '../../storage/db.ts'
 import type { ManifestContentsRow, PackageRow } from '../../storage/schema/tables.ts'
-import { runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import { runLongText, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
 import { toMatchedPackage } from '../matching/candidate.ts'
 import { findingSeverities } from '../matching/match.ts'
 import {
@@ -125,18 +125,20 @@ export interface FindingCountRow {
   readonly n: number
 }
 
-/** Counts findings by state and severity. */
+/** Counts findings by state and severity. `long`: on SQLite in a reader thread, for work that no caller waits for. */
 export async function countFindings(
   db: Db,
   root: string,
   ids: readonly number[],
   filters: FindingFilters,
+  { long = false }: { readonly long?: boolean } = {},
 ): Promise<readonly FindingCountRow[]> {
   if (ids.length === 0) return []
   const source = await sourceOf(db, root, ids)
   const sql = sqlText(db.engine)
   const from = fromSql(sql, root, source, filters)
-  return toCounts(await runText<FindingCountRow>(db, countText('count(*)', source, from), sql))
+  const text = countText('count(*)', source, from)
+  return toCounts(await (long ? runLongText : runText)<FindingCountRow>(db, text, sql))
 }
 
 /** Images as the source of findings: their packages, and what is stated about them in these images. */

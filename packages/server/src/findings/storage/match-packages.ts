@@ -1,4 +1,5 @@
 import { lookupNamesOf } from '../../advisories/packages/package-names.ts'
+import { queueFindingHistory } from '../../registry/manifests/finding-history-changes.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { deleteRows, insertRows } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
@@ -46,12 +47,15 @@ export async function matchPackages(
     findings.push(...found.map((finding) => toRow(root, id, finding, clock())))
   }
   const ids = packages.map(({ id }) => id)
+  const packagesMatchedBefore = rows.flatMap(({ id, matched_ms }) =>
+    Number(matched_ms) === 0 ? [] : [Number(id)],
+  )
   await inTransaction(db, async (tx) => {
     await check(tx)
     await lockPackages(db, tx, root, ids)
     const known = await tx
       .selectFrom('package_findings')
-      .select(['package', 'vulnerability', 'found_ms'])
+      .select(['package', 'vulnerability', 'found_ms', 'state', 'severity', 'aliases'])
       .where('root', '=', root)
       .where('package', 'in', ids)
       .execute()
@@ -60,6 +64,10 @@ export async function matchPackages(
     const rows = findings.map((row) => ({ ...row, found_ms: foundMs.get(findingKey(row)) ?? row.found_ms }))
     await insertRows(db, tx, 'package_findings', rows)
     await insertRows(db, tx, 'vulnerability_ids', idRowsOf(findings), { ifAbsent: true })
+    const changed = changedPackages(known, findings)
+    // Images with new packages are queued when they are read.
+    const matchedBefore = packagesMatchedBefore.filter((id) => changed.has(id))
+    await queueFindingHistory(db, tx, root, 'package', matchedBefore, clock())
     await tx
       .updateTable('packages')
       .set({ matched_ms: clock() })
@@ -68,6 +76,22 @@ export async function matchPackages(
       .where('matched_ms', '=', 0)
       .execute()
   })
+}
+
+type CountedFinding = Pick<PackageFindingRow, 'package' | 'vulnerability' | 'state' | 'severity' | 'aliases'>
+
+/** Returns the packages whose findings are counted differently; statements about an image apply by aliases too. */
+function changedPackages(
+  before: readonly CountedFinding[],
+  after: readonly CountedFinding[],
+): ReadonlySet<number> {
+  const keyOf = (row: CountedFinding) => `${findingKey(row)} ${row.state} ${row.severity} ${row.aliases}`
+  const [known, found] = [new Set(before.map(keyOf)), new Set(after.map(keyOf))]
+  const changed = [
+    ...before.filter((row) => !found.has(keyOf(row))),
+    ...after.filter((row) => !known.has(keyOf(row))),
+  ]
+  return new Set(changed.map((row) => Number(row.package)))
 }
 
 /** Readers of images lock packages in this order. */

@@ -15,6 +15,7 @@ import { invalidArgument } from '../../api/errors.ts'
 import { timestampOf } from '../../api/messages.ts'
 import { effectivePageSize } from '../../api/page-tokens.ts'
 import { depthOf } from '../../api/uid.ts'
+import { DAY_MS } from '../../config/limits.ts'
 import { authorizationOf } from '../../pipeline/authorization.ts'
 import type { Call } from '../../pipeline/call.ts'
 import { callerBinding, readCursor } from '../../storage/list/list.ts'
@@ -122,7 +123,6 @@ export function identityMember(
 }
 
 const identityList = capabilitySetOf([Capability.CAP_IAM_IDENTITY_LIST])
-const DAY_MS = 24 * 60 * 60 * 1000
 
 /** A user may have been active in another organization: only the day is shown (ADR 50). */
 function visibleLastSeen(call: Call, root: string, uid: string, seenMs: number): number | undefined {

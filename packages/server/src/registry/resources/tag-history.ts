@@ -32,8 +32,10 @@ export async function recordDigest(
     .execute()
 }
 
+/** Deletes the digests that a tag had, and the history of its findings. */
 export async function deleteHistory(tx: Tx, uid: string): Promise<void> {
   await tx.deleteFrom('tag_digests').where('root', '=', rootOf(uid)).where('uid', '=', uid).execute()
+  await tx.deleteFrom('tag_findings').where('root', '=', rootOf(uid)).where('tag', '=', uid).execute()
 }
 
 /** Returns the digests of a tag that were recorded in an interval, latest first. */

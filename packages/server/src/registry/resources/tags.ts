@@ -41,6 +41,7 @@ import {
 } from '../../storage/resources/resource-methods.ts'
 import type { TagRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
+import { queueFindingHistory } from '../manifests/finding-history-changes.ts'
 import { touchManifest } from '../manifests/manifest-rows.ts'
 import { queueSignedImages } from '../manifests/signature-changes.ts'
 import { isImmutable, requireTagMutable } from '../policies/immutable-tags.ts'
@@ -162,6 +163,7 @@ export async function writeTag(
     await insertResource(db, tx, 'tags', row)
     await queueSignedImages(db, tx, repo, { tags: [name] })
     await recordDigest(tx, { uid: row.uid, since_ms: now, digest: row.digest, actor })
+    await queueFindingHistory(db, tx, row.root, 'tag', [row.uid], now)
     return { row, unchanged: false }
   }
   if (
@@ -179,6 +181,7 @@ export async function writeTag(
   if (isMoved) {
     const { digest, updated_ms } = changed
     await recordDigest(tx, { uid: current.uid, since_ms: updated_ms, digest, actor })
+    await queueFindingHistory(db, tx, current.root, 'tag', [current.uid], updated_ms)
     await touchManifest(tx, repo, current.digest, clock())
     await queueSignedImages(db, tx, repo, { tags: [name] })
   }

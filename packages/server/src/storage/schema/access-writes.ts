@@ -74,6 +74,8 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   package_findings: none,
   vulnerability_ids: none,
   finding_changes: none,
+  tag_findings: none,
+  finding_history_changes: none,
   uploads: none,
   jobs: none,
   mails: none,

@@ -28,6 +28,7 @@ import * as signatureChanges from '../migrations/0027-signature-changes.ts'
 import * as imageStatements from '../migrations/0030-image-statements.ts'
 import * as receivedInvites from '../migrations/0031-received-invites.ts'
 import * as imageReports from '../migrations/0032-image-reports.ts'
+import * as findingHistory from '../migrations/0033-finding-history.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -57,6 +58,7 @@ export const migrations = {
   '0030-image-statements': imageStatements,
   '0031-received-invites': receivedInvites,
   '0032-image-reports': imageReports,
+  '0033-finding-history': findingHistory,
 }
 
 /**

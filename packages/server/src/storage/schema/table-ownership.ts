@@ -61,6 +61,8 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   package_findings: ownedByOrganization,
   vulnerability_ids: ownedByOrganization,
   finding_changes: ownedByOrganization,
+  tag_findings: { ownerTable: 'tags', column: 'tag' },
+  finding_history_changes: ownedByOrganization,
   repo_blobs: ownedByRepo('repo'),
   policies: ownedByGroup('parent'),
   // In a group or in a repo.

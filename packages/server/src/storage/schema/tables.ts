@@ -723,6 +723,41 @@ export interface FindingChangeRow {
   revision: number
 }
 
+/** Numbers of findings by severity. */
+export interface SeverityColumns {
+  critical: number
+  high: number
+  medium: number
+  low: number
+  none: number
+  unknown: number
+}
+
+/** Findings of the image of a tag from a time until the next row, without those that do not affect it (ADR 75). */
+export interface TagFindingsRow extends SeverityColumns {
+  root: string
+  /** uid. */
+  tag: string
+  time_ms: number
+  /** '' for a tag without a manifest, which only version 1 creates. */
+  digest: string
+  /** `read`; `failed`: the image, or one of an index, cannot be read; `none`: not an image. */
+  state: string
+}
+
+/** Something whose findings may have changed: the history of what has them is continued. */
+export interface FindingHistoryChangeRow {
+  root: string
+  /** `image`, `package` or `tag`. */
+  kind: string
+  /** The `id` of contents or of a package; the uid of a tag. */
+  subject: string
+  /** Time of the first change. */
+  changed_ms: number
+  /** Number of changes. */
+  revision: number
+}
+
 /** A manifest contains a package. */
 export interface ManifestPackageRow {
   root: string
@@ -1108,6 +1143,8 @@ export interface Tables {
   package_findings: PackageFindingRow
   vulnerability_ids: VulnerabilityIdRow
   finding_changes: FindingChangeRow
+  tag_findings: TagFindingsRow
+  finding_history_changes: FindingHistoryChangeRow
   uploads: UploadRow
   jobs: JobRow
   mails: MailRow

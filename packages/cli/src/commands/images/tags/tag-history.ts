@@ -3,6 +3,7 @@ import type { CommandDeclaration } from '../../../invocation/command-declaration
 import { type Invocation, UsageError } from '../../../invocation/invocation.ts'
 import { listCommand } from '../../../invocation/list-command.ts'
 import { parentFilterOption, yesOption } from '../../../invocation/options.ts'
+import { parentUid } from '../../../invocation/resource-uids.ts'
 import { findTag, referenceParameters, tagView } from './tags.ts'
 
 /** Commands that show what a tag has pointed to, move it back, and mark it as deprecated. */
@@ -78,7 +79,7 @@ export const deprecateTagCommand: CommandDeclaration = {
     const { value: tag, etag } = await client.tags.get(uid).withResponse()
     const { name, digest, bundles } = tag
     const changed = await client.tags.create(
-      uid.slice(0, uid.lastIndexOf('/')),
+      parentUid(uid),
       { name, digest, bundles, deprecated: !invocation.flag('undo') },
       { ifMatch: etag },
     )

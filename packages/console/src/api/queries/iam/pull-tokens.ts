@@ -1,13 +1,12 @@
 import type { Identity } from '@berth/client'
 import { PULL_TOKEN_ISSUER } from '@berth/workloads/identity-kinds.ts'
 import { queryOptions } from '@tanstack/react-query'
+import { DAY_MS } from '../../../durations.ts'
 import { api } from '../../client.ts'
 import { PAGE_SIZE, paged } from '../pages.ts'
 import { withRoles } from './identities.ts'
 
 /** Pull tokens: identities with static keys of the issuer of pull tokens. */
-
-const DAY_MS = 24 * 60 * 60 * 1000
 const SHOWN_MAX = 10
 /** Pull tokens that expire within this time are shown on the home page. */
 export const EXPIRES_SOON_MS = 14 * DAY_MS

@@ -291,6 +291,159 @@ export declare type ListTagFindingSummariesResponse = Message<"berth.vulnerabili
 export declare const ListTagFindingSummariesResponseSchema: GenMessage<ListTagFindingSummariesResponse>;
 
 /**
+ * Numbers of findings of the image of a tag from a time on. Findings with the state NOT_AFFECTED do not count.
+ *
+ * @generated from message berth.vulnerabilities.v1.TagFindingHistoryEntry
+ */
+export declare type TagFindingHistoryEntry = Message<"berth.vulnerabilities.v1.TagFindingHistoryEntry"> & {
+  /**
+   * Time from which the numbers apply, until the time of the next entry.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * Digest that the tag had. Empty for a tag without a manifest, which only version 1 of the API creates.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+
+  /**
+   * Whether the contents of the image were known: `read`; `failed` if they, or those of an image of an index,
+   * could not be read, and are not counted; `none` for a manifest that is not an image.
+   *
+   * @generated from field: string contents_state = 3;
+   */
+  contentsState: string;
+
+  /**
+   * Number of findings of severity CRITICAL.
+   *
+   * @generated from field: int64 critical = 4;
+   */
+  critical: bigint;
+
+  /**
+   * Number of findings of severity HIGH.
+   *
+   * @generated from field: int64 high = 5;
+   */
+  high: bigint;
+
+  /**
+   * Number of findings of severity MEDIUM.
+   *
+   * @generated from field: int64 medium = 6;
+   */
+  medium: bigint;
+
+  /**
+   * Number of findings of severity LOW.
+   *
+   * @generated from field: int64 low = 7;
+   */
+  low: bigint;
+
+  /**
+   * Number of findings of severity NONE.
+   *
+   * @generated from field: int64 none = 8;
+   */
+  none: bigint;
+
+  /**
+   * Number of findings of severity UNKNOWN.
+   *
+   * @generated from field: int64 unknown = 9;
+   */
+  unknown: bigint;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.TagFindingHistoryEntry.
+ * Use `create(TagFindingHistoryEntrySchema)` to create a new message.
+ */
+export declare const TagFindingHistoryEntrySchema: GenMessage<TagFindingHistoryEntry>;
+
+/**
+ * Request message for ListTagFindingHistory.
+ *
+ * @generated from message berth.vulnerabilities.v1.ListTagFindingHistoryRequest
+ */
+export declare type ListTagFindingHistoryRequest = Message<"berth.vulnerabilities.v1.ListTagFindingHistoryRequest"> & {
+  /**
+   * UID of the repo.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Name of the tag.
+   *
+   * @generated from field: string tag = 2;
+   */
+  tag: string;
+
+  /**
+   * Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller and filters only. An expired token returns the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.ListTagFindingHistoryRequest.
+ * Use `create(ListTagFindingHistoryRequestSchema)` to create a new message.
+ */
+export declare const ListTagFindingHistoryRequestSchema: GenMessage<ListTagFindingHistoryRequest>;
+
+/**
+ * Response message for ListTagFindingHistory.
+ *
+ * @generated from message berth.vulnerabilities.v1.ListTagFindingHistoryResponse
+ */
+export declare type ListTagFindingHistoryResponse = Message<"berth.vulnerabilities.v1.ListTagFindingHistoryResponse"> & {
+  /**
+   * Results of this page.
+   *
+   * @generated from field: repeated berth.vulnerabilities.v1.TagFindingHistoryEntry tag_finding_history_entries = 1;
+   */
+  tagFindingHistoryEntries: TagFindingHistoryEntry[];
+
+  /**
+   * Token for the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Number of entries on all pages.
+   *
+   * @generated from field: int64 total_count = 3;
+   */
+  totalCount: bigint;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.ListTagFindingHistoryResponse.
+ * Use `create(ListTagFindingHistoryResponseSchema)` to create a new message.
+ */
+export declare const ListTagFindingHistoryResponseSchema: GenMessage<ListTagFindingHistoryResponse>;
+
+/**
  * Counts the vulnerabilities of groups, repos and tags: of the images that have a tag, by themselves or in an
  * index. Other images can be pulled by digest only, and do not count.
  *
@@ -328,6 +481,19 @@ export declare const FindingSummariesService: GenService<{
     methodKind: "unary";
     input: typeof ListTagFindingSummariesRequestSchema;
     output: typeof ListTagFindingSummariesResponseSchema;
+  },
+  /**
+   * Lists how many findings the image of a tag had over time, latest first: each entry applies until the next
+   * one. An entry is added about 10 seconds after the tag moved, or after advisories or VEX documents changed
+   * its findings. Of a day more than 7 days ago, only the last entry is kept; entries of more than 400 days ago, and
+   * all but the latest 1000, are deleted. Fails with NOT_FOUND if the repo or the tag does not exist.
+   *
+   * @generated from rpc berth.vulnerabilities.v1.FindingSummariesService.ListTagFindingHistory
+   */
+  listTagFindingHistory: {
+    methodKind: "unary";
+    input: typeof ListTagFindingHistoryRequestSchema;
+    output: typeof ListTagFindingHistoryResponseSchema;
   },
 }>;
 
