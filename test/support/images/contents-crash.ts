@@ -46,7 +46,7 @@ export async function contentsCrashRounds(
   const host = `127.0.0.1:${await freePort()}`
   const settings = { ...env, BERTH_LISTEN: host, BERTH_LOG_LEVEL: 'error' }
   const pushed: { readonly digest: string; readonly round: number }[] = []
-  // Killed before they were done, as the next server found them.
+  // Rounds in which images were not read, or read and not matched, when their server was killed.
   let [unread, unmatched] = [0, 0]
   let [root, bearer, token, repo] = ['', '', '', '']
   const api = () => apiOf({ url: `http://${host}` }, token)
@@ -59,11 +59,6 @@ export async function contentsCrashRounds(
       root = JSON.parse(bootstrapped.stdout).organization.uid
       bearer = (await runBerth(t, ['admin', 'token', '--audience', host], settings)).stdout.trim()
       token = (await runBerth(t, ['admin', 'token'], settings)).stdout.trim()
-    } else {
-      const last = pushed.at(-1)?.digest ?? ''
-      const { contentsState, matched } = await findingsOf(last)
-      if (contentsState === 'CONTENTS_STATE_PENDING') unread++
-      else if (matched !== true) unmatched++
     }
     if (round === rounds) break
     const client = ociClient({ url: `http://${host}` }, `Bearer ${bearer}`)
@@ -77,7 +72,10 @@ export async function contentsCrashRounds(
     repo ||= await repoUid(api(), `${root}/app`)
     // In the middle of reading or matching, mostly.
     await sleep(Math.random() * 100)
+    const states = await Promise.all(pushed.slice(-IMAGES_PER_ROUND).map(({ digest }) => findingsOf(digest)))
     server.child.kill('SIGKILL')
+    if (states.some(({ contentsState }) => contentsState === 'CONTENTS_STATE_PENDING')) unread++
+    else if (states.some(({ matched }) => matched !== true)) unmatched++
     assert.equal((await server.finished).signal, 'SIGKILL')
   }
   let findings = 0
