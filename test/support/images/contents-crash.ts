@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { apiOf } from '../api/api-fixture.ts'
+import { type Api, apiOf } from '../api/api-fixture.ts'
 import { freePort } from '../database/postgres.ts'
 import { ociClient, pushImage } from '../registry/registry.ts'
 import { type Cleanup, runBerth, serveBerth } from '../server/process.ts'
@@ -9,7 +9,8 @@ import { alpineFiles, imageOfFiles, repoUid, waitForContents } from './readable-
 
 const IMAGES_PER_ROUND = 4
 const MATCHED_MS_MAX = 60_000
-const program = fileURLToPath(new URL('../server/contents-server.ts', import.meta.url))
+/** A server that starts to read and match soon, in a process that a test can kill. */
+export const serverProgram = fileURLToPath(new URL('../server/contents-server.ts', import.meta.url))
 
 const cveOf = (kind: number, round: number) => `CVE-2026-${kind}${String(round).padStart(3, '0')}`
 
@@ -27,6 +28,13 @@ function advisoryOf(id: string, origin: string) {
     ],
   }
   return { name: `${id}.json`, content: Buffer.from(JSON.stringify(document)).toString('base64') }
+}
+
+/** Imports an advisory of an origin package. */
+export async function importAdvisory(api: Api, root: string, id: string, origin: string): Promise<void> {
+  const documents = [advisoryOf(id, origin)]
+  const { body } = await api.post(`vulnerabilities/advisories/${root}:importDocuments`, { documents })
+  for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
 }
 
 /**
@@ -53,7 +61,7 @@ export async function contentsCrashRounds(
   const findingsOf = async (digest: string) =>
     (await api().get(`vulnerabilities/imageFindings/${repo}`, { digest, pageSize: '1000' })).body
   for (let round = 0; round <= rounds; round++) {
-    const server = await serveBerth(t, settings, [], { as: program })
+    const server = await serveBerth(t, settings, [], { as: serverProgram })
     if (round === 0) {
       const bootstrapped = await runBerth(t, ['admin', 'bootstrap', '--json'], settings)
       root = JSON.parse(bootstrapped.stdout).organization.uid
@@ -62,9 +70,8 @@ export async function contentsCrashRounds(
     }
     if (round === rounds) break
     const client = ociClient({ url: `http://${host}` }, `Bearer ${bearer}`)
-    const documents = [advisoryOf(cveOf(1, round), `a${round}-src`), advisoryOf(cveOf(2, round), 'b-src')]
-    const { body } = await api().post(`vulnerabilities/advisories/${root}:importDocuments`, { documents })
-    for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
+    await importAdvisory(api(), root, cveOf(1, round), `a${round}-src`)
+    await importAdvisory(api(), root, cveOf(2, round), 'b-src')
     for (let at = 0; at < IMAGES_PER_ROUND; at++) {
       const image = await imageOfFiles([alpineFiles(`a${round} ${at}-r0`, 'b 1-r0')])
       pushed.push({ digest: (await pushImage(client, `${root}/app`, image)).digest, round })
@@ -74,7 +81,7 @@ export async function contentsCrashRounds(
     await sleep(Math.random() * 100)
     const states = await Promise.all(pushed.slice(-IMAGES_PER_ROUND).map(({ digest }) => findingsOf(digest)))
     server.child.kill('SIGKILL')
-    if (states.some(({ contentsState }) => contentsState === 'CONTENTS_STATE_PENDING')) unread++
+    if (states.some(({ contentsState }) => contentsState === 'pending')) unread++
     else if (states.some(({ matched }) => matched !== true)) unmatched++
     assert.equal((await server.finished).signal, 'SIGKILL')
   }
