@@ -54,7 +54,7 @@ export async function contentsCrashRounds(
   const host = `127.0.0.1:${await freePort()}`
   const settings = { ...env, BERTH_LISTEN: host, BERTH_LOG_LEVEL: 'error' }
   const pushed: { readonly digest: string; readonly round: number }[] = []
-  // Rounds in which images were not read, or read and not matched, when their server was killed.
+  // Images that were not read, or read and not matched, when their server was killed.
   let [unread, unmatched] = [0, 0]
   let [root, bearer, token, repo] = ['', '', '', '']
   const api = () => apiOf({ url: `http://${host}` }, token)
@@ -81,8 +81,10 @@ export async function contentsCrashRounds(
     await sleep(Math.random() * 100)
     const states = await Promise.all(pushed.slice(-IMAGES_PER_ROUND).map(({ digest }) => findingsOf(digest)))
     server.child.kill('SIGKILL')
-    if (states.some(({ contentsState }) => contentsState === 'pending')) unread++
-    else if (states.some(({ matched }) => matched !== true)) unmatched++
+    unread += states.filter(({ contentsState }) => contentsState === 'pending').length
+    unmatched += states.filter(
+      ({ contentsState, matched }) => contentsState === 'read' && matched !== true,
+    ).length
     assert.equal((await server.finished).signal, 'SIGKILL')
   }
   let findings = 0

@@ -19,8 +19,10 @@ export function addFiles(root: string, folder: string, files: readonly string[])
   for (const file of files) copyFileSync(file, join(root, folder, basename(file)))
 }
 
-export function addOsRelease(root: string, id: string, versionId: string): void {
-  writeIn(root, 'etc/os-release', `ID=${id}\nVERSION_ID="${versionId}"\nPRETTY_NAME="${id} ${versionId}"\n`)
+export function addOsRelease(root: string, id: string, versionId: string, idLike = ''): void {
+  const lines = [`ID=${id}`, `VERSION_ID="${versionId}"`, `PRETTY_NAME="${id} ${versionId}"`]
+  if (idLike !== '') lines.push(`ID_LIKE=${idLike}`)
+  writeIn(root, 'etc/os-release', `${lines.join('\n')}\n`)
 }
 
 export function addDatabase(root: string, path: string, source: string): void {
