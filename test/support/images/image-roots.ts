@@ -83,8 +83,13 @@ export function addMavenArchives(root: string, work: string, artifacts: readonly
   run('mvn', ['-q', '-B', 'dependency:copy-dependencies', `-DoutputDirectory=${target}`], { cwd: work })
 }
 
-/** Builds a Go program with dependencies of the module proxy. */
-export function addGoProgram(root: string, work: string, imports: readonly string[]): void {
+/** Builds a Go program with dependencies of the module proxy, the latest ones without `versions`. */
+export function addGoProgram(
+  root: string,
+  work: string,
+  imports: readonly string[],
+  versions: readonly string[] = [],
+): void {
   writeIn(
     work,
     'main.go',
@@ -92,6 +97,8 @@ export function addGoProgram(root: string, work: string, imports: readonly strin
   )
   writeIn(work, 'go.mod', 'module example.org/app\n\ngo 1.22\n')
   const env = { CGO_ENABLED: '0', GOFLAGS: '-mod=mod', GOMAXPROCS: '1' }
+  if (versions.length > 0)
+    run('go', ['mod', 'edit', ...versions.map((version) => `-require=${version}`)], { cwd: work, env })
   run('go', ['mod', 'tidy'], { cwd: work, env })
   mkdirSync(join(root, 'usr/bin'), { recursive: true })
   run('go', ['build', '-o', join(root, 'usr/bin/app'), '.'], { cwd: work, env })

@@ -157,6 +157,59 @@ export const realImages: Readonly<Record<string, readonly BuildRoot[]>> = {
       ])
     },
   ],
+  // Versions with advisories of test/advisories, or of the collection that they were chosen from.
+  'old-libraries': [
+    (root, work) => {
+      addPythonPackages(root, ['protobuf==3.14.0'])
+      addNpmPackages(root, ['i18next@1.10.2', 'marky-markdown@12.0.0', '@loopback/rest@8.0.0'])
+      addGoProgram(
+        root,
+        work,
+        [
+          'golang.org/x/net/http2',
+          'google.golang.org/grpc',
+          'github.com/prometheus/client_golang/prometheus',
+        ],
+        [
+          ...['golang.org/x/net@v0.10.0', 'google.golang.org/grpc@v1.56.0'],
+          ...['github.com/prometheus/client_golang@v1.11.0'],
+        ],
+      )
+      addMavenArchives(root, join(work, 'maven'), [
+        ...['org.yaml:snakeyaml:1.26', 'commons-collections:commons-collections:3.2.1'],
+        ...['io.netty:netty-codec:4.1.60.Final', 'org.jsoup:jsoup:1.14.1', 'dnsjava:dnsjava:3.5.0'],
+        ...['org.apache.commons:commons-compress:1.20', 'org.apache.avro:avro:1.11.0'],
+        ...['org.bouncycastle:bcprov-jdk15on:1.60', 'org.apache.tomcat:tomcat-coyote:9.0.63'],
+      ])
+      addRustProgram(root, work, {
+        tool: '0.1.0',
+        openssl: '0.10.40',
+        smallvec: '0.6.5',
+        mio: '0.8.8',
+        im: '15.0.0',
+        self_cell: '0.10.2',
+        'xml-rs': '0.8.4',
+        protobuf: '1.7.0',
+        wasmtime: '0.34.1',
+        secp256k1: '0.22.0',
+        libflate: '0.1.20',
+        json: '0.12.4',
+      })
+      addDotnetProgram(root, {
+        program: '1.0.0',
+        BouncyCastle: '1.8.1',
+        'Google.Protobuf': '3.14.0',
+        'BouncyCastle.Cryptography': '2.2.0',
+      })
+      addComposerPackages(root, { 'google/protobuf': 'v3.10.0' })
+      for (const [name, version] of Object.entries({ passenger: '4.0.3', 'google-protobuf': '3.19.0' }))
+        writeIn(
+          root,
+          `usr/lib/ruby/gems/3.1.0/specifications/${name}-${version}.gemspec`,
+          `Gem::Specification.new do |s|\n  s.name = "${name}".freeze\n  s.version = "${version}"\nend\n`,
+        )
+    },
+  ],
   'layers-with-deletions': [
     (root, work) => {
       addDebianPackages(root, join(work, '../debs'), ['base-files', 'libc6', 'bash', 'openssl'])
