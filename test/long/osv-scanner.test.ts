@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
-import { PackageURL } from 'packageurl-js'
+import { parsePurl } from '@berth/image-contents/sbom/package-urls.ts'
 import { corpora, documentsIn } from '../support/advisories/advisory-documents.ts'
 import { type ApiFixture, createApiFixture } from '../support/api/api-fixture.ts'
 import { databases } from '../support/database/databases.ts'
@@ -46,7 +46,9 @@ const keyOf = (name: string, version: string) => `${name.toLowerCase()} ${versio
 
 /** The name of a package as osv-scanner has it, from its URL. */
 function packageKey(purl: string): string {
-  const { type, namespace, name, version } = PackageURL.fromString(purl)
+  const url = parsePurl(purl)
+  assert.ok(url, purl)
+  const { type = '', namespace, name = '', version } = url
   const separator = type === 'maven' ? ':' : '/'
   const hasNamespace = namespace && !['apk', 'deb', 'rpm'].includes(type)
   return keyOf(hasNamespace ? `${namespace}${separator}${name}` : name, version ?? '')
