@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { Readable } from 'node:stream'
+import { buffer, text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import { writeZip } from '@berth/advisory-formats/archives/write-zip.ts'
 import { parsePurl } from '@berth/image-contents/sbom/package-urls.ts'
 import { corpora, documentsIn } from '../support/advisories/advisory-documents.ts'
 import { type ApiFixture, createApiFixture } from '../support/api/api-fixture.ts'
@@ -31,6 +33,8 @@ interface Finding {
 
 interface Comparison {
   readonly image: string
+  /** `api`: osv-scanner asks this server; `records`: it reads the records itself, and compares versions itself. */
+  readonly source: 'api' | 'records'
   readonly both: number
   readonly onlyHere: readonly string[]
   readonly onlyScanner: readonly string[]
@@ -54,6 +58,38 @@ function packageKey(purl: string): string {
   return keyOf(hasNamespace ? `${namespace}${separator}${name}` : name, version ?? '')
 }
 
+/** Of osv-scanner: its folder with records. */
+const RECORDS_VARIABLE = 'OSV_SCANNER_LOCAL_DB_CACHE_DIRECTORY'
+/** Of the languages of images, and of the distributions that osv-scanner knows. */
+const ecosystems = [
+  ...['npm', 'PyPI', 'Go', 'Maven', 'RubyGems', 'crates.io', 'Packagist', 'NuGet', 'Debian', 'Alpine'],
+]
+
+/** Writes records in JSON as osv-scanner reads them without a network: an archive for each ecosystem. */
+async function writeRecords(folder: string, documents: readonly Buffer[]): Promise<void> {
+  const parsed = documents.flatMap((content): Json[] => {
+    try {
+      return [JSON.parse(content.toString())]
+    } catch {
+      return []
+    }
+  })
+  for (const ecosystem of ecosystems) {
+    const entries = parsed
+      .filter(({ affected = [] }) =>
+        affected.some(({ package: its }: Json) => its?.ecosystem?.split(':')[0] === ecosystem),
+      )
+      .map((record) => ({
+        name: `${record.id}.json`,
+        content: Buffer.from(JSON.stringify(record)),
+        modifiedMs: 0,
+      }))
+    const directory = join(folder, 'osv-scanner', ecosystem)
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(join(directory, 'all.zip'), await buffer(Readable.from(writeZip(entries))))
+  }
+}
+
 const textOf = ({ key, ids }: Finding) => `${key}: ${ids.join(' ')}`
 
 describe('findings in real images, compared with osv-scanner', { skip: withoutGo }, () => {
@@ -63,6 +99,8 @@ describe('findings in real images, compared with osv-scanner', { skip: withoutGo
   let fixture: Awaited<ReturnType<typeof setUp>>
   let cast: ApiFixture
   let osv: InterceptedHost
+  /** Folder with the records of OSV. */
+  let records = ''
 
   before(async () => {
     folder = process.env['BERTH_TEST_IMAGES'] ?? temporaryDirectory(cleanup)
@@ -95,6 +133,11 @@ describe('findings in real images, compared with osv-scanner', { skip: withoutGo
       accepted += reply.body.documents.filter((document: Json) => document.accepted).length
     }
     assert.ok(accepted > 0)
+    records = join(temporaryDirectory(cleanup), 'records')
+    await writeRecords(
+      records,
+      documentsIn(corpus, 'osv').map(({ content }) => content),
+    )
     osv = await interceptHost(cleanup, 'api.osv.dev', {
       url: `${berth.url}/osv/${root}`,
       headers: { authorization: `Bearer ${viewer.api.token}` },
@@ -132,10 +175,14 @@ describe('findings in real images, compared with osv-scanner', { skip: withoutGo
     }
   }
 
-  const scan = async (sbom: string): Promise<Finding[]> => {
+  /** Returns undefined if it lacks the ecosystem of a package. */
+  const scan = async (sbom: string, source: Comparison['source']): Promise<Finding[] | undefined> => {
+    const isOffline = source === 'records'
     // The server is in this process, so it must not wait.
-    const child = spawn(program, ['scan', '--format', 'json', '--verbosity', 'error', '--sbom', sbom], {
-      env: { PATH: process.env['PATH'], ...osv.env },
+    const options = isOffline ? ['--experimental-offline'] : []
+    const args = ['scan', ...options, '--format', 'json', '--verbosity', 'error', '--sbom', sbom]
+    const child = spawn(program, args, {
+      env: { PATH: process.env['PATH'], ...(isOffline ? { [RECORDS_VARIABLE]: records } : osv.env) },
       timeout: SCAN_MS_MAX,
     })
     const [stdout, stderr, [code]] = await Promise.all([
@@ -143,6 +190,7 @@ describe('findings in real images, compared with osv-scanner', { skip: withoutGo
       text(child.stderr),
       once(child, 'close'),
     ])
+    if (isOffline && code === 127 && /could not find local databases/.test(stderr)) return undefined
     // 1: vulnerabilities were found; 128: there are no packages.
     assert.ok([0, 1, 128].includes(code), `exit code ${code}: ${stderr}`)
     const { results } = (code === 128 ? {} : JSON.parse(stdout)) as { results?: Json[] }
@@ -166,26 +214,37 @@ describe('findings in real images, compared with osv-scanner', { skip: withoutGo
       })
       const file = join(folder, `${image}.cdx.json`)
       writeFileSync(file, body.sbom)
-      const theirs = await scan(file)
       const isSame = (a: Finding, b: Finding) => a.key === b.key && a.ids.some((id) => b.ids.includes(id))
-      const both = own.filter((one) => theirs.some((other) => isSame(one, other)))
-      results.push({
-        image,
-        both: both.length,
-        onlyHere: own.filter((one) => !both.includes(one)).map(textOf),
-        onlyScanner: theirs.filter((one) => !own.some((other) => isSame(one, other))).map(textOf),
-      })
+      for (const source of ['api', 'records'] as const) {
+        const theirs = await scan(file, source)
+        if (theirs === undefined) continue
+        const both = own.filter((one) => theirs.some((other) => isSame(one, other)))
+        results.push({
+          image,
+          source,
+          both: both.length,
+          onlyHere: own.filter((one) => !both.includes(one)).map(textOf),
+          onlyScanner: theirs.filter((one) => !own.some((other) => isSame(one, other))).map(textOf),
+        })
+      }
     })
 
   test('osv-scanner and this server find the same', (t) => {
-    for (const { image, both, onlyHere, onlyScanner } of results)
+    for (const { image, source, both, onlyHere, onlyScanner } of results)
       t.diagnostic(
-        `${image}: both ${both}, only here ${onlyHere.length}, only osv-scanner ${onlyScanner.length}`,
+        `${image}, ${source}: both ${both}, only here ${onlyHere.length}, only osv-scanner ${onlyScanner.length}`,
       )
     if (process.env['BERTH_TEST_IMAGES'] !== undefined)
       writeFileSync(join(folder, 'findings.json'), JSON.stringify(results, null, 1))
-    assert.equal(results.length, Object.keys(realImages).length)
+    assert.deepEqual([...new Set(results.map(({ image }) => image))], Object.keys(realImages))
     assert.ok(osv.requests.some((request) => request === 'POST /v1/querybatch'))
-    assert.ok(results.some(({ both }) => both > 0))
+    for (const wanted of ['api', 'records'])
+      assert.ok(results.some(({ source, both }) => source === wanted && both > 0))
+    assert.deepEqual(
+      results.flatMap(({ image, source, onlyHere, onlyScanner }) =>
+        [...onlyHere, ...onlyScanner].map((finding) => `${image}, ${source}: ${finding}`),
+      ),
+      [],
+    )
   })
 })
