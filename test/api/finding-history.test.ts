@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FindingSummariesService } from '@berth/contract/gen/berth/vulnerabilities/v1/finding_summaries_pb.js'
+import type { Uid } from '@berth/server/api/uid.ts'
 import { limits } from '@berth/server/config/limits.ts'
+import { findLinkedBlob } from '@berth/server/registry/blobs/stored-blobs.ts'
 import {
   type ApiFixture,
   assertError,
@@ -21,7 +23,7 @@ import {
   VEX,
 } from '../support/findings/image-findings.ts'
 import { attach } from '../support/images/readable-image.ts'
-import { imageFromManifest, pushImage, putManifest, types } from '../support/registry/registry.ts'
+import { digest, imageFromManifest, pushImage, putManifest, types } from '../support/registry/registry.ts'
 
 /** How many findings tags had over time. */
 
@@ -130,9 +132,39 @@ onEveryDatabase(
       await latest(repo, 'read 1 0 0 0 0 1', 'tag=multi')
       await importAll(npm('CVE-2024-0003', 'b', '2.0.0'))
       await latest(repo, 'read 1 0 0 0 0 2', 'tag=multi')
+      // The registry deletes a manifest of an index too. What is left has fewer findings.
+      const [, second] = images
+      assert.equal((await owner.request('DELETE', `${name}/manifests/${second?.digest}`)).status, 202)
+      await latest(repo, 'read 1 0 0 0 0 0', 'tag=multi')
       const empty = imageFromManifest({ schemaVersion: 2, mediaType: types.index, manifests: [] })
       assert.equal((await putManifest(owner, name, 'multi', empty)).status, 201)
       await latest(repo, 'none 0 0 0 0 0 0', 'tag=multi')
+    })
+
+    test('an image that could not be read again has an entry that says so, with the numbers of before', async () => {
+      const { importAll, owner, name, repoUid, latest, entries, organization } = await prepare(cast())
+      const { berth } = cast().berth
+      await importAll(npm('CVE-2024-0001', 'erased', '2.0.0', critical))
+      // No other image has this layer: the store keeps equal ones once.
+      const image = await imageWith({}, { erased: '1.0.0' })
+      await pushImage(owner, name, image, 'v1')
+      const repo = await repoUid()
+      await latest(repo, 'read 1 0 0 0 0 0')
+      const [, layer] = image.blobs
+      const blob = await findLinkedBlob(berth.installation.store.db, repo as Uid, digest(layer ?? ''))
+      await berth.blobs.remove(blob?.location ?? '')
+      const { api } = organization.owner
+      const { status } = await api.post(`registry/repos/${repo}/manifests/v1/contents:readAgain`, {})
+      assert.equal(status, 200)
+      const { contentsAttemptsMax, contentsRetryMs } = limits
+      const all = await until(
+        () => {
+          cast().berth.advance(contentsRetryMs * 2 ** contentsAttemptsMax)
+          return entries(repo)
+        },
+        ([last]) => last?.contentsState !== 'read',
+      )
+      assert.deepEqual(all.map(shown), ['failed 1 0 0 0 0 0', 'read 1 0 0 0 0 0'])
     })
 
     test('entries come in pages; a deleted tag has none, and neither has its successor', async () => {

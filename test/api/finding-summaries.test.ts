@@ -20,7 +20,7 @@ import {
   until,
   VEX,
 } from '../support/findings/image-findings.ts'
-import { attach } from '../support/images/readable-image.ts'
+import { attach, spdxDocument } from '../support/images/readable-image.ts'
 import {
   imageFromManifest,
   pushImage,
@@ -285,6 +285,56 @@ onEveryDatabase(
       const deleted = await owner.request('DELETE', `${name}/manifests/${without.digest}`)
       assert.equal(deleted.status, 202)
       assert.deepEqual(await summary(), ['AFFECTED UNKNOWN 1', 'NOT_AFFECTED UNKNOWN 2'])
+    })
+
+    test('a VEX document of an index counts for its images, and an SBOM of an index for none', async () => {
+      const { importAll, owner, name, get, repo, matched } = await prepare()
+      await importAll(
+        npm('CVE-2024-0001', 'left-pad', '2.0.0'),
+        npm('CVE-2024-0002', 'left-pad', '2.0.0'),
+        npm('CVE-2024-0003', 'left-pad', '2.0.0'),
+      )
+      const images = [
+        await pushImage(owner, name, await imageWith({}, { 'left-pad': '1.0.0' })),
+        await pushImage(owner, name, await imageWith({}, { 'left-pad': '1.0.0' })),
+      ]
+      const index = {
+        blobs: [],
+        ...imageFromManifest({
+          schemaVersion: 2,
+          mediaType: types.index,
+          manifests: images.map(({ descriptor }) => descriptor),
+        }),
+      }
+      await pushImage(owner, name, index, 'multi')
+      const uid = await repo(name)
+      const [first, second] = images.map(({ digest }) => `digest=${digest}`)
+      for (const image of [first, second]) await matched(uid, image ?? '')
+      await attach(owner, name, index, 'application/spdx+json', spdxDocument('pkg:npm/other@1.0.0'))
+      const vex = await attach(
+        owner,
+        name,
+        index,
+        VEX,
+        openvex(
+          notAffected('CVE-2024-0001', { products: [{ '@id': `pkg:oci/app@${index.digest}` }] }),
+          notAffected('CVE-2024-0002', { products: [{ '@id': `pkg:oci/app@${images[0]?.digest}` }] }),
+        ),
+      )
+      const statesOf = async (image: string) => {
+        const { findings } = await get(`${path}/${uid}?${image}`)
+        return findings.map(({ state }: Json) => state.replace('STATE_', ''))
+      }
+      const become = async (image: string | undefined, ...expected: string[]) =>
+        until(
+          () => statesOf(image ?? ''),
+          (states) => states.join() === expected.join(),
+        )
+      await become(first, 'NOT_AFFECTED', 'NOT_AFFECTED', 'AFFECTED')
+      await become(second, 'NOT_AFFECTED', 'AFFECTED', 'AFFECTED')
+      await become('tag=multi', 'NOT_AFFECTED', 'AFFECTED', 'AFFECTED')
+      assert.equal((await owner.request('DELETE', `${name}/manifests/${vex.digest}`)).status, 202)
+      for (const image of [first, second]) await become(image, 'AFFECTED', 'AFFECTED', 'AFFECTED')
     })
 
     test('an attached VEX document that cannot be read is a problem of the image, and no more', async () => {

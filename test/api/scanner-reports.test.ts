@@ -211,6 +211,18 @@ onEveryDatabase(
       assert.deepEqual((await waitFor(1)).map(lineOf), ['trivy 0.57.1 trivy 1 HIGH=1'])
     })
 
+    test('a report of more bytes than contentsReportBytesMax is a problem of the image', async () => {
+      const { attached, waitFor, problems } = await prepare()
+      const text = json(trivyReport([high('CVE-2024-0001')]))
+      const padded = (bytes: number) => Buffer.concat([text, Buffer.alloc(bytes - text.length, ' ')])
+      const { contentsReportBytesMax: max } = limits
+      await attached(reportTypes.trivy, padded(max + 1))
+      const [problem] = (await problems(1)).problems
+      assert.match(problem.reason, new RegExp(`it has more than ${max} bytes \\(contentsReportBytesMax\\)`))
+      await attached(reportTypes.trivy, padded(max))
+      assert.deepEqual((await waitFor(1)).map(lineOf), ['trivy 0.57.1 trivy 1 HIGH=1'])
+    })
+
     test('reports beyond the limits are cut to the most severe findings, and to the latest reports', async () => {
       const { attached, list, waitFor, problems, get, uid } = await prepare()
       const max = limits.contentsReportFindingsMax

@@ -279,6 +279,39 @@ describe('packages of languages', async () => {
       ['pkg:nuget/Serilog@3.1.1'],
     ],
     [
+      '.NET, without packages of which the program has no files',
+      'app.deps.json',
+      JSON.stringify({
+        targets: {
+          '.NETCoreApp,Version=v8.0': {},
+          '.NETCoreApp,Version=v8.0/linux-x64': {
+            'Program/1.0.0': { dependencies: { Analyzer: '1.0.0' }, runtime: { 'Program.dll': {} } },
+            'Analyzer/1.0.0': {},
+            'Reference/2.0.0': { compile: { 'ref/Reference.dll': {} }, dependencies: { Native: '3.0.0' } },
+            'Native/3.0.0': { native: { 'runtimes/linux-x64/native/libnative.so': {} } },
+            'Texts/4.0.0': { resources: { 'lib/de/Texts.resources.dll': {} } },
+            'Any/5.0.0': { runtimeTargets: { 'runtimes/unix/lib/Any.dll': { rid: 'unix' } } },
+          },
+        },
+        libraries: {
+          'Program/1.0.0': { type: 'project' },
+          'Analyzer/1.0.0': { type: 'package' },
+          'Reference/2.0.0': { type: 'package' },
+          'Native/3.0.0': { type: 'package' },
+          'Texts/4.0.0': { type: 'package' },
+          'Any/5.0.0': { type: 'package' },
+          'Other/6.0.0': { type: 'package' },
+        },
+      }),
+      [
+        'pkg:nuget/Any@5.0.0',
+        'pkg:nuget/Native@3.0.0',
+        'pkg:nuget/Other@6.0.0',
+        'pkg:nuget/Program@1.0.0',
+        'pkg:nuget/Texts@4.0.0',
+      ],
+    ],
+    [
       'Go',
       'app',
       elfOf([

@@ -71,8 +71,12 @@ export function read(api: Api, address: string) {
 const UNTIL_MS_MAX = 60_000
 
 /** Reads until a condition is met, and returns what was read last. */
-export async function until<T>(read: () => Promise<T>, isDone: (value: T) => boolean): Promise<T> {
-  for (const end = Date.now() + UNTIL_MS_MAX; ; await sleep(20)) {
+export async function until<T>(
+  read: () => Promise<T>,
+  isDone: (value: T) => boolean,
+  pauseMs = 20,
+): Promise<T> {
+  for (const end = Date.now() + UNTIL_MS_MAX; ; await sleep(pauseMs)) {
     const value = await read()
     if (isDone(value)) return value
     assert.ok(Date.now() < end, `not in ${UNTIL_MS_MAX} ms: ${JSON.stringify(value)}`)

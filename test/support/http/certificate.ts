@@ -27,22 +27,27 @@ export const subjectAltName = '551d11'
 export const ecdsaWithSha256 = '2a8648ce3d040302'
 
 /**
- * A self-signed certificate (RFC 5280) for `localhost` and 127.0.0.1 on a fresh P-256 key, valid for a day. Both are
+ * A self-signed certificate (RFC 5280) for names, by default `localhost`, and 127.0.0.1 on a fresh P-256 key, valid for a day. Both are
  * PEM texts.
  */
 export function selfSignedCertificate({
   expiresInMs = 24 * 3_600_000,
   lifetimeMs = 25 * 3_600_000,
+  names: hosts = ['localhost'],
 }: {
   readonly expiresInMs?: number
   readonly lifetimeMs?: number
+  readonly names?: readonly string[]
 } = {}): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = sequence(oid(ecdsaWithSha256))
   const name = sequence(set(sequence(oid(commonName), utf8('localhost'))))
   const expiresMs = Date.now() + expiresInMs
   const validity = sequence(utcTime(new Date(expiresMs - lifetimeMs)), utcTime(new Date(expiresMs)))
-  const names = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])))
+  const names = sequence(
+    ...hosts.map((host) => der(0x82, Buffer.from(host))),
+    der(0x87, Buffer.from([127, 0, 0, 1])),
+  )
   const extensions = der(0xa3, sequence(sequence(oid(subjectAltName), octets(names))))
   const version3 = der(0xa0, integer(2))
   const body = sequence(

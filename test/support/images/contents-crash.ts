@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { apiOf } from '../api/api-fixture.ts'
+import { type Api, apiOf } from '../api/api-fixture.ts'
 import { freePort } from '../database/postgres.ts'
 import { ociClient, pushImage } from '../registry/registry.ts'
 import { type Cleanup, runBerth, serveBerth } from '../server/process.ts'
@@ -9,7 +9,8 @@ import { alpineFiles, imageOfFiles, repoUid, waitForContents } from './readable-
 
 const IMAGES_PER_ROUND = 4
 const MATCHED_MS_MAX = 60_000
-const program = fileURLToPath(new URL('../server/contents-server.ts', import.meta.url))
+/** A server that starts to read and match soon, in a process that a test can kill. */
+export const serverProgram = fileURLToPath(new URL('../server/contents-server.ts', import.meta.url))
 
 const cveOf = (kind: number, round: number) => `CVE-2026-${kind}${String(round).padStart(3, '0')}`
 
@@ -29,6 +30,13 @@ function advisoryOf(id: string, origin: string) {
   return { name: `${id}.json`, content: Buffer.from(JSON.stringify(document)).toString('base64') }
 }
 
+/** Imports an advisory of an origin package. */
+export async function importAdvisory(api: Api, root: string, id: string, origin: string): Promise<void> {
+  const documents = [advisoryOf(id, origin)]
+  const { body } = await api.post(`vulnerabilities/advisories/${root}:importDocuments`, { documents })
+  for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
+}
+
 /**
  * Pushes images and imports advisories, and kills the server in the middle of reading and matching them, again and again. In the end every
  * image has its two packages and exactly the findings of the advisories that were imported.
@@ -46,30 +54,24 @@ export async function contentsCrashRounds(
   const host = `127.0.0.1:${await freePort()}`
   const settings = { ...env, BERTH_LISTEN: host, BERTH_LOG_LEVEL: 'error' }
   const pushed: { readonly digest: string; readonly round: number }[] = []
-  // Killed before they were done, as the next server found them.
+  // Images that were not read, or read and not matched, when their server was killed.
   let [unread, unmatched] = [0, 0]
   let [root, bearer, token, repo] = ['', '', '', '']
   const api = () => apiOf({ url: `http://${host}` }, token)
   const findingsOf = async (digest: string) =>
     (await api().get(`vulnerabilities/imageFindings/${repo}`, { digest, pageSize: '1000' })).body
   for (let round = 0; round <= rounds; round++) {
-    const server = await serveBerth(t, settings, [], { as: program })
+    const server = await serveBerth(t, settings, [], { as: serverProgram })
     if (round === 0) {
       const bootstrapped = await runBerth(t, ['admin', 'bootstrap', '--json'], settings)
       root = JSON.parse(bootstrapped.stdout).organization.uid
       bearer = (await runBerth(t, ['admin', 'token', '--audience', host], settings)).stdout.trim()
       token = (await runBerth(t, ['admin', 'token'], settings)).stdout.trim()
-    } else {
-      const last = pushed.at(-1)?.digest ?? ''
-      const { contentsState, matched } = await findingsOf(last)
-      if (contentsState === 'CONTENTS_STATE_PENDING') unread++
-      else if (matched !== true) unmatched++
     }
     if (round === rounds) break
     const client = ociClient({ url: `http://${host}` }, `Bearer ${bearer}`)
-    const documents = [advisoryOf(cveOf(1, round), `a${round}-src`), advisoryOf(cveOf(2, round), 'b-src')]
-    const { body } = await api().post(`vulnerabilities/advisories/${root}:importDocuments`, { documents })
-    for (const document of body.documents) assert.equal(document.accepted, true, document.reason)
+    await importAdvisory(api(), root, cveOf(1, round), `a${round}-src`)
+    await importAdvisory(api(), root, cveOf(2, round), 'b-src')
     for (let at = 0; at < IMAGES_PER_ROUND; at++) {
       const image = await imageOfFiles([alpineFiles(`a${round} ${at}-r0`, 'b 1-r0')])
       pushed.push({ digest: (await pushImage(client, `${root}/app`, image)).digest, round })
@@ -77,7 +79,12 @@ export async function contentsCrashRounds(
     repo ||= await repoUid(api(), `${root}/app`)
     // In the middle of reading or matching, mostly.
     await sleep(Math.random() * 100)
+    const states = await Promise.all(pushed.slice(-IMAGES_PER_ROUND).map(({ digest }) => findingsOf(digest)))
     server.child.kill('SIGKILL')
+    unread += states.filter(({ contentsState }) => contentsState === 'pending').length
+    unmatched += states.filter(
+      ({ contentsState, matched }) => contentsState === 'read' && matched !== true,
+    ).length
     assert.equal((await server.finished).signal, 'SIGKILL')
   }
   let findings = 0

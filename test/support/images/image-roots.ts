@@ -19,8 +19,10 @@ export function addFiles(root: string, folder: string, files: readonly string[])
   for (const file of files) copyFileSync(file, join(root, folder, basename(file)))
 }
 
-export function addOsRelease(root: string, id: string, versionId: string): void {
-  writeIn(root, 'etc/os-release', `ID=${id}\nVERSION_ID="${versionId}"\nPRETTY_NAME="${id} ${versionId}"\n`)
+export function addOsRelease(root: string, id: string, versionId: string, idLike = ''): void {
+  const lines = [`ID=${id}`, `VERSION_ID="${versionId}"`, `PRETTY_NAME="${id} ${versionId}"`]
+  if (idLike !== '') lines.push(`ID_LIKE=${idLike}`)
+  writeIn(root, 'etc/os-release', `${lines.join('\n')}\n`)
 }
 
 export function addDatabase(root: string, path: string, source: string): void {
@@ -81,8 +83,13 @@ export function addMavenArchives(root: string, work: string, artifacts: readonly
   run('mvn', ['-q', '-B', 'dependency:copy-dependencies', `-DoutputDirectory=${target}`], { cwd: work })
 }
 
-/** Builds a Go program with dependencies of the module proxy. */
-export function addGoProgram(root: string, work: string, imports: readonly string[]): void {
+/** Builds a Go program with dependencies of the module proxy, the latest ones without `versions`. */
+export function addGoProgram(
+  root: string,
+  work: string,
+  imports: readonly string[],
+  versions: readonly string[] = [],
+): void {
   writeIn(
     work,
     'main.go',
@@ -90,6 +97,8 @@ export function addGoProgram(root: string, work: string, imports: readonly strin
   )
   writeIn(work, 'go.mod', 'module example.org/app\n\ngo 1.22\n')
   const env = { CGO_ENABLED: '0', GOFLAGS: '-mod=mod', GOMAXPROCS: '1' }
+  if (versions.length > 0)
+    run('go', ['mod', 'edit', ...versions.map((version) => `-require=${version}`)], { cwd: work, env })
   run('go', ['mod', 'tidy'], { cwd: work, env })
   mkdirSync(join(root, 'usr/bin'), { recursive: true })
   run('go', ['build', '-o', join(root, 'usr/bin/app'), '.'], { cwd: work, env })

@@ -6689,7 +6689,7 @@ export interface TagFindingHistoryEntry {
   readonly digest: string
   /**
    * Whether the contents of the image were known: `read`; `failed` if they, or those of an image of an index,
-   * could not be read, and are not counted; `none` for a manifest that is not an image.
+   * could not be read, and only what was found before counts; `none` for a manifest that is not an image.
    */
   readonly contentsState: string
   /** Number of findings of severity CRITICAL. */

@@ -99,6 +99,12 @@ export function isAboutContents({ holds, predicateType }: Attachment): boolean {
   return kind !== 'provenance' && kind !== 'other'
 }
 
+/** Whether an attachment can state something about all images of an index: VEX. */
+export function isAboutIndexes({ holds, predicateType }: Attachment): boolean {
+  if (holds !== 'attestation') return holds === 'openvex'
+  return predicateType === '' || predicateKind(predicateType) === 'openvex'
+}
+
 /** A manifest of an index that holds attestations about another manifest of it. */
 export interface AttestationManifest {
   readonly digest: string

@@ -20,22 +20,28 @@ export interface ImageStatement {
 /** Types of package URLs for images. */
 const imageTypes = new Set(['oci', 'docker'])
 
+/** An image, and what a document is attached to: the image, or an index that contains it. */
+export interface DescribedImage {
+  readonly digest: string
+  readonly subject: string
+}
+
 /**
  * Reads the statements of an OpenVEX document that apply to an image with these packages. A statement is about the image if it has no
- * product, or if the product is the digest of the image or a package URL of an image without another digest; about packages if its
+ * product, or if the product is the digest of the image, or of the index with the document, or a package URL of an image without another digest; about packages if its
  * product or subcomponents are package URLs of packages in it. All others are left out, and so are open investigations: they decide
  * nothing. Throws a DocumentProblem for an invalid document.
  */
 export function readImageStatements(
   bytes: Uint8Array,
-  digest: string,
+  image: DescribedImage,
   packages: readonly ImagePackage[],
 ): ImageStatement[] {
-  const read = readDocument('document.json', 'openvex', withProducts(bytes, digest))
+  const read = readDocument('document.json', 'openvex', withProducts(bytes, image.subject))
   if ('rejection' in read) throw new DocumentProblem(read.rejection.reason)
   return read.document.advisories.flatMap((record) => {
     const decision = decisionOf(record)
-    const subject = subjectOf(record, digest, packages)
+    const subject = subjectOf(record, image, packages)
     return decision === undefined || subject === undefined
       ? []
       : [{ ...decision, ...subject, vulnerabilities: record.aliases }]
@@ -83,22 +89,23 @@ function decisionOf({ events }: AdvisoryRecord): Decision | undefined {
 /** Returns undefined if the statement is about something else. */
 function subjectOf(
   { product, artifactName, componentName, componentProduct }: AdvisoryRecord,
-  digest: string,
+  image: DescribedImage,
   packages: readonly ImagePackage[],
 ): Pick<ImageStatement, 'purls'> | undefined {
   const name = product || artifactName
   const component = componentProduct || componentName
-  if (isImage(name, digest)) return component === '' ? { purls: undefined } : purlsOf(component, packages)
+  if (isImage(name, image)) return component === '' ? { purls: undefined } : purlsOf(component, packages)
   return component === '' ? purlsOf(name, packages) : undefined
 }
 
-function isImage(name: string, digest: string): boolean {
-  if (name === digest) return true
+function isImage(name: string, { digest, subject }: DescribedImage): boolean {
+  const digests = [digest, subject]
+  if (digests.includes(name)) return true
   const url = parse(name)
   return (
     url !== undefined &&
     imageTypes.has(url.type) &&
-    (!url.version?.startsWith('sha256:') || url.version === digest)
+    (!url.version?.startsWith('sha256:') || digests.includes(url.version))
   )
 }
 

@@ -123,7 +123,9 @@ async function storeReading(
   const { db } = options.store
   if (reading.kind === 'none') {
     const subjects = [...reading.subjects, ...(await subjectsByTag(db, row.repo, row.digest))]
-    return end(options, row, 'none', { state: 'none' }, (tx) => readSubjectsAgain(options, tx, row, subjects))
+    return end(options, row, 'none', { state: 'none' }, (tx) =>
+      readSubjectsAgain(options, tx, row, { ...reading, subjects }),
+    )
   }
   const { contents, source, format, statements } = reading
   const packages = packageRows(row.root, contents)
@@ -151,17 +153,26 @@ async function readSubjectsAgain(
   { store: { clock } }: ReadManifestsOptions,
   tx: Tx,
   { root, repo }: ManifestContentsRow,
-  subjects: readonly string[],
+  { subjects, isAboutIndexes }: Pick<Extract<Reading, { kind: 'none' }>, 'subjects' | 'isAboutIndexes'>,
 ): Promise<void> {
-  for (const digest of [...new Set(subjects)].sort())
-    await tx
-      .updateTable('manifest_contents')
-      .set({ state: 'pending', attempts: 0, due_ms: clock() })
+  const inRepo = tx
+    .updateTable('manifest_contents')
+    .set({ state: 'pending', attempts: 0, due_ms: clock() })
+    .where('root', '=', root)
+    .where('repo', '=', repo)
+    .where('state', '<>', 'none')
+  for (const digest of [...new Set(subjects)].sort()) {
+    await inRepo.where('digest', '=', digest).execute()
+    if (!isAboutIndexes) continue
+    const images = tx
+      .selectFrom('manifest_references')
+      .select('digest')
       .where('root', '=', root)
       .where('repo', '=', repo)
-      .where('digest', '=', digest)
-      .where('state', '<>', 'none')
-      .execute()
+      .where('manifest', '=', digest)
+      .where('kind', '=', 'manifest')
+    await inRepo.where('digest', 'in', images).execute()
+  }
 }
 
 function failedAttempt(options: ReadManifestsOptions, row: ManifestContentsRow, error: unknown): JobOutcome {

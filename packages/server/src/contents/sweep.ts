@@ -57,7 +57,7 @@ async function sweepContents(db: Db, clock: () => number, signal: AbortSignal): 
     for (const [repo, rows] of Map.groupBy(page, ({ repo }) => String(repo))) {
       signal.throwIfAborted()
       const digests = rows.map(({ digest }) => String(digest))
-      await inTransaction(db, (tx) => deleteContents(db, tx, repo, digests))
+      await inTransaction(db, (tx) => deleteContents({ db, clock }, tx, repo, digests))
     }
   for await (const page of pagesWithout(
     db,

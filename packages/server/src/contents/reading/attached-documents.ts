@@ -3,6 +3,7 @@ import {
   attestationManifests,
   classifyArtifact,
   isAboutContents,
+  isAboutIndexes,
 } from '@berth/image-contents/attestations/classify-artifact.ts'
 import { type Attestation, readAttestation } from '@berth/image-contents/attestations/read-attestation.ts'
 import type { ContentsProblem, ImageContents } from '@berth/image-contents/contents.ts'
@@ -18,7 +19,7 @@ import {
   type ReadImageRequest,
 } from './reading.ts'
 
-/** Reads the documents that are attached to an image: SBOMs, VEX and reports, plain or as attestations. */
+/** Reads the documents that are attached to an image: SBOMs, VEX and reports, plain or as attestations; of those of its indexes, VEX only. */
 
 export type Open = (name: string) => AsyncIterable<Uint8Array>
 
@@ -36,9 +37,11 @@ export interface VexDocument {
   /** Digest of the blob with it, or with its attestation. */
   readonly blob: string
   readonly bytes: Uint8Array
+  /** What it is attached to: the image, or an index that contains it. */
+  readonly subject: string
 }
 
-type Candidate = Attachment & { readonly manifest: string }
+type Candidate = Attachment & { readonly manifest: string; readonly subject: string }
 
 export async function readAttachedDocuments(
   request: ReadImageRequest,
@@ -51,14 +54,16 @@ export async function readAttachedDocuments(
   let sbom: AttachedDocuments['sbom']
   let bytesLeft: number = limits.contentsFilesBytesMax
   for (const candidate of await listCandidates(request, open, problems)) {
-    const { manifest, digest } = candidate
+    const { manifest, digest, subject } = candidate
     try {
-      const found = await readCandidate(request.digest, candidate, open)
+      const found = await readCandidate(candidate, open)
       if (found === undefined) continue
+      // An index contains several images: a list of packages, or a report, is about one of them.
+      if (subject !== request.digest && found.vex === undefined) continue
       const { kind, contents, predicate = new Uint8Array(), vex: bytes } = found
       const report = found.report && readReportOf(found, found.report)
       const format = found.format || (report?.format ?? '')
-      if (bytes !== undefined) vex.push({ blob: digest, bytes })
+      if (bytes !== undefined) vex.push({ blob: digest, bytes, subject })
       const isStored = predicate.length <= bytesLeft
       if (isStored) bytesLeft -= predicate.length
       documents.push({
@@ -122,13 +127,16 @@ async function listCandidates(
   problems: ContentsProblem[],
 ): Promise<Candidate[]> {
   const candidates: Candidate[] = []
-  const add = (manifest: string, content: Uint8Array) => {
+  const add = (manifest: string, content: Uint8Array, subject = digest) => {
     for (const attachment of classifyArtifact(parseManifest(content)))
-      if (isAboutContents(attachment)) candidates.push({ ...attachment, manifest })
+      if (subject === digest ? isAboutContents(attachment) : isAboutIndexes(attachment))
+        candidates.push({ ...attachment, manifest, subject })
   }
   for (const artifact of artifacts) add(artifact.digest, artifact.content)
   for (const index of indexes)
-    for (const attestation of attestationManifests(parseManifest(index))) {
+    for (const artifact of index.artifacts) add(artifact.digest, artifact.content, index.digest)
+  for (const index of indexes)
+    for (const attestation of attestationManifests(parseManifest(index.content))) {
       if (attestation.subject !== digest) continue
       if (candidates.some(({ manifest }) => manifest === attestation.digest)) continue
       try {
@@ -156,8 +164,7 @@ interface ReadDocument {
 
 /** Returns undefined for a document about something else. */
 async function readCandidate(
-  image: string,
-  { digest, size, holds }: Candidate,
+  { digest, size, holds, subject }: Candidate,
   open: Open,
 ): Promise<ReadDocument | undefined> {
   const name = holds === 'scanner-report' ? 'contentsReportBytesMax' : 'contentsDocumentBytesMax'
@@ -167,7 +174,7 @@ async function readCandidate(
   if (holds === 'scanner-report') return { kind: 'report', format: '', report: bytes }
   if (holds !== 'attestation') return readSbomDocument(bytes)
   const attestation = readAttestation(bytes)
-  return isAbout(attestation, image) ? readPredicate(attestation) : undefined
+  return isAbout(attestation, subject) ? readPredicate(attestation) : undefined
 }
 
 /** An attestation states itself what it is about: being attached to another image does not change that. */

@@ -7,7 +7,13 @@ import { subjectOfTag } from '../../registry/retention/evaluation.ts'
 import type { OpenStream } from '../../runtime/workers/process-streams.ts'
 import type { Db } from '../../storage/db.ts'
 import { MissingBlob } from './image-reader.ts'
-import { type AttachedManifest, blobStream, manifestStream, type ReadImageRequest } from './reading.ts'
+import {
+  type AttachedManifest,
+  blobStream,
+  type ContainingIndex,
+  manifestStream,
+  type ReadImageRequest,
+} from './reading.ts'
 
 /** Finds what belongs to an image in its repo. Other repos do not matter: their members may be others. */
 
@@ -19,10 +25,22 @@ export async function findImageSources(
 ): Promise<ReadImageRequest | undefined> {
   const manifest = await readContent(db, repo, digest)
   if (manifest === undefined) return undefined
+  const artifacts = await readArtifacts(db, repo, digest)
+  const indexes: ContainingIndex[] = []
+  for (const index of await indexesWith(db, repo, digest)) {
+    const content = await readContent(db, repo, index)
+    if (content === undefined) continue
+    indexes.push({ digest: index, content, artifacts: await readArtifacts(db, repo, index) })
+  }
+  return { digest, manifest, artifacts, indexes }
+}
+
+/** Reads the manifests that refer to another one. */
+async function readArtifacts(db: Db, repo: string, subject: string): Promise<AttachedManifest[]> {
   const artifacts: AttachedManifest[] = []
   const { rows } = await readReferrerPage(db, {
     repo,
-    subject: digest,
+    subject,
     artifactType: '',
     after: undefined,
     size: limits.contentsArtifactsMax,
@@ -31,12 +49,7 @@ export async function findImageSources(
     const content = await readContent(db, repo, referrer.digest)
     if (content !== undefined) artifacts.push({ digest: referrer.digest, content })
   }
-  const indexes: Uint8Array[] = []
-  for (const index of await indexesWith(db, repo, digest)) {
-    const content = await readContent(db, repo, index)
-    if (content !== undefined) indexes.push(content)
-  }
-  return { digest, manifest, artifacts, indexes }
+  return artifacts
 }
 
 /** Returns the digests that tags of a manifest (`sha256-...`) attach it to. */

@@ -1,6 +1,10 @@
 import { isDistributable } from '@berth/contract/image-media-types.ts'
 import type { ArtifactManifest } from '@berth/image-contents/attestations/artifact-manifest.ts'
-import { attestationManifests } from '@berth/image-contents/attestations/classify-artifact.ts'
+import {
+  attestationManifests,
+  classifyArtifact,
+  isAboutIndexes,
+} from '@berth/image-contents/attestations/classify-artifact.ts'
 import type { ContentsProblem, ImageContents, ImagePackage } from '@berth/image-contents/contents.ts'
 import { readLayers } from '@berth/image-contents/layers/read-layers.ts'
 import { readSbom } from '@berth/image-contents/sbom/read-sbom.ts'
@@ -21,7 +25,12 @@ import { blobStream, type FoundDocument, type ReadImageRequest, type Reading } f
  */
 export async function readImage(request: ReadImageRequest, open: Open): Promise<Reading> {
   const manifest = parseManifest(request.manifest)
-  if (!isImage(manifest)) return { kind: 'none', subjects: subjectsOf(manifest) }
+  if (!isImage(manifest))
+    return {
+      kind: 'none',
+      subjects: subjectsOf(manifest),
+      isAboutIndexes: classifyArtifact(manifest).some(isAboutIndexes),
+    }
   const attached = await readAttachedDocuments(request, open)
   if (attached.sbom !== undefined) return fromSbom(request.digest, attached, attached.sbom)
   return fromLayers(request.digest, manifest, attached, open)
@@ -58,9 +67,9 @@ function withStatements(
 ): Pick<ImageReading, 'contents' | 'statements'> {
   const statements: ImageStatement[] = []
   const problems: ContentsProblem[] = []
-  for (const { blob, bytes } of vex) {
+  for (const { blob, bytes, subject } of vex) {
     try {
-      statements.push(...readImageStatements(bytes, digest, contents.packages))
+      statements.push(...readImageStatements(bytes, { digest, subject }, contents.packages))
     } catch (error) {
       problems.push({ path: '', reason: `the attached document ${blob} is invalid: ${reasonOf(error)}` })
     }

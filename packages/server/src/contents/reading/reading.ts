@@ -11,8 +11,12 @@ export interface ReadImageRequest {
   readonly manifest: Uint8Array
   /** Manifests that refer to it, by their subject or by a tag. */
   readonly artifacts: readonly AttachedManifest[]
-  /** Bytes of indexes that contain it. */
-  readonly indexes: readonly Uint8Array[]
+  /** Indexes that contain it, with the manifests that refer to them. */
+  readonly indexes: readonly ContainingIndex[]
+}
+
+export interface ContainingIndex extends AttachedManifest {
+  readonly artifacts: readonly AttachedManifest[]
 }
 
 export interface AttachedManifest {
@@ -21,8 +25,8 @@ export interface AttachedManifest {
 }
 
 export type Reading =
-  /** Not an image. `subjects`: digests of the manifests that it describes. */
-  | { readonly kind: 'none'; readonly subjects: readonly string[] }
+  /** Not an image. `subjects`: digests of the manifests that it describes; `isAboutIndexes`: and their images, if they are indexes. */
+  | { readonly kind: 'none'; readonly subjects: readonly string[]; readonly isAboutIndexes: boolean }
   | {
       readonly kind: 'image'
       readonly source: 'sbom' | 'sbom-file' | 'layers'

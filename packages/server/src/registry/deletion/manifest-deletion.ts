@@ -117,7 +117,7 @@ async function applyPlan(
   const record = (method: string, uid: string) =>
     recordChange(store, tx, { caller, requestId, address, method }, uid)
   await lockManifestParts(db, tx, repo, [digest, ...dependents])
-  await deleteManifests(db, tx, repo, [digest, ...dependents])
+  await deleteManifests(store, tx, repo, [digest, ...dependents])
   for (const _ of dependents) await record(fullMethodName(ManifestsService.method.deleteManifest), repo)
   for (const { uid } of [...plan.tags, ...plan.attachedTags]) {
     await yieldToEventLoop()

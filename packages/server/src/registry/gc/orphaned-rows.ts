@@ -1,7 +1,8 @@
 import { rootOf } from '../../api/uid.ts'
-import { type Db, inTransaction } from '../../storage/db.ts'
+import { inTransaction } from '../../storage/db.ts'
 import { findOrphanedRows, type OrphanedRows } from '../../storage/schema/table-ownership.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
+import type { Store } from '../../storage/store.ts'
 import { deleteRepoImages } from '../manifests/manifest-rows.ts'
 import { type GcRun, pauseBetweenBatches } from './run.ts'
 
@@ -17,7 +18,7 @@ export async function collectOrphanedRows(run: GcRun): Promise<void> {
     const key = `${isImageTable(table) ? 'images' : table} ${owner}`
     if (seen.has(key)) continue
     seen.add(key)
-    if (!dryRun) await deleteOrphanedRows(store.db, found)
+    if (!dryRun) await deleteOrphanedRows(store, found)
     tally.count('orphans', 0)
     onProgress?.({ step: 'orphans', seen: seen.size, report: tally.report() })
     await pauseBetweenBatches(run, 1)
@@ -30,12 +31,13 @@ function isImageTable(table: string): boolean {
 }
 
 function deleteOrphanedRows(
-  db: Db,
+  store: Pick<Store, 'db' | 'clock'>,
   { table, ownership: { column: by }, owner }: OrphanedRows,
 ): Promise<void> {
+  const { db } = store
   return inTransaction(db, async (tx) => {
     const areImages = isImageTable(table)
-    if (areImages) await deleteRepoImages(db, tx, owner)
+    if (areImages) await deleteRepoImages(store, tx, owner)
     const sql = sqlText(db.engine)
     // Deleted images may have left references.
     const text = `delete from ${areImages ? 'manifest_references' : table}

@@ -4,6 +4,8 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Db, Tx } from '../../storage/db.ts'
 import type { ManifestContentsRow } from '../../storage/schema/tables.ts'
 import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
+import type { Store } from '../../storage/store.ts'
+import { queueFindingHistory } from './finding-history-changes.ts'
 
 /**
  * Rows about the contents of manifests. They are created and deleted with their manifest; the room `contents` reads the images and writes
@@ -70,9 +72,12 @@ export const contentsTables = [
   'image_reports',
 ] as const
 
-/** Deletes what is known about the contents of manifests. Manifests that the deleted ones described are read again. */
+/**
+ * Deletes what is known about the contents of manifests. Manifests that the deleted ones described are read again, and the tags of indexes
+ * that contained them are counted again.
+ */
 export async function deleteContents(
-  db: Db,
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
   tx: Tx,
   repo: string,
   digests: readonly string[],
@@ -100,4 +105,20 @@ export async function deleteContents(
         .where('manifest', 'in', digests),
     )
     .execute()
+  await queueFindingHistory(db, tx, root, 'tag', await tagsOfIndexes(db, tx, repo, digests), clock())
+}
+
+/** Returns the uids of tags whose index contains one of the manifests. */
+async function tagsOfIndexes(
+  db: Db,
+  tx: Tx,
+  repo: string,
+  digests: readonly string[],
+): Promise<readonly string[]> {
+  const sql = sqlText(db.engine)
+  const root = rootOf(repo)
+  const text = `select distinct t.uid from manifest_references r join tags t on t.root = r.root and t.digest = r.manifest and t.parent = r.repo
+    where r.root = ${sql.bind(root)} and r.repo = ${sql.bind(repo)} and r.digest in (${sql.bindAll(digests)}) and r.kind = 'manifest'`
+  const rows = await runInTransaction<{ readonly uid: string }>(tx, text, sql)
+  return rows.map(({ uid }) => uid)
 }

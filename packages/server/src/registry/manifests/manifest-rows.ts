@@ -1,11 +1,17 @@
 import { rootOf } from '../../api/uid.ts'
-import type { Db, Tx } from '../../storage/db.ts'
+import type { Tx } from '../../storage/db.ts'
+import type { Store } from '../../storage/store.ts'
 import { deleteManifests, lockRepoParts, unlinkBlobs } from '../quota/usage.ts'
 
 /** Deletes all manifests and links of a locked repo. The bytes of its blobs stay for other repos. */
-export async function deleteRepoImages(db: Db, tx: Tx, repo: string): Promise<void> {
+export async function deleteRepoImages(
+  store: Pick<Store, 'db' | 'clock'>,
+  tx: Tx,
+  repo: string,
+): Promise<void> {
+  const { db } = store
   await lockRepoParts(db, tx, repo)
-  await deleteManifests(db, tx, repo)
+  await deleteManifests(store, tx, repo)
   await unlinkBlobs(db, tx, repo)
   const root = rootOf(repo)
   await tx.deleteFrom('uploads').where('root', '=', root).where('repo', '=', repo).execute()

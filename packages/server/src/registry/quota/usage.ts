@@ -4,6 +4,7 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { readKindLimit, readLimits } from '../../storage/counts/resource-limits.ts'
 import type { Db, Reader, Tx } from '../../storage/db.ts'
 import { runInTransaction, runText, type SqlText, sqlText } from '../../storage/sql-text.ts'
+import type { Store } from '../../storage/store.ts'
 import { deleteContents } from '../manifests/contents-rows.ts'
 import { queueSignedImages } from '../manifests/signature-changes.ts'
 
@@ -147,13 +148,14 @@ export async function unlinkBlobs(
 
 /** Deletes manifests of a locked repo: these, or all. Returns the digests of deleted manifests. */
 export async function deleteManifests(
-  db: Db,
+  store: Pick<Store, 'db' | 'clock'>,
   tx: Tx,
   repo: string,
   digests?: readonly string[],
 ): Promise<string[]> {
+  const { db } = store
   if (digests === undefined)
-    return forEachBatch(db, tx, 'manifests', repo, (some) => deleteManifests(db, tx, repo, some))
+    return forEachBatch(db, tx, 'manifests', repo, (some) => deleteManifests(store, tx, repo, some))
   if (digests.length === 0) return []
   const root = rootOf(repo)
   const which = (sql: SqlText, table: string) =>
@@ -169,7 +171,7 @@ export async function deleteManifests(
   for (const { digest } of deleted) counts.set(partOf(digest), (counts.get(partOf(digest)) ?? 0) + 1)
   for (const [part, n] of counts) await addUsage(tx, root, part, { manifests: -n, bytes: 0 })
   await deleteReferences(db, tx, repo, digests)
-  await deleteContents(db, tx, repo, digests)
+  await deleteContents(store, tx, repo, digests)
   await queueSignedImages(db, tx, repo, { subjects: deleted.map(({ subject }) => subject) })
   await tx
     .deleteFrom('image_signatures')

@@ -181,7 +181,7 @@ export function reposService(store: Store, options: RepoOptions) {
         if (!(await removeImmutableTags(store.db, tx, uid)))
           throw failedPrecondition('RESOURCE_NOT_EMPTY', `repo ${uid} still contains tags`)
         await deleteRepoDependents(tx, uid)
-        await deleteRepoImages(store.db, tx, uid)
+        await deleteRepoImages(store, tx, uid)
       },
     }),
     ...readmeHandlers(store),

@@ -43,7 +43,7 @@ export async function deleteUnreferencedManifests(
       and digest = ${sql.bind(digest)} and touched_ms <= ${sql.bind(untilMs)}
       and not ${manifestUses.tag} and not ${manifestUses.index} and not ${manifestUses.subject}`
     if ((await runInTransaction(tx, text, sql)).length === 0) continue
-    await deleteManifests(db, tx, repo, [digest])
+    await deleteManifests(store, tx, repo, [digest])
     await record('berth.registry.v1.Distribution/DeleteManifest', repo)
     n.manifests++
     // Tags of signatures and other attachments.

@@ -312,7 +312,7 @@ export declare type TagFindingHistoryEntry = Message<"berth.vulnerabilities.v1.T
 
   /**
    * Whether the contents of the image were known: `read`; `failed` if they, or those of an image of an index,
-   * could not be read, and are not counted; `none` for a manifest that is not an image.
+   * could not be read, and only what was found before counts; `none` for a manifest that is not an image.
    *
    * @generated from field: string contents_state = 3;
    */

@@ -139,7 +139,7 @@ function deleteByDigest(
   return mutateBy(store, mutatorOf(context, 'DeleteManifest'), async (tx) => {
     await lockRepo(store.db, tx, repo)
     await requireManifestMutable(tx, repo, digest, await findPolicy(tx, repo))
-    const deleted = await deleteManifests(store.db, tx, repo, [digest])
+    const deleted = await deleteManifests(store, tx, repo, [digest])
     if (deleted.length === 0) throw manifestUnknown(digest)
     const tags = await listTagUids(tx, repo, digest)
     if (tags.length > 0)
