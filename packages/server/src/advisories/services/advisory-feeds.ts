@@ -14,9 +14,10 @@ import { applyUpdate, durationMs, timestampOf } from '../../api/messages.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { lockGroup } from '../../iam/groups/parent-group.ts'
-import { requireScope } from '../../pipeline/authorization.ts'
+import { authorizationOf, requireScope } from '../../pipeline/authorization.ts'
 import { implement } from '../../pipeline/call.ts'
 import { mutate } from '../../storage/changes/mutation.ts'
+import { deleteJobRuns } from '../../storage/jobs/job-runs.ts'
 import { insertResource, lockForChange, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
 import { resourceType } from '../../storage/resources/declared-resource.ts'
 import {
@@ -43,6 +44,7 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
     toMessages: (rows) => rows.map(toFeed),
     sortFields: { url: 'url' },
     filter: ({ url }) => ({ equals: { url } }),
+    beforeDelete: (tx, { uid }) => deleteJobRuns(tx, uid),
   }
   const kind = definitionOf(feeds)
 
@@ -73,6 +75,7 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
             etag: '',
             last_modified: '',
             counts: new Uint8Array(0),
+            requested_by: authorizationOf(call).caller.identity,
             ...NO_LEASE,
             created_ms: now,
             updated_ms: now,
@@ -115,7 +118,10 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
         const { row } = await lockForChange(db, tx, call, kind, scope)
         if (row.paused === 1) throw failedPrecondition('FEED_PAUSED', `feed ${scope} is paused`, scope)
         // Different from the due time of a run in progress, which is then followed by another one.
-        const due = { due_ms: Math.min(clock(), row.due_ms - 1) }
+        const due = {
+          due_ms: Math.min(clock(), row.due_ms - 1),
+          requested_by: authorizationOf(call).caller.identity,
+        }
         const changed = full ? { ...due, etag: '', last_modified: '' } : due
         await updateResource(tx, 'advisory_feeds', scope, changed)
         return { uid: scope, response: toFeed({ ...row, ...changed }) }

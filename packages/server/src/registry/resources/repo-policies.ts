@@ -76,6 +76,10 @@ export function repoPoliciesService(store: Store) {
           updated_ms: nextUpdateMs(store, { updated_ms: Number(row?.updated_ms ?? repo.created_ms) }),
           due_ms: !isEnabled ? 0 : isRetentionChanged ? clock() : Number(row?.due_ms ?? 0),
           run: row?.run ?? new Uint8Array(0),
+          requested_by:
+            isEnabled && isRetentionChanged
+              ? authorizationOf(call).caller.identity
+              : (row?.requested_by ?? ''),
           // Ends a run that uses the old rules.
           runner: '',
           lease_ms: 0,
@@ -133,7 +137,7 @@ export function repoPoliciesService(store: Store) {
         const due_ms = Math.max(1, Math.min(clock(), Number(row.due_ms) - 1))
         await tx
           .updateTable('repo_policies')
-          .set({ due_ms })
+          .set({ due_ms, requested_by: authorizationOf(call).caller.identity })
           .where('root', '=', row.root)
           .where('uid', '=', scope)
           .execute()
