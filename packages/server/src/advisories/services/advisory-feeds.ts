@@ -1,9 +1,12 @@
 import { formats } from '@berth/advisory-formats/advisory-record.ts'
 import {
   type AdvisoryFeed,
+  type AdvisoryFeedRun,
+  AdvisoryFeedRunSchema,
   AdvisoryFeedSchema,
   AdvisoryFeedsService,
   ImportCountsSchema,
+  ListAdvisoryFeedRunsResponseSchema,
   type ListAdvisoryFeedsRequest,
   AdvisoryFeed_State as State,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/feeds_pb.js'
@@ -17,6 +20,7 @@ import { lockGroup } from '../../iam/groups/parent-group.ts'
 import { authorizationOf, requireScope } from '../../pipeline/authorization.ts'
 import { implement } from '../../pipeline/call.ts'
 import { mutate } from '../../storage/changes/mutation.ts'
+import { listJobRuns, readRunCounts, runFields } from '../../storage/jobs/job-run-lists.ts'
 import { deleteJobRuns } from '../../storage/jobs/job-runs.ts'
 import { insertResource, lockForChange, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
 import { resourceType } from '../../storage/resources/declared-resource.ts'
@@ -25,10 +29,10 @@ import {
   type ResourceDeclaration,
   resourceMethods,
 } from '../../storage/resources/resource-methods.ts'
-import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
+import type { AdvisoryFeedRow, JobRunRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { urlProblem } from '../feeds/download.ts'
-import { NO_LEASE } from '../feeds/feed-job.ts'
+import { feedJob, NO_LEASE } from '../feeds/feed-job.ts'
 
 /** The API of feeds. feed-scheduler.ts runs them. */
 
@@ -127,6 +131,21 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
         return { uid: scope, response: toFeed({ ...row, ...changed }) }
       })
     },
+
+    async listAdvisoryFeedRuns(request, call) {
+      const filter = { field: 'feed_uid', uid: request.feedUid }
+      const { rows, ...page } = await listJobRuns(store, call, feedJob, request, filter)
+      return create(ListAdvisoryFeedRunsResponseSchema, { advisoryFeedRuns: rows.map(toFeedRun), ...page })
+    },
+  })
+}
+
+function toFeedRun(row: JobRunRow): AdvisoryFeedRun {
+  const counts = readRunCounts(row)
+  return create(AdvisoryFeedRunSchema, {
+    ...runFields(row),
+    feedUid: row.parent,
+    ...(Object.keys(counts).length > 0 && { counts }),
   })
 }
 

@@ -1,20 +1,37 @@
 import {
   type BackgroundJob,
   BackgroundJobSchema,
+  type ListJobRunsRequest,
+  ListJobRunsResponseSchema,
   ListJobsResponseSchema,
   ListMailsResponseSchema,
   OperatorJobsService,
+  type RecordedJobRun,
+  RecordedJobRunSchema,
 } from '@berth/contract/gen/berth/operator/v1/jobs_pb.js'
+import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import { create } from '@bufbuild/protobuf'
-import { invalidArgument } from '../../api/errors.ts'
+import { type FieldViolation, invalidArgument } from '../../api/errors.ts'
+import { checkUid, requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
+import { rootOf } from '../../api/uid.ts'
 import { listMails } from '../../mail/outbox.ts'
 import type { ServiceImplementation } from '../../pipeline/call.ts'
+import { gcJob, retentionJob, scrubJob } from '../../registry/jobs.ts'
 import { type JobOverview, readJobOverview } from '../../storage/jobs/job-results.ts'
+import { jobRunStates } from '../../storage/jobs/job-runs.ts'
 import { nodeNames, readNodes } from '../../storage/jobs/nodes.ts'
+import { readRowsByUid } from '../../storage/rows-by-uid.ts'
+import { countOperatorRuns, listOperatorRuns, type OperatorRun, type RunFilters } from '../job-runs.ts'
 import { type OperatorContext, operatorService } from './context.ts'
+import { readPage } from './pages.ts'
 
 /** Background work and the queue of emails, for operators. */
+
+const FEEDS = 'advisory-feed'
+const RETENTION = retentionJob.name
+const runKinds: readonly string[] = [FEEDS, RETENTION, gcJob.name, scrubJob.name]
+const runStates: readonly string[] = [...jobRunStates, 'cancelled']
 
 const mailStates: readonly string[] = ['queued', 'sent', 'failed']
 
@@ -22,6 +39,17 @@ export function operatorJobsService(context: OperatorContext): ServiceImplementa
   const { store, jobKinds } = context
   const { db, clock } = store
   const sorted = jobKinds.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  const readNames = async (runs: readonly OperatorRun[]): Promise<ReadonlyMap<string, string>> => {
+    const uids = (kind: string) => runs.flatMap((run) => (run.kind === kind ? [run.resource] : []))
+    const roots = runs.flatMap(({ resource }) => (resource === '' ? [] : [rootOf(resource)]))
+    const feeds = await readRowsByUid(db.kysely, 'advisory_feeds', ['url'], uids(FEEDS))
+    const repos = await readRowsByUid(db.kysely, 'repos', ['name'], uids(RETENTION))
+    const organizations = await readRowsByUid(db.kysely, 'groups', ['name'], roots)
+    return new Map([
+      ...[...feeds].map(([uid, { url }]) => [uid, url] as const),
+      ...[...repos, ...organizations].map(([uid, { name }]) => [uid, name] as const),
+    ])
+  }
   return operatorService(context, OperatorJobsService, {
     async listJobs() {
       const nodeName = nodeNames(await readNodes(db.kysely))
@@ -29,6 +57,23 @@ export function operatorJobsService(context: OperatorContext): ServiceImplementa
       for (const kind of sorted)
         jobs.push(toMessage(kind.name, await readJobOverview(db, kind, clock()), nodeName))
       return create(ListJobsResponseSchema, { jobs })
+    },
+    async listJobRuns(request, call) {
+      const filters = checkedFilters(request)
+      const { rows, nextPageToken } = await readPage(
+        store,
+        call,
+        request,
+        [filters],
+        (page) => listOperatorRuns(db, filters, page, clock()),
+        ({ startedMs, uid }) => [startedMs, uid],
+      )
+      const names = await readNames(rows)
+      return create(ListJobRunsResponseSchema, {
+        jobRuns: rows.map((run) => toRunMessage(run, names)),
+        nextPageToken,
+        totalCount: BigInt(await countOperatorRuns(db, filters, clock())),
+      })
     },
     async listMails({ state }) {
       if (state !== '' && !mailStates.includes(state))
@@ -72,5 +117,39 @@ function toMessage(
           lastError: result.error,
         }),
     ...(failedMs === 0 ? {} : { lastErrorTime: timestampOf(failedMs) }),
+  })
+}
+
+function checkedFilters({ kind, state, resourceUid, since, until }: ListJobRunsRequest): RunFilters {
+  requireValid(
+    checkChoice('kind', kind, runKinds),
+    checkChoice('state', state, runStates),
+    checkUid('resource_uid', resourceUid),
+  )
+  return {
+    ...{ kind, state, resourceUid },
+    sinceMs: since && timestampMs(since),
+    untilMs: until && timestampMs(until),
+  }
+}
+
+function checkChoice(field: string, text: string, choices: readonly string[]): FieldViolation | undefined {
+  if (text === '' || choices.includes(text)) return undefined
+  return { field, description: `must be one of ${choices.join(', ')}` }
+}
+
+function toRunMessage(run: OperatorRun, names: ReadonlyMap<string, string>): RecordedJobRun {
+  const { uid, kind, resource, state, actor, startedMs, endedMs, error, isDryRun, counts } = run
+  return create(RecordedJobRunSchema, {
+    ...{ uid, kind, state, actor, error },
+    resourceUid: resource,
+    resourceName: names.get(resource) ?? '',
+    organizationName: names.get(rootOf(resource)) ?? '',
+    startTime: timestampOf(startedMs),
+    ...(endedMs > 0 && { endTime: timestampOf(endedMs) }),
+    dryRun: isDryRun,
+    counts: counts
+      .filter(({ count }) => count > 0)
+      .map(({ name, count, bytes }) => ({ name, count: BigInt(count), bytes: BigInt(Math.round(bytes)) })),
   })
 }
