@@ -5629,8 +5629,8 @@ export interface ReceivedInvite {
 
 /** Run of a background job. */
 export interface RecordedJobRun {
-  /** UID; of a garbage collection or scrub, its id. */
-  readonly uid: string
+  /** Identifier. That of a garbage collection or scrub is the id of its storage run. */
+  readonly id: string
   /** Kind: `advisory-feed`, `retention`, `collection` (garbage collection) or `scrub`. */
   readonly kind: string
   /** UID of the feed or repo. Empty for garbage collection and scrub. */

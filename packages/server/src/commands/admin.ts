@@ -16,6 +16,7 @@ import { operatorsGroup } from './operators/operators.ts'
 import { jsonOption } from './options.ts'
 import { organizationCommand } from './organizations/organization.ts'
 import { organizationsGroup } from './organizations/organizations.ts'
+import { runsCommand } from './runs.ts'
 import { scrubCommand } from './scrub.ts'
 import { sessionsGroup } from './sessions.ts'
 import { readConfigOrExit, withExistingInstallation, withInstallation } from './with-installation.ts'
@@ -88,6 +89,7 @@ export const adminCommands: CommandBody = {
     mailGroup,
     collectCommand,
     scrubCommand,
+    runsCommand,
     backupCommand,
     restoreCommand,
   ],

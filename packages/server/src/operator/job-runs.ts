@@ -2,7 +2,10 @@ import { type Kysely, sql } from 'kysely'
 import type { CursorValue } from '../api/page-tokens.ts'
 import { rootOf, subtreeRange } from '../api/uid.ts'
 import { limits } from '../config/limits.ts'
+import { gcJob, retentionJob, scrubJob } from '../registry/jobs.ts'
 import type { Db } from '../storage/db.ts'
+import { jobRunStates } from '../storage/jobs/job-runs.ts'
+import { readRowsByUid } from '../storage/rows-by-uid.ts'
 import type { Tables } from '../storage/schema/tables.ts'
 
 /** Runs of feeds, retention, garbage collection and scrub of the installation, for operators. */
@@ -30,6 +33,10 @@ export interface OperatorRun {
   readonly isDryRun: boolean
   readonly counts: readonly { readonly name: string; readonly count: number; readonly bytes: number }[]
 }
+
+const FEEDS = 'advisory-feed'
+export const runKinds: readonly string[] = [FEEDS, retentionJob.name, gcJob.name, scrubJob.name]
+export const runStates: readonly string[] = [...jobRunStates, 'cancelled']
 
 interface RunPage {
   readonly max: number
@@ -140,4 +147,20 @@ function storageRuns(
   if (sinceMs !== undefined) query = query.where('started_ms', '>=', sinceMs)
   if (untilMs !== undefined) query = query.where('started_ms', '<', untilMs)
   return query
+}
+
+/** Reads the URLs of feeds and the names of repos and organizations of some runs, by uid. */
+export async function readRunNames(
+  { kysely }: Db,
+  runs: readonly OperatorRun[],
+): Promise<ReadonlyMap<string, string>> {
+  const uids = (kind: string) => runs.flatMap((run) => (run.kind === kind ? [run.resource] : []))
+  const roots = runs.flatMap(({ resource }) => (resource === '' ? [] : [rootOf(resource)]))
+  const feeds = await readRowsByUid(kysely, 'advisory_feeds', ['url'], uids(FEEDS))
+  const repos = await readRowsByUid(kysely, 'repos', ['name'], uids(retentionJob.name))
+  const organizations = await readRowsByUid(kysely, 'groups', ['name'], roots)
+  return new Map([
+    ...[...feeds].map(([uid, { url }]) => [uid, url] as const),
+    ...[...repos, ...organizations].map(([uid, { name }]) => [uid, name] as const),
+  ])
 }

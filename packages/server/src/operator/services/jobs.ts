@@ -17,21 +17,21 @@ import { timestampOf } from '../../api/messages.ts'
 import { rootOf } from '../../api/uid.ts'
 import { listMails } from '../../mail/outbox.ts'
 import type { ServiceImplementation } from '../../pipeline/call.ts'
-import { gcJob, retentionJob, scrubJob } from '../../registry/jobs.ts'
 import { type JobOverview, readJobOverview } from '../../storage/jobs/job-results.ts'
-import { jobRunStates } from '../../storage/jobs/job-runs.ts'
 import { nodeNames, readNodes } from '../../storage/jobs/nodes.ts'
-import { readRowsByUid } from '../../storage/rows-by-uid.ts'
-import { countOperatorRuns, listOperatorRuns, type OperatorRun, type RunFilters } from '../job-runs.ts'
+import {
+  countOperatorRuns,
+  listOperatorRuns,
+  type OperatorRun,
+  type RunFilters,
+  readRunNames,
+  runKinds,
+  runStates,
+} from '../job-runs.ts'
 import { type OperatorContext, operatorService } from './context.ts'
 import { readPage } from './pages.ts'
 
 /** Background work and the queue of emails, for operators. */
-
-const FEEDS = 'advisory-feed'
-const RETENTION = retentionJob.name
-const runKinds: readonly string[] = [FEEDS, RETENTION, gcJob.name, scrubJob.name]
-const runStates: readonly string[] = [...jobRunStates, 'cancelled']
 
 const mailStates: readonly string[] = ['queued', 'sent', 'failed']
 
@@ -39,17 +39,6 @@ export function operatorJobsService(context: OperatorContext): ServiceImplementa
   const { store, jobKinds } = context
   const { db, clock } = store
   const sorted = jobKinds.toSorted((one, other) => (one.name < other.name ? -1 : 1))
-  const readNames = async (runs: readonly OperatorRun[]): Promise<ReadonlyMap<string, string>> => {
-    const uids = (kind: string) => runs.flatMap((run) => (run.kind === kind ? [run.resource] : []))
-    const roots = runs.flatMap(({ resource }) => (resource === '' ? [] : [rootOf(resource)]))
-    const feeds = await readRowsByUid(db.kysely, 'advisory_feeds', ['url'], uids(FEEDS))
-    const repos = await readRowsByUid(db.kysely, 'repos', ['name'], uids(RETENTION))
-    const organizations = await readRowsByUid(db.kysely, 'groups', ['name'], roots)
-    return new Map([
-      ...[...feeds].map(([uid, { url }]) => [uid, url] as const),
-      ...[...repos, ...organizations].map(([uid, { name }]) => [uid, name] as const),
-    ])
-  }
   return operatorService(context, OperatorJobsService, {
     async listJobs() {
       const nodeName = nodeNames(await readNodes(db.kysely))
@@ -68,7 +57,7 @@ export function operatorJobsService(context: OperatorContext): ServiceImplementa
         (page) => listOperatorRuns(db, filters, page, clock()),
         ({ startedMs, uid }) => [startedMs, uid],
       )
-      const names = await readNames(rows)
+      const names = await readRunNames(db, rows)
       return create(ListJobRunsResponseSchema, {
         jobRuns: rows.map((run) => toRunMessage(run, names)),
         nextPageToken,
@@ -141,7 +130,7 @@ function checkChoice(field: string, text: string, choices: readonly string[]): F
 function toRunMessage(run: OperatorRun, names: ReadonlyMap<string, string>): RecordedJobRun {
   const { uid, kind, resource, state, actor, startedMs, endedMs, error, isDryRun, counts } = run
   return create(RecordedJobRunSchema, {
-    ...{ uid, kind, state, actor, error },
+    ...{ id: uid, kind, state, actor, error },
     resourceUid: resource,
     resourceName: names.get(resource) ?? '',
     organizationName: names.get(rootOf(resource)) ?? '',

@@ -291,11 +291,11 @@ export declare const ListMailsResponseSchema: GenMessage<ListMailsResponse>;
  */
 export declare type RecordedJobRun = Message<"berth.operator.v1.RecordedJobRun"> & {
   /**
-   * UID; of a garbage collection or scrub, its id.
+   * Identifier. That of a garbage collection or scrub is the id of its storage run.
    *
-   * @generated from field: string uid = 1;
+   * @generated from field: string id = 1;
    */
-  uid: string;
+  id: string;
 
   /**
    * Kind: `advisory-feed`, `retention`, `collection` (garbage collection) or `scrub`.
