@@ -2,16 +2,16 @@ import type { CommandDeclaration } from '@berth/cli/invocation/command-declarati
 import { parseTimeOption } from '@berth/cli/invocation/durations.ts'
 import type { Invocation } from '@berth/cli/invocation/invocation.ts'
 import type { View } from '@berth/cli/output/output.ts'
-import { rootOf } from '../api/uid.ts'
+import { rootOf } from '../../api/uid.ts'
 import {
   listOperatorRuns,
   type OperatorRun,
   readRunNames,
   runKinds,
   runStates,
-} from '../operator/job-runs.ts'
-import { jsonOption } from './options.ts'
-import { installationList } from './with-installation.ts'
+} from '../../operator/job-runs.ts'
+import { jsonOption } from '../options.ts'
+import { installationList } from '../with-installation.ts'
 
 /** Latest runs that the command lists. */
 const LISTED_RUNS_MAX = 1000
