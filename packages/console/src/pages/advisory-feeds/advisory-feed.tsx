@@ -11,7 +11,7 @@ import { feedRunsQuery } from '../../api/queries/runs.ts'
 import { messageOf } from '../../api/query-client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Breadcrumbs } from '../../components/breadcrumbs.tsx'
-import { Equivalent, Id } from '../../components/copy.tsx'
+import { Command, Equivalent, Id } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { Progress } from '../../components/progress.tsx'
@@ -155,7 +155,10 @@ function FeedRuns({ feed }: { readonly feed: string }) {
         empty={<NoRuns filter={filter} text="No run is recorded yet." />}
       />
       <p className="muted">Scheduled runs that find the file unchanged are not recorded.</p>
-      <Equivalent command={`berth advisories feeds runs ${feed}${runOptions(filter)}`} />
+      <Command
+        text={`berth advisories feeds runs ${feed}${runOptions(filter)}`}
+        label="the command that lists the runs"
+      />
     </section>
   )
 }

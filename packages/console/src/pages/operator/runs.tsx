@@ -60,7 +60,8 @@ function Subject({ run }: { readonly run: RecordedJobRun }) {
   )
 }
 
-function resultText({ counts }: RecordedJobRun): string {
+function resultText({ counts, state }: RecordedJobRun): string {
+  if (counts.length === 0) return state === 'succeeded' ? 'nothing' : ''
   return counts
     .map(
       ({ name, count, bytes }) =>

@@ -8,7 +8,7 @@ import { retentionRunsQuery } from '../../api/queries/runs.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
-import { Equivalent } from '../../components/copy.tsx'
+import { Command } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
 import { PageList } from '../../components/page-list.tsx'
 import { Progress } from '../../components/progress.tsx'
@@ -101,7 +101,10 @@ function RunList({ repo }: { readonly repo: string }) {
         empty={<NoRuns filter={filter} text="No run is recorded yet." />}
       />
       <p className="muted">Scheduled runs that delete nothing are not recorded.</p>
-      <Equivalent command={`berth images policy runs ${repo}${runOptions(filter)}`} />
+      <Command
+        text={`berth images policy runs ${repo}${runOptions(filter)}`}
+        label="the command that lists the runs"
+      />
     </>
   )
 }
