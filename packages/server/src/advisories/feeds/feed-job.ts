@@ -32,7 +32,7 @@ export async function startFeedRun(
       .returningAll()
       .executeTakeFirstOrThrow()
     await interruptJobRuns(tx, feedJob, lease, now)
-    const run = createJobRun(store, feedJob, lease, feed.requested_by)
+    const run = createJobRun(store, feedJob, lease, { requestedBy: feed.requested_by, startedMs: now })
     // The others are recorded when the feed has something new.
     if (feed.requested_by !== '') await run.start(tx)
     return { feed, run }

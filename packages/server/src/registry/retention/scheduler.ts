@@ -57,7 +57,7 @@ export function retentionScheduler(options: RetentionOptions): JobScheduler {
         counts = { tags: 0, manifests: 0 }
         startMs = clock()
         record = undefined
-        const started = await startRun(store, lease, encodeRun({}))
+        const started = await startRun(store, lease, encodeRun({}), startMs)
         record = started.record
         await runRetention(started.policy, lease, {
           store,
@@ -109,6 +109,7 @@ async function startRun(
   store: Pick<Store, 'db' | 'clock' | 'uids'>,
   lease: JobLease,
   run: Uint8Array,
+  startedMs: number,
 ): Promise<{ readonly policy: RepoPolicyRow; readonly record: JobRun }> {
   const { key } = lease
   return inTransaction(store.db, async (tx) => {
@@ -120,8 +121,8 @@ async function startRun(
       .where('uid', '=', key)
       .returningAll()
       .executeTakeFirstOrThrow()
-    await interruptJobRuns(tx, retentionJob, lease, store.clock())
-    const record = createJobRun(store, retentionJob, lease, policy.requested_by)
+    await interruptJobRuns(tx, retentionJob, lease, startedMs)
+    const record = createJobRun(store, retentionJob, lease, { requestedBy: policy.requested_by, startedMs })
     // The others are recorded when they delete something.
     if (policy.requested_by !== '') await record.start(tx)
     return { policy, record }

@@ -38,11 +38,10 @@ export function createJobRun(
   { clock, uids }: Pick<Store, 'clock' | 'uids'>,
   { name: kind }: JobKind,
   { key, runner }: Pick<JobLease, 'key' | 'runner'>,
-  requestedBy: string,
+  { requestedBy, startedMs }: { readonly requestedBy: string; readonly startedMs: number },
 ): JobRun {
   const root = rootOf(key)
   const uid = uids.child(key as Uid)
-  const startedMs = clock()
   const row = {
     ...{ root, uid, parent: key, kind, runner, started_ms: startedMs },
     actor: requestedBy === '' ? SCHEDULE : requestedBy,
