@@ -60,6 +60,14 @@ for (const [engine, how, signal, leaseMs] of [
       [feed.lastRun.documents, feed.lastRun.unchanged, feed.lastRun.created],
       [DOCUMENTS, done, DOCUMENTS - done],
     )
+    const { body } = await there.get('vulnerabilities/advisoryFeedRuns', { feedUid: uid })
+    assert.deepEqual(
+      body.advisoryFeedRuns.map((run: { state: string }) => run.state),
+      ['STATE_SUCCEEDED', 'STATE_INTERRUPTED'],
+    )
+    const [last, interrupted] = body.advisoryFeedRuns
+    assert.equal(last.actor, interrupted.actor, 'the run continues what a person requested')
+    assert.ok(interrupted.endTime <= last.startTime)
     // The file was there already, whole.
     assert.deepEqual(
       server.requests.map(({ headers }) => headers.range !== undefined),

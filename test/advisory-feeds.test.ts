@@ -259,6 +259,80 @@ onEveryDatabase(
       const right = await waitForFeed(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')
       assert.equal(right.lastRun.created, 3)
     })
+
+    test('runs are listed with who requested them, counts and reasons; scheduled runs without news are not', async () => {
+      const { uid: group, member } = await cast().organization()
+      const { api, uid: person } = await member('advisories.admin')
+      const path = newPath()
+      server.files.set(path, archive(some(3)))
+      const { uid } = await api.create(`${FEEDS}/${group}`, {
+        url: server.url + path,
+        interval: `${INTERVAL_MS / 1000}s`,
+      })
+      const runs = async (query: Readonly<Record<string, string>> = {}, as = api) =>
+        (await as.get('vulnerabilities/advisoryFeedRuns', { feedUid: uid, ...query })).body
+      const waitForEnd = (after: string, state: string) =>
+        waitForFeed(api, uid, (feed) => feed.state === state && feed.lastAttemptTime !== after)
+      const next = async (state: string, after: string) => {
+        advance(INTERVAL_MS * 1.06)
+        return (await waitForEnd(after, state)).lastAttemptTime as string
+      }
+      let last = (await waitForFeed(api, uid, ({ state }) => state === 'STATE_SUCCEEDED')).lastAttemptTime
+      const [first] = (await runs()).advisoryFeedRuns
+      assert.deepEqual(
+        [first.feedUid, first.state, first.actor, first.error, first.startTime],
+        [uid, 'STATE_SUCCEEDED', person, '', last],
+      )
+      assert.deepEqual([first.counts.created, first.counts.documents], [3, 3])
+      assert.ok(first.uid.startsWith(`${uid}/`))
+      assert.ok(Date.parse(first.endTime) >= Date.parse(first.startTime))
+
+      last = await next('STATE_SUCCEEDED', last)
+      assert.equal((await runs()).totalCount, '1', 'nothing was new')
+      server.files.set(path, archive(some(5)))
+      last = await next('STATE_SUCCEEDED', last)
+      server.files.delete(path)
+      last = await next('STATE_FAILED', last)
+      const failedFeed = (await api.get(`${FEEDS}/${uid}`)).body
+      server.files.set(path, archive(some(5)))
+      advance(1000)
+      await api.create(`${FEEDS}/${uid}:sync`, {})
+      await waitForEnd(last, 'STATE_SUCCEEDED')
+
+      const { advisoryFeedRuns: all, totalCount } = await runs()
+      assert.equal(totalCount, '4')
+      assert.deepEqual(
+        // biome-ignore lint/suspicious/noExplicitAny: JSON of the API.
+        all.map((run: any) => [run.state, run.actor, run.counts.created]),
+        [
+          ['STATE_SUCCEEDED', person, 0],
+          ['STATE_FAILED', 'system', 0],
+          ['STATE_SUCCEEDED', 'system', 2],
+          ['STATE_SUCCEEDED', person, 3],
+        ],
+      )
+      assert.deepEqual([all[1].error, all[1].error !== ''], [failedFeed.lastError, true])
+      const totals = async (query: Readonly<Record<string, string>>) => (await runs(query)).totalCount
+      assert.equal(await totals({ states: 'STATE_FAILED' }), '1')
+      assert.equal(await totals({ states: 'STATE_RUNNING' }), '0')
+      assert.equal(await totals({ actor: person }), '2')
+      assert.equal(await totals({ since: all[1].startTime }), '2')
+      assert.equal(await totals({ until: all[1].startTime }), '2')
+      assert.equal(await totals({ feedUid: '', 'uidp.descendantsOf': group }), '4')
+      const page = await runs({ pageSize: '3', orderBy: 'start_time' })
+      const rest = await runs({ pageSize: '3', orderBy: 'start_time', pageToken: page.nextPageToken })
+      assert.deepEqual(
+        [...page.advisoryFeedRuns, ...rest.advisoryFeedRuns].map((run: { uid: string }) => run.uid),
+        all.map((run: { uid: string }) => run.uid).toReversed(),
+      )
+      const wrong = await api.get('vulnerabilities/advisoryFeedRuns', { states: 'STATE_UNSPECIFIED' })
+      assert.equal(wrong.status, 400, wrong.text)
+      const stranger = await (await cast().organization()).member('advisories.admin')
+      assert.equal((await runs({}, stranger.api)).totalCount, '0')
+
+      await api.delete(`${FEEDS}/${uid}`)
+      assert.equal((await runs()).totalCount, '0')
+    })
   },
   { feeds: { pollMs: 25 }, env: { BERTH_METRICS_LISTEN: '127.0.0.1:0' } },
 )

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Uid } from '@berth/server/api/uid.ts'
 import { limits } from '@berth/server/config/limits.ts'
 import { eventRow, insertEvents } from '@berth/server/storage/changes/audit-events.ts'
 import { inTransaction } from '@berth/server/storage/db.ts'
 import { pendingStore } from '@berth/server/storage/pending-store.ts'
+import type { JobRunRow } from '@berth/server/storage/schema/tables.ts'
 import { apiOf, newName, onEveryDatabase } from './support/api/api-fixture.ts'
 import { call } from './support/api/rest.ts'
 import { startTestBerth } from './support/server/test-berth.ts'
@@ -48,6 +50,50 @@ onEveryDatabase(
           .where('method', '=', 'test.Service/Record')
           .execute()
       ).map(({ created_ms }) => Number(created_ms))
+
+    test('runs are deleted after jobRunDays, and all but the latest jobRunsPerResourceMax; lost ones are interrupted', async () => {
+      const { berth } = cast()
+      const { clock, uids } = berth.berth.installation.store
+      const { uid: root } = await cast().organization()
+      const [few, many] = [uids.child(root as Uid), uids.child(root as Uid)]
+      const now = clock()
+      const row = (parent: Uid, startedMs: number, more: Partial<JobRunRow> = {}): JobRunRow => ({
+        ...{ root, uid: uids.child(parent), parent, kind: 'retention', actor: 'system', runner: 'none' },
+        ...{
+          started_ms: startedMs,
+          ended_ms: startedMs,
+          counts: '{}',
+          error: '',
+          state: 'succeeded',
+          ...more,
+        },
+      })
+      const ageMs = limits.jobRunDays * DAY_MS
+      const rows = [
+        row(few, now - ageMs - 60_000),
+        row(few, now - ageMs + 3_600_000),
+        row(few, now - 1000, { state: 'running', ended_ms: 0 }),
+        ...Array.from({ length: limits.jobRunsPerResourceMax + 20 }, (_, n) => row(many, now - 60_000 - n)),
+      ]
+      await inTransaction(db(), (tx) => tx.insertInto('job_runs').values(rows).execute())
+      const runsOf = (parent: Uid) =>
+        db()
+          .kysely.selectFrom('job_runs')
+          .select(['started_ms', 'state'])
+          .where('root', '=', root)
+          .where('parent', '=', parent)
+          .orderBy('started_ms')
+          .execute()
+      await eventually(async () => {
+        const kept = await runsOf(many)
+        return kept.length === limits.jobRunsPerResourceMax && (await runsOf(few)).length === 2
+      })
+      await eventually(async () => (await runsOf(few)).at(-1)?.state === 'interrupted')
+      assert.equal(Number((await runsOf(few))[0]?.started_ms), now - ageMs + 3_600_000)
+      const oldest = Number((await runsOf(many))[0]?.started_ms)
+      assert.equal(oldest, now - 60_000 - limits.jobRunsPerResourceMax + 1)
+      assert.deepEqual(berth.errors, [])
+    })
 
     test('what a sign-in left behind is deleted when it has expired: its steps, sessions with their groups, guesses', async () => {
       const { berth } = cast()

@@ -5,7 +5,9 @@ import { limits } from '@berth/server/config/limits.ts'
 import { collectRecorded } from '@berth/server/registry/runs/garbage-collection-run.ts'
 import { startRecordedRun } from '@berth/server/registry/runs/recorded-run.ts'
 import { createStorageRunner } from '@berth/server/registry/runs/storage-runner.ts'
+import { inTransaction } from '@berth/server/storage/db.ts'
 import { noBallast } from '@berth/server/storage/engines/sqlite/ballast.ts'
+import type { JobRunRow } from '@berth/server/storage/schema/tables.ts'
 import { newName, onEveryDatabase } from '../support/api/api-fixture.ts'
 import { assertFails, newAccount, operatorApi } from '../support/api/operator.ts'
 import { eventually } from '../support/database/database-outage.ts'
@@ -255,6 +257,56 @@ onEveryDatabase('the operator API', (cast) => {
     assert.ok(rows.some(({ id }) => id === longest.id))
     assert.ok(rows.length <= limits.storageRunsMax + 2, `${rows.length} rows`)
     await longest.complete(async () => ({ totals: {} }))
+  })
+
+  test('job runs: those of all organizations and of the installation, filtered and paged', async () => {
+    const { store } = cast().berth.berth.installation
+    const { uid: root, owner } = await cast().organization()
+    const { uid: repo, name } = await owner.api.create(`registry/repos/${root}`, { name: newName('repo') })
+    const now = store.clock()
+    const row = (n: number, state: string): JobRunRow => ({
+      ...{ root, uid: store.uids.child(repo), parent: repo, kind: 'retention', actor: 'system', runner: '' },
+      ...{ state, started_ms: now + n, ended_ms: now + n + 5, counts: '{"tags":2,"manifests":0}', error: '' },
+    })
+    const rows = [row(1, 'succeeded'), row(2, 'failed'), row(3, 'interrupted')]
+    await inTransaction(store.db, (tx) => tx.insertInto('job_runs').values(rows).execute())
+    const gc = await startRecordedRun(store, { kind: 'collection', dryRun: true, actor: 'system' }, () => {})
+    await gc.complete(async () => ({ totals: { blobs: { count: 3, bytes: 9 } } }))
+    const api = await asAdmin()
+    const list = async (query: string) => (await api.get(`jobRuns?${query}`)).body
+    const mine = await list(`resourceUid=${root}`)
+    assert.equal(mine.totalCount, '3')
+    assert.deepEqual(
+      mine.jobRuns.map((run: { id: string }) => run.id),
+      rows.map(({ uid }) => uid).toReversed(),
+    )
+    const [latest] = mine.jobRuns
+    assert.deepEqual(
+      [latest.kind, latest.resourceUid, latest.resourceName, latest.state, latest.counts],
+      ['retention', repo, name, 'interrupted', [{ name: 'tags', count: '2', bytes: '0' }]],
+    )
+    assert.notEqual(latest.organizationName, '')
+    assert.equal((await list(`resourceUid=${repo}&state=failed`)).totalCount, '1')
+    const collections = await list('kind=collection')
+    const found = collections.jobRuns.find((run: { id: string }) => run.id === gc.id)
+    assert.deepEqual(
+      [found.state, found.dryRun, found.resourceUid, found.counts],
+      ['succeeded', true, '', [{ name: 'blobs', count: '3', bytes: '9' }]],
+    )
+    // The clocks of rows differ by milliseconds only: all kinds are in one order.
+    const uids: string[] = []
+    let pageToken = ''
+    do {
+      const page = await list(`pageSize=2&pageToken=${encodeURIComponent(pageToken)}`)
+      uids.push(...page.jobRuns.map((run: { id: string }) => run.id))
+      pageToken = page.nextPageToken
+      assert.ok(uids.length <= Number(page.totalCount))
+    } while (pageToken !== '')
+    assert.equal(new Set(uids).size, uids.length)
+    for (const uid of [gc.id, ...rows.map((one) => one.uid)]) assert.ok(uids.includes(uid))
+    assertFails(await api.get('jobRuns?kind=mail'), 400, 3, /kind/)
+    assertFails(await api.get('jobRuns?state=odd'), 400, 3, /state/)
+    assertFails(await api.get('jobRuns?resourceUid=odd'), 400, 3, /resource_uid|resourceUid/)
   })
 
   test('storage: runs of commands are listed, and one whose process ended has failed', async () => {

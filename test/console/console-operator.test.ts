@@ -10,7 +10,7 @@ import { assertAccessible } from '../support/signin/axe.ts'
 
 /** The pages of operators, by the roles and labels that assistive technology reads. */
 
-const tabs = ['accounts', 'organizations', 'sessions', 'keys', 'storage', 'jobs', 'nodes', 'check']
+const tabs = ['accounts', 'organizations', 'sessions', 'keys', 'storage', 'jobs', 'runs', 'nodes', 'check']
 
 consoleSuite('the operator pages', (cast) => {
   const asOperator = () => openConsole(cast().chromium, cast().berth, cast().berth.owner)
@@ -119,6 +119,11 @@ consoleSuite('the operator pages', (cast) => {
     await runs.getByRole('button', { name: /Details/ }).click()
     await page.getByRole('dialog').getByText('Expired uploads').waitFor()
     await page.getByRole('button', { name: 'Close' }).click()
+    await open('/operator?tab=runs&kind=collection', 'Operator')
+    await runs.getByRole('row').filter({ hasText: 'Garbage collection (dry run)' }).first().waitFor()
+    await page.getByText('berth admin runs --kind collection').waitFor()
+    await open('/operator?tab=runs&kind=retention&runState=interrupted', 'Operator')
+    await page.getByText('No run matches the filters').waitFor()
     await open('/operator?tab=check', 'Operator')
     await page.getByRole('button', { name: 'Run the checks' }).click()
     await page.getByText('disk space').waitFor()

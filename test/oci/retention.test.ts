@@ -324,6 +324,42 @@ onEveryDatabase(
       const tried = await preview({ immutableTags: {} })
       assert.deepEqual(tried.counts, [1, 0])
     })
+
+    test('runs are listed with who requested them; scheduled runs that delete nothing are not', async () => {
+      const { set, run, ended, clock, api, repo, root, organization } = await prepared('a', 'b', 'c')
+      const runs = async (query: Readonly<Record<string, string>> = {}, as = api) =>
+        (await as.get('registry/retentionRuns', { repoUid: repo, ...query })).body
+      const enabledMs = clock()
+      await set({ retention: { enabled: true, rules: [{ patterns: ['a', 'b'] }] } })
+      await ended(enabledMs)
+      const [first] = (await runs()).retentionRuns
+      assert.deepEqual(
+        [first.repoUid, first.state, first.deletedTags, first.deletedManifests, first.error],
+        [repo, 'STATE_SUCCEEDED', 1, 0, ''],
+      )
+      assert.notEqual(first.actor, 'system')
+
+      cast().berth.advance(1000)
+      const dueMs = clock()
+      await cast()
+        .berth.berth.installation.store.db.kysely.updateTable('repo_policies')
+        .set({ due_ms: dueMs })
+        .where('uid', '=', repo)
+        .execute()
+      await ended(dueMs)
+      assert.equal((await runs()).totalCount, '1', 'nothing was deleted')
+      cast().berth.advance(1000)
+      await run()
+      const { retentionRuns: all, totalCount } = await runs()
+      assert.deepEqual([totalCount, all[0].actor, all[0].deletedTags], ['2', first.actor, 0])
+      assert.equal((await runs({ repoUid: '', 'uidp.descendantsOf': root })).totalCount, '2')
+      assert.equal((await runs({ until: all[0].startTime })).totalCount, '1')
+      assert.equal((await runs({ actor: 'system' })).totalCount, '0')
+      const outside = await (await cast().organization()).member('viewer')
+      assert.equal((await runs({}, outside.api)).totalCount, '0')
+      const inside = await organization.member('viewer')
+      assert.equal((await runs({}, inside.api)).totalCount, '2')
+    })
   },
   { retention: { pollMs: 20 } },
 )

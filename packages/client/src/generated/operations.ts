@@ -124,6 +124,7 @@ export const operations = {
     updateRepoPolicy: { kind: 'update', verb: 'PATCH', path: '/registry/v2beta1/repos/{uid}/policy', repeat: 'with-match' },
     previewRetention: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/policy:preview', body: true, repeat: 'always' },
     applyRetention: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/policy:apply', body: true, repeat: 'always' },
+    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/retentionRuns', items: 'retentionRuns', repeat: 'always' },
   },
   advisories: {
     get: { kind: 'get', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories/{uid}', repeat: 'always' },
@@ -142,6 +143,7 @@ export const operations = {
     update: { kind: 'update', verb: 'PATCH', path: '/vulnerabilities/v2beta1/advisoryFeeds/{uid}', repeat: 'with-match' },
     delete: { kind: 'delete', verb: 'DELETE', path: '/vulnerabilities/v2beta1/advisoryFeeds/{uid}', repeat: 'always' },
     syncAdvisoryFeed: { kind: 'request', verb: 'POST', path: '/vulnerabilities/v2beta1/advisoryFeeds/{uid}:sync', body: true, repeat: 'always' },
+    listAdvisoryFeedRuns: { kind: 'list', verb: 'GET', path: '/vulnerabilities/v2beta1/advisoryFeedRuns', items: 'advisoryFeedRuns', repeat: 'always' },
   },
   advisoryPublications: {
     getAdvisoryPublication: { kind: 'get', verb: 'GET', path: '/vulnerabilities/v2beta1/advisoryPublications/{uid}', repeat: 'always' },
@@ -182,6 +184,7 @@ export const operations = {
   operatorJobs: {
     list: { kind: 'list', verb: 'GET', path: '/operator/v1/jobs', items: 'jobs', repeat: 'always' },
     listMails: { kind: 'list', verb: 'GET', path: '/operator/v1/mails', items: 'mails', repeat: 'always' },
+    listJobRuns: { kind: 'list', verb: 'GET', path: '/operator/v1/jobRuns', items: 'jobRuns', repeat: 'always' },
   },
   operatorNodes: {
     list: { kind: 'list', verb: 'GET', path: '/operator/v1/nodes', items: 'nodes', repeat: 'always' },
@@ -780,6 +783,14 @@ export interface Services {
      * retention is not enabled.
      */
     applyRetention(request: types.ApplyRetentionRequest, options?: ChangeOptions): Reply<types.RepoPolicy>
+    /**
+     * Lists the retention runs of repos in the groups in which the caller can read repos, latest first. A
+     * scheduled run that deletes nothing is not recorded. Runs are stored for 90 days, the latest 200 of each
+     * repo. Sort keys: `start_time`, `uid`.
+     */
+    list(request?: types.ListRetentionRunsRequest, options?: CallOptions): Reply<types.ListRetentionRunsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    all(request?: Omit<types.ListRetentionRunsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.RepoRetentionRun, void>
   }
   /**
    * Reads advisories, which describe a vulnerability in one artifact: detected, fixed, not affected, and so on.
@@ -857,6 +868,14 @@ export interface Services {
      * for it. Fails with FAILED_PRECONDITION if the feed is paused.
      */
     syncAdvisoryFeed(request: types.SyncAdvisoryFeedRequest, options?: ChangeOptions): Reply<types.AdvisoryFeed>
+    /**
+     * Lists the runs of feeds in the groups in which the caller can read advisories, latest first. A scheduled
+     * run that finds its file unchanged is not recorded. Runs are stored for 90 days, the latest 200 of each
+     * feed. Sort keys: `start_time`, `uid`.
+     */
+    listAdvisoryFeedRuns(request?: types.ListAdvisoryFeedRunsRequest, options?: CallOptions): Reply<types.ListAdvisoryFeedRunsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    allAdvisoryFeedRuns(request?: Omit<types.ListAdvisoryFeedRunsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.AdvisoryFeedRun, void>
   }
   /**
    * Manages publications: the advisories of a group in formats for scanners, at `/vulnerabilities/feeds/`.
@@ -1005,6 +1024,13 @@ export interface Services {
     listMails(request?: types.ListMailsRequest, options?: CallOptions): Reply<types.ListMailsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
     allMails(request?: Omit<types.ListMailsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.Mail, void>
+    /**
+     * Lists the runs of feeds, retention, garbage collection and scrub in all organizations, latest first.
+     * Scheduled runs of feeds and of retention that change nothing are not recorded.
+     */
+    listJobRuns(request?: types.ListJobRunsRequest, options?: CallOptions): Reply<types.ListJobRunsResponse>
+    /** The same without the pages: they are fetched one after the other as the loop comes to them. */
+    allJobRuns(request?: Omit<types.ListJobRunsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.RecordedJobRun, void>
   }
   /** Shows the servers of the installation and checks its setup. For operators only. */
   readonly operatorNodes: {

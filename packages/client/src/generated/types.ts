@@ -476,6 +476,37 @@ export interface AdvisoryFeedInput {
   readonly paused?: boolean | undefined
 }
 
+/** Run of a feed. */
+export interface AdvisoryFeedRun {
+  /** Identifier, assigned by the server: the UID of the feed plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** UID of the feed. */
+  readonly feedUid: string
+  /** State of the run. */
+  readonly state: AdvisoryFeedRunState
+  /** UID of the identity that requested the run; `system` for the schedule. */
+  readonly actor: string
+  /** Time when the run started. */
+  readonly startTime?: string
+  /** Time when the run ended, or when its interruption was noticed. Unset while it is running. */
+  readonly endTime?: string
+  /** Reason why the run failed. Empty otherwise. */
+  readonly error: string
+  /**
+   * Counts of the run, without the rejected documents. Unset while it is running, and if its process ended
+   * without recording them.
+   */
+  readonly counts?: ImportCounts
+}
+
+/** States of a run. */
+export type AdvisoryFeedRunState =
+  | 'STATE_UNSPECIFIED'
+  | 'STATE_RUNNING'
+  | 'STATE_SUCCEEDED'
+  | 'STATE_FAILED'
+  | 'STATE_INTERRUPTED'
+
 /** States of a feed. */
 export type AdvisoryFeedState =
   | 'STATE_UNSPECIFIED'
@@ -3536,6 +3567,16 @@ export interface JobRun {
   readonly leaseExpireTime?: string
 }
 
+/** What a run counted. */
+export interface JobRunCount {
+  /** Name, such as `created`, `tags` or `blobs`. */
+  readonly name: string
+  /** Number. */
+  readonly count: string
+  /** Bytes. 0 if bytes are not counted. */
+  readonly bytes: string
+}
+
 /** Any JSON value. */
 export type JsonValue =
   | null
@@ -3677,6 +3718,51 @@ export interface ListAdvisoriesRequest {
 export interface ListAdvisoriesResponse {
   /** Results of this page, in the requested order. */
   readonly advisories: readonly Advisory[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListAdvisoryFeedRuns. All filters that are set must match. */
+export interface ListAdvisoryFeedRunsRequest {
+  /** Part of the tree to list. `descendants_of` a group returns the runs of all feeds in it. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only runs of this feed. Empty returns all. */
+  readonly feedUid?: string | undefined
+  /** Returns only runs in these states. Empty returns all. */
+  readonly states?: readonly AdvisoryFeedRunState[] | undefined
+  /** Returns only runs that this identity requested, or `system` for the schedule. Empty returns all. */
+  readonly actor?: string | undefined
+  /** Returns only runs that started at or after this time. */
+  readonly since?: string | undefined
+  /** Returns only runs that started before this time. */
+  readonly until?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `start_time desc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListAdvisoryFeedRuns. */
+export interface ListAdvisoryFeedRunsResponse {
+  /** Results of this page, in the requested order. */
+  readonly advisoryFeedRuns: readonly AdvisoryFeedRun[]
   /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
   /** Total number of results over all pages. Always set in a response. */
@@ -4099,6 +4185,34 @@ export interface ListImageScannerReportsResponse {
   readonly digest: string
 }
 
+/** Request message for ListJobRuns. All filters that are set must match. */
+export interface ListJobRunsRequest {
+  /** Returns only runs of this kind: `advisory-feed`, `retention`, `collection` or `scrub`. Empty returns all. */
+  readonly kind?: string | undefined
+  /** Returns only runs in this state. Empty returns all. */
+  readonly state?: string | undefined
+  /** Returns only runs of this feed or repo, or of feeds and repos of this organization. Empty returns all. */
+  readonly resourceUid?: string | undefined
+  /** Returns only runs that started at or after this time. */
+  readonly since?: string | undefined
+  /** Returns only runs that started before this time. */
+  readonly until?: string | undefined
+  /** Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /** Token from `next_page_token` of the previous page. Empty returns the first page. */
+  readonly pageToken?: string | undefined
+}
+
+/** Response message for ListJobRuns. */
+export interface ListJobRunsResponse {
+  /** Results of this page. */
+  readonly jobRuns: readonly RecordedJobRun[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Number of runs on all pages. */
+  readonly totalCount: string
+}
+
 /** Request message for ListJobs. */
 export type ListJobsRequest = Readonly<Record<string, never>>
 
@@ -4381,6 +4495,51 @@ export interface ListReposRequest {
 export interface ListReposResponse {
   /** Results of this page, in the requested order. */
   readonly repos: readonly Repo[]
+  /** Token for the next page. Empty on the last page. */
+  readonly nextPageToken: string
+  /** Total number of results over all pages. Always set in a response. */
+  readonly totalCount?: string
+  /** Number of results skipped by `skip`, up to and including this page. */
+  readonly skipped: number
+}
+
+/** Request message for ListRetentionRuns. All filters that are set must match. */
+export interface ListRetentionRunsRequest {
+  /** Part of the tree to list. `descendants_of` a group returns the runs of all repos in it. */
+  readonly uidp?: UIDPFilter | undefined
+  /** Returns only runs of this repo. Empty returns all. */
+  readonly repoUid?: string | undefined
+  /** Returns only runs in these states. Empty returns all. */
+  readonly states?: readonly RepoRetentionRunState[] | undefined
+  /** Returns only runs that this identity requested, or `system` for the schedule. Empty returns all. */
+  readonly actor?: string | undefined
+  /** Returns only runs that started at or after this time. */
+  readonly since?: string | undefined
+  /** Returns only runs that started before this time. */
+  readonly until?: string | undefined
+  /** Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT. */
+  readonly pageSize?: number | undefined
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   */
+  readonly pageToken?: string | undefined
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `start_time desc`.
+   */
+  readonly orderBy?: string | undefined
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   */
+  readonly skip?: number | undefined
+}
+
+/** Response message for ListRetentionRuns. */
+export interface ListRetentionRunsResponse {
+  /** Results of this page, in the requested order. */
+  readonly retentionRuns: readonly RepoRetentionRun[]
   /** Token for the next page. Empty on the last page. */
   readonly nextPageToken: string
   /** Total number of results over all pages. Always set in a response. */
@@ -5468,6 +5627,34 @@ export interface ReceivedInvite {
   readonly expirationTime?: string
 }
 
+/** Run of a background job. */
+export interface RecordedJobRun {
+  /** Identifier. That of a garbage collection or scrub is the id of its storage run. */
+  readonly id: string
+  /** Kind: `advisory-feed`, `retention`, `collection` (garbage collection) or `scrub`. */
+  readonly kind: string
+  /** UID of the feed or repo. Empty for garbage collection and scrub. */
+  readonly resourceUid: string
+  /** URL of the feed, or name of the repo. Empty for garbage collection and scrub. */
+  readonly resourceName: string
+  /** Name of the organization. Empty for garbage collection and scrub. */
+  readonly organizationName: string
+  /** State: `running`, `succeeded`, `failed`, `interrupted` or `cancelled`. */
+  readonly state: string
+  /** UID of the identity that started the run; `system` for the schedule and for `berth admin`. */
+  readonly actor: string
+  /** Time when the run started. */
+  readonly startTime?: string
+  /** Time when the run ended, or when its interruption was noticed. Unset while it is running. */
+  readonly endTime?: string
+  /** Reason why the run failed. Empty otherwise. */
+  readonly error: string
+  /** What the run counted, without zeros. */
+  readonly counts: readonly JobRunCount[]
+  /** Whether a garbage collection only counted what it would delete. */
+  readonly dryRun: boolean
+}
+
 /** Manifest that refers to another one. */
 export interface Referrer {
   /** Digest, as `algorithm:hex`. */
@@ -5661,6 +5848,36 @@ export interface RepoReadmeInput {
   /** Markdown text. A repo that copies another one returns the readme of its source. */
   readonly content?: string | undefined
 }
+
+/** Recorded retention run of a repo. */
+export interface RepoRetentionRun {
+  /** Identifier, assigned by the server: the UID of the repo plus `/` and 16 hexadecimal digits. */
+  readonly uid: string
+  /** UID of the repo. */
+  readonly repoUid: string
+  /** State of the run. */
+  readonly state: RepoRetentionRunState
+  /** UID of the identity that requested the run; `system` for the schedule. */
+  readonly actor: string
+  /** Time when the run started. */
+  readonly startTime?: string
+  /** Time when the run ended, or when its interruption was noticed. Unset while it is running. */
+  readonly endTime?: string
+  /** Reason why the run failed. Empty otherwise. A failed run is retried. */
+  readonly error: string
+  /** Number of deleted tags. 0 while the run is in progress. */
+  readonly deletedTags: number
+  /** Number of deleted manifests. 0 while the run is in progress. */
+  readonly deletedManifests: number
+}
+
+/** States of a run. */
+export type RepoRetentionRunState =
+  | 'STATE_UNSPECIFIED'
+  | 'STATE_RUNNING'
+  | 'STATE_SUCCEEDED'
+  | 'STATE_FAILED'
+  | 'STATE_INTERRUPTED'
 
 /** Summary of a repo, counted when it is read. */
 export interface RepoSummary {

@@ -1,5 +1,6 @@
 import { limits } from '../config/limits.ts'
 import { type FieldViolation, invalidArguments } from './errors.ts'
+import { parseUid } from './uid.ts'
 
 /** Rules for fields of several resources. Each returns a violation, or undefined if the value is valid. */
 
@@ -68,4 +69,10 @@ export function isSameEmail(a: string, b: string): boolean {
 export function requireValid(...checks: readonly (FieldViolation | undefined)[]): void {
   const violations = checks.filter((check) => check !== undefined)
   if (violations.length > 0) throw invalidArguments(violations)
+}
+
+/** Checks a filter by uid; empty does not filter. `other`: a value that is allowed besides uids. */
+export function checkUid(field: string, text: string, other = ''): FieldViolation | undefined {
+  if (text === '' || text === other || parseUid(text) !== undefined) return undefined
+  return { field, description: other === '' ? 'must be a uid' : `must be a uid, or ${other}` }
 }

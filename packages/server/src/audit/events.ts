@@ -5,11 +5,10 @@ import {
 } from '@berth/contract/gen/berth/audit/v1/audit_pb.js'
 import { timestampMs } from '@berth/contract/timestamp-text.ts'
 import type { DescMethod } from '@bufbuild/protobuf'
-import { type FieldViolation, notFound } from '../api/errors.ts'
-import { requireValid } from '../api/fields.ts'
+import { notFound } from '../api/errors.ts'
+import { checkUid, requireValid } from '../api/fields.ts'
 import { timestampOf } from '../api/messages.ts'
 import { fullMethodName } from '../api/method-name.ts'
-import { parseUid } from '../api/uid.ts'
 import { requireScope } from '../pipeline/authorization.ts'
 import { implement } from '../pipeline/call.ts'
 import { firstEventId, readEvent } from '../storage/changes/audit-events.ts'
@@ -89,9 +88,4 @@ function methodConditions(
   fullNames: ReadonlyMap<string, readonly string[]>,
 ): ColumnCondition[] {
   return method === '' ? [] : [{ column: 'method', values: [method, ...(fullNames.get(method) ?? [])] }]
-}
-
-function checkUid(field: string, text: string, other = ''): FieldViolation | undefined {
-  if (text === '' || text === other || parseUid(text) !== undefined) return undefined
-  return { field, description: other === '' ? 'must be a uid' : `must be a uid, or ${other}` }
 }

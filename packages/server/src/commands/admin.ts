@@ -9,14 +9,15 @@ import { adoptStoreCommand } from './adopt-store.ts'
 import { backupCommand } from './backup/backup.ts'
 import { restoreCommand } from './backup/restore.ts'
 import { checkCommand } from './check.ts'
-import { collectCommand } from './garbage-collection.ts'
 import { keysGroup } from './keys.ts'
 import { mailGroup } from './mail/mail.ts'
 import { operatorsGroup } from './operators/operators.ts'
 import { jsonOption } from './options.ts'
 import { organizationCommand } from './organizations/organization.ts'
 import { organizationsGroup } from './organizations/organizations.ts'
-import { scrubCommand } from './scrub.ts'
+import { collectCommand } from './runs/garbage-collection.ts'
+import { runsCommand } from './runs/runs.ts'
+import { scrubCommand } from './runs/scrub.ts'
 import { sessionsGroup } from './sessions.ts'
 import { readConfigOrExit, withExistingInstallation, withInstallation } from './with-installation.ts'
 
@@ -88,6 +89,7 @@ export const adminCommands: CommandBody = {
     mailGroup,
     collectCommand,
     scrubCommand,
+    runsCommand,
     backupCommand,
     restoreCommand,
   ],

@@ -641,6 +641,9 @@ export const limits = {
   storageRunLostMs: MINUTE_MS,
   /** Runs of each kind that are kept. */
   storageRunsMax: 50,
+  /** Days for which runs of feeds and of retention are kept, and how many of each feed and repo. */
+  jobRunDays: 90,
+  jobRunsPerResourceMax: 200,
   /** Characters of an error that the operator API shows. */
   operatorErrorCharsMax: 1000,
   /** Jobs of a kind that the operator API shows as running. */

@@ -1,5 +1,5 @@
 import { formats } from '@berth/advisory-formats/advisory-record.ts'
-import type { AdvisoryFeed } from '@berth/client/berth.ts'
+import type { AdvisoryFeed, AdvisoryFeedRun, ImportCounts } from '@berth/client/berth.ts'
 import { toArray } from '../../invocation/async-iterables.ts'
 import type {
   CommandDeclaration,
@@ -8,7 +8,7 @@ import type {
 } from '../../invocation/command-declaration.ts'
 import { formatDuration, parseDurationOption } from '../../invocation/durations.ts'
 import { type Invocation, UsageError } from '../../invocation/invocation.ts'
-import { timeSort } from '../../invocation/list-command.ts'
+import { listCommand, timeSort } from '../../invocation/list-command.ts'
 import { parentOption, requireChange, scopeOptions } from '../../invocation/options.ts'
 import { type Resource, resourceCommands } from '../../invocation/resource-commands.ts'
 import { readScope, resolveGroupUid, resolveUid } from '../../invocation/resource-lookup.ts'
@@ -17,6 +17,7 @@ import { isUid } from '../../invocation/resource-uids.ts'
 import { createdColumn, groupColumn, idColumn, loadGroups } from '../../output/columns.ts'
 import type { View } from '../../output/output.ts'
 import { CommandFailed } from '../../session/access-token.ts'
+import { readRunFilters, runEndColumns, runOptions, runStartColumns } from '../runs.ts'
 
 /** Feeds: URLs that the server polls for advisories. */
 
@@ -45,9 +46,11 @@ const feedView = (names: ResourceNames): View<AdvisoryFeed> => ({
   load: loadGroups(names),
 })
 
-function runResult({ lastRun }: AdvisoryFeed): string {
-  if (lastRun === undefined) return ''
-  const { created, updated, unchanged, withdrawn, covered, skipped } = lastRun
+const runResult = ({ lastRun }: AdvisoryFeed): string => countsText(lastRun)
+
+function countsText(counts: ImportCounts | undefined): string {
+  if (counts === undefined) return ''
+  const { created, updated, unchanged, withdrawn, covered, skipped } = counts
   const parts = { created, updated, unchanged, withdrawn, superseded: covered, skipped }
   return Object.entries(parts)
     .filter(([, count]) => count > 0)
@@ -223,6 +226,28 @@ const commands: readonly CommandDeclaration[] = [
       await printFeed(invocation, await client.advisoryFeeds.syncAdvisoryFeed({ uid, full }), lastAttemptTime)
     },
   },
+  listCommand<AdvisoryFeedRun>({
+    name: 'runs',
+    summary: 'List the runs of a feed, newest first; scheduled runs without news are not recorded',
+    parameters: feedParameters,
+    options: runOptions,
+    examples: [
+      'berth advisories feeds runs https://osv.example.com/npm/all.zip',
+      'berth advisories feeds runs https://osv.example.com/npm/all.zip --state failed --since 7d -o json',
+    ],
+    view: () => ({
+      columns: [
+        ...runStartColumns,
+        { title: 'DOCUMENTS', value: ({ counts }) => (counts === undefined ? '' : String(counts.documents)) },
+        { title: 'REJECTED', value: ({ counts }) => (counts?.rejected ? String(counts.rejected) : '') },
+        { title: 'RESULT', kind: 'long', value: ({ counts }) => countsText(counts) },
+        ...runEndColumns,
+      ],
+      id: ({ uid }) => uid,
+      empty: 'no runs recorded',
+    }),
+    items: listRuns,
+  }),
   {
     name: 'pause',
     summary: 'Pause a feed; stop its current run',
@@ -245,6 +270,12 @@ const commands: readonly CommandDeclaration[] = [
     examples: ['berth advisories feeds remove https://osv.example.com/npm/all.zip --yes'],
   },
 ]
+
+async function* listRuns(invocation: Invocation): AsyncGenerator<AdvisoryFeedRun> {
+  const feedUid = await resolveFeedUid(invocation)
+  const client = await invocation.client()
+  yield* client.advisoryFeeds.allAdvisoryFeedRuns({ feedUid, ...readRunFilters(invocation) })
+}
 
 async function setPaused(invocation: Invocation, paused: boolean): Promise<void> {
   const uid = await resolveFeedUid(invocation)

@@ -1,4 +1,4 @@
-import type { AdvisoryFeed, ImportCounts } from '@berth/client'
+import type { AdvisoryFeed, AdvisoryFeedRun, ImportCounts } from '@berth/client'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
@@ -7,14 +7,17 @@ import { api } from '../../api/client.ts'
 import { feedQuery, isSyncing } from '../../api/queries/advisories.ts'
 import { parentOf } from '../../api/queries/groups.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
+import { feedRunsQuery } from '../../api/queries/runs.ts'
 import { messageOf } from '../../api/query-client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Breadcrumbs } from '../../components/breadcrumbs.tsx'
-import { Equivalent, Id } from '../../components/copy.tsx'
+import { Command, Equivalent, Id } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
+import { PageList } from '../../components/page-list.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { formatNumber } from '../../components/quantity.tsx'
 import { ResourcePage } from '../../components/resource-page.tsx'
+import { NoRuns, RunFilterBar, runColumns, runOptions, useRunFilter } from '../../components/runs.tsx'
 import { Time } from '../../components/time.tsx'
 import { Title } from '../../components/title.tsx'
 import { formatNames } from '../advisories/document-columns.tsx'
@@ -127,10 +130,36 @@ function Feed({ feed }: { readonly feed: Versioned<AdvisoryFeed> }) {
           />
         </p>
       </section>
+      <FeedRuns feed={uid} />
       <Equivalent command={`berth advisories feeds sync ${uid} --wait`} />
       {dialog === 'edit' && <EditFeedDialog feed={feed} onClose={close} />}
       {dialog === 'delete' && <DeleteFeedDialog feed={value} onClose={close} />}
     </>
+  )
+}
+
+function FeedRuns({ feed }: { readonly feed: string }) {
+  const filter = useRunFilter()
+  return (
+    <section>
+      <h2>Runs</h2>
+      <RunFilterBar />
+      <PageList
+        label="Runs"
+        query={feedRunsQuery(feed, filter)}
+        keyOf={({ uid }) => uid}
+        columns={runColumns<AdvisoryFeedRun>(({ counts }) =>
+          counts === undefined ? '' : countsText(counts),
+        )}
+        missing={useAccess().missing(feed, 'advisories.list')}
+        empty={<NoRuns filter={filter} text="No run is recorded yet." />}
+      />
+      <p className="muted">Scheduled runs that find the file unchanged are not recorded.</p>
+      <Command
+        text={`berth advisories feeds runs ${feed}${runOptions(filter)}`}
+        label="the command that lists the runs"
+      />
+    </section>
   )
 }
 
@@ -141,7 +170,13 @@ function useSync(feed: AdvisoryFeed) {
   const wasRunning = useRef(isRunning)
   useEffect(() => {
     if (wasRunning.current && !isRunning)
-      for (const key of ['advisories', 'advisory-documents', 'advisory-summary', 'advisory-feeds'])
+      for (const key of [
+        'advisories',
+        'advisory-documents',
+        'advisory-summary',
+        'advisory-feeds',
+        'advisory-feed-runs',
+      ])
         void queries.invalidateQueries({ queryKey: [key] })
     wasRunning.current = isRunning
   }, [isRunning, queries])

@@ -22,6 +22,7 @@ const tabs: TabParts<object> = [
   ['keys', 'Keys', lazyPart(async () => (await import('./keys.tsx')).Keys)],
   ['storage', 'Storage', lazyPart(async () => (await import('./storage.tsx')).Storage)],
   ['jobs', 'Jobs', lazyPart(async () => (await import('./jobs.tsx')).Jobs)],
+  ['runs', 'Runs', lazyPart(async () => (await import('./runs.tsx')).Runs)],
   ['nodes', 'Nodes', lazyPart(async () => (await import('./nodes.tsx')).Nodes)],
   ['check', 'Check', lazyPart(async () => (await import('./check.tsx')).Check)],
 ]

@@ -1,15 +1,19 @@
-import type { RepoPolicy } from '@berth/client'
+import type { RepoPolicy, RepoRetentionRun } from '@berth/client'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
 import { isRunning, policyQuery, retentionPreviewQuery } from '../../api/queries/registry/policies.ts'
+import { retentionRunsQuery } from '../../api/queries/runs.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Command } from '../../components/copy.tsx'
 import { Facts } from '../../components/facts.tsx'
+import { PageList } from '../../components/page-list.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { plural } from '../../components/quantity.tsx'
+import { NoRuns, RunFilterBar, runColumns, runOptions, useRunFilter } from '../../components/runs.tsx'
 import { Time } from '../../components/time.tsx'
 import { previewCounts } from './policy-preview.tsx'
 
@@ -32,7 +36,7 @@ export function RetentionRuns({ repo, policy }: RetentionRunsProps) {
   // A run changes what the other lists show.
   useEffect(() => {
     if (running) return
-    for (const key of ['tags', 'retention-preview', 'untagged'])
+    for (const key of ['tags', 'retention-preview', 'untagged', 'retention-runs'])
       void queries.invalidateQueries({ queryKey: [key, repo] })
   }, [running, repo, queries])
   if (retention?.enabled !== true && lastRun === undefined) return null
@@ -67,6 +71,7 @@ export function RetentionRuns({ repo, policy }: RetentionRunsProps) {
           ],
         ]}
       />
+      <RunList repo={repo} />
       {isConfirming && (
         <RunDialog
           repo={repo}
@@ -81,6 +86,31 @@ export function RetentionRuns({ repo, policy }: RetentionRunsProps) {
     </section>
   )
 }
+
+function RunList({ repo }: { readonly repo: string }) {
+  const filter = useRunFilter()
+  return (
+    <>
+      <RunFilterBar />
+      <PageList
+        label="Runs"
+        query={retentionRunsQuery(repo, filter)}
+        keyOf={({ uid }) => uid}
+        columns={runColumns<RepoRetentionRun>(deletedText)}
+        missing={useAccess().missing(repo, 'repo.list')}
+        empty={<NoRuns filter={filter} text="No run is recorded yet." />}
+      />
+      <p className="muted">Scheduled runs that delete nothing are not recorded.</p>
+      <Command
+        text={`berth images policy runs ${repo}${runOptions(filter)}`}
+        label="the command that lists the runs"
+      />
+    </>
+  )
+}
+
+const deletedText = ({ deletedTags, deletedManifests }: RepoRetentionRun) =>
+  `${plural(deletedTags, 'tag')} and ${plural(deletedManifests, 'manifest')} deleted`
 
 function RunResult({ run }: { readonly run: NonNullable<RepoPolicy['lastRun']> }) {
   if (run.error !== '')

@@ -2,7 +2,9 @@ import { rootOf } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
 import type { JobKind, JobLease } from '../../storage/jobs/job-leases.ts'
+import { createJobRun, interruptJobRuns, type JobRun } from '../../storage/jobs/job-runs.ts'
 import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
+import type { Store } from '../../storage/store.ts'
 
 /** Feeds as jobs: the key is the uid of the feed. */
 
@@ -15,16 +17,25 @@ export const feedJob: JobKind = {
 export const NO_LEASE = { runner: '', lease_ms: 0 } as const
 
 /** Records the start of a run and returns the feed. Throws JobInterrupted if the lease is lost. */
-export async function startFeedRun(db: Db, lease: JobLease, now: number): Promise<AdvisoryFeedRow> {
-  return inTransaction(db, async (tx) => {
+export async function startFeedRun(
+  store: Pick<Store, 'db' | 'clock' | 'uids'>,
+  lease: JobLease,
+): Promise<{ readonly feed: AdvisoryFeedRow; readonly run: JobRun }> {
+  const now = store.clock()
+  return inTransaction(store.db, async (tx) => {
     await lease.renew(tx)
-    return tx
+    const feed = await tx
       .updateTable('advisory_feeds')
       .set({ begun_ms: now })
       .where('root', '=', rootOf(lease.key))
       .where('uid', '=', lease.key)
       .returningAll()
       .executeTakeFirstOrThrow()
+    await interruptJobRuns(tx, feedJob, lease, now)
+    const run = createJobRun(store, feedJob, lease, { requestedBy: feed.requested_by, startedMs: now })
+    // The others are recorded when the feed has something new.
+    if (feed.requested_by !== '') await run.start(tx)
+    return { feed, run }
   })
 }
 

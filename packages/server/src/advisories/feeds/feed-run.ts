@@ -25,6 +25,8 @@ export interface FeedRunOptions {
   /** Request id of the run in the audit log. */
   readonly requestId: string
   readonly summary: ImportSummary
+  /** Called before the first document. */
+  readonly onDownloaded: () => Promise<void>
   /** Throws when the run must end. Called before every document, and in its transaction. */
   readonly assertRunning: (tx?: Tx) => Promise<void>
   readonly signal: AbortSignal
@@ -51,6 +53,7 @@ export async function runFeed(
   const name = displayUrl(feed.url)
   let truncatedReason = ''
   try {
+    await options.onDownloaded()
     for await (const found of findDocuments(file.path, name, { signal })) {
       await options.assertRunning()
       if (found.kind === 'skipped') summary.skip()

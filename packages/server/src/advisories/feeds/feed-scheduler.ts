@@ -9,7 +9,9 @@ import { ApiError } from '../../api/errors.ts'
 import { limits } from '../../config/limits.ts'
 import type { Outbound } from '../../runtime/outbound/outbound.ts'
 import type { Tracer } from '../../runtime/tracer.ts'
+import { inTransaction } from '../../storage/db.ts'
 import type { JobLease, JobOutcome } from '../../storage/jobs/job-leases.ts'
+import type { JobRun, JobRunCounts } from '../../storage/jobs/job-runs.ts'
 import { type JobDefinition, type JobScheduler, startJobScheduler } from '../../storage/jobs/job-scheduler.ts'
 import type { Store } from '../../storage/store.ts'
 import type { DocumentReader } from '../documents/document-reader.ts'
@@ -54,16 +56,21 @@ export function startFeedScheduler(options: FeedSchedulerOptions): JobScheduler 
 
   const run = async (lease: JobLease): Promise<JobOutcome> => {
     const summary = createImportSummary(limits.feedRejectionsMax)
-    const started: FeedRun = { summary, failures: 0 }
+    const started: FeedRun = { summary, failures: 0, record: undefined }
     runs.set(lease, started)
-    const feed = await startFeedRun(db, lease, clock())
-    started.failures = feed.failures
+    const { feed, run: record } = await startFeedRun(store, lease)
+    Object.assign(started, { failures: feed.failures, record })
     lease.onRenewal((tx) => updateFeed(tx, feed.uid, countsOf(summary)))
     const version = await runFeed(feed, {
       ...options,
       bounds: options.bounds ?? limits,
       requestId: `feed-${lease.runner}`,
       summary,
+      onDownloaded: () =>
+        inTransaction(db, async (tx) => {
+          await lease.renew(tx)
+          await record.start(tx)
+        }),
       async assertRunning(tx) {
         lease.signal.throwIfAborted()
         await lease.requireHeld(tx)
@@ -74,37 +81,49 @@ export function startFeedScheduler(options: FeedSchedulerOptions): JobScheduler 
     const now = clock()
     return {
       dueMs: dueAfterSuccess({ now, intervalMs: feed.interval_ms, random: Math.random() }),
-      write: (tx, { isRescheduled }) =>
-        updateFeed(tx, feed.uid, {
+      async write(tx, { isRescheduled }) {
+        await updateFeed(tx, feed.uid, {
           succeeded_ms: now,
           failures: 0,
           error: '',
           // A run that was requested meanwhile reads everything again.
           ...(version && !isRescheduled && { etag: version.etag, last_modified: version.lastModified }),
+          ...(!isRescheduled && { requested_by: '' }),
           ...countsOf(summary),
-        }),
+        })
+        await record.end(tx, { state: 'succeeded', counts: runCounts(summary) })
+      },
       afterRelease: () => report(feed.uid, summary, version === undefined ? 'unchanged' : 'succeeded'),
     }
   }
 
-  const onFailure: JobDefinition['onFailure'] = (error, lease, { isInterrupted }) => {
+  const onFailure: JobDefinition['onFailure'] = async (error, lease, { isInterrupted }) => {
     const feed = lease.key
-    const { summary, failures: before } = runs.get(lease) as FeedRun
+    const { summary, failures: before, record } = runs.get(lease) as FeedRun
     runs.delete(lease)
+    const counts = runCounts(summary)
     // An interrupted feed is still due; the next run skips the documents that were imported.
-    if (isInterrupted) return { write: (tx) => updateFeed(tx, feed, countsOf(summary)) }
+    if (isInterrupted) {
+      // A run that lost its lease records its end, too.
+      await inTransaction(db, async (tx) => record?.end(tx, { state: 'interrupted', counts }))
+      return { write: (tx) => updateFeed(tx, feed, countsOf(summary)) }
+    }
     const reason = publicReason(error)
     if (reason === undefined) onError(error, feed)
     const failures = before + 1
     const retryAfterMs = error instanceof DownloadError ? error.retryAfterMs : 0
     return {
       dueMs: dueAfterFailure({ now: clock(), failures, retryAfterMs, random: Math.random() }),
-      write: (tx) =>
-        updateFeed(tx, feed, {
+      async write(tx, { isRescheduled }) {
+        const error = reason ?? 'internal error; the server log has the details'
+        await updateFeed(tx, feed, {
           failures,
-          error: reason ?? 'internal error; the server log has the details',
+          error,
+          ...(!isRescheduled && { requested_by: '' }),
           ...countsOf(summary),
-        }),
+        })
+        await record?.end(tx, { state: 'failed', counts, error })
+      },
       afterRelease: () => report(feed, summary, 'failed', reason),
     }
   }
@@ -128,6 +147,12 @@ interface FeedRun {
   readonly summary: ImportSummary
   /** Of the runs before. */
   failures: number
+  /** Undefined until the start is recorded. */
+  record: JobRun | undefined
+}
+
+function runCounts(summary: ImportSummary): JobRunCounts {
+  return { ...summary.total(), skipped: summary.skipped() }
 }
 
 /** The reason that users of the feed see; undefined for errors that only the operator may see. */

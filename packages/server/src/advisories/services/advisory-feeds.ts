@@ -1,9 +1,12 @@
 import { formats } from '@berth/advisory-formats/advisory-record.ts'
 import {
   type AdvisoryFeed,
+  type AdvisoryFeedRun,
+  AdvisoryFeedRunSchema,
   AdvisoryFeedSchema,
   AdvisoryFeedsService,
   ImportCountsSchema,
+  ListAdvisoryFeedRunsResponseSchema,
   type ListAdvisoryFeedsRequest,
   AdvisoryFeed_State as State,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/feeds_pb.js'
@@ -14,9 +17,11 @@ import { applyUpdate, durationMs, timestampOf } from '../../api/messages.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { limits } from '../../config/limits.ts'
 import { lockGroup } from '../../iam/groups/parent-group.ts'
-import { requireScope } from '../../pipeline/authorization.ts'
+import { authorizationOf, requireScope } from '../../pipeline/authorization.ts'
 import { implement } from '../../pipeline/call.ts'
 import { mutate } from '../../storage/changes/mutation.ts'
+import { listJobRuns, readRunCounts, runFields } from '../../storage/jobs/job-run-lists.ts'
+import { deleteJobRuns } from '../../storage/jobs/job-runs.ts'
 import { insertResource, lockForChange, nextUpdateMs, updateResource } from '../../storage/resource-rows.ts'
 import { resourceType } from '../../storage/resources/declared-resource.ts'
 import {
@@ -24,10 +29,10 @@ import {
   type ResourceDeclaration,
   resourceMethods,
 } from '../../storage/resources/resource-methods.ts'
-import type { AdvisoryFeedRow } from '../../storage/schema/tables.ts'
+import type { AdvisoryFeedRow, JobRunRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { urlProblem } from '../feeds/download.ts'
-import { NO_LEASE } from '../feeds/feed-job.ts'
+import { feedJob, NO_LEASE } from '../feeds/feed-job.ts'
 
 /** The API of feeds. feed-scheduler.ts runs them. */
 
@@ -43,6 +48,7 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
     toMessages: (rows) => rows.map(toFeed),
     sortFields: { url: 'url' },
     filter: ({ url }) => ({ equals: { url } }),
+    beforeDelete: (tx, { uid }) => deleteJobRuns(tx, uid),
   }
   const kind = definitionOf(feeds)
 
@@ -73,6 +79,7 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
             etag: '',
             last_modified: '',
             counts: new Uint8Array(0),
+            requested_by: authorizationOf(call).caller.identity,
             ...NO_LEASE,
             created_ms: now,
             updated_ms: now,
@@ -115,12 +122,30 @@ export function advisoryFeedsService(store: Store, { plainHttp }: { readonly pla
         const { row } = await lockForChange(db, tx, call, kind, scope)
         if (row.paused === 1) throw failedPrecondition('FEED_PAUSED', `feed ${scope} is paused`, scope)
         // Different from the due time of a run in progress, which is then followed by another one.
-        const due = { due_ms: Math.min(clock(), row.due_ms - 1) }
+        const due = {
+          due_ms: Math.min(clock(), row.due_ms - 1),
+          requested_by: authorizationOf(call).caller.identity,
+        }
         const changed = full ? { ...due, etag: '', last_modified: '' } : due
         await updateResource(tx, 'advisory_feeds', scope, changed)
         return { uid: scope, response: toFeed({ ...row, ...changed }) }
       })
     },
+
+    async listAdvisoryFeedRuns(request, call) {
+      const filter = { field: 'feed_uid', uid: request.feedUid }
+      const { rows, ...page } = await listJobRuns(store, call, feedJob, request, filter)
+      return create(ListAdvisoryFeedRunsResponseSchema, { advisoryFeedRuns: rows.map(toFeedRun), ...page })
+    },
+  })
+}
+
+function toFeedRun(row: JobRunRow): AdvisoryFeedRun {
+  const counts = readRunCounts(row)
+  return create(AdvisoryFeedRunSchema, {
+    ...runFields(row),
+    feedUid: row.parent,
+    ...(Object.keys(counts).length > 0 && { counts }),
   })
 }
 

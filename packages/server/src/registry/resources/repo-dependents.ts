@@ -1,5 +1,6 @@
 import { rootOf } from '../../api/uid.ts'
 import type { Tx } from '../../storage/db.ts'
+import { deleteJobRuns } from '../../storage/jobs/job-runs.ts'
 
 /** Data about a repo, and about an organization's registry, that is not a resource itself: it is deleted with them. */
 
@@ -10,6 +11,7 @@ export async function deleteRepoDependents(tx: Tx, repo: string): Promise<void> 
     await tx.deleteFrom(table).where('root', '=', rootOf(repo)).where('parent', '=', repo).execute()
   for (const table of ['repo_usage_days', 'image_signatures'] as const)
     await tx.deleteFrom(table).where('root', '=', rootOf(repo)).where('repo', '=', repo).execute()
+  await deleteJobRuns(tx, repo)
 }
 
 export async function deleteRegistrySettings(tx: Tx, organization: string): Promise<void> {

@@ -2,8 +2,11 @@ import { capabilitySetOf } from '@berth/contract/capabilities.ts'
 import {
   type ImmutableTags,
   ImmutableTagsSchema,
+  ListRetentionRunsResponseSchema,
   RepoPoliciesService,
   RepoPolicySchema,
+  type RepoRetentionRun,
+  RepoRetentionRunSchema,
   type Retention,
   type RetentionRule,
   RetentionSchema,
@@ -21,10 +24,12 @@ import { limits } from '../../config/limits.ts'
 import { authorizationOf, requireCapabilities, requireScope } from '../../pipeline/authorization.ts'
 import { implement } from '../../pipeline/call.ts'
 import { mutate } from '../../storage/changes/mutation.ts'
+import { listJobRuns, readRunCounts, runFields } from '../../storage/jobs/job-run-lists.ts'
 import { callerBinding, readCursor } from '../../storage/list/list.ts'
 import { nextUpdateMs } from '../../storage/resource-rows.ts'
-import type { RepoPolicyRow } from '../../storage/schema/tables.ts'
+import type { JobRunRow, RepoPolicyRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
+import { retentionJob } from '../jobs.ts'
 import { lockPolicy, policyBytes, readPolicy, toPolicy } from '../policies/policy-rows.ts'
 import { checkPatterns } from '../policies/tag-patterns.ts'
 import { previewRetention } from '../retention/preview.ts'
@@ -76,6 +81,10 @@ export function repoPoliciesService(store: Store) {
           updated_ms: nextUpdateMs(store, { updated_ms: Number(row?.updated_ms ?? repo.created_ms) }),
           due_ms: !isEnabled ? 0 : isRetentionChanged ? clock() : Number(row?.due_ms ?? 0),
           run: row?.run ?? new Uint8Array(0),
+          requested_by:
+            isEnabled && isRetentionChanged
+              ? authorizationOf(call).caller.identity
+              : (row?.requested_by ?? ''),
           // Ends a run that uses the old rules.
           runner: '',
           lease_ms: 0,
@@ -133,13 +142,29 @@ export function repoPoliciesService(store: Store) {
         const due_ms = Math.max(1, Math.min(clock(), Number(row.due_ms) - 1))
         await tx
           .updateTable('repo_policies')
-          .set({ due_ms })
+          .set({ due_ms, requested_by: authorizationOf(call).caller.identity })
           .where('root', '=', row.root)
           .where('uid', '=', scope)
           .execute()
         return { uid: scope, response: toPolicy(repo, { ...row, due_ms }) }
       })
     },
+
+    async listRetentionRuns(request, call) {
+      const filter = { field: 'repo_uid', uid: request.repoUid }
+      const { rows, ...page } = await listJobRuns(store, call, retentionJob, request, filter)
+      return create(ListRetentionRunsResponseSchema, { retentionRuns: rows.map(toRetentionRun), ...page })
+    },
+  })
+}
+
+function toRetentionRun(row: JobRunRow): RepoRetentionRun {
+  const { tags = 0, manifests = 0 } = readRunCounts(row)
+  return create(RepoRetentionRunSchema, {
+    ...runFields(row),
+    repoUid: row.parent,
+    deletedTags: tags,
+    deletedManifests: manifests,
   })
 }
 

@@ -39,6 +39,8 @@ export interface RetentionRunOptions {
   readonly requestId: string
   /** Updated during the run. */
   readonly counts: RetentionCounts
+  /** Called in each transaction that deletes something. */
+  readonly onDeletion: (tx: Tx) => Promise<void>
 }
 
 /** One of the newest tags was deleted or moved: the newest tags must be determined again. */
@@ -105,6 +107,7 @@ async function deleteTagBatch(
       await recordDeletion(tx, options, fullMethodName(TagsService.method.deleteTag), uid)
       n++
     }
+    if (n > 0) await options.onDeletion(tx)
     return n
   })
   counts.tags += deleted
@@ -138,13 +141,15 @@ async function deleteManifestBatch(
   options: RetentionRunOptions,
 ): Promise<void> {
   const { store, counts } = options
-  const deleted = await inLockedRepo(lease, options, (tx) =>
-    deleteUnreferencedManifests(store, tx, target, {
+  const deleted = await inLockedRepo(lease, options, async (tx) => {
+    const deleted = await deleteUnreferencedManifests(store, tx, target, {
       digests,
       untilMs,
       record: (method, uid) => recordDeletion(tx, options, method, uid),
-    }),
-  )
+    })
+    if (deleted.tags + deleted.manifests > 0) await options.onDeletion(tx)
+    return deleted
+  })
   counts.tags += deleted.tags
   counts.manifests += deleted.manifests
 }

@@ -4,6 +4,7 @@ import { firstEventId } from '../changes/audit-events.ts'
 import { type Db, inTransaction } from '../db.ts'
 import { iterateRoots } from '../organizations.ts'
 import type { JobKind, JobLease, JobOutcome } from './job-leases.ts'
+import { deleteOldJobRuns, interruptLostRuns } from './job-runs.ts'
 import { type JobScheduler, jitteredDueMs, startJobScheduler } from './job-scheduler.ts'
 
 export interface ExpiryOptions {
@@ -35,7 +36,7 @@ export const expiryJob: JobKind = { name: 'expiry' }
 
 /**
  * Deletes expired rows: audit events past their retention, responses stored for idempotency keys, sessions, pending sign-ins, signing
- * keys, counts of wrong guesses, states of emails and decisions of policies. Nothing depends on when it runs, since readers ignore expired rows (R16).
+ * keys, counts of wrong guesses, states of emails, decisions of policies and runs of jobs. Nothing depends on when it runs, since readers ignore expired rows (R16).
  */
 export function startExpiryJob({
   db,
@@ -56,6 +57,9 @@ export function startExpiryJob({
     await repeatStep(() => deleteGuesses(db, now - GUESSES_MAX_AGE_MS))
     await repeatStep(() => deleteMails(db, now - limits.mailRecordMs))
     await deleteStaleLeases(db, now - STALE_LEASE_MS)
+    await interruptLostRuns(db, now)
+    for await (const root of iterateRoots(db, 'job_runs'))
+      await deleteInBatches(() => deleteOldJobRuns(db, root, now, ROWS_PER_BATCH), signal, 1)
     await inTransaction(db, (tx) => tx.deleteFrom('signing_keys').where('expires_ms', '<=', now).execute())
     for await (const root of iterateRoots(db, 'policy_decisions'))
       await repeatStep(() => deleteDecisions(db, root, Math.floor(now / DAY_MS) - limits.policyDecisionDays))
@@ -84,11 +88,15 @@ export function startExpiryJob({
   )
 }
 
-/** Repeats a step until it finds fewer rows than it may delete. */
-async function deleteInBatches(step: () => Promise<number>, signal: AbortSignal): Promise<void> {
+/** Repeats a step until it finds fewer rows than `full`. */
+async function deleteInBatches(
+  step: () => Promise<number>,
+  signal: AbortSignal,
+  full = ROWS_PER_BATCH,
+): Promise<void> {
   for (;;) {
     signal.throwIfAborted()
-    if ((await step()) < ROWS_PER_BATCH) return
+    if ((await step()) < full) return
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
 }

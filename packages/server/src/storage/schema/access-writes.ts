@@ -82,6 +82,7 @@ export const accessWrites: { readonly [T in keyof Tables]: AccessWrites<T> } = {
   nodes: none,
   job_results: none,
   storage_runs: none,
+  job_runs: none,
   registry_runs: none,
   registry_usage: none,
   usage_days: none,

@@ -75,6 +75,8 @@ const ownershipOfOthers: Readonly<Record<Exclude<keyof Tables, ResourceTable>, T
   registry_usage: ownedByOrganization,
   usage_days: ownedByOrganization,
   repo_usage_days: ownedByRepo('repo'),
+  // Of a feed or of a repo.
+  job_runs: ownedByOrganization,
   resource_limits: ownedByOrganization,
   access_requests: ownedByOrganization,
   counts: 'record',

@@ -510,6 +510,8 @@ export interface AdvisoryFeedRow {
   last_modified: string
   /** An ImportCounts message of the last run that read something; empty before the first. */
   counts: Uint8Array
+  /** uid of the identity that requested the run that is due; '' for the schedule. */
+  requested_by: string
   /** The lease for nodes of the previous release, which do not read `jobs` (ADR 26). */
   runner: string
   lease_ms: number
@@ -951,6 +953,30 @@ export interface StorageRunRow {
   cancel: number
 }
 
+/** A run of a job of a resource (ADR 76). */
+export interface JobRunRow {
+  root: string
+  /** The uid of the resource, and a segment. */
+  uid: string
+  /** uid of the resource, which is the key of the job. */
+  parent: string
+  /** Name of the kind of job. */
+  kind: string
+  /** `running`, `succeeded`, `failed` or `interrupted`. */
+  state: string
+  /** uid of the identity that requested it, or `system` for the schedule. */
+  actor: string
+  /** The run, as in the lease of the job. */
+  runner: string
+  started_ms: number
+  /** 0 while it runs. */
+  ended_ms: number
+  /** JSON: a number by what was counted. */
+  counts: string
+  /** '' unless it failed. */
+  error: string
+}
+
 /** Jobs of the registry as a whole (registry/jobs.ts). */
 export interface RegistryRunRow {
   /** Name of the kind of job. */
@@ -1069,6 +1095,8 @@ export interface RepoPolicyRow {
   due_ms: number
   /** A RetentionRun message; empty before the first. */
   run: Uint8Array
+  /** uid of the identity that requested the run that is due; '' for the schedule. */
+  requested_by: string
   /** The lease for nodes of the previous release, which do not read `jobs` (ADR 26). */
   runner: string
   lease_ms: number
@@ -1151,6 +1179,7 @@ export interface Tables {
   nodes: NodeRow
   job_results: JobResultRow
   storage_runs: StorageRunRow
+  job_runs: JobRunRow
   registry_runs: RegistryRunRow
   registry_usage: RegistryUsageRow
   usage_days: UsageDayRow
@@ -1170,7 +1199,7 @@ export interface Tables {
 export const resourceTables = tables
 export type ResourceTable = (typeof resourceTables)[number]
 
-/** Tables that can be listed: resources, audit events and decisions, which are too many to be counted on insertion, and policies. */
+/** Tables that can be listed: resources, audit events, decisions and runs, which are too many to be counted on insertion, and policies. */
 export type ListedTable =
   | ResourceTable
   | 'audit_events'
@@ -1178,3 +1207,4 @@ export type ListedTable =
   | 'policy_bindings'
   | 'policy_overrides'
   | 'policy_decisions'
+  | 'job_runs'

@@ -1,4 +1,10 @@
-import type { RepoPolicy, RetentionInput, RetentionRule, RetentionVerdict } from '@berth/client/berth.ts'
+import type {
+  RepoPolicy,
+  RepoRetentionRun,
+  RetentionInput,
+  RetentionRule,
+  RetentionVerdict,
+} from '@berth/client/berth.ts'
 import type {
   CommandDeclaration,
   CommandGroup,
@@ -12,6 +18,7 @@ import type { ResourceNames } from '../../../invocation/resource-names.ts'
 import { idColumn } from '../../../output/columns.ts'
 import type { View } from '../../../output/output.ts'
 import { CommandFailed } from '../../../session/access-token.ts'
+import { readRunFilters, runEndColumns, runOptions, runStartColumns } from '../../runs.ts'
 import { repoParameters, resolveRepo } from './repos.ts'
 
 /** Policies of repositories: immutable tags and retention. */
@@ -151,6 +158,11 @@ async function* listVerdicts(invocation: Invocation): AsyncGenerator<RetentionVe
   } while (pageToken !== '')
 }
 
+async function* listRuns(invocation: Invocation): AsyncGenerator<RepoRetentionRun> {
+  const repoUid = await resolveRepo(invocation)
+  yield* (await invocation.client()).repoPolicies.all({ repoUid, ...readRunFilters(invocation) })
+}
+
 const POLL_MS = 500
 
 /** Waits for a run that started after the request. */
@@ -276,6 +288,29 @@ const commands: readonly CommandDeclaration[] = [
       if (invocation.flag('wait') && after.lastRun?.error) throw new CommandFailed(after.lastRun.error)
     },
   },
+  listCommand<RepoRetentionRun>({
+    name: 'runs',
+    aliases: ['history'],
+    summary:
+      'List the retention runs of a repo, newest first; scheduled runs that delete nothing are not recorded',
+    parameters: repoParameters,
+    options: runOptions,
+    examples: [
+      'berth images policy runs nginx',
+      'berth images policy runs my-org/team/nginx --state failed --since 7d -o json',
+    ],
+    view: () => ({
+      columns: [
+        ...runStartColumns,
+        { title: 'TAGS', value: ({ deletedTags }) => String(deletedTags) },
+        { title: 'MANIFESTS', value: ({ deletedManifests }) => String(deletedManifests) },
+        ...runEndColumns,
+      ],
+      id: ({ uid }) => uid,
+      empty: 'no runs recorded',
+    }),
+    items: listRuns,
+  }),
 ]
 
 export const policyGroup: CommandGroup = {

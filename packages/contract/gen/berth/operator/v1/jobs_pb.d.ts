@@ -285,6 +285,233 @@ export declare type ListMailsResponse = Message<"berth.operator.v1.ListMailsResp
 export declare const ListMailsResponseSchema: GenMessage<ListMailsResponse>;
 
 /**
+ * Run of a background job.
+ *
+ * @generated from message berth.operator.v1.RecordedJobRun
+ */
+export declare type RecordedJobRun = Message<"berth.operator.v1.RecordedJobRun"> & {
+  /**
+   * Identifier. That of a garbage collection or scrub is the id of its storage run.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Kind: `advisory-feed`, `retention`, `collection` (garbage collection) or `scrub`.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * UID of the feed or repo. Empty for garbage collection and scrub.
+   *
+   * @generated from field: string resource_uid = 3;
+   */
+  resourceUid: string;
+
+  /**
+   * URL of the feed, or name of the repo. Empty for garbage collection and scrub.
+   *
+   * @generated from field: string resource_name = 4;
+   */
+  resourceName: string;
+
+  /**
+   * Name of the organization. Empty for garbage collection and scrub.
+   *
+   * @generated from field: string organization_name = 5;
+   */
+  organizationName: string;
+
+  /**
+   * State: `running`, `succeeded`, `failed`, `interrupted` or `cancelled`.
+   *
+   * @generated from field: string state = 6;
+   */
+  state: string;
+
+  /**
+   * UID of the identity that started the run; `system` for the schedule and for `berth admin`.
+   *
+   * @generated from field: string actor = 7;
+   */
+  actor: string;
+
+  /**
+   * Time when the run started.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 8;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Time when the run ended, or when its interruption was noticed. Unset while it is running.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 9;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * Reason why the run failed. Empty otherwise.
+   *
+   * @generated from field: string error = 10;
+   */
+  error: string;
+
+  /**
+   * What the run counted, without zeros.
+   *
+   * @generated from field: repeated berth.operator.v1.JobRunCount counts = 11;
+   */
+  counts: JobRunCount[];
+
+  /**
+   * Whether a garbage collection only counted what it would delete.
+   *
+   * @generated from field: bool dry_run = 12;
+   */
+  dryRun: boolean;
+};
+
+/**
+ * Describes the message berth.operator.v1.RecordedJobRun.
+ * Use `create(RecordedJobRunSchema)` to create a new message.
+ */
+export declare const RecordedJobRunSchema: GenMessage<RecordedJobRun>;
+
+/**
+ * What a run counted.
+ *
+ * @generated from message berth.operator.v1.JobRunCount
+ */
+export declare type JobRunCount = Message<"berth.operator.v1.JobRunCount"> & {
+  /**
+   * Name, such as `created`, `tags` or `blobs`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Number.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * Bytes. 0 if bytes are not counted.
+   *
+   * @generated from field: int64 bytes = 3;
+   */
+  bytes: bigint;
+};
+
+/**
+ * Describes the message berth.operator.v1.JobRunCount.
+ * Use `create(JobRunCountSchema)` to create a new message.
+ */
+export declare const JobRunCountSchema: GenMessage<JobRunCount>;
+
+/**
+ * Request message for ListJobRuns. All filters that are set must match.
+ *
+ * @generated from message berth.operator.v1.ListJobRunsRequest
+ */
+export declare type ListJobRunsRequest = Message<"berth.operator.v1.ListJobRunsRequest"> & {
+  /**
+   * Returns only runs of this kind: `advisory-feed`, `retention`, `collection` or `scrub`. Empty returns all.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Returns only runs in this state. Empty returns all.
+   *
+   * @generated from field: string state = 2;
+   */
+  state: string;
+
+  /**
+   * Returns only runs of this feed or repo, or of feeds and repos of this organization. Empty returns all.
+   *
+   * @generated from field: string resource_uid = 3;
+   */
+  resourceUid: string;
+
+  /**
+   * Returns only runs that started at or after this time.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 4;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Returns only runs that started before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 5;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Page size. 0 means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
+   *
+   * @generated from field: int32 page_size = 6;
+   */
+  pageSize: number;
+
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page.
+   *
+   * @generated from field: string page_token = 7;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message berth.operator.v1.ListJobRunsRequest.
+ * Use `create(ListJobRunsRequestSchema)` to create a new message.
+ */
+export declare const ListJobRunsRequestSchema: GenMessage<ListJobRunsRequest>;
+
+/**
+ * Response message for ListJobRuns.
+ *
+ * @generated from message berth.operator.v1.ListJobRunsResponse
+ */
+export declare type ListJobRunsResponse = Message<"berth.operator.v1.ListJobRunsResponse"> & {
+  /**
+   * Results of this page.
+   *
+   * @generated from field: repeated berth.operator.v1.RecordedJobRun job_runs = 1;
+   */
+  jobRuns: RecordedJobRun[];
+
+  /**
+   * Token for the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Number of runs on all pages.
+   *
+   * @generated from field: int64 total_count = 3;
+   */
+  totalCount: bigint;
+};
+
+/**
+ * Describes the message berth.operator.v1.ListJobRunsResponse.
+ * Use `create(ListJobRunsResponseSchema)` to create a new message.
+ */
+export declare const ListJobRunsResponseSchema: GenMessage<ListJobRunsResponse>;
+
+/**
  * Shows background work and the queue of emails. For operators only.
  *
  * @generated from service berth.operator.v1.OperatorJobsService
@@ -310,6 +537,17 @@ export declare const OperatorJobsService: GenService<{
     methodKind: "unary";
     input: typeof ListMailsRequestSchema;
     output: typeof ListMailsResponseSchema;
+  },
+  /**
+   * Lists the runs of feeds, retention, garbage collection and scrub in all organizations, latest first.
+   * Scheduled runs of feeds and of retention that change nothing are not recorded.
+   *
+   * @generated from rpc berth.operator.v1.OperatorJobsService.ListJobRuns
+   */
+  listJobRuns: {
+    methodKind: "unary";
+    input: typeof ListJobRunsRequestSchema;
+    output: typeof ListJobRunsResponseSchema;
   },
 }>;
 

@@ -2,9 +2,10 @@
 // @generated from file berth/registry/v1/repo_policies.proto (package berth.registry.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { UIDPFilter } from "../../../platform/common/v1/uidp.platform_pb.js";
 
 /**
  * Describes the file berth/registry/v1/repo_policies.proto.
@@ -450,6 +451,256 @@ export declare type ApplyRetentionRequest = Message<"berth.registry.v1.ApplyRete
 export declare const ApplyRetentionRequestSchema: GenMessage<ApplyRetentionRequest>;
 
 /**
+ * Recorded retention run of a repo.
+ *
+ * @generated from message berth.registry.v1.RepoRetentionRun
+ */
+export declare type RepoRetentionRun = Message<"berth.registry.v1.RepoRetentionRun"> & {
+  /**
+   * Identifier, assigned by the server: the UID of the repo plus `/` and 16 hexadecimal digits.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * UID of the repo.
+   *
+   * @generated from field: string repo_uid = 2;
+   */
+  repoUid: string;
+
+  /**
+   * State of the run.
+   *
+   * @generated from field: berth.registry.v1.RepoRetentionRun.State state = 3;
+   */
+  state: RepoRetentionRun_State;
+
+  /**
+   * UID of the identity that requested the run; `system` for the schedule.
+   *
+   * @generated from field: string actor = 4;
+   */
+  actor: string;
+
+  /**
+   * Time when the run started.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 5;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Time when the run ended, or when its interruption was noticed. Unset while it is running.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 6;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * Reason why the run failed. Empty otherwise. A failed run is retried.
+   *
+   * @generated from field: string error = 7;
+   */
+  error: string;
+
+  /**
+   * Number of deleted tags. 0 while the run is in progress.
+   *
+   * @generated from field: int32 deleted_tags = 8;
+   */
+  deletedTags: number;
+
+  /**
+   * Number of deleted manifests. 0 while the run is in progress.
+   *
+   * @generated from field: int32 deleted_manifests = 9;
+   */
+  deletedManifests: number;
+};
+
+/**
+ * Describes the message berth.registry.v1.RepoRetentionRun.
+ * Use `create(RepoRetentionRunSchema)` to create a new message.
+ */
+export declare const RepoRetentionRunSchema: GenMessage<RepoRetentionRun>;
+
+/**
+ * States of a run.
+ *
+ * @generated from enum berth.registry.v1.RepoRetentionRun.State
+ */
+export enum RepoRetentionRun_State {
+  /**
+   * Not specified.
+   *
+   * @generated from enum value: STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The run is in progress.
+   *
+   * @generated from enum value: STATE_RUNNING = 1;
+   */
+  RUNNING = 1,
+
+  /**
+   * The run succeeded.
+   *
+   * @generated from enum value: STATE_SUCCEEDED = 2;
+   */
+  SUCCEEDED = 2,
+
+  /**
+   * The run failed.
+   *
+   * @generated from enum value: STATE_FAILED = 3;
+   */
+  FAILED = 3,
+
+  /**
+   * The run was interrupted: its process ended, or its policy was changed. Another run continues its work.
+   *
+   * @generated from enum value: STATE_INTERRUPTED = 4;
+   */
+  INTERRUPTED = 4,
+}
+
+/**
+ * Describes the enum berth.registry.v1.RepoRetentionRun.State.
+ */
+export declare const RepoRetentionRun_StateSchema: GenEnum<RepoRetentionRun_State>;
+
+/**
+ * Request message for ListRetentionRuns. All filters that are set must match.
+ *
+ * @generated from message berth.registry.v1.ListRetentionRunsRequest
+ */
+export declare type ListRetentionRunsRequest = Message<"berth.registry.v1.ListRetentionRunsRequest"> & {
+  /**
+   * Part of the tree to list. `descendants_of` a group returns the runs of all repos in it.
+   *
+   * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
+   */
+  uidp?: UIDPFilter | undefined;
+
+  /**
+   * Returns only runs of this repo. Empty returns all.
+   *
+   * @generated from field: string repo_uid = 2;
+   */
+  repoUid: string;
+
+  /**
+   * Returns only runs in these states. Empty returns all.
+   *
+   * @generated from field: repeated berth.registry.v1.RepoRetentionRun.State states = 3;
+   */
+  states: RepoRetentionRun_State[];
+
+  /**
+   * Returns only runs that this identity requested, or `system` for the schedule. Empty returns all.
+   *
+   * @generated from field: string actor = 4;
+   */
+  actor: string;
+
+  /**
+   * Returns only runs that started at or after this time.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 5;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Returns only runs that started before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 6;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
+   *
+   * @generated from field: int32 page_size = 10;
+   */
+  pageSize: number;
+
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   *
+   * @generated from field: string page_token = 11;
+   */
+  pageToken: string;
+
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `start_time desc`.
+   *
+   * @generated from field: string order_by = 12;
+   */
+  orderBy: string;
+
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   *
+   * @generated from field: int32 skip = 13;
+   */
+  skip: number;
+};
+
+/**
+ * Describes the message berth.registry.v1.ListRetentionRunsRequest.
+ * Use `create(ListRetentionRunsRequestSchema)` to create a new message.
+ */
+export declare const ListRetentionRunsRequestSchema: GenMessage<ListRetentionRunsRequest>;
+
+/**
+ * Response message for ListRetentionRuns.
+ *
+ * @generated from message berth.registry.v1.ListRetentionRunsResponse
+ */
+export declare type ListRetentionRunsResponse = Message<"berth.registry.v1.ListRetentionRunsResponse"> & {
+  /**
+   * Results of this page, in the requested order.
+   *
+   * @generated from field: repeated berth.registry.v1.RepoRetentionRun retention_runs = 1;
+   */
+  retentionRuns: RepoRetentionRun[];
+
+  /**
+   * Token for the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Total number of results over all pages. Always set in a response.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: bigint | undefined;
+
+  /**
+   * Number of results skipped by `skip`, up to and including this page.
+   *
+   * @generated from field: int32 skipped = 4;
+   */
+  skipped: number;
+};
+
+/**
+ * Describes the message berth.registry.v1.ListRetentionRunsResponse.
+ * Use `create(ListRetentionRunsResponseSchema)` to create a new message.
+ */
+export declare const ListRetentionRunsResponseSchema: GenMessage<ListRetentionRunsResponse>;
+
+/**
  * Manages repo policies: which tags are immutable, and which are deleted automatically.
  *
  * @generated from service berth.registry.v1.RepoPoliciesService
@@ -499,6 +750,18 @@ export declare const RepoPoliciesService: GenService<{
     methodKind: "unary";
     input: typeof ApplyRetentionRequestSchema;
     output: typeof RepoPolicySchema;
+  },
+  /**
+   * Lists the retention runs of repos in the groups in which the caller can read repos, latest first. A
+   * scheduled run that deletes nothing is not recorded. Runs are stored for 90 days, the latest 200 of each
+   * repo. Sort keys: `start_time`, `uid`.
+   *
+   * @generated from rpc berth.registry.v1.RepoPoliciesService.ListRetentionRuns
+   */
+  listRetentionRuns: {
+    methodKind: "unary";
+    input: typeof ListRetentionRunsRequestSchema;
+    output: typeof ListRetentionRunsResponseSchema;
   },
 }>;
 

@@ -499,6 +499,250 @@ export declare type SyncAdvisoryFeedRequest = Message<"berth.vulnerabilities.v1.
 export declare const SyncAdvisoryFeedRequestSchema: GenMessage<SyncAdvisoryFeedRequest>;
 
 /**
+ * Run of a feed.
+ *
+ * @generated from message berth.vulnerabilities.v1.AdvisoryFeedRun
+ */
+export declare type AdvisoryFeedRun = Message<"berth.vulnerabilities.v1.AdvisoryFeedRun"> & {
+  /**
+   * Identifier, assigned by the server: the UID of the feed plus `/` and 16 hexadecimal digits.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * UID of the feed.
+   *
+   * @generated from field: string feed_uid = 2;
+   */
+  feedUid: string;
+
+  /**
+   * State of the run.
+   *
+   * @generated from field: berth.vulnerabilities.v1.AdvisoryFeedRun.State state = 3;
+   */
+  state: AdvisoryFeedRun_State;
+
+  /**
+   * UID of the identity that requested the run; `system` for the schedule.
+   *
+   * @generated from field: string actor = 4;
+   */
+  actor: string;
+
+  /**
+   * Time when the run started.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 5;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Time when the run ended, or when its interruption was noticed. Unset while it is running.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 6;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * Reason why the run failed. Empty otherwise.
+   *
+   * @generated from field: string error = 7;
+   */
+  error: string;
+
+  /**
+   * Counts of the run, without the rejected documents. Unset while it is running, and if its process ended
+   * without recording them.
+   *
+   * @generated from field: berth.vulnerabilities.v1.ImportCounts counts = 8;
+   */
+  counts?: ImportCounts | undefined;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.AdvisoryFeedRun.
+ * Use `create(AdvisoryFeedRunSchema)` to create a new message.
+ */
+export declare const AdvisoryFeedRunSchema: GenMessage<AdvisoryFeedRun>;
+
+/**
+ * States of a run.
+ *
+ * @generated from enum berth.vulnerabilities.v1.AdvisoryFeedRun.State
+ */
+export enum AdvisoryFeedRun_State {
+  /**
+   * Not specified.
+   *
+   * @generated from enum value: STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The run is in progress.
+   *
+   * @generated from enum value: STATE_RUNNING = 1;
+   */
+  RUNNING = 1,
+
+  /**
+   * The run succeeded.
+   *
+   * @generated from enum value: STATE_SUCCEEDED = 2;
+   */
+  SUCCEEDED = 2,
+
+  /**
+   * The run failed.
+   *
+   * @generated from enum value: STATE_FAILED = 3;
+   */
+  FAILED = 3,
+
+  /**
+   * The run was interrupted: its process ended, or its feed was changed or paused. Another run continues its work.
+   *
+   * @generated from enum value: STATE_INTERRUPTED = 4;
+   */
+  INTERRUPTED = 4,
+}
+
+/**
+ * Describes the enum berth.vulnerabilities.v1.AdvisoryFeedRun.State.
+ */
+export declare const AdvisoryFeedRun_StateSchema: GenEnum<AdvisoryFeedRun_State>;
+
+/**
+ * Request message for ListAdvisoryFeedRuns. All filters that are set must match.
+ *
+ * @generated from message berth.vulnerabilities.v1.ListAdvisoryFeedRunsRequest
+ */
+export declare type ListAdvisoryFeedRunsRequest = Message<"berth.vulnerabilities.v1.ListAdvisoryFeedRunsRequest"> & {
+  /**
+   * Part of the tree to list. `descendants_of` a group returns the runs of all feeds in it.
+   *
+   * @generated from field: chainguard.platform.common.UIDPFilter uidp = 1;
+   */
+  uidp?: UIDPFilter | undefined;
+
+  /**
+   * Returns only runs of this feed. Empty returns all.
+   *
+   * @generated from field: string feed_uid = 2;
+   */
+  feedUid: string;
+
+  /**
+   * Returns only runs in these states. Empty returns all.
+   *
+   * @generated from field: repeated berth.vulnerabilities.v1.AdvisoryFeedRun.State states = 3;
+   */
+  states: AdvisoryFeedRun_State[];
+
+  /**
+   * Returns only runs that this identity requested, or `system` for the schedule. Empty returns all.
+   *
+   * @generated from field: string actor = 4;
+   */
+  actor: string;
+
+  /**
+   * Returns only runs that started at or after this time.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 5;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Returns only runs that started before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 6;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Page size. 0 or unset means 50; values above 200 mean 200; negative values fail with INVALID_ARGUMENT.
+   *
+   * @generated from field: int32 page_size = 10;
+   */
+  pageSize: number;
+
+  /**
+   * Token from `next_page_token` of the previous page. Empty returns the first page. Valid for three days,
+   * for the same caller, filters and order only. An expired token returns the first page.
+   *
+   * @generated from field: string page_token = 11;
+   */
+  pageToken: string;
+
+  /**
+   * Sort key, optionally followed by a space and `asc` or `desc`. The default direction is ascending. Unset
+   * means `start_time desc`.
+   *
+   * @generated from field: string order_by = 12;
+   */
+  orderBy: string;
+
+  /**
+   * Number of results to skip, counted from `page_token` if it is set. Negative values fail with
+   * INVALID_ARGUMENT.
+   *
+   * @generated from field: int32 skip = 13;
+   */
+  skip: number;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.ListAdvisoryFeedRunsRequest.
+ * Use `create(ListAdvisoryFeedRunsRequestSchema)` to create a new message.
+ */
+export declare const ListAdvisoryFeedRunsRequestSchema: GenMessage<ListAdvisoryFeedRunsRequest>;
+
+/**
+ * Response message for ListAdvisoryFeedRuns.
+ *
+ * @generated from message berth.vulnerabilities.v1.ListAdvisoryFeedRunsResponse
+ */
+export declare type ListAdvisoryFeedRunsResponse = Message<"berth.vulnerabilities.v1.ListAdvisoryFeedRunsResponse"> & {
+  /**
+   * Results of this page, in the requested order.
+   *
+   * @generated from field: repeated berth.vulnerabilities.v1.AdvisoryFeedRun advisory_feed_runs = 1;
+   */
+  advisoryFeedRuns: AdvisoryFeedRun[];
+
+  /**
+   * Token for the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Total number of results over all pages. Always set in a response.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: bigint | undefined;
+
+  /**
+   * Number of results skipped by `skip`, up to and including this page.
+   *
+   * @generated from field: int32 skipped = 4;
+   */
+  skipped: number;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.ListAdvisoryFeedRunsResponse.
+ * Use `create(ListAdvisoryFeedRunsResponseSchema)` to create a new message.
+ */
+export declare const ListAdvisoryFeedRunsResponseSchema: GenMessage<ListAdvisoryFeedRunsResponse>;
+
+/**
  * Manages feeds, which keep the advisories of a group up to date: the server polls a URL and imports each
  * document as ImportAdvisoryDocuments does.
  *
@@ -569,6 +813,18 @@ export declare const AdvisoryFeedsService: GenService<{
     methodKind: "unary";
     input: typeof SyncAdvisoryFeedRequestSchema;
     output: typeof AdvisoryFeedSchema;
+  },
+  /**
+   * Lists the runs of feeds in the groups in which the caller can read advisories, latest first. A scheduled
+   * run that finds its file unchanged is not recorded. Runs are stored for 90 days, the latest 200 of each
+   * feed. Sort keys: `start_time`, `uid`.
+   *
+   * @generated from rpc berth.vulnerabilities.v1.AdvisoryFeedsService.ListAdvisoryFeedRuns
+   */
+  listAdvisoryFeedRuns: {
+    methodKind: "unary";
+    input: typeof ListAdvisoryFeedRunsRequestSchema;
+    output: typeof ListAdvisoryFeedRunsResponseSchema;
   },
 }>;
 

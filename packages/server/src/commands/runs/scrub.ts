@@ -2,12 +2,12 @@ import type { CommandDeclaration } from '@berth/cli/invocation/command-declarati
 import type { Invocation } from '@berth/cli/invocation/invocation.ts'
 import type { Output, View } from '@berth/cli/output/output.ts'
 import { formatSize, parseSize } from '@berth/cli/output/sizes.ts'
-import { SetupError, UsageError } from '../config/setup-errors.ts'
-import { leaseScrub, type ScrubRunReport, scrubUnderLease } from '../registry/runs/scrub-run.ts'
-import { type Finding, isFailure } from '../registry/scrub/findings.ts'
-import { jsonOption } from './options.ts'
-import { createByteProgress, interruptSignal } from './progress.ts'
-import { EXIT_DAMAGE_FOUND, readConfigOrExit, withBlobStore } from './with-installation.ts'
+import { SetupError, UsageError } from '../../config/setup-errors.ts'
+import { leaseScrub, type ScrubRunReport, scrubUnderLease } from '../../registry/runs/scrub-run.ts'
+import { type Finding, isFailure } from '../../registry/scrub/findings.ts'
+import { jsonOption } from '../options.ts'
+import { createByteProgress, interruptSignal } from '../progress.ts'
+import { EXIT_DAMAGE_FOUND, readConfigOrExit, withBlobStore } from '../with-installation.ts'
 
 /** `berth admin scrub`: verifies the stored blobs and manifests. */
 export const scrubCommand: CommandDeclaration = {

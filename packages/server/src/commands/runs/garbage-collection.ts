@@ -3,18 +3,18 @@ import type { Invocation } from '@berth/cli/invocation/invocation.ts'
 import type { Output, View } from '@berth/cli/output/output.ts'
 import { formatSize } from '@berth/cli/output/sizes.ts'
 import { parseDurationSeconds } from '@berth/contract/durations.ts'
-import { SetupError, UsageError } from '../config/setup-errors.ts'
-import { ballastOf, type Installation } from '../installation/installation.ts'
-import { type GcKind, type GcOrganizationReport, type GcReport, gcKinds } from '../registry/gc/run.ts'
+import { SetupError, UsageError } from '../../config/setup-errors.ts'
+import { ballastOf, type Installation } from '../../installation/installation.ts'
+import { type GcKind, type GcOrganizationReport, type GcReport, gcKinds } from '../../registry/gc/run.ts'
 import {
   collectRecorded,
   collectUnderLease,
   type GcRunOptions,
   leaseGarbageCollection,
-} from '../registry/runs/garbage-collection-run.ts'
-import { dryRunOption, jsonOption } from './options.ts'
-import { interruptSignal } from './progress.ts'
-import { readConfigOrExit, withBlobStore } from './with-installation.ts'
+} from '../../registry/runs/garbage-collection-run.ts'
+import { dryRunOption, jsonOption } from '../options.ts'
+import { interruptSignal } from '../progress.ts'
+import { readConfigOrExit, withBlobStore } from '../with-installation.ts'
 
 /** `berth admin collect`: runs the garbage collection that the server runs daily. */
 export const collectCommand: CommandDeclaration = {

@@ -1,0 +1,50 @@
+import { api } from '../client.ts'
+import { PAGE_SIZE, paged } from './pages.ts'
+
+/** Runs of feeds, of retention, and of the installation. */
+
+export interface RunFilter {
+  /** `running`, `succeeded`, `failed` or `interrupted`; '' for all. */
+  readonly state: string
+  /** First day, as an ISO date; '' for all. */
+  readonly since: string
+}
+
+const POLL_MS = 5000
+
+const timeOf = ({ since }: RunFilter) => (since === '' ? {} : { since: `${since}T00:00:00Z` })
+const states = ({ state }: RunFilter) =>
+  state === '' ? [] : [`STATE_${state.toUpperCase()}` as 'STATE_FAILED']
+
+export const feedRunsQuery = (feedUid: string, filter: RunFilter) => ({
+  ...paged(['advisory-feed-runs', feedUid, filter], async (pageToken, signal) => {
+    const { advisoryFeedRuns: items, ...rest } = await api.advisoryFeeds.listAdvisoryFeedRuns(
+      { feedUid, states: states(filter), ...timeOf(filter), pageSize: PAGE_SIZE, pageToken },
+      { signal },
+    )
+    return { items, ...rest }
+  }),
+  refetchInterval: POLL_MS,
+})
+
+export const retentionRunsQuery = (repoUid: string, filter: RunFilter) => ({
+  ...paged(['retention-runs', repoUid, filter], async (pageToken, signal) => {
+    const { retentionRuns: items, ...rest } = await api.repoPolicies.list(
+      { repoUid, states: states(filter), ...timeOf(filter), pageSize: PAGE_SIZE, pageToken },
+      { signal },
+    )
+    return { items, ...rest }
+  }),
+  refetchInterval: POLL_MS,
+})
+
+export const jobRunsQuery = (kind: string, filter: RunFilter) => ({
+  ...paged(['operator', 'job-runs', kind, filter], async (pageToken, signal) => {
+    const { jobRuns: items, ...rest } = await api.operatorJobs.listJobRuns(
+      { kind, state: filter.state, ...timeOf(filter), pageSize: PAGE_SIZE, pageToken },
+      { signal },
+    )
+    return { items, ...rest }
+  }),
+  refetchInterval: POLL_MS,
+})

@@ -1,0 +1,71 @@
+import type { RecordedJobRun } from '@berth/client'
+import { useAddressState } from '../../address-state.ts'
+import { jobRunsQuery } from '../../api/queries/runs.ts'
+import { Equivalent } from '../../components/copy.tsx'
+import { FilterBar, SelectFilter } from '../../components/filter-bar.tsx'
+import { PageList } from '../../components/page-list.tsx'
+import { formatBytes, formatNumber } from '../../components/quantity.tsx'
+import { NoRuns, RunFilters, runColumns, runOptions, useRunFilter } from '../../components/runs.tsx'
+
+/** Runs of feeds, retention, garbage collection and scrub of the installation. */
+
+const kinds: Readonly<Record<string, string>> = {
+  'advisory-feed': 'Feed',
+  retention: 'Retention',
+  collection: 'Garbage collection',
+  scrub: 'Scrub',
+}
+
+export function Runs() {
+  const [{ kind = '' }] = useAddressState()
+  const filter = useRunFilter()
+  return (
+    <>
+      <FilterBar>
+        <SelectFilter
+          label="Kind"
+          name="kind"
+          choices={Object.entries(kinds).map(([id, name]) => ({ id, name }))}
+        />
+        <RunFilters others={['cancelled']} />
+      </FilterBar>
+      <PageList
+        label="Runs"
+        query={jobRunsQuery(kind, filter)}
+        keyOf={({ id }) => id}
+        columns={[
+          { id: 'kind', title: 'Run', cell: (run: RecordedJobRun) => <Subject run={run} /> },
+          ...runColumns(resultText),
+        ]}
+        empty={<NoRuns filter={filter} text="Nothing is recorded yet." />}
+      />
+      <p className="muted">Scheduled runs of feeds and of retention that change nothing are not recorded.</p>
+      <Equivalent command={`berth admin runs${kind === '' ? '' : ` --kind ${kind}`}${runOptions(filter)}`} />
+    </>
+  )
+}
+
+function Subject({ run }: { readonly run: RecordedJobRun }) {
+  const { kind, dryRun, resourceUid, resourceName, organizationName } = run
+  return (
+    <>
+      {kinds[kind] ?? kind}
+      {dryRun && ' (dry run)'}
+      {resourceUid !== '' && (
+        <span className="second" title={resourceUid}>
+          <bdi>{organizationName}</bdi> / <bdi>{resourceName || resourceUid}</bdi>
+        </span>
+      )}
+    </>
+  )
+}
+
+function resultText({ counts, state }: RecordedJobRun): string {
+  if (counts.length === 0) return state === 'succeeded' ? 'nothing' : ''
+  return counts
+    .map(
+      ({ name, count, bytes }) =>
+        `${formatNumber(count)} ${name}${bytes === '0' ? '' : ` (${formatBytes(bytes)})`}`,
+    )
+    .join(', ')
+}
