@@ -29,7 +29,7 @@ import * as imageStatements from '../migrations/0030-image-statements.ts'
 import * as receivedInvites from '../migrations/0031-received-invites.ts'
 import * as imageReports from '../migrations/0032-image-reports.ts'
 import * as findingHistory from '../migrations/0033-finding-history.ts'
-import * as jobRuns from '../migrations/0035-job-runs.ts'
+import * as jobRuns from '../migrations/0034-job-runs.ts'
 
 /** Every migration, in order. Once released, a migration never changes. */
 export const migrations = {
@@ -60,7 +60,7 @@ export const migrations = {
   '0031-received-invites': receivedInvites,
   '0032-image-reports': imageReports,
   '0033-finding-history': findingHistory,
-  '0035-job-runs': jobRuns,
+  '0034-job-runs': jobRuns,
 }
 
 /**
