@@ -182,10 +182,12 @@ function localName({ typeName, file }: { typeName: string; file: DescMessage['fi
 
 // Methods
 
-/** Returns the resource of a service: the one that it lists. */
+/** Returns the resource of a service: the one that it lists. A service that updates another one lists something of it. */
 function resourceOf({ methods }: DescService): { readonly one: string; readonly many: string } | undefined {
   const list = methods.find((method) => standardMethod(method) === 'list')
   const one = list === undefined ? undefined : itemsOf(list).message?.name
+  const update = methods.find((method) => standardMethod(method) === 'update')
+  if (update !== undefined && update.output.name !== one) return undefined
   return list === undefined || one === undefined ? undefined : { one, many: list.name.slice('List'.length) }
 }
 

@@ -90,6 +90,19 @@ describe('feeds on the command line', () => {
     const failed = await cli.run(['advisories', 'feeds', 'sync', url, '--wait', '--full'])
     assert.equal(failed.code, 1)
     assert.match(failed.stderr, /^berth: the server responded with status 404$/m)
+
+    const runs = json(await feeds('runs', url, '-o', 'json')).items
+    assert.deepEqual(
+      runs.map(({ state }: { state: string }) => state),
+      ['STATE_FAILED', 'STATE_SUCCEEDED'],
+    )
+    assert.equal(runs[0].error, 'the server responded with status 404')
+    assert.deepEqual([runs[1].counts.created, runs[1].counts.rejected], [1, 1])
+    assert.match(
+      await feeds('runs', url, '--state', 'succeeded'),
+      /^STARTED.*\n.* succeeded .* 1 created.*\n$/,
+    )
+    assert.equal((await cli.run(['advisories', 'feeds', 'runs', url, '--state', 'lost'])).code, 2)
     assert.equal((await cli.run(['advisories', 'feeds', 'remove', url])).code, 2)
     await feeds('remove', url, '--yes')
     assert.equal(await feeds('list', '--parent', group, '-o', 'id'), '')

@@ -79,6 +79,10 @@ describe('policies on the command line', () => {
     const applied = await policy('apply', 'web', '--yes', '-o', 'json')
     assert.equal(applied.code, 0, applied.stderr)
     assert.equal(JSON.parse(applied.stdout).lastRun.deletedTags, 1)
+    const runs = JSON.parse((await policy('runs', 'web', '-o', 'json')).stdout).items
+    assert.deepEqual([runs[0].state, runs[0].deletedTags], ['STATE_SUCCEEDED', 1])
+    assert.match((await policy('runs', 'web')).stdout, /^STARTED.*\n.* succeeded .* 1 +/)
+    assert.match((await policy('runs', 'web', '--until', '2020-01-01')).stderr, /no runs recorded/)
     assert.equal((await policy('set', 'web', '--mutable')).code, 2)
     const off = await policy(
       'set',

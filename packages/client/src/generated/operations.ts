@@ -124,7 +124,7 @@ export const operations = {
     updateRepoPolicy: { kind: 'update', verb: 'PATCH', path: '/registry/v2beta1/repos/{uid}/policy', repeat: 'with-match' },
     previewRetention: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/policy:preview', body: true, repeat: 'always' },
     applyRetention: { kind: 'request', verb: 'POST', path: '/registry/v2beta1/repos/{uid}/policy:apply', body: true, repeat: 'always' },
-    list: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/retentionRuns', items: 'retentionRuns', repeat: 'always' },
+    listRetentionRuns: { kind: 'list', verb: 'GET', path: '/registry/v2beta1/retentionRuns', items: 'retentionRuns', repeat: 'always' },
   },
   advisories: {
     get: { kind: 'get', verb: 'GET', path: '/vulnerabilities/v2beta1/advisories/{uid}', repeat: 'always' },
@@ -788,9 +788,9 @@ export interface Services {
      * scheduled run that deletes nothing is not recorded. Runs are stored for 90 days, the latest 200 of each
      * repo. Sort keys: `start_time`, `uid`.
      */
-    list(request?: types.ListRetentionRunsRequest, options?: CallOptions): Reply<types.ListRetentionRunsResponse>
+    listRetentionRuns(request?: types.ListRetentionRunsRequest, options?: CallOptions): Reply<types.ListRetentionRunsResponse>
     /** The same without the pages: they are fetched one after the other as the loop comes to them. */
-    all(request?: Omit<types.ListRetentionRunsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.RepoRetentionRun, void>
+    allRetentionRuns(request?: Omit<types.ListRetentionRunsRequest, 'pageToken'>, options?: CallOptions): AsyncGenerator<types.RepoRetentionRun, void>
   }
   /**
    * Reads advisories, which describe a vulnerability in one artifact: detected, fixed, not affected, and so on.

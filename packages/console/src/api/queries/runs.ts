@@ -29,7 +29,7 @@ export const feedRunsQuery = (feedUid: string, filter: RunFilter) => ({
 
 export const retentionRunsQuery = (repoUid: string, filter: RunFilter) => ({
   ...paged(['retention-runs', repoUid, filter], async (pageToken, signal) => {
-    const { retentionRuns: items, ...rest } = await api.repoPolicies.list(
+    const { retentionRuns: items, ...rest } = await api.repoPolicies.listRetentionRuns(
       { repoUid, states: states(filter), ...timeOf(filter), pageSize: PAGE_SIZE, pageToken },
       { signal },
     )

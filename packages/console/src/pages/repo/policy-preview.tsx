@@ -49,7 +49,7 @@ export function PolicyPreview({ repo, rules }: PolicyPreviewProps) {
           <strong>
             {plural(counts.deletedTags, 'tag')} and {plural(counts.deletedManifests, 'manifest')}
           </strong>
-          , and keep {plural(counts.keptTags, 'tag')}.
+          , and {rules.retention.enabled === true ? 'keeps' : 'keep'} {plural(counts.keptTags, 'tag')}.
         </p>
       )}
       <div className="tab-actions spaced">

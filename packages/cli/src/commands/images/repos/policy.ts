@@ -160,7 +160,7 @@ async function* listVerdicts(invocation: Invocation): AsyncGenerator<RetentionVe
 
 async function* listRuns(invocation: Invocation): AsyncGenerator<RepoRetentionRun> {
   const repoUid = await resolveRepo(invocation)
-  yield* (await invocation.client()).repoPolicies.all({ repoUid, ...readRunFilters(invocation) })
+  yield* (await invocation.client()).repoPolicies.allRetentionRuns({ repoUid, ...readRunFilters(invocation) })
 }
 
 const POLL_MS = 500
