@@ -229,6 +229,9 @@ consoleSuite(
       await page.getByRole('button', { name: 'Run retention', exact: true }).click()
       await page.getByText('0 tags and 0 manifests deleted').first().waitFor({ timeout: 30_000 })
       await runs.getByRole('row').nth(2).waitFor()
+      await cast().admin.post(`registry/repos/${repo}/policy:apply`, {})
+      // The name of the administrator.
+      await runs.getByRole('row').getByText('owner', { exact: true }).waitFor({ timeout: 30_000 })
       assert.deepEqual(problems, [])
     })
 

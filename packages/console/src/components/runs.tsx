@@ -12,6 +12,7 @@ interface Run {
   /** `failed` or `STATE_FAILED`. */
   readonly state: string
   readonly actor: string
+  readonly actorName: string
   readonly startTime?: string
   readonly endTime?: string
   readonly error: string
@@ -21,9 +22,9 @@ const tones: Readonly<Record<string, Tone>> = { succeeded: 'good', failed: 'bad'
 
 const stateOf = ({ state }: Run) => state.replace('STATE_', '').toLowerCase()
 
-function actorText({ actor }: Run): string {
+function actorText({ actor, actorName }: Run): string {
   if (actor === 'system') return 'schedule'
-  return actor === session.identity ? 'you' : `${actor.slice(0, 8)}…`
+  return actor === session.identity ? 'you' : actorName || `${actor.slice(0, 8)}…`
 }
 
 const SECOND_MS = 1000

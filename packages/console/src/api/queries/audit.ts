@@ -4,9 +4,8 @@ import type { EventFilter } from '../../pages/audit/audit-filters.ts'
 import { uidsOf } from '../../pages/audit/audit-words.ts'
 import { isUid } from '../../uid.ts'
 import { api } from '../client.ts'
-import { queryClient } from '../query-client.ts'
 import { PAGE_SIZE, paged } from './pages.ts'
-import { type ResourceNames, resourcesQuery } from './resources.ts'
+import { type ResourceNames, readNames } from './resources.ts'
 
 /** Events of the audit log, each with the names that it refers to. */
 export interface NamedEvent {
@@ -26,15 +25,6 @@ export const eventsQuery = (key: readonly unknown[], filter: EventFilter, pollMs
   }),
   refetchInterval: pollMs,
 })
-
-const NAMES_FRESH_MS = 60_000
-
-/** Polling reads the names of the same events once in a while. */
-async function readNames(uids: readonly string[]): Promise<ResourceNames> {
-  const query = resourcesQuery(uids)
-  if (query.enabled === false) return new Map()
-  return queryClient.fetchQuery({ ...query, staleTime: NAMES_FRESH_MS })
-}
 
 export const eventQuery = (uid: string) =>
   queryOptions({

@@ -2,6 +2,7 @@ import type { Resource } from '@berth/client'
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { isUid } from '../../uid.ts'
 import { api } from '../client.ts'
+import { queryClient } from '../query-client.ts'
 
 /** Search over all resources, and the names of known uids. */
 
@@ -34,4 +35,13 @@ export const resourcesQuery = (uids: readonly string[]) => {
     placeholderData: keepPreviousData,
     refetchInterval: false,
   })
+}
+
+const NAMES_FRESH_MS = 60_000
+
+/** The same for lists that are polled, which read the names of the same resources once in a while. */
+export async function readNames(uids: readonly string[]): Promise<ResourceNames> {
+  const query = resourcesQuery(uids)
+  if (query.enabled === false) return new Map()
+  return queryClient.fetchQuery({ ...query, staleTime: NAMES_FRESH_MS })
 }

@@ -1,5 +1,6 @@
 import { api } from '../client.ts'
 import { PAGE_SIZE, paged } from './pages.ts'
+import { readNames } from './resources.ts'
 
 /** Runs of feeds, of retention, and of the installation. */
 
@@ -16,13 +17,23 @@ const timeOf = ({ since }: RunFilter) => (since === '' ? {} : { since: `${since}
 const states = ({ state }: RunFilter) =>
   state === '' ? [] : [`STATE_${state.toUpperCase()}` as 'STATE_FAILED']
 
+/** A run with the name of who requested it: '' for the schedule, and for an identity that the user cannot see. */
+export type NamedRun<R> = R & { readonly actorName: string }
+
+async function withActorNames<R extends { readonly actor: string }>(
+  runs: readonly R[],
+): Promise<NamedRun<R>[]> {
+  const names = await readNames(runs.map(({ actor }) => actor))
+  return runs.map((run) => ({ ...run, actorName: names.get(run.actor)?.name ?? '' }))
+}
+
 export const feedRunsQuery = (feedUid: string, filter: RunFilter) => ({
   ...paged(['advisory-feed-runs', feedUid, filter], async (pageToken, signal) => {
     const { advisoryFeedRuns: items, ...rest } = await api.advisoryFeeds.listAdvisoryFeedRuns(
       { feedUid, states: states(filter), ...timeOf(filter), pageSize: PAGE_SIZE, pageToken },
       { signal },
     )
-    return { items, ...rest }
+    return { items: await withActorNames(items), ...rest }
   }),
   refetchInterval: POLL_MS,
 })
@@ -33,7 +44,7 @@ export const retentionRunsQuery = (repoUid: string, filter: RunFilter) => ({
       { repoUid, states: states(filter), ...timeOf(filter), pageSize: PAGE_SIZE, pageToken },
       { signal },
     )
-    return { items, ...rest }
+    return { items: await withActorNames(items), ...rest }
   }),
   refetchInterval: POLL_MS,
 })
@@ -44,7 +55,7 @@ export const jobRunsQuery = (kind: string, filter: RunFilter) => ({
       { kind, state: filter.state, ...timeOf(filter), pageSize: PAGE_SIZE, pageToken },
       { signal },
     )
-    return { items, ...rest }
+    return { items: await withActorNames(items), ...rest }
   }),
   refetchInterval: POLL_MS,
 })

@@ -7,7 +7,7 @@ import { api } from '../../api/client.ts'
 import { feedQuery, isSyncing } from '../../api/queries/advisories.ts'
 import { parentOf } from '../../api/queries/groups.ts'
 import type { Versioned } from '../../api/queries/pages.ts'
-import { feedRunsQuery } from '../../api/queries/runs.ts'
+import { feedRunsQuery, type NamedRun } from '../../api/queries/runs.ts'
 import { messageOf } from '../../api/query-client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Breadcrumbs } from '../../components/breadcrumbs.tsx'
@@ -148,7 +148,7 @@ function FeedRuns({ feed }: { readonly feed: string }) {
         label="Runs"
         query={feedRunsQuery(feed, filter)}
         keyOf={({ uid }) => uid}
-        columns={runColumns<AdvisoryFeedRun>(({ counts }) =>
+        columns={runColumns<NamedRun<AdvisoryFeedRun>>(({ counts }) =>
           counts === undefined ? '' : countsText(counts),
         )}
         missing={useAccess().missing(feed, 'advisories.list')}

@@ -1,6 +1,6 @@
 import type { RecordedJobRun } from '@berth/client'
 import { useAddressState } from '../../address-state.ts'
-import { jobRunsQuery } from '../../api/queries/runs.ts'
+import { jobRunsQuery, type NamedRun } from '../../api/queries/runs.ts'
 import { Equivalent } from '../../components/copy.tsx'
 import { FilterBar, SelectFilter } from '../../components/filter-bar.tsx'
 import { PageList } from '../../components/page-list.tsx'
@@ -34,8 +34,8 @@ export function Runs() {
         query={jobRunsQuery(kind, filter)}
         keyOf={({ id }) => id}
         columns={[
-          { id: 'kind', title: 'Run', cell: (run: RecordedJobRun) => <Subject run={run} /> },
-          ...runColumns(resultText),
+          { id: 'kind', title: 'Run', cell: (run) => <Subject run={run} /> },
+          ...runColumns<NamedRun<RecordedJobRun>>(resultText),
         ]}
         empty={<NoRuns filter={filter} text="Nothing is recorded yet." />}
       />

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { useAccess } from '../../api/access.ts'
 import { api } from '../../api/client.ts'
 import { isRunning, policyQuery, retentionPreviewQuery } from '../../api/queries/registry/policies.ts'
-import { retentionRunsQuery } from '../../api/queries/runs.ts'
+import { type NamedRun, retentionRunsQuery } from '../../api/queries/runs.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { Badge } from '../../components/badge.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
@@ -96,7 +96,7 @@ function RunList({ repo }: { readonly repo: string }) {
         label="Runs"
         query={retentionRunsQuery(repo, filter)}
         keyOf={({ uid }) => uid}
-        columns={runColumns<RepoRetentionRun>(deletedText)}
+        columns={runColumns<NamedRun<RepoRetentionRun>>(deletedText)}
         missing={useAccess().missing(repo, 'repo.list')}
         empty={<NoRuns filter={filter} text="No run is recorded yet." />}
       />
