@@ -55,7 +55,7 @@ export function runColumns<R extends Run>(result: (run: R) => string): readonly 
     {
       id: 'actor',
       title: 'Started by',
-      cell: (run) => <span title={run.actor}>{actorText(run)}</span>,
+      cell: (run) => <bdi title={run.actor}>{actorText(run)}</bdi>,
     },
     {
       id: 'result',
