@@ -10,13 +10,13 @@ import { ancestorsOf } from '../uid.ts'
 export function FolderTree({ organization, name }: { readonly organization: string; readonly name: string }) {
   const navigate = useNavigate()
   const { _splat: current } = useParams({ strict: false })
-  const above = current === undefined ? [] : ancestorsOf(current)
-  const [expanded, setExpanded] = useState<ReadonlySet<string | number>>(new Set([organization, ...above]))
+  const [expanded, setExpanded] = useState<ReadonlySet<string | number>>(
+    () => new Set([organization, ...foldersAbove(current)]),
+  )
   // The folder of the page is in view.
   useEffect(() => {
-    if (current === undefined) return
     setExpanded((before) => {
-      const after = new Set([...before, ...ancestorsOf(current)])
+      const after = new Set([...before, ...foldersAbove(current)])
       return after.size === before.size ? before : after
     })
   }, [current])
@@ -33,6 +33,8 @@ export function FolderTree({ organization, name }: { readonly organization: stri
     </Tree>
   )
 }
+
+const foldersAbove = (uid: string | undefined) => (uid === undefined ? [] : ancestorsOf(uid))
 
 interface FolderProps {
   readonly uid: string
