@@ -27,10 +27,12 @@ export interface DescribedImage {
 }
 
 /**
- * Reads the statements of an OpenVEX document that apply to an image with these packages. A statement is about the image if it has no
- * product, or if the product is the digest of the image, or of the index with the document, or a package URL of an image without another digest; about packages if its
- * product or subcomponents are package URLs of packages in it. All others are left out, and so are open investigations: they decide
- * nothing. Throws a DocumentProblem for an invalid document.
+ * Reads the statements of an OpenVEX document that apply to an image with these packages. Which these are depends on the product:
+ *
+ * - none, the digest of the image or of the index with the document, or a package URL of an image without another digest: about the image
+ * - a package URL of a package in the image, in the product or its subcomponents: about this package
+ *
+ * All others are left out, and so are open investigations: they decide nothing. Throws a DocumentProblem for an invalid document.
  */
 export function readImageStatements(
   bytes: Uint8Array,
