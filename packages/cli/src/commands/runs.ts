@@ -1,6 +1,6 @@
 import type { OptionDeclaration } from '../invocation/command-declaration.ts'
-import { parseTimeOption } from '../invocation/durations.ts'
 import type { Invocation } from '../invocation/invocation.ts'
+import { readStartTimes, startTimeOptions } from '../invocation/start-times.ts'
 import type { Column } from '../output/output.ts'
 
 /** Options and columns of lists of runs. */
@@ -20,17 +20,13 @@ export const runOptions: readonly OptionDeclaration[] = [
     summary: 'state of the runs',
     choices: ['running', 'succeeded', 'failed', 'interrupted'],
   },
-  { flags: '--since <time>', summary: 'earliest start: a time, or a duration before now such as 24h' },
-  { flags: '--until <time>', summary: 'latest start: a time, or a duration before now' },
+  ...startTimeOptions,
 ]
 
 /** Returns the filters of a list request. */
-export function readRunFilters({ option }: Invocation) {
-  const state = option('state')
-  const [since, until] = [
-    parseTimeOption('--since', option('since')),
-    parseTimeOption('--until', option('until')),
-  ]
+export function readRunFilters(invocation: Invocation) {
+  const state = invocation.option('state')
+  const { since, until } = readStartTimes(invocation)
   return {
     ...(state !== '' && { states: [`STATE_${state.toUpperCase()}` as 'STATE_FAILED'] }),
     ...(since !== undefined && { since }),

@@ -1,6 +1,6 @@
 import type { CommandDeclaration } from '@berth/cli/invocation/command-declaration.ts'
-import { parseTimeOption } from '@berth/cli/invocation/durations.ts'
 import type { Invocation } from '@berth/cli/invocation/invocation.ts'
+import { readStartTimes, startTimeOptions } from '@berth/cli/invocation/start-times.ts'
 import type { View } from '@berth/cli/output/output.ts'
 import { rootOf } from '../../api/uid.ts'
 import {
@@ -62,18 +62,15 @@ export const runsCommand: CommandDeclaration = installationList(
     options: [
       { flags: '--kind <kind>', summary: 'kind of the runs', choices: runKinds },
       { flags: '--state <state>', summary: 'state of the runs', choices: runStates },
-      { flags: '--since <time>', summary: 'earliest start: a time, or a duration before now such as 24h' },
-      { flags: '--until <time>', summary: 'latest start: a time, or a duration before now' },
+      ...startTimeOptions,
       jsonOption,
     ],
     examples: ['berth admin runs --state failed --since 7d', 'berth admin runs --kind retention --json'],
     view: () => view,
   },
-  async ({ store: { db, clock } }, { option }: Invocation) => {
-    const [since, until] = [
-      parseTimeOption('--since', option('since')),
-      parseTimeOption('--until', option('until')),
-    ]
+  async ({ store: { db, clock } }, invocation: Invocation) => {
+    const { option } = invocation
+    const { since, until } = readStartTimes(invocation)
     const filters = {
       ...{ kind: option('kind'), state: option('state'), resourceUid: '' },
       sinceMs: since === undefined ? undefined : Date.parse(since),
