@@ -31,6 +31,8 @@ interface Counts {
   readonly events: Readonly<Record<string, number>>
   readonly repeated?: number
   readonly scores?: number
+  /** Vulnerabilities of which a document states the kinds of weaknesses. */
+  readonly cwes?: number
   readonly withdrawn?: number
 }
 
@@ -42,12 +44,13 @@ function countsOf(read: readonly ParsedDocument[]): Required<Counts> {
     advisories: advisories.length,
     events: eventKinds(advisories),
     repeated: repeated.reduce((sum, { count }) => sum + count, 0),
-    scores: read.flatMap(({ scores }) => scores).length,
+    scores: read.flatMap(({ scores }) => scores.filter(({ severities }) => severities.length > 0)).length,
+    cwes: read.flatMap(({ scores }) => scores.filter(({ cwes }) => cwes.length > 0)).length,
     withdrawn: advisories.filter(({ withdrawnMs }) => withdrawnMs !== undefined).length,
   }
 }
 
-const NONE = { repeated: 0, scores: 0, withdrawn: 0 }
+const NONE = { repeated: 0, scores: 0, cwes: 0, withdrawn: 0 }
 
 /** The READMEs of the collection count events before equal ones are one: 13,083 of the current documents are 12,703 and 380. */
 const wholeCounts: Readonly<Record<string, Counts>> = {
@@ -84,6 +87,7 @@ const wholeCounts: Readonly<Record<string, Counts>> = {
     advisories: 478,
     events: { 'detection/manual': 478, fixed: 558 },
     scores: 339,
+    cwes: 57,
     withdrawn: 24,
   },
   secdb: {
@@ -95,6 +99,7 @@ const wholeCounts: Readonly<Record<string, Counts>> = {
     documents: 6,
     advisories: 228,
     events: { truePositiveDetermination: 51, falsePositiveDetermination: 176, fixed: 1 },
+    cwes: 3,
   },
 }
 
@@ -158,6 +163,7 @@ const chosenCounts: Readonly<Record<string, Counts>> = {
     advisories: 30,
     events: { 'detection/manual': 30, fixed: 30 },
     scores: 18,
+    cwes: 3,
     withdrawn: 2,
   },
   secdb: { documents: 1, advisories: 59, events: { fixed: 53, falsePositiveDetermination: 6 } },
@@ -165,6 +171,7 @@ const chosenCounts: Readonly<Record<string, Counts>> = {
     documents: 4,
     advisories: 14,
     events: { truePositiveDetermination: 2, falsePositiveDetermination: 11, fixed: 1 },
+    cwes: 1,
   },
 }
 
@@ -185,6 +192,8 @@ const understood: Readonly<Record<Format, RegExp>> = {
   wolfi:
     /^(schema-version|advisories\[\]\.events\[\]\.(type|timestamp|data\.type)|advisories\.\*\[\]\.(status|timestamp|justification))$/,
   osv: /^(schema_version|modified|published|withdrawn|affected\[\]\.ranges\[\]\.type|(affected\[\]\.)?severity\[\]\.type)$/,
+  kev: /^(catalogVersion|count|dateReleased)$/,
+  epss: /^$/,
   secdb: /^(urlprefix|reponame|distroversion)$/,
   openvex:
     /^(@context|timestamp|last_updated|statements\[\]\.(status|justification|timestamp)|statements\[\]\.products\[\](\.subcomponents\[\])?\.identifiers\.purl)$/,
@@ -193,6 +202,7 @@ const understood: Readonly<Record<Format, RegExp>> = {
       String.raw`^document\.(category|csaf_version|tracking\.(current|initial)_release_date)$`,
       String.raw`^product_tree\.relationships\[\]\.(product_reference|relates_to_product_reference|full_product_name\.product_id)$`,
       String.raw`^product_tree\.(branches\[\]\.)+product\.product_id$`,
+      String.raw`^vulnerabilities\[\]\.cwe\.name$`,
       String.raw`^vulnerabilities\[\]\.(product_status\.\w+\[\]|flags\[\]\.(date|label)|(threats|remediations)\[\]\.(category|date))$`,
       String.raw`^vulnerabilities\[\]\.((flags|threats|remediations)\[\]\.product_ids|scores\[\]\.products)\[\]$`,
     ].join('|'),
@@ -203,11 +213,13 @@ const understood: Readonly<Record<Format, RegExp>> = {
 const carried: Readonly<Record<Format, RegExp>> = {
   wolfi:
     /^(package\.name|advisories\[\]\.(id|aliases\[\]|events\[\]\.data\.(note|fixed-version|data\.\w+))|advisories\.\*\[\]\.(fixed-version|impact|action))$/,
-  osv: /^(id|aliases\[\]|upstream\[\]|affected\[\]\.(package\.\w+|ranges\[\]\.(repo|events\[\]\.fixed))|(affected\[\]\.)?severity\[\]\.score)$/,
+  osv: /^(id|aliases\[\]|upstream\[\]|affected\[\]\.(package\.\w+|ranges\[\]\.(repo|events\[\]\.fixed))|(affected\[\]\.)?severity\[\]\.score|database_specific\.(cwe_ids\[\]|cwes\[\]\.cweId))$/,
+  kev: /^title$/,
+  epss: /^$/,
   secdb: /^(archs\[\]|packages\[\]\.pkg\.(name|secfixes\.\*\[\]))$/,
   openvex:
     /^(@id|author|statements\[\]\.(vulnerability(\.name|\.aliases\[\])?|impact_statement|action_statement|status_notes|products\[\](\.@id|\.subcomponents\[\]\.@id)?))$/,
-  csaf: /^(document\.(publisher\.(name|namespace)|tracking\.id)|product_tree\.(branches\[\]\.)+product\.(name|product_identification_helper\.(purl|cpe))|vulnerabilities\[\]\.(cve|(threats|remediations)\[\]\.details|scores\[\]\.cvss_v3\.vectorString))$/,
+  csaf: /^(document\.(publisher\.(name|namespace)|tracking\.id)|product_tree\.(branches\[\]\.)+product\.(name|product_identification_helper\.(purl|cpe))|vulnerabilities\[\]\.(cve|cwe\.id|(threats|remediations)\[\]\.details|scores\[\]\.cvss_v3\.vectorString))$/,
 }
 
 for (const collection of corpora) {

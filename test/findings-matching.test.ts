@@ -141,7 +141,15 @@ function findings(pkg: MatchedPackage, ...documents: readonly unknown[]): Findin
   return matchPackage(
     pkg,
     candidates.filter((candidate) => packageNamesOf(candidate).some((name) => names.has(name))),
-    new Map([...scores].map(([alias, its]) => [alias, its.flatMap(({ severities }) => severities)])),
+    new Map(
+      [...scores].map(([alias, its]) => [
+        alias,
+        {
+          severities: its.flatMap(({ severities }) => severities),
+          cwes: its.flatMap(({ cwes }) => cwes),
+        },
+      ]),
+    ),
   )
 }
 

@@ -312,7 +312,10 @@ onEveryDatabase('advisories', (cast) => {
     await importParsed(store(), below, parsedDocument('d', [advisory]))
     const score = (vector: string) => [{ type: Scoring.CVSS_V3, score: vector }]
     const scores = (id: string, alias: string, vector: string, component = '') =>
-      parsedDocument(id, [], { format: 'osv', scores: [{ alias, component, severities: score(vector) }] })
+      parsedDocument(id, [], {
+        format: 'osv',
+        scores: [{ alias, component, severities: score(vector), cwes: [] }],
+      })
     const seen = async () =>
       ((await admin.get(PATH)).body.advisories[0].severities as Json[]).map((severity) => severity.score)
     assert.deepEqual(await seen(), [])

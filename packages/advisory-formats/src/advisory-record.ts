@@ -8,7 +8,7 @@ import type {
  * because documents are read in a child process.
  */
 
-export const formats = ['wolfi', 'osv', 'secdb', 'openvex', 'csaf'] as const
+export const formats = ['wolfi', 'osv', 'secdb', 'openvex', 'csaf', 'kev', 'epss'] as const
 export type Format = (typeof formats)[number]
 
 /** An event without the fields that only the platform sets. */
@@ -59,13 +59,23 @@ export interface AdvisoryRecord {
   readonly withdrawnMs: number | undefined
 }
 
-/** The severity that a document states for a vulnerability wherever it occurs. */
+/** The severity and the weaknesses that a document states for a vulnerability wherever it occurs. */
 export interface ScoreRecord {
   /** Id of the vulnerability. */
   readonly alias: string
   /** The affected component; '' for any. */
   readonly component: string
   readonly severities: readonly Score[]
+  /** Kinds of weaknesses, such as `CWE-79`. */
+  readonly cwes: readonly string[]
+}
+
+/** What a catalog states about CVEs with neighbouring numbers (exploitation/cve-facts.ts). */
+export interface CveBlock {
+  /** `CVE-2021-44`: the CVEs from CVE-2021-44000 to CVE-2021-44999. */
+  readonly block: string
+  /** A line for each CVE, sorted: its ID, a space, and the facts as JSON. */
+  readonly lines: string
 }
 
 /** A field of a document that the schema has no field for: stored with the document, and reported. */
@@ -84,6 +94,8 @@ export interface ParsedDocument {
   readonly revisionMs: number | undefined
   readonly advisories: readonly AdvisoryRecord[]
   readonly scores: readonly ScoreRecord[]
+  /** Of catalogs only. */
+  readonly cveBlocks?: readonly CveBlock[]
   readonly unmapped: readonly UnmappedPath[]
 }
 

@@ -25,6 +25,8 @@ export const formatLimits = {
   /** Values that all aliases of a document expand to. */
   advisoryYamlRepeatedValuesMax: 10_000,
   advisoriesPerDocumentMax: 200_000,
+  /** CVEs of an EPSS catalog. */
+  catalogCvesMax: 1_000_000,
   /** Totals of all advisories of a document: events, characters of notes, and aliases, scores and annotations together. */
   advisoryDocumentEventsMax: 1_000_000,
   advisoryDocumentNoteCharsMax: 128 * MIB,

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Format, ReadResult } from './advisory-record.ts'
 import { readCsaf } from './csaf/read-csaf.ts'
+import { isEpss, readEpss } from './exploitation/read-epss.ts'
+import { readKev } from './exploitation/read-kev.ts'
 import { readOsv } from './osv/read-osv.ts'
 import { createDocumentBudget } from './reading/document-budget.ts'
 import type { FormatReader } from './reading/format-reader.ts'
@@ -18,12 +20,15 @@ import { readWolfi } from './wolfi/read-wolfi.ts'
 import { readWolfiV1 } from './wolfi/read-wolfi-v1.ts'
 
 /**
- * Reads an advisory document of any format, in JSON or YAML. With format '', detects the format from the content. Returns the reason
+ * Reads an advisory document of any format, in JSON or YAML, or a catalog of CVEs (KEV in JSON, EPSS in CSV). With format '', detects the format from the content. Returns the reason
  * and place of a rejection instead of throwing. The name only decides whether ambiguous content is JSON or YAML.
  */
 export function readDocument(name: string, format: Format | '', content: Uint8Array): ReadResult {
   try {
     const text = decodeDocument(content)
+    if (format === 'epss' || (format === '' && isEpss(text))) {
+      return { document: { ...readEpss(text), format: 'epss', advisories: [], scores: [], unmapped: [] } }
+    }
     const root = fieldsOf(isJson(name, text) ? parseJson(text) : parseYaml(text))
     const actual = format || detectFormat(root)
     const tally = createUnmappedTally()
@@ -48,7 +53,7 @@ function isJson(name: string, text: string): boolean {
   return /^\s*[{[]/.test(text) && !/\.ya?ml$/i.test(name)
 }
 
-function readerOf(format: Format, root: Fields): FormatReader {
+function readerOf(format: Exclude<Format, 'epss'>, root: Fields): FormatReader {
   switch (format) {
     case 'wolfi':
       return field(root, 'schema-version') === undefined && field(root, 'advisories')?.kind === 'fields'
@@ -62,16 +67,19 @@ function readerOf(format: Format, root: Fields): FormatReader {
       return readOpenvex
     case 'csaf':
       return readCsaf
+    case 'kev':
+      return readKev
   }
 }
 
 /** Detects the format by combinations of fields that no other format has. */
-function detectFormat(root: Fields): Format {
+function detectFormat(root: Fields): Exclude<Format, 'epss'> {
   const has = (...names: string[]) => names.every((each) => root.byName.has(each))
   if (has('document') && (has('vulnerabilities') || has('product_tree'))) return 'csaf'
   if (has('statements') || /openvex/i.test(peek(root, '@context'))) return 'openvex'
   if (has('package', 'advisories')) return 'wolfi'
   if (has('packages') && (has('urlprefix') || has('reponame') || has('apkurl'))) return 'secdb'
   if (has('id', 'modified')) return 'osv'
-  throw problemWith(root, 'is not a Wolfi, OSV, secdb, OpenVEX or CSAF document')
+  if (has('catalogVersion', 'vulnerabilities')) return 'kev'
+  throw problemWith(root, 'is not a Wolfi, OSV, secdb, OpenVEX or CSAF document, nor a KEV or EPSS catalog')
 }

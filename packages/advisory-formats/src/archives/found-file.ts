@@ -13,9 +13,9 @@ export function rejectedFile(name: string, reason: string): FoundFile {
   return { kind: 'rejected', name, reason }
 }
 
-/** Checks the file extension. Hidden files are configuration. */
+/** Checks the file extension; of CSV files, only those of EPSS are documents. Hidden files are configuration. */
 export function isDocumentName(path: string): boolean {
-  return /\.(json|ya?ml)$/i.test(path) && !isHidden(path)
+  return (/\.(json|ya?ml)$/i.test(path) || /(^|\/)epss[^/]*\.csv$/i.test(path)) && !isHidden(path)
 }
 
 /** Checks the file extension for a compressed document or an archive. */

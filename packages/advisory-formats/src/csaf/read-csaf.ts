@@ -1,5 +1,6 @@
-import type { AdvisoryRecord, EventRecord, Score } from '../advisory-record.ts'
+import type { AdvisoryRecord, EventRecord, Score, ScoreRecord } from '../advisory-record.ts'
 import { csafScores, distinctScores } from '../reading/cvss-scores.ts'
+import { cweIn } from '../reading/cwe-ids.ts'
 import type { DocumentBudget } from '../reading/document-budget.ts'
 import { buildHistory, createEventType, type SourceEvent } from '../reading/event-history.ts'
 import { emptyRecord, type FormatReader } from '../reading/format-reader.ts'
@@ -28,12 +29,18 @@ export const readCsaf: FormatReader = (root, tally, budget) => {
   const facts = factsOf(root)
   const products = readCsafProducts(root)
   const found = new Map<string, ProductAdvisory>()
+  const scores: ScoreRecord[] = []
   for (const vulnerability of objectsIn(root, 'vulnerabilities')) {
     const ids = idsOf(vulnerability)
     const [id] = ids
     if (id === undefined) {
       tally.add(`${pathOf(vulnerability, 'alike')} (no id)`)
       continue
+    }
+    const cwes = cwesOf(vulnerability)
+    if (cwes.length > 0) {
+      budget.scores(ids.length, vulnerability)
+      for (const alias of new Set(ids)) scores.push({ alias, component: '', severities: [], cwes })
     }
     for (const status of statusesOf(vulnerability, products, facts, budget)) {
       const names = [facts.publisher, status.product.identifier, status.component.identifier, id]
@@ -62,7 +69,7 @@ export const readCsaf: FormatReader = (root, tally, budget) => {
       updatedMs: facts.released.ms,
     }),
   )
-  return { id: `${facts.publisher}#${facts.id}`, revisionMs: facts.released.ms, advisories, scores: [] }
+  return { id: `${facts.publisher}#${facts.id}`, revisionMs: facts.released.ms, advisories, scores }
 }
 
 /** Facts that apply to the whole document. */
@@ -100,6 +107,14 @@ function idsOf(vulnerability: Fields): string[] {
     ...(cve === undefined ? [] : [readVulnerabilityId(cve)]),
     ...others.map((other) => readName(requireField(other, 'text'))),
   ]
+}
+
+/** A vulnerability has one weakness in version 2.0. */
+function cwesOf(vulnerability: Fields): string[] {
+  const cwe = field(vulnerability, 'cwe')
+  if (cwe?.kind !== 'fields') return []
+  markRead(field(cwe, 'name'))
+  return cweIn(field(cwe, 'id'))
 }
 
 /** Statements about one product and component in one vulnerability. */

@@ -2,6 +2,7 @@ import type { AdvisoryRecord, ScoreRecord } from '../advisory-record.ts'
 import { formatLimits } from '../limits.ts'
 import { parsePackageUrl } from '../package-url/parse-package-url.ts'
 import { distinctScores, osvScores } from '../reading/cvss-scores.ts'
+import { osvCwes } from '../reading/cwe-ids.ts'
 import type { DocumentBudget } from '../reading/document-budget.ts'
 import { buildHistory, createEventType, manualDetection, type SourceEvent } from '../reading/event-history.ts'
 import { emptyRecord, type FormatReader } from '../reading/format-reader.ts'
@@ -176,10 +177,12 @@ function scoresOf(
       byComponent.set(name, all)
     }
   }
+  const allCwes = osvCwes(root)
   return [...byComponent].flatMap(([component, severities]) => {
-    if (severities.length === 0) return []
+    const cwes = component === '' ? allCwes : []
+    if (severities.length === 0 && cwes.length === 0) return []
     budget.scores(ids.length, root)
-    return [...new Set(ids)].map((alias) => ({ alias, component, severities }))
+    return [...new Set(ids)].map((alias) => ({ alias, component, severities, cwes }))
   })
 }
 

@@ -269,7 +269,7 @@ export interface Advisory {
 export interface AdvisoryDocument {
   /** File name or URL, used in messages and to detect the format. */
   readonly name?: string | undefined
-  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content. */
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`. Empty: detected from the content. */
   readonly format?: string | undefined
   /** Uncompressed content. */
   readonly content: string
@@ -430,7 +430,7 @@ export interface AdvisoryFeed {
    * to all callers who can read the feed.
    */
   readonly url: string
-  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content of each document. */
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`. Empty: detected from the content of each document. */
   readonly format: string
   /** Time between two runs: from 5 minutes to 30 days. Unset: one hour. */
   readonly interval?: string
@@ -468,7 +468,7 @@ export interface AdvisoryFeedInput {
    * to all callers who can read the feed.
    */
   readonly url: string
-  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content of each document. */
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`. Empty: detected from the content of each document. */
   readonly format?: string | undefined
   /** Time between two runs: from 5 minutes to 30 days. Unset: one hour. */
   readonly interval?: string | undefined
@@ -557,7 +557,7 @@ export interface AdvisoryPublicationInput {
 
 /** Document from which advisories are created. */
 export interface AdvisorySource {
-  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`. */
   readonly format: string
   /** ID of the document, as stated in the document. */
   readonly id: string
@@ -1709,7 +1709,7 @@ export interface DeleteAccountRequest {
 export interface DeleteAdvisoryDocumentsRequest {
   /** UID of the group. */
   readonly parent: string
-  /** Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. */
+  /** Format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`. */
   readonly format: string
   /**
    * IDs of the documents, as GetAdvisoryDocuments returns them. Empty: all documents of the format, up to
@@ -2221,6 +2221,20 @@ export interface Finding {
   readonly justification: string
   /** UID of the advisory that decides the state. */
   readonly advisoryUid: string
+  /** What is known of its exploitation. Set if a catalog in the format of CISA's KEV lists the vulnerability. */
+  readonly knownExploitation?: KnownExploitation
+  /**
+   * Probability that the vulnerability is exploited within 30 days, from 0 to 1, as EPSS predicts it. Unset if no
+   * catalog of EPSS lists it.
+   */
+  readonly epssProbability?: number | 'NaN' | 'Infinity' | '-Infinity'
+  /**
+   * Part of all vulnerabilities with this probability or a lower one, from 0 to 1. Unset together with
+   * `epss_probability`.
+   */
+  readonly epssPercentile?: number | 'NaN' | 'Infinity' | '-Infinity'
+  /** Kinds of weaknesses (CWE), in the order of their numbers. */
+  readonly cwes: readonly string[]
 }
 
 /** Number of findings of a state and severity. */
@@ -2270,6 +2284,11 @@ export interface FindingSummary {
   readonly unreadImageCount: string
   /** Whether all packages of the organization are matched with advisories. */
   readonly matched: boolean
+  /**
+   * Number of different vulnerabilities that are known to be exploited, in packages that are not
+   * `STATE_NOT_AFFECTED`.
+   */
+  readonly knownExploitedCount: string
 }
 
 /** Request message for GenerateScimToken. */
@@ -2306,7 +2325,7 @@ export interface GetAccountAssociationRequest {
 export interface GetAdvisoryDocumentsRequest {
   /** UID of the group that has the documents. Groups above it are not accepted. */
   readonly parent: string
-  /** Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty returns all. */
+  /** Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`. Empty returns all. */
   readonly format?: string | undefined
   /** Returns only documents with this ID. Empty returns all. */
   readonly id?: string | undefined
@@ -2351,7 +2370,7 @@ export interface GetAdvisoryRequest {
 export interface GetAdvisorySourcesRequest {
   /** UID of the advisory. */
   readonly uid: string
-  /** Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty returns all. */
+  /** Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`. Empty returns all. */
   readonly format?: string | undefined
   /** Returns only documents with this ID. Empty returns all. */
   readonly id?: string | undefined
@@ -3586,6 +3605,20 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue }
 
+/** Exploitation of a vulnerability, as a catalog of known exploited vulnerabilities states it. */
+export interface KnownExploitation {
+  /** Day on which the vulnerability was added to the catalog. */
+  readonly addedDate: string
+  /** Day by which the catalog requires a mitigation. Empty for none. */
+  readonly dueDate: string
+  /** Whether ransomware is known to use it. */
+  readonly ransomware: boolean
+  /** Name of the vulnerability. */
+  readonly name: string
+  /** What the catalog requires. */
+  readonly requiredAction: string
+}
+
 /** Request message for ListAccountAssociations. All filters that are set must match. */
 export interface ListAccountAssociationsRequest {
   /** Part of the group tree to list. */
@@ -4104,8 +4137,26 @@ export interface ListImageFindingsRequest {
   readonly pageToken?: string | undefined
   /** Image of an index, such as `linux/arm64`. Empty returns the findings of all its images. */
   readonly platform?: string | undefined
-  /** `vulnerability` (the default), or `severity`: the most severe first, those of one severity by their score. */
+  /**
+   * `vulnerability` (the default), or what comes first: `severity` (the most severe, by their score), `score` (the
+   * highest score), `epss` (the most likely to be exploited) or `risk` (known to be exploited, then by EPSS and
+   * score).
+   */
   readonly orderBy?: string | undefined
+  /** Returns only vulnerabilities that are known to be exploited. */
+  readonly knownExploited?: boolean | undefined
+  /**
+   * Returns only vulnerabilities with this probability of exploitation or a higher one, from 0 to 1. Unset
+   * returns all, also those without one.
+   */
+  readonly minEpss?: number | 'NaN' | 'Infinity' | '-Infinity' | undefined
+  /**
+   * Returns only vulnerabilities with this score of CVSS or a higher one, from 0 to 10. Unset returns all, also
+   * those without one.
+   */
+  readonly minScore?: number | 'NaN' | 'Infinity' | '-Infinity' | undefined
+  /** Returns only vulnerabilities with one of these kinds of weaknesses, such as `CWE-79`. Empty returns all. */
+  readonly cwes?: readonly string[] | undefined
 }
 
 /** Response message for ListImageFindings. */
@@ -4131,6 +4182,8 @@ export interface ListImageFindingsResponse {
   readonly matched: boolean
   /** Time when advisories of the organization last changed. Unset if it has none. */
   readonly advisoriesTime?: string
+  /** Number of findings of the image that are known to be exploited and not `STATE_NOT_AFFECTED`. */
+  readonly knownExploitedCount: string
 }
 
 /** Request message for ListImagePackages. All filters that are set must match. */

@@ -20,6 +20,7 @@ async function deleteGroupData(tx: Tx, group: string): Promise<void> {
     'advisory_documents',
     'advisory_sources',
     'advisory_scores',
+    'cve_blocks',
     'advisory_part_counts',
   ] as const)
     await tx.deleteFrom(table).where('root', '=', root).where('parent', '=', group).execute()

@@ -532,6 +532,8 @@ export const limits = {
   findingHistoryDelayMs: 10 * SECOND_MS,
   /** Findings of an image that is compared with another one. */
   findingsComparedMax: 20_000,
+  /** Kinds of weaknesses in one filter of findings. */
+  findingCwesMax: 50,
   /**
    * Requests to OSV's API: bytes and queries of one, advisories that are compared for it, IDs in a response, and bytes of records after
    * which a page ends.

@@ -8,6 +8,7 @@ import type { JobScheduler } from '../storage/jobs/job-scheduler.ts'
 import { startQueueJob } from '../storage/jobs/queue-job.ts'
 import type { AdvisoryRow, FindingChangeRow, PackageRow } from '../storage/schema/tables.ts'
 import { runText, sqlText } from '../storage/sql-text.ts'
+import { refreshCatalogFacts } from './storage/catalog-facts.ts'
 import { deletePackageFindings, matchPackages } from './storage/match-packages.ts'
 
 /**
@@ -118,6 +119,8 @@ async function matchChangedAdvisories(db: Db, clock: () => number, lease: JobLea
         some.filter((id) => !known.has(id)),
       )
     }
+    if (its.some(({ subject }) => subject === 'catalogs'))
+      await refreshCatalogFacts(db, root, (tx) => lease.renew(tx))
     await inTransaction(db, async (tx) => {
       await lease.renew(tx)
       // What changed again meanwhile has another revision and stays.

@@ -11,6 +11,7 @@ export const findingGroupDependents: GroupDependents = {
       'package_names',
       'package_findings',
       'vulnerability_ids',
+      'vulnerability_facts',
       'finding_changes',
       'finding_history_changes',
     ] as const)

@@ -144,7 +144,7 @@ const gunzipAsync = promisify(gunzip)
 const deflateAsync = promisify(deflate)
 
 /** Increased when the same document results in different advisories: documents are then imported again although their bytes are the same. */
-const READER_VERSION = 2
+const READER_VERSION = 3
 
 /** Returns the hash that detects unchanged documents. */
 export function documentHash(content: Uint8Array | string): Uint8Array {

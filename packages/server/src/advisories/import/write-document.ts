@@ -1,5 +1,5 @@
 import { deflateSync, inflateSync } from 'node:zlib'
-import type { AdvisoryRecord, ParsedDocument } from '@berth/advisory-formats/advisory-record.ts'
+import type { AdvisoryRecord, CveBlock, ParsedDocument } from '@berth/advisory-formats/advisory-record.ts'
 import { recordKey } from '@berth/advisory-formats/reading/record-key.ts'
 import { rootOf, type Uid } from '../../api/uid.ts'
 import { deleteRows, existingKeys, insertRows } from '../../storage/bulk-rows.ts'
@@ -11,6 +11,7 @@ import { queueScoreChanges } from '../packages/advisory-packages.ts'
 import { writeDetailedRecords, writeSecdbRecords } from './advisory-changes.ts'
 import { equalBytes, readInBatches } from './advisory-rows.ts'
 import { mergeRecords, type RecordVersion } from './merge-records.ts'
+import { writeCveBlocks } from './write-cve-blocks.ts'
 
 /**
  * Writes the contents of a document to the advisories of a group. An advisory is the merged contents of all documents that have a
@@ -84,7 +85,7 @@ export async function writeDocument(
   { document, name, contentHash, compressed: packed }: DocumentToWrite,
   recordsOf: RecordsOf,
 ): Promise<WrittenDocument> {
-  const { format, id, unmapped, advisories: records, scores } = document
+  const { format, id, unmapped, advisories: records, scores, cveBlocks = [] } = document
   const documentKey = { root: rootOf(parent), parent, format, id }
   const revisionMs = document.revisionMs ?? 0
   const known = await readDocumentRow(tx, documentKey)
@@ -101,7 +102,7 @@ export async function writeDocument(
     tx,
     documentKey,
     before,
-    { revisionMs, records, scores },
+    { revisionMs, records, scores, cveBlocks },
     recordsOf,
   )
   await deleteDocumentRow(tx, documentKey)
@@ -130,7 +131,7 @@ export async function deleteDocument(
   const documentKey = { root: rootOf(parent), parent, format, id }
   const known = await readDocumentRow(tx, documentKey)
   if (known === undefined) return undefined
-  const empty = { revisionMs: 0, records: [], scores: [] }
+  const empty = { revisionMs: 0, records: [], scores: [], cveBlocks: [] }
   const written = await replaceContents(store, tx, documentKey, decodeKeys(known.keys), empty, recordsOf)
   await deleteDocumentRow(tx, documentKey)
   return written
@@ -140,6 +141,7 @@ interface DocumentContents {
   readonly revisionMs: number
   readonly records: readonly AdvisoryRecord[]
   readonly scores: ParsedDocument['scores']
+  readonly cveBlocks: readonly CveBlock[]
 }
 
 /** Replaces the records of a document. */
@@ -173,7 +175,8 @@ async function replaceContents(
   await deleteRows(db, tx, 'advisory_sources', removedKeys.map(source))
   await insertRows(db, tx, 'advisory_sources', [...keys].map(source), { ifAbsent: true })
   const scored = await writeScores(db, tx, documentKey, contents.scores)
-  return { ...noChanges, ...written, scored }
+  const listed = await writeCveBlocks(db, tx, documentKey, contents.cveBlocks)
+  return { ...noChanges, ...written, scored: Math.max(scored, listed) }
 }
 
 async function deleteDocumentRow(tx: Tx, { root, parent, format, id }: DocumentKey): Promise<void> {
@@ -266,7 +269,7 @@ async function mergeWithOtherDocuments(
   return [...records.filter(({ key }) => !wanted.has(key)), ...mergeRecords(versions)]
 }
 
-/** Replaces the scores of a document; returns for how many vulnerabilities the scores changed. */
+/** Replaces the scores and weaknesses of a document; returns for how many vulnerabilities they changed. */
 async function writeScores(
   db: Db,
   tx: Tx,
@@ -282,7 +285,7 @@ async function writeScores(
     .where('format', '=', format)
     .where('id', '=', id)
     .execute()
-  const rows: AdvisoryScoreRow[] = scores.map(({ alias, component, severities }) => ({
+  const rows: AdvisoryScoreRow[] = scores.map(({ alias, component, severities, cwes }) => ({
     root,
     alias,
     parent,
@@ -290,9 +293,10 @@ async function writeScores(
     id,
     component,
     severities: JSON.stringify(severities.map(({ type, score }) => ({ type, score }))),
+    cwes: cwes.join(' '),
   }))
-  const textOf = ({ alias, component, severities }: AdvisoryScoreRow) =>
-    JSON.stringify([alias, component, severities])
+  const textOf = ({ alias, component, severities, cwes }: AdvisoryScoreRow) =>
+    JSON.stringify([alias, component, severities, cwes])
   const previous = new Set(before.map(textOf))
   const current = new Set(rows.map(textOf))
   const added = rows.filter((row) => !previous.has(textOf(row)))

@@ -70,6 +70,11 @@ export async function queueScoreChanges(
   )
 }
 
+/** Queues the vulnerabilities of which a catalog may state something else than before. */
+export function queueCatalogChange(db: Db, tx: Tx, parent: string): Promise<void> {
+  return queueChanges(db, tx, parent, ['catalogs'])
+}
+
 function entriesOf(rows: readonly AdvisoryRow[]): ReadonlyMap<string, AdvisoryPackageRow> {
   return new Map(
     rows

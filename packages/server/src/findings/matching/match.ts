@@ -20,6 +20,8 @@ export interface Finding {
   readonly severity: FindingSeverity
   /** Highest base score of the newest version of CVSS; undefined if it has none. */
   readonly score: number | undefined
+  /** Kinds of weaknesses, such as `CWE-79`, in the order of their numbers. */
+  readonly cwes: readonly string[]
   readonly fixedVersion: string
   readonly justification: string
   /** UID of the advisory that decides. */
@@ -29,10 +31,13 @@ export interface Finding {
 export const findingSeverities = [...severityLabels, 'unknown'] as const
 export type FindingSeverity = SeverityLabel | 'unknown'
 
-/** Scores of vulnerabilities by ID, besides those of the advisories. */
+/** Scores and weaknesses of vulnerabilities by ID, besides the scores of the advisories. */
 export type KnownScores = ReadonlyMap<
   string,
-  readonly { readonly type: string | number; readonly score: string }[]
+  {
+    readonly severities: readonly { readonly type: string | number; readonly score: string }[]
+    readonly cwes: readonly string[]
+  }
 >
 
 /** What an advisory states about a package. */
@@ -162,9 +167,10 @@ function findingOf(
   if (statement.state === 'fixed') return undefined
   const ids = new Set(stated.flatMap(({ candidate: { advisory } }) => advisory.aliases))
   const aliases = [...ids].filter((id) => id !== vulnerability && (!isCve(id) || !isCve(vulnerability)))
+  const known = [vulnerability, ...aliases].flatMap((id) => scores.get(id) ?? [])
   const all = [
     ...stated.flatMap(({ candidate: { advisory } }) => advisory.severities),
-    ...[vulnerability, ...aliases].flatMap((id) => scores.get(id) ?? []),
+    ...known.flatMap(({ severities }) => severities),
   ]
   const rating = severityRater.worstRating(all)
   return {
@@ -173,11 +179,15 @@ function findingOf(
     state: statement.state,
     severity: rating?.label ?? statedSeverity(stated),
     score: rating?.score,
+    cwes: [...new Set(known.flatMap(({ cwes }) => cwes))].sort((a, b) => numberOf(a) - numberOf(b)),
     fixedVersion: statement.state === 'affected' ? fixedVersionOf(stated, pkg.type) : '',
     justification: statement.justification,
     advisory: candidate.uid,
   }
 }
+
+/** The number of `CWE-79`. */
+const numberOf = (cwe: string): number => Number(cwe.slice(4))
 
 /** The last of the fixed versions, which fixes it by all advisories. */
 function fixedVersionOf(stated: readonly Stated[], type: string): string {

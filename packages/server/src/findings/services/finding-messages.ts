@@ -1,3 +1,4 @@
+import type { KnownExploitation } from '@berth/advisory-formats/exploitation/cve-facts.ts'
 import {
   type Finding,
   FindingSchema,
@@ -6,21 +7,31 @@ import {
 } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
 import { create } from '@bufbuild/protobuf'
 import { invalidArgument } from '../../api/errors.ts'
-import type { PackageFindingRow, PackageRow } from '../../storage/schema/tables.ts'
+import type { PackageFindingRow, PackageRow, VulnerabilityFactsRow } from '../../storage/schema/tables.ts'
+import { EPSS_PARTS } from '../storage/catalog-facts.ts'
 
 /** Maps rows of findings to messages, and values of filters to those of rows. */
 
-export type FindingRow = PackageFindingRow & Pick<PackageRow, 'purl' | 'version'>
+export type FindingRow = PackageFindingRow & Pick<PackageRow, 'purl' | 'version'> & CatalogColumns
 
-/** The columns of a finding and its package, as `f` and `p`. */
+/** What catalogs state about the vulnerability; null if none lists it. */
+type CatalogColumns = {
+  readonly [C in 'epss' | 'percentile' | 'exploitation']: VulnerabilityFactsRow[C] | null
+}
+
+/** The columns of a finding, its package, and what catalogs state about it, as `f`, `p` and `x`. */
 const columns: readonly string[] = [
   ...['package', 'vulnerability', 'state', 'severity', 'score', 'fixed_version', 'justification', 'advisory'],
-  ...['aliases', 'found_ms'],
+  ...['aliases', 'cwes', 'found_ms'],
 ].map((column) => `f.${column}`)
 
-const ofPackage = ['p.purl', 'p.version']
+const ofOthers = ['p.purl', 'p.version', 'x.epss', 'x.percentile', 'x.exploitation']
 
-export const findingColumns = [...columns, ...ofPackage].join(', ')
+export const findingColumns = [...columns, ...ofOthers].join(', ')
+
+/** Joins what catalogs state about the vulnerability of `f`. */
+export const catalogJoin =
+  'left join vulnerability_facts as x on x.root = f.root and x.vulnerability = f.vulnerability'
 
 /** The state of a finding where `o` has what is stated in its image. */
 export const stateWithStatements = 'coalesce(o.state, f.state)'
@@ -31,10 +42,9 @@ const stated: Readonly<Record<string, string>> = {
 }
 
 /** The same columns, where `o` has what is stated in the image. */
-export const columnsWithStatements = [
-  ...columns.map((column) => stated[column] ?? column),
-  ...ofPackage,
-].join(', ')
+export const columnsWithStatements = [...columns.map((column) => stated[column] ?? column), ...ofOthers].join(
+  ', ',
+)
 
 const states: Readonly<Record<string, State>> = {
   affected: State.AFFECTED,
@@ -97,5 +107,29 @@ export function toFinding(row: FindingRow): Finding {
     fixedVersion: row.fixed_version,
     justification: row.justification,
     advisoryUid: row.advisory,
+    cwes: row.cwes === '' ? [] : row.cwes.split(' '),
+    ...toExploitation(row),
   })
+}
+
+function toExploitation({ exploitation, epss, percentile }: CatalogColumns) {
+  const kev = readExploitation(exploitation)
+  const part = (value: number | null) => Number(value) / EPSS_PARTS
+  return {
+    ...(kev && {
+      knownExploitation: {
+        addedDate: kev.added,
+        dueDate: kev.due,
+        ransomware: kev.isRansomware,
+        name: kev.name,
+        requiredAction: kev.action,
+      },
+    }),
+    ...(Number(epss ?? -1) >= 0 && { epssProbability: part(epss), epssPercentile: part(percentile) }),
+  }
+}
+
+/** Returns undefined if the vulnerability is not known to be exploited. */
+export function readExploitation(text: string | null): KnownExploitation | undefined {
+  return text === null || text === '' ? undefined : JSON.parse(text)
 }

@@ -24,7 +24,14 @@ import type { TagFindingsRow } from '../../storage/schema/tables.ts'
 import type { Store } from '../../storage/store.ts'
 import { countTagFindings, readTagFindings } from '../history/tag-findings.ts'
 import { readFindingSummary, readRepoPage, readTagPage } from '../storage/finding-summaries.ts'
-import { countFindings, readFindings, readImageContents, readUnmatched } from '../storage/image-findings.ts'
+import {
+  affecting,
+  countFindings,
+  readFindings,
+  readImageContents,
+  readUnmatched,
+  totalOf,
+} from '../storage/image-findings.ts'
 import { toFinding, toFindingCount } from './finding-messages.ts'
 import { requirePageSize } from './findings.ts'
 
@@ -85,13 +92,14 @@ export function findingSummariesService({ db, pageTokens }: Pick<Store, 'db' | '
   }
 
   async function summarize(uid: string) {
-    const { counts, images, unreadImages, isMatched } = await readFindingSummary(db, uid)
+    const { counts, exploited, images, unreadImages, isMatched } = await readFindingSummary(db, uid)
     return create(FindingSummarySchema, {
       uid,
       counts: counts.map(toFindingCount),
       imageCount: BigInt(images),
       unreadImageCount: BigInt(unreadImages),
       matched: isMatched,
+      knownExploitedCount: totalOf(affecting(exploited)),
     })
   }
 

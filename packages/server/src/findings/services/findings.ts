@@ -1,3 +1,4 @@
+import { isCwe } from '@berth/advisory-formats/reading/cwe-ids.ts'
 import {
   AffectedImageSchema,
   AffectedImagesService,
@@ -10,7 +11,13 @@ import {
   ReportFormat,
 } from '@berth/contract/gen/berth/vulnerabilities/v1/findings_pb.js'
 import { create } from '@bufbuild/protobuf'
-import { failedPrecondition, invalidArgument, notFound, quotaExceeded } from '../../api/errors.ts'
+import {
+  type FieldViolation,
+  failedPrecondition,
+  invalidArgument,
+  notFound,
+  quotaExceeded,
+} from '../../api/errors.ts'
 import { checkLine, requireValid } from '../../api/fields.ts'
 import { timestampOf } from '../../api/messages.ts'
 import { effectivePageSize } from '../../api/page-tokens.ts'
@@ -29,6 +36,7 @@ import type { Store } from '../../storage/store.ts'
 import { writeImageReport } from '../reports/image-report.ts'
 import { type AffectedImageCursor, readAffectedImages } from '../storage/affected-images.ts'
 import {
+  affecting,
   countFindings,
   cursorOf,
   type FindingCursor,
@@ -40,6 +48,7 @@ import {
   readFindings,
   readImageContents,
   toContentsIds,
+  totalOf,
 } from '../storage/image-findings.ts'
 import { compareFindings } from './compare-findings.ts'
 import { severityNames, stateNames, toFinding, toFindingCount } from './finding-messages.ts'
@@ -61,12 +70,16 @@ export function findingsService(
       const states = stateNames(request.states)
       const severities = severityNames(request.severities)
       const order = orderOf(request.orderBy)
+      const { knownExploited: isExploited, minEpss, minScore, cwes } = request
       requirePageSize(pageSize)
       if ((request.digest === '') === (tag === ''))
         throw invalidArgument('digest', 'or tag must be set, not both')
       requireValid(
         tag === '' ? checkDigest(request.digest) : checkLine(tag, 'tag'),
         checkLine(vulnerability, 'vulnerability'),
+        checkRange(minEpss, 'min_epss', 1),
+        checkRange(minScore, 'min_score', 10),
+        ...checkCwes(cwes),
       )
       await requireRepo(db, repo)
       const digest = tag === '' ? request.digest : await readTag(db, repo, tag)
@@ -75,16 +88,17 @@ export function findingsService(
           ? await requireContents(db, repo, digest)
           : toContentsIds(await reader.requireImage({ repo, reference: digest, platform }))
       const root = rootOf(repo)
-      const filters = { states, severities, vulnerability }
+      const filters = { states, severities, vulnerability, isExploited, minEpss, minScore, cwes }
       const listKey = JSON.stringify([...callerBinding(call), repo, digest, platform, filters, order])
       const after = readCursor(pageTokens, pageToken, listKey)?.after as FindingCursor | undefined
       const size = effectivePageSize(pageSize)
       // Before the findings: what is matched now has its findings in every later read.
       const { coverage, unmatched } = await readCoverage(db, root, contents.ids)
-      const [rows, counts, matching, advisoriesMs] = await Promise.all([
+      const [rows, counts, matching, exploited, advisoriesMs] = await Promise.all([
         readFindings(db, root, contents.ids, filters, { order, after, size: size + 1 }),
         countFindings(db, root, contents.ids, {}),
         countFindings(db, root, contents.ids, filters),
+        countFindings(db, root, contents.ids, { isExploited: true }),
         readAdvisoriesTime(db, root),
       ])
       const page = rows.slice(0, size)
@@ -95,7 +109,8 @@ export function findingsService(
           rows.length <= size || last === undefined
             ? ''
             : pageTokens.issue({ after: cursorOf(last, order), skip: 0, skipped: 0 }, listKey),
-        totalCount: BigInt(matching.reduce((sum, { n }) => sum + n, 0)),
+        totalCount: totalOf(matching),
+        knownExploitedCount: totalOf(affecting(exploited)),
         counts: counts.map(toFindingCount),
         coverage: coverage.map(({ ecosystem, packages, isCovered }) => ({
           ecosystem,
@@ -172,6 +187,23 @@ export function affectedImagesService({ db, pageTokens }: Pick<Store, 'db' | 'pa
       })
     },
   })
+}
+
+function checkRange(value: number | undefined, field: string, max: number): FieldViolation | undefined {
+  if (value === undefined || (value >= 0 && value <= max)) return undefined
+  return { field, description: `must be from 0 to ${max}` }
+}
+
+function checkCwes(cwes: readonly string[]): (FieldViolation | undefined)[] {
+  const { findingCwesMax: max } = limits
+  return [
+    cwes.length <= max
+      ? undefined
+      : { field: 'cwes', description: `must be at most ${max} (findingCwesMax)` },
+    ...cwes.map((cwe, at) =>
+      isCwe(cwe) ? undefined : { field: `cwes[${at}]`, description: 'must be an ID such as CWE-79' },
+    ),
+  ]
 }
 
 function orderOf(text: string): FindingOrder {

@@ -2,7 +2,7 @@ import { rootOf, subtreeRange } from '../../api/uid.ts'
 import { EVERY_PACKAGE } from '../../contents/storing/image-statements.ts'
 import type { Db } from '../../storage/db.ts'
 import { runLongText, runText, sqlText } from '../../storage/sql-text.ts'
-import { type FindingRow, findingColumns } from '../services/finding-messages.ts'
+import { catalogJoin, type FindingRow, findingColumns } from '../services/finding-messages.ts'
 import { idsOf } from '../vulnerability-ids.ts'
 
 /** Finds the images with a vulnerability: by its packages, then by the images that contain them. */
@@ -68,6 +68,7 @@ function readFindingsOf(
   const sql = sqlText(db.engine)
   const text = `select ${findingColumns}
     from vulnerability_ids as v cross join package_findings as f cross join packages as p
+    ${catalogJoin}
     where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)}
       and f.root = ${sql.bind(root)} and f.vulnerability = v.vulnerability
       and p.root = ${sql.bind(root)} and p.id = f.package

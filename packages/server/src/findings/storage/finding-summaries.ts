@@ -5,6 +5,7 @@ import { runCachedText, runText, type SqlText, sqlText } from '../../storage/sql
 import {
   countText,
   type FindingCountRow,
+  type FindingFilters,
   findingSource,
   fromSql,
   hasStatements,
@@ -16,6 +17,8 @@ import {
 export interface FindingSummaryRow {
   /** Different vulnerabilities by state and severity. */
   readonly counts: readonly FindingCountRow[]
+  /** Of them, those that are known to be exploited. */
+  readonly exploited: readonly FindingCountRow[]
   readonly images: number
   readonly unreadImages: number
   /** Whether all packages of the organization are matched. */
@@ -40,20 +43,26 @@ export async function readFindingSummary(db: Db, scope: string): Promise<Finding
             `select distinct package from manifest_packages where root = ${sql.bind(root)} and contents ${contents(sql)}`,
     hasStatements: await hasStatements(db, root, contents),
   })
-  const sql = sqlText(db.engine)
-  const from = fromSql(sql, root, source, {})
-  const counts = await runCachedText<FindingCountRow>(
-    db,
-    countText('count(distinct f.vulnerability)', source, from),
-    sql,
-    { long: true },
-  )
+  const count = async (filters: FindingFilters) => {
+    const sql = sqlText(db.engine)
+    const from = fromSql(sql, root, source, filters)
+    const text = countText('count(distinct f.vulnerability)', source, from)
+    return toCounts(await runCachedText<FindingCountRow>(db, text, sql, { long: true }))
+  }
   return {
-    counts: toCounts(counts),
+    counts: await count({}),
+    exploited: (await hasExploited(db, root)) ? await count({ isExploited: true }) : [],
     images,
     unreadImages: states.reduce((sum, { state, n }) => sum + (state === 'read' ? 0 : Number(n)), 0),
     isMatched,
   }
+}
+
+/** Whether any vulnerability that was found in the organization is known to be exploited. */
+async function hasExploited(db: Db, root: string): Promise<boolean> {
+  const sql = sqlText(db.engine)
+  const text = `select 1 as n from vulnerability_facts where root = ${sql.bind(root)} and exploited = 1 limit 1`
+  return (await runText(db, text, sql)).length > 0
 }
 
 async function readStates(db: Db, scope: string) {

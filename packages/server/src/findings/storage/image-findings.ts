@@ -9,11 +9,13 @@ import { runLongText, runText, type SqlText, sqlText } from '../../storage/sql-t
 import { toMatchedPackage } from '../matching/candidate.ts'
 import { findingSeverities } from '../matching/match.ts'
 import {
+  catalogJoin,
   columnsWithStatements,
   type FindingRow,
   findingColumns,
   stateWithStatements,
 } from '../services/finding-messages.ts'
+import { EPSS_PARTS } from './catalog-facts.ts'
 
 /** Reads the findings of images, by the packages that they contain. */
 
@@ -68,7 +70,19 @@ export interface FindingFilters {
   readonly severities?: readonly string[]
   /** ID or alias. */
   readonly vulnerability?: string
+  /** Only those that are known to be exploited. */
+  readonly isExploited?: boolean
+  /** Lowest probability of exploitation, from 0 to 1. */
+  readonly minEpss?: number | undefined
+  /** Lowest base score of CVSS. */
+  readonly minScore?: number | undefined
+  /** Kinds of weaknesses. */
+  readonly cwes?: readonly string[]
 }
+
+/** What catalogs state, with a value where none lists the vulnerability. */
+const EPSS = 'coalesce(x.epss, -1)'
+const EXPLOITED = 'coalesce(x.exploited, 0)'
 
 /** The orders of findings, with their keys. The last two keys are unique. */
 const orders = {
@@ -79,6 +93,9 @@ const orders = {
     'f.vulnerability',
     'f.package',
   ],
+  score: ['0 - f.score', 'f.vulnerability', 'f.package'],
+  epss: [`0 - ${EPSS}`, 'f.vulnerability', 'f.package'],
+  risk: [`0 - ${EXPLOITED}`, `0 - ${EPSS}`, '0 - f.score', 'f.vulnerability', 'f.package'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type FindingOrder = keyof typeof orders
@@ -96,9 +113,20 @@ export interface FindingPage {
 /** Returns the cursor after a finding. */
 export function cursorOf(row: FindingRow, order: FindingOrder): FindingCursor {
   const unique = [row.vulnerability, Number(row.package)]
-  if (order === 'vulnerability') return unique
-  const rank = (findingSeverities as readonly string[]).indexOf(row.severity)
-  return [rank, -Number(row.score), ...unique]
+  const score = -Number(row.score)
+  const epss = -Number(row.epss ?? -1)
+  switch (order) {
+    case 'vulnerability':
+      return unique
+    case 'severity':
+      return [(findingSeverities as readonly string[]).indexOf(row.severity), score, ...unique]
+    case 'score':
+      return [score, ...unique]
+    case 'epss':
+      return [epss, ...unique]
+    case 'risk':
+      return [row.exploitation ? -1 : 0, epss, score, ...unique]
+  }
 }
 
 /** Reads findings in an order. An image of an index contains most packages of the others: each counts once. */
@@ -139,6 +167,15 @@ export async function countFindings(
   const from = fromSql(sql, root, source, filters)
   const text = countText('count(*)', source, from)
   return toCounts(await (long ? runLongText : runText)<FindingCountRow>(db, text, sql))
+}
+
+export function totalOf(counts: readonly FindingCountRow[]): bigint {
+  return BigInt(counts.reduce((sum, { n }) => sum + n, 0))
+}
+
+/** Without those that an analysis states not to affect. */
+export function affecting(counts: readonly FindingCountRow[]): readonly FindingCountRow[] {
+  return counts.filter(({ state }) => state !== 'not-affected')
 }
 
 /** Images as the source of findings: their packages, and what is stated about them in these images. */
@@ -193,9 +230,18 @@ export function toCounts(rows: readonly FindingCountRow[]): readonly FindingCoun
 
 /** Images contain few packages: the findings are looked up by them. */
 export function fromSql(sql: SqlText, root: string, source: FindingSource, filters: FindingFilters): string {
-  const { states = [], severities = [], vulnerability = '' } = filters
+  const {
+    states = [],
+    severities = [],
+    vulnerability = '',
+    isExploited,
+    minEpss,
+    minScore,
+    cwes = [],
+  } = filters
   const conditions = [
     `from (${source.packages(sql)}) as i cross join package_findings as f cross join packages as p
+      ${catalogJoin}
       ${source.hasStatements ? statementsJoin(sql, root, source) : ''}
       where f.root = ${sql.bind(root)} and f.package = i.package`,
     `p.root = ${sql.bind(root)} and p.id = i.package`,
@@ -206,6 +252,13 @@ export function fromSql(sql: SqlText, root: string, source: FindingSource, filte
     conditions.push(
       `f.vulnerability in (select v.vulnerability from vulnerability_ids v where v.root = ${sql.bind(root)} and v.id = ${sql.bind(vulnerability)})`,
     )
+  if (isExploited) conditions.push('x.exploited = 1')
+  if (minEpss !== undefined) conditions.push(`x.epss >= ${sql.bind(Math.round(minEpss * EPSS_PARTS))}`)
+  if (minScore !== undefined) conditions.push(`f.score >= ${sql.bind(Math.round(minScore * 10))}`)
+  if (cwes.length > 0) {
+    const each = cwes.map((cwe) => `' ' || f.cwes || ' ' like ${sql.bind(`% ${cwe} %`)}`)
+    conditions.push(`(${each.join(' or ')})`)
+  }
   return conditions.join(' and ')
 }
 

@@ -4,10 +4,11 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { deleteRows, insertRows } from '../../storage/bulk-rows.ts'
 import { type Db, inTransaction, type Tx } from '../../storage/db.ts'
 import type { PackageFindingRow, PackageRow, VulnerabilityIdRow } from '../../storage/schema/tables.ts'
-import { runInTransaction, sqlText } from '../../storage/sql-text.ts'
+import { runInTransaction, runText, sqlText } from '../../storage/sql-text.ts'
 import { type Candidate, type MatchedPackage, toMatchedPackage } from '../matching/candidate.ts'
 import { type Finding, matchPackage } from '../matching/match.ts'
 import { idsOf } from '../vulnerability-ids.ts'
+import { readCatalogFacts, writeCatalogFacts } from './catalog-facts.ts'
 import { readCandidates, readScores } from './read-candidates.ts'
 
 /** Matches stored packages with stored advisories, and replaces their findings. */
@@ -47,6 +48,9 @@ export async function matchPackages(
     findings.push(...found.map((finding) => toRow(root, id, finding, clock())))
   }
   const ids = packages.map(({ id }) => id)
+  const vulnerabilities = [...new Set(findings.map(({ vulnerability }) => vulnerability))]
+  const added = await unknownAmong(db, root, vulnerabilities)
+  const facts = await readCatalogFacts(db, root, added)
   const packagesMatchedBefore = rows.flatMap(({ id, matched_ms }) =>
     Number(matched_ms) === 0 ? [] : [Number(id)],
   )
@@ -64,6 +68,7 @@ export async function matchPackages(
     const rows = findings.map((row) => ({ ...row, found_ms: foundMs.get(findingKey(row)) ?? row.found_ms }))
     await insertRows(db, tx, 'package_findings', rows)
     await insertRows(db, tx, 'vulnerability_ids', idRowsOf(findings), { ifAbsent: true })
+    await writeCatalogFacts(db, tx, root, added, facts)
     const changed = changedPackages(known, findings)
     // Images with new packages are queued when they are read.
     const matchedBefore = packagesMatchedBefore.filter((id) => changed.has(id))
@@ -76,6 +81,19 @@ export async function matchPackages(
       .where('matched_ms', '=', 0)
       .execute()
   })
+}
+
+/** Returns the vulnerabilities that were found in no package before. */
+async function unknownAmong(
+  db: Db,
+  root: string,
+  vulnerabilities: readonly string[],
+): Promise<readonly string[]> {
+  if (vulnerabilities.length === 0) return []
+  const sql = sqlText(db.engine)
+  const text = `select id from vulnerability_ids where root = ${sql.bind(root)} and id in (${sql.bindAll(vulnerabilities)}) and vulnerability = id`
+  const known = new Set((await runText<{ readonly id: string }>(db, text, sql)).map(({ id }) => id))
+  return vulnerabilities.filter((id) => !known.has(id))
 }
 
 type CountedFinding = Pick<PackageFindingRow, 'package' | 'vulnerability' | 'state' | 'severity' | 'aliases'>
@@ -125,6 +143,7 @@ function toRow(root: string, id: number, finding: Finding, foundMs: number): Pac
     justification: finding.justification,
     advisory: finding.advisory,
     aliases: finding.aliases.join(' '),
+    cwes: finding.cwes.join(' '),
     found_ms: foundMs,
   }
 }

@@ -1,6 +1,7 @@
 import type { Score } from '@berth/advisory-formats/advisory-record.ts'
 import { lookupNamesOf } from '../../advisories/packages/package-names.ts'
 import type { Db } from '../../storage/db.ts'
+import type { AdvisoryScoreRow } from '../../storage/schema/tables.ts'
 import { runText, sqlText } from '../../storage/sql-text.ts'
 import {
   type Candidate,
@@ -40,7 +41,7 @@ export async function readCandidates(
 }
 
 /**
- * Returns the scores of vulnerabilities in an organization, by ID. Scores of one component apply to it only, which the advisories of its
+ * Returns the scores and weaknesses of vulnerabilities in an organization, by ID. Scores of one component apply to it only, which the advisories of its
  * package have themselves.
  */
 export async function readScores(
@@ -49,17 +50,18 @@ export async function readScores(
   candidates: Iterable<readonly Candidate[]>,
 ): Promise<KnownScores> {
   const ids = [...new Set([...candidates].flatMap((all) => all.flatMap(({ advisory }) => advisory.aliases)))]
-  const scores = new Map<string, Score[]>()
+  const known = new Map<string, { severities: Score[]; cwes: string[] }>()
   for (let at = 0; at < ids.length; at += BATCH) {
     const sql = sqlText(db.engine)
-    const text = `select alias, severities from advisory_scores
+    const text = `select alias, severities, cwes from advisory_scores
       where root = ${sql.bind(root)} and alias in (${sql.bindAll(ids.slice(at, at + BATCH))}) and component = ''`
-    const rows = await runText<{ readonly alias: string; readonly severities: string }>(db, text, sql)
-    for (const { alias, severities } of rows) {
-      const known = scores.get(alias) ?? []
-      known.push(...(JSON.parse(severities) as Score[]))
-      scores.set(alias, known)
+    const rows = await runText<Pick<AdvisoryScoreRow, 'alias' | 'severities' | 'cwes'>>(db, text, sql)
+    for (const { alias, severities, cwes } of rows) {
+      const its = known.get(alias) ?? { severities: [], cwes: [] }
+      its.severities.push(...(JSON.parse(severities) as Score[]))
+      if (cwes !== '') its.cwes.push(...cwes.split(' '))
+      known.set(alias, its)
     }
   }
-  return scores
+  return known
 }

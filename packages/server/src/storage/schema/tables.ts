@@ -484,6 +484,22 @@ export interface AdvisoryScoreRow {
   component: string
   /** JSON array. */
   severities: string
+  /** Kinds of weaknesses, separated by spaces: `CWE-79 CWE-80`. */
+  cwes: string
+}
+
+/** What a catalog states about CVEs with neighbouring numbers. */
+export interface CveBlockRow {
+  root: string
+  /** `CVE-2021-44` */
+  block: string
+  /** The group. */
+  parent: string
+  /** The document's: `kev` or `epss`. */
+  format: string
+  id: string
+  /** A line for each CVE. */
+  lines: string
 }
 
 /** A URL that documents are read from periodically. */
@@ -702,8 +718,23 @@ export interface PackageFindingRow {
   advisory: string
   /** The other IDs, separated by spaces. */
   aliases: string
+  /** Kinds of weaknesses, separated by spaces. */
+  cwes: string
   /** When the vulnerability was first found in the package. */
   found_ms: number
+}
+
+/** What catalogs state about a vulnerability that was found in a package. Those that no catalog lists have no row. */
+export interface VulnerabilityFactsRow {
+  root: string
+  vulnerability: string
+  /** Probability of exploitation (EPSS) and its percentile, in hundred thousandths; -1: unknown. */
+  epss: number
+  percentile: number
+  /** 1: known to be exploited. */
+  exploited: number
+  /** What is known of it, as JSON; '' if it is not. */
+  exploitation: string
 }
 
 /** An ID of a vulnerability. */
@@ -717,7 +748,10 @@ export interface VulnerabilityIdRow {
 /** Advisories that changed: what they are about is matched again. */
 export interface FindingChangeRow {
   root: string
-  /** `name apk/openssl`: the packages of a name. `id CVE-2024-1`: the packages with a vulnerability, whose scores changed. */
+  /**
+   * `name apk/openssl`: the packages of a name. `id CVE-2024-1`: the packages with a vulnerability, whose scores changed. `catalogs`: the
+   * facts of all vulnerabilities.
+   */
   subject: string
   /** Group of the advisories. */
   parent: string
@@ -1140,6 +1174,7 @@ export interface Tables {
   advisory_groups: AdvisoryGroupRow
   advisory_sources: AdvisorySourceRow
   advisory_scores: AdvisoryScoreRow
+  cve_blocks: CveBlockRow
   advisory_feeds: AdvisoryFeedRow
   identity_metadata: IdentityMetadataRow
   resource_limits: ResourceLimitRow
@@ -1170,6 +1205,7 @@ export interface Tables {
   package_names: PackageNameRow
   package_findings: PackageFindingRow
   vulnerability_ids: VulnerabilityIdRow
+  vulnerability_facts: VulnerabilityFactsRow
   finding_changes: FindingChangeRow
   tag_findings: TagFindingsRow
   finding_history_changes: FindingHistoryChangeRow

@@ -59,7 +59,7 @@ export declare type AdvisoryDocument = Message<"berth.vulnerabilities.v1.Advisor
   name: string;
 
   /**
-   * Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content.
+   * Format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`. Empty: detected from the content.
    *
    * @generated from field: string format = 2;
    */
@@ -225,7 +225,7 @@ export declare type DeleteAdvisoryDocumentsRequest = Message<"berth.vulnerabilit
   parent: string;
 
   /**
-   * Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`.
+   * Format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`.
    *
    * @generated from field: string format = 2;
    */
@@ -294,7 +294,7 @@ export declare type GetAdvisoryDocumentsRequest = Message<"berth.vulnerabilities
   parent: string;
 
   /**
-   * Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty returns all.
+   * Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`. Empty returns all.
    *
    * @generated from field: string format = 2;
    */
@@ -377,7 +377,7 @@ export declare type GetAdvisorySourcesRequest = Message<"berth.vulnerabilities.v
   uid: string;
 
   /**
-   * Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty returns all.
+   * Returns only documents of this format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`. Empty returns all.
    *
    * @generated from field: string format = 2;
    */
@@ -453,7 +453,7 @@ export declare const GetAdvisorySourcesResponseSchema: GenMessage<GetAdvisorySou
  */
 export declare type AdvisorySource = Message<"berth.vulnerabilities.v1.AdvisorySource"> & {
   /**
-   * Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`.
+   * Format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`.
    *
    * @generated from field: string format = 1;
    */

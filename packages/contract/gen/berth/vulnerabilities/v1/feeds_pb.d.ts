@@ -35,7 +35,7 @@ export declare type AdvisoryFeed = Message<"berth.vulnerabilities.v1.AdvisoryFee
   url: string;
 
   /**
-   * Format: `wolfi`, `osv`, `secdb`, `openvex` or `csaf`. Empty: detected from the content of each document.
+   * Format: `wolfi`, `osv`, `secdb`, `openvex`, `csaf`, `kev` or `epss`. Empty: detected from the content of each document.
    *
    * @generated from field: string format = 3;
    */

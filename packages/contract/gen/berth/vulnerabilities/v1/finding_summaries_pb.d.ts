@@ -53,6 +53,14 @@ export declare type FindingSummary = Message<"berth.vulnerabilities.v1.FindingSu
    * @generated from field: bool matched = 5;
    */
   matched: boolean;
+
+  /**
+   * Number of different vulnerabilities that are known to be exploited, in packages that are not
+   * `STATE_NOT_AFFECTED`.
+   *
+   * @generated from field: int64 known_exploited_count = 6;
+   */
+  knownExploitedCount: bigint;
 };
 
 /**

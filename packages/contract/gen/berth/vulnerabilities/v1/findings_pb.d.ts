@@ -86,6 +86,36 @@ export declare type Finding = Message<"berth.vulnerabilities.v1.Finding"> & {
    * @generated from field: string advisory_uid = 10;
    */
   advisoryUid: string;
+
+  /**
+   * What is known of its exploitation. Set if a catalog in the format of CISA's KEV lists the vulnerability.
+   *
+   * @generated from field: berth.vulnerabilities.v1.KnownExploitation known_exploitation = 11;
+   */
+  knownExploitation?: KnownExploitation | undefined;
+
+  /**
+   * Probability that the vulnerability is exploited within 30 days, from 0 to 1, as EPSS predicts it. Unset if no
+   * catalog of EPSS lists it.
+   *
+   * @generated from field: optional double epss_probability = 12;
+   */
+  epssProbability?: number | undefined;
+
+  /**
+   * Part of all vulnerabilities with this probability or a lower one, from 0 to 1. Unset together with
+   * `epss_probability`.
+   *
+   * @generated from field: optional double epss_percentile = 13;
+   */
+  epssPercentile?: number | undefined;
+
+  /**
+   * Kinds of weaknesses (CWE), in the order of their numbers.
+   *
+   * @generated from field: repeated string cwes = 14;
+   */
+  cwes: string[];
 };
 
 /**
@@ -209,6 +239,54 @@ export enum Finding_Severity {
  * Describes the enum berth.vulnerabilities.v1.Finding.Severity.
  */
 export declare const Finding_SeveritySchema: GenEnum<Finding_Severity>;
+
+/**
+ * Exploitation of a vulnerability, as a catalog of known exploited vulnerabilities states it.
+ *
+ * @generated from message berth.vulnerabilities.v1.KnownExploitation
+ */
+export declare type KnownExploitation = Message<"berth.vulnerabilities.v1.KnownExploitation"> & {
+  /**
+   * Day on which the vulnerability was added to the catalog.
+   *
+   * @generated from field: string added_date = 1;
+   */
+  addedDate: string;
+
+  /**
+   * Day by which the catalog requires a mitigation. Empty for none.
+   *
+   * @generated from field: string due_date = 2;
+   */
+  dueDate: string;
+
+  /**
+   * Whether ransomware is known to use it.
+   *
+   * @generated from field: bool ransomware = 3;
+   */
+  ransomware: boolean;
+
+  /**
+   * Name of the vulnerability.
+   *
+   * @generated from field: string name = 4;
+   */
+  name: string;
+
+  /**
+   * What the catalog requires.
+   *
+   * @generated from field: string required_action = 5;
+   */
+  requiredAction: string;
+};
+
+/**
+ * Describes the message berth.vulnerabilities.v1.KnownExploitation.
+ * Use `create(KnownExploitationSchema)` to create a new message.
+ */
+export declare const KnownExploitationSchema: GenMessage<KnownExploitation>;
 
 /**
  * Number of findings of a state and severity.
@@ -350,11 +428,43 @@ export declare type ListImageFindingsRequest = Message<"berth.vulnerabilities.v1
   platform: string;
 
   /**
-   * `vulnerability` (the default), or `severity`: the most severe first, those of one severity by their score.
+   * `vulnerability` (the default), or what comes first: `severity` (the most severe, by their score), `score` (the
+   * highest score), `epss` (the most likely to be exploited) or `risk` (known to be exploited, then by EPSS and
+   * score).
    *
    * @generated from field: string order_by = 10;
    */
   orderBy: string;
+
+  /**
+   * Returns only vulnerabilities that are known to be exploited.
+   *
+   * @generated from field: bool known_exploited = 11;
+   */
+  knownExploited: boolean;
+
+  /**
+   * Returns only vulnerabilities with this probability of exploitation or a higher one, from 0 to 1. Unset
+   * returns all, also those without one.
+   *
+   * @generated from field: optional double min_epss = 12;
+   */
+  minEpss?: number | undefined;
+
+  /**
+   * Returns only vulnerabilities with this score of CVSS or a higher one, from 0 to 10. Unset returns all, also
+   * those without one.
+   *
+   * @generated from field: optional float min_score = 13;
+   */
+  minScore?: number | undefined;
+
+  /**
+   * Returns only vulnerabilities with one of these kinds of weaknesses, such as `CWE-79`. Empty returns all.
+   *
+   * @generated from field: repeated string cwes = 14;
+   */
+  cwes: string[];
 };
 
 /**
@@ -432,6 +542,13 @@ export declare type ListImageFindingsResponse = Message<"berth.vulnerabilities.v
    * @generated from field: google.protobuf.Timestamp advisories_time = 9;
    */
   advisoriesTime?: Timestamp | undefined;
+
+  /**
+   * Number of findings of the image that are known to be exploited and not `STATE_NOT_AFFECTED`.
+   *
+   * @generated from field: int64 known_exploited_count = 10;
+   */
+  knownExploitedCount: bigint;
 };
 
 /**
